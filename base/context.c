@@ -1,0 +1,295 @@
+#include "base/context.h"
+
+#include "base/checked.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  void *object;
+  laze_slot_destroy destroy;
+} context_slot;
+
+struct laze_context {
+  _Atomic int64_t references;
+  laze_allocator allocator;
+  laze_log_function log;
+  void *log_self;
+  char *backend, *cache_directory;
+  int threads;
+  bool debug[LAZE_DEBUG_COUNT];
+  bool any_debug;
+  laze_metrics metrics;
+  pthread_mutex_t lock; /* recursive: creating one object may need another */
+  context_slot slots[LAZE_SLOT_COUNT];
+  int created[LAZE_SLOT_COUNT], created_count;
+};
+
+static const struct {
+  const char *name, *description;
+} debug_switches[LAZE_DEBUG_COUNT] = {
+    [LAZE_DEBUG_GRAPH] = {"graph", "print each graph before it is compiled"},
+    [LAZE_DEBUG_PASSES] = {"passes", "print the graph after each pass that changed it, with the pass's time"},
+    [LAZE_DEBUG_SCHEDULE] = {"schedule", "print the kernels each graph becomes, with bytes, flops and why they split"},
+    [LAZE_DEBUG_LOOP] = {"loop", "print the loop IR of each kernel"},
+    [LAZE_DEBUG_LLVM] = {"llvm", "print the LLVM IR of each module that is compiled"},
+    [LAZE_DEBUG_ASM] = {"asm", "print the assembly of each module that is compiled"},
+    [LAZE_DEBUG_VERIFY] = {"verify", "verify graphs after each pass, schedules and kernels before they are lowered"},
+    [LAZE_DEBUG_ROUND_TRIP] = {"roundtrip", "print and parse each graph after each pass and compare"},
+    [LAZE_DEBUG_MISS] = {"miss", "log each trace-cache miss with its first difference from the nearest cached graph"},
+    [LAZE_DEBUG_CACHE] = {"cache", "log what the disk cache finds, stores and refuses"},
+    [LAZE_DEBUG_RUN] = {"run", "log each kernel call with its time"},
+    [LAZE_DEBUG_NO_FUSION] = {"nofusion", "give each node a kernel of its own"},
+};
+
+const char *laze_debug_name(laze_debug_switch which) { return debug_switches[which].name; }
+const char *laze_debug_description(laze_debug_switch which) { return debug_switches[which].description; }
+
+static void *default_allocate(void *self, size_t size) {
+  (void)self;
+  return malloc(size);
+}
+static void default_release(void *self, void *memory) {
+  (void)self;
+  free(memory);
+}
+
+static void log_help(laze_context *context) {
+  laze_log_message(context, LAZE_LOG_INFO, "LAZE_DEBUG takes these switches, separated by commas:");
+  for (int i = 0; i < LAZE_DEBUG_COUNT; i++)
+    laze_log_message(context, LAZE_LOG_INFO, "  %-10s %s", debug_switches[i].name, debug_switches[i].description);
+  laze_log_message(context, LAZE_LOG_INFO, "  %-10s %s", "help", "print this list");
+}
+
+static laze_status parse_debug(laze_context *context, const char *list, laze_error *error) {
+  while (list && *list) {
+    size_t length = strcspn(list, ",");
+    int found = -1;
+    for (int i = 0; i < LAZE_DEBUG_COUNT; i++)
+      if (strlen(debug_switches[i].name) == length && memcmp(list, debug_switches[i].name, length) == 0) found = i;
+    bool help = length == 4 && memcmp(list, "help", 4) == 0;
+    context->any_debug = context->any_debug || length > 0;
+    if (found >= 0) context->debug[found] = true;
+    if (help) log_help(context);
+    if (found < 0 && !help && length > 0)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_DEBUG: unknown switch '%.*s'; LAZE_DEBUG=help lists them",
+                       (int)length, list);
+    list += length + (list[length] == ',');
+  }
+  return LAZE_OK;
+}
+
+static char *resolve_cache_directory(laze_context *context, const char *given) {
+  const char *chosen = given ? given : getenv("LAZE_CACHE_DIR");
+  if (chosen) return *chosen ? laze_copy_string(context, chosen) : NULL;
+  const char *base = getenv("XDG_CACHE_HOME"), *below = "/laze";
+  if (!base || !*base) base = getenv("HOME"), below = "/.cache/laze";
+  if (!base || !*base) return NULL;
+  size_t size = strlen(base) + strlen(below) + 1;
+  char *path = laze_alloc(context, (int64_t)size);
+  if (path) snprintf(path, size, "%s%s", base, below);
+  return path;
+}
+
+static laze_status resolve_threads(int32_t given, int *out, laze_error *error) {
+  long threads = given;
+  const char *text = getenv("LAZE_NUM_THREADS");
+  if (threads == 0 && text && *text) {
+    char *end;
+    threads = strtol(text, &end, 10);
+    if (*end || threads < 1 || threads > 1024)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_NUM_THREADS=%s: expected a number from 1 to 1024", text);
+  }
+  if (threads == 0) threads = sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads < 0 || threads > 1024)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "threads=%ld: expected a number from 1 to 1024", threads);
+  *out = threads < 1 ? 1 : (int)threads;
+  return LAZE_OK;
+}
+
+static laze_status configure(laze_context *context, const laze_context_options *options, laze_error *error) {
+  const char *backend = options->backend ? options->backend : getenv("LAZE_BACKEND");
+  if (backend && *backend) {
+    context->backend = laze_copy_string(context, backend);
+    if (!context->backend) return laze_fail_memory(error, "the context", (int64_t)strlen(backend));
+  }
+  context->cache_directory = resolve_cache_directory(context, options->cache_directory);
+  LAZE_TRY(resolve_threads(options->threads, &context->threads, error));
+  return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
+}
+
+laze_status laze_context_create(const laze_context_options *given, laze_context **out, laze_error *error) {
+  laze_context_options options = {0};
+  *out = NULL;
+  if (given && given->struct_size < sizeof given->struct_size)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_context_create: struct_size is %zu; set it to sizeof options",
+                     given->struct_size);
+  /* An older caller's shorter struct leaves the new fields at their defaults. */
+  if (given) memcpy(&options, given, given->struct_size < sizeof options ? given->struct_size : sizeof options);
+  laze_allocator allocator = {default_allocate, default_release, NULL};
+  if (options.allocator) allocator = *options.allocator;
+  laze_context *context = allocator.allocate(allocator.self, sizeof *context);
+  if (!context) return laze_fail_memory(error, "the context", sizeof *context);
+  memset(context, 0, sizeof *context);
+  context->references = 1;
+  context->allocator = allocator;
+  context->log = options.log;
+  context->log_self = options.log_self;
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&context->lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  laze_status status = configure(context, &options, error);
+  if (status != LAZE_OK)
+    laze_context_release(context);
+  else
+    *out = context;
+  return status;
+}
+
+void laze_context_retain(laze_context *context) { atomic_fetch_add(&context->references, 1); }
+
+void laze_context_release(laze_context *context) {
+  if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
+  for (int i = context->created_count; i-- > 0;) {
+    context_slot *slot = &context->slots[context->created[i]];
+    slot->destroy(slot->object);
+  }
+  laze_free(context, context->backend);
+  laze_free(context, context->cache_directory);
+  pthread_mutex_destroy(&context->lock);
+  context->allocator.release(context->allocator.self, context);
+}
+
+/* The one process-wide object: callers who never make a context share it. */
+static laze_context *default_context;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+static void create_default(void) {
+  laze_error error;
+  if (laze_context_create(NULL, &default_context, &error) == LAZE_OK) return;
+  /* A wrong environment variable must not take the library down: say so and go on without the environment. */
+  laze_context_options options = {.struct_size = sizeof options, .backend = "", .debug = "", .threads = 1};
+  fprintf(stderr, "laze: %s (ignored)\n", error.message);
+  if (laze_context_create(&options, &default_context, NULL) != LAZE_OK) default_context = NULL;
+}
+
+laze_context *laze_context_default(void) {
+  pthread_once(&default_once, create_default);
+  return default_context;
+}
+
+laze_metrics *laze_context_metrics(laze_context *context) { return &context->metrics; }
+bool laze_context_debug(const laze_context *context, laze_debug_switch which) { return context->debug[which]; }
+const char *laze_context_backend_name(const laze_context *context) { return context->backend; }
+const char *laze_context_cache_directory(const laze_context *context) { return context->cache_directory; }
+int laze_context_threads(const laze_context *context) { return context->threads; }
+
+void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,
+                          laze_slot_destroy destroy, laze_error *error) {
+  pthread_mutex_lock(&context->lock);
+  context_slot *entry = &context->slots[slot];
+  if (!entry->object && create(context, &entry->object, error) == LAZE_OK) {
+    entry->destroy = destroy;
+    context->created[context->created_count++] = slot;
+  }
+  void *object = entry->object;
+  pthread_mutex_unlock(&context->lock);
+  return object;
+}
+
+void *laze_alloc(laze_context *context, int64_t size) {
+  if (size < 0) return NULL;
+  return context->allocator.allocate(context->allocator.self, size ? (size_t)size : 1);
+}
+
+void *laze_alloc_zero(laze_context *context, int64_t size) {
+  void *memory = laze_alloc(context, size);
+  if (memory && size > 0) memset(memory, 0, (size_t)size);
+  return memory;
+}
+
+void *laze_alloc_array(laze_context *context, int64_t count, int64_t element_size) {
+  int64_t size;
+  if (count < 0 || laze_mul_overflows(count, element_size, &size)) return NULL;
+  return laze_alloc(context, size);
+}
+
+laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, int64_t needed, int64_t element_size,
+                      laze_error *error) {
+  if (needed <= *capacity) return LAZE_OK;
+  int64_t wanted = *capacity < 8 ? 8 : *capacity;
+  while (wanted < needed) {
+    if (laze_mul_overflows(wanted, 2, &wanted)) return laze_fail_memory(error, "a growing array", needed);
+  }
+  void *grown = laze_alloc_array(context, wanted, element_size);
+  if (!grown) return laze_fail_memory(error, "a growing array", wanted);
+  if (*array) memcpy(grown, *array, (size_t)(*capacity * element_size));
+  laze_free(context, *array);
+  *array = grown;
+  *capacity = wanted;
+  return LAZE_OK;
+}
+
+void laze_free(laze_context *context, void *memory) {
+  if (memory) context->allocator.release(context->allocator.self, memory);
+}
+
+char *laze_copy_string(laze_context *context, const char *text) {
+  int64_t size = (int64_t)strlen(text) + 1;
+  char *copy = laze_alloc(context, size);
+  if (copy) memcpy(copy, text, (size_t)size);
+  return copy;
+}
+
+void laze_log_text(laze_context *context, int32_t severity, const char *title, const char *text) {
+  if (context->log) {
+    context->log(context->log_self, severity, title);
+    if (*text) context->log(context->log_self, severity, text);
+  } else if (context->any_debug) {
+    fprintf(stderr, *text ? "laze: %s\n%s\n" : "laze: %s%s\n", title, text);
+  }
+}
+
+void laze_log_message(laze_context *context, int32_t severity, const char *format, ...) {
+  if (!context->log && !context->any_debug) return;
+  char message[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  laze_log_text(context, severity, message, "");
+}
+
+laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value, laze_error *error) {
+  if (!context) context = laze_context_default();
+  if (!context) return laze_fail_memory(error, "the default context", -1);
+  for (laze_metric metric = 0; name && metric < LAZE_METRIC_COUNT; metric++) {
+    if (strcmp(laze_metric_name(metric), name) != 0) continue;
+    *value = laze_metrics_get(&context->metrics, metric) / (laze_metric_is_time(metric) ? 1000 : 1);
+    return LAZE_OK;
+  }
+  return laze_fail(error, LAZE_NOT_FOUND, "no metric is called '%s'; laze_metric_each lists them", name ? name : "");
+}
+
+void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value), void *self) {
+  if (!context) context = laze_context_default();
+  for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
+    int64_t value = laze_metrics_get(&context->metrics, metric);
+    visit(self, laze_metric_name(metric), laze_metric_is_time(metric) ? value / 1000 : value);
+  }
+}
+
+void laze_metric_reset(laze_context *context) {
+  if (!context) context = laze_context_default();
+  for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
+    /* Bytes held now are a level, not a count. */
+    if (metric == LAZE_METRIC_CURRENT_BYTES) continue;
+    int64_t value = metric == LAZE_METRIC_PEAK_BYTES ? laze_metrics_get(&context->metrics, LAZE_METRIC_CURRENT_BYTES) : 0;
+    atomic_store(&context->metrics.values[metric], value);
+  }
+}

@@ -1,0 +1,65 @@
+/* The context as the inside of laze sees it. */
+#ifndef LAZE_BASE_CONTEXT_H
+#define LAZE_BASE_CONTEXT_H
+
+#include "base/metrics.h"
+#include "base/status.h"
+#include "laze/context.h"
+
+/* Debug switches, set by name through LAZE_DEBUG or the options; `laze_debug_help` lists them. */
+typedef enum {
+  LAZE_DEBUG_GRAPH,      /* each graph before it is compiled */
+  LAZE_DEBUG_PASSES,     /* the graph after each pass that changed it */
+  LAZE_DEBUG_SCHEDULE,   /* groups, with bytes, flops and the reason of each split */
+  LAZE_DEBUG_LOOP,       /* loop IR of each kernel */
+  LAZE_DEBUG_LLVM,       /* LLVM IR of each module */
+  LAZE_DEBUG_ASM,        /* assembly of each module */
+  LAZE_DEBUG_VERIFY,     /* verify each graph after each pass, schedules and kernels too */
+  LAZE_DEBUG_ROUND_TRIP, /* print and parse each graph after each pass and compare */
+  LAZE_DEBUG_MISS,       /* each trace-cache miss with its first difference */
+  LAZE_DEBUG_CACHE,      /* what the disk cache does */
+  LAZE_DEBUG_RUN,        /* each kernel call with its time */
+  LAZE_DEBUG_NO_FUSION,  /* one kernel per node */
+  LAZE_DEBUG_COUNT
+} laze_debug_switch;
+
+/* Name and one-line description of a switch; static storage. */
+const char *laze_debug_name(laze_debug_switch which);
+const char *laze_debug_description(laze_debug_switch which);
+
+laze_metrics *laze_context_metrics(laze_context *context);
+bool laze_context_debug(const laze_context *context, laze_debug_switch which);
+/* Options as resolved against the environment; borrowed. */
+const char *laze_context_backend_name(const laze_context *context);     /* NULL: the best built */
+const char *laze_context_cache_directory(const laze_context *context);  /* NULL: no disk cache */
+int laze_context_threads(const laze_context *context);                  /* at least 1 */
+
+/* Objects of higher layers that live as long as the context (caches, thread pool, backends). `slot` is one of the
+ * constants below; the object is made on first use by `create` under the context's lock and destroyed with the
+ * context, in reverse order of creation. Returns NULL when `create` failed, with its error in `error`. */
+typedef enum { LAZE_SLOT_RUNTIME, LAZE_SLOT_CODEGEN, LAZE_SLOT_LAZY, LAZE_SLOT_COUNT } laze_context_slot;
+typedef laze_status (*laze_slot_create)(laze_context *context, void **out, laze_error *error);
+typedef void (*laze_slot_destroy)(void *object);
+void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,
+                          laze_slot_destroy destroy, laze_error *error);
+
+/* Memory from the context's allocator. NULL when it is out or when `size` is negative or does not fit. Zero bytes give
+ * a pointer that can be freed. laze_free(context, NULL) does nothing. */
+void *laze_alloc(laze_context *context, int64_t size) __attribute__((malloc));
+void *laze_alloc_zero(laze_context *context, int64_t size) __attribute__((malloc));
+/* An array of `count` elements of `element_size` bytes; NULL as well when the product overflows. */
+void *laze_alloc_array(laze_context *context, int64_t count, int64_t element_size) __attribute__((malloc));
+/* Grows an array to hold at least `needed` elements, doubling *capacity; contents are kept. On failure *array and
+ * *capacity are unchanged. */
+LAZE_MUST_USE laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, int64_t needed,
+                                    int64_t element_size, laze_error *error);
+void laze_free(laze_context *context, void *memory);
+char *laze_copy_string(laze_context *context, const char *text);
+
+/* Not laze_log, which is an operator: the logarithm. */
+void laze_log_message(laze_context *context, int32_t severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* For long texts (dumps): logs `title`, then the text as it is. */
+void laze_log_text(laze_context *context, int32_t severity, const char *title, const char *text);
+
+#endif

@@ -1,0 +1,42 @@
+#include "base/metrics.h"
+
+#include <time.h>
+
+static const char *const metric_names[LAZE_METRIC_COUNT] = {
+    [LAZE_METRIC_NODES_RECORDED] = "nodes_recorded",
+    [LAZE_METRIC_NODES_EXECUTED] = "nodes_executed",
+    [LAZE_METRIC_NODES_REUSED] = "nodes_reused",
+    [LAZE_METRIC_GRAPHS_RUN] = "graphs_run",
+    [LAZE_METRIC_TRACE_CACHE_HITS] = "trace_cache_hits",
+    [LAZE_METRIC_TRACE_CACHE_MISSES] = "trace_cache_misses",
+    [LAZE_METRIC_SCHEDULE_CACHE_HITS] = "schedule_cache_hits",
+    [LAZE_METRIC_KERNELS_COMPILED] = "kernels_compiled",
+    [LAZE_METRIC_KERNEL_CACHE_HITS] = "kernel_cache_hits",
+    [LAZE_METRIC_DISK_CACHE_HITS] = "disk_cache_hits",
+    [LAZE_METRIC_KERNELS_RUN] = "kernels_run",
+    [LAZE_METRIC_FALLBACKS] = "fallbacks",
+    [LAZE_METRIC_BUDGET_CUTS] = "budget_cuts",
+    [LAZE_METRIC_CACHE_EVICTIONS] = "cache_evictions",
+    [LAZE_METRIC_CURRENT_BYTES] = "current_bytes",
+    [LAZE_METRIC_PEAK_BYTES] = "peak_bytes",
+    [LAZE_METRIC_TIME_TRACE_US] = "time_trace_us",
+    [LAZE_METRIC_TIME_PLAN_US] = "time_plan_us",
+    [LAZE_METRIC_TIME_COMPILE_US] = "time_compile_us",
+    [LAZE_METRIC_TIME_RUN_US] = "time_run_us",
+};
+
+const char *laze_metric_name(laze_metric metric) { return metric_names[metric]; }
+
+void laze_metrics_bytes(laze_metrics *metrics, int64_t amount) {
+  _Atomic int64_t *peak = &metrics->values[LAZE_METRIC_PEAK_BYTES];
+  int64_t now =
+      atomic_fetch_add_explicit(&metrics->values[LAZE_METRIC_CURRENT_BYTES], amount, memory_order_relaxed) + amount;
+  int64_t seen = atomic_load_explicit(peak, memory_order_relaxed);
+  while (now > seen && !atomic_compare_exchange_weak(peak, &seen, now)) continue;
+}
+
+int64_t laze_clock(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}

@@ -1,0 +1,46 @@
+#include "codegen/codegen_state.h"
+
+#include "runtime/program.h"
+
+enum { MAX_PROGRAMS = 1024, MAX_KERNELS = 8192 };
+/* Counted in graph nodes for programs and instructions for kernels, a stand-in for bytes that costs nothing to know. */
+enum { MAX_PROGRAM_WEIGHT = 1 << 22, MAX_KERNEL_WEIGHT = 1 << 24 };
+
+static void retain_program(void *object) { laze_program_retain(object); }
+static void release_program(void *object) { laze_program_release(object); }
+static void retain_kernel(void *object) { laze_kernel_retain(object); }
+static void release_kernel(void *object) { laze_kernel_release(object); }
+
+static void destroy_codegen(void *object) {
+  laze_codegen *codegen = object;
+  laze_cache_destroy(codegen->programs); /* before the kernels they use: either order is right, this one is cheaper */
+  laze_cache_destroy(codegen->kernels);
+  laze_disk_cache_close(codegen->disk);
+  pthread_mutex_destroy(&codegen->lock);
+  /* The LLVM module stays open: closing a library that ran static constructors is not safe in every process. */
+  laze_free(codegen->context, codegen);
+}
+
+static laze_status fill_codegen(laze_codegen *codegen, laze_error *error) {
+  const laze_cache_options programs = {MAX_PROGRAMS, MAX_PROGRAM_WEIGHT, retain_program, release_program};
+  const laze_cache_options kernels = {MAX_KERNELS, MAX_KERNEL_WEIGHT, retain_kernel, release_kernel};
+  LAZE_TRY(laze_cache_create(codegen->context, &programs, &codegen->programs, error));
+  return laze_cache_create(codegen->context, &kernels, &codegen->kernels, error);
+}
+
+static laze_status create_codegen(laze_context *context, void **out, laze_error *error) {
+  laze_codegen *codegen = laze_alloc_zero(context, sizeof *codegen);
+  if (!codegen) return laze_fail_memory(error, "the code generator's state", sizeof *codegen);
+  codegen->context = context;
+  pthread_mutex_init(&codegen->lock, NULL);
+  laze_status status = fill_codegen(codegen, error);
+  if (status != LAZE_OK)
+    destroy_codegen(codegen);
+  else
+    *out = codegen;
+  return status;
+}
+
+laze_codegen *laze_codegen_get(laze_context *context, laze_error *error) {
+  return laze_context_object(context, LAZE_SLOT_CODEGEN, create_codegen, destroy_codegen, error);
+}

@@ -1,0 +1,37 @@
+/* What codegen keeps per context: programs by graph structure, kernels by kernel key, objects on disk, and the LLVM
+ * module once it was needed. */
+#ifndef LAZE_CODEGEN_CODEGEN_STATE_H
+#define LAZE_CODEGEN_CODEGEN_STATE_H
+
+#include "base/cache.h"
+#include "codegen/llvm/module.h"
+#include "runtime/disk_cache.h"
+#include "runtime/kernel.h"
+
+#include <pthread.h>
+
+typedef struct laze_codegen {
+  laze_context *context; /* borrowed: this structure is part of it */
+  laze_cache *programs;  /* laze_program by structure and backend */
+  laze_cache *kernels;   /* laze_kernel by kernel key */
+  pthread_mutex_t lock;  /* of what follows, each made on first use */
+  bool disk_opened;
+  laze_disk_cache *disk; /* NULL: none */
+  const laze_llvm_table *llvm;
+} laze_codegen;
+
+/* The context's codegen state, made on first use; borrowed. NULL when memory is out. */
+laze_codegen *laze_codegen_get(laze_context *context, laze_error *error);
+
+/* Finds or makes a kernel for each loop kernel: in this process, on disk, and what is left through LLVM, in one module.
+ * `out[i]` is a new reference; on failure all are NULL. Thread-safe: several threads may compile at once. */
+LAZE_MUST_USE laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
+                                           laze_kernel **out, laze_error *error);
+/* Text or bytes of the module that holds the kernels, without running or caching anything. */
+LAZE_MUST_USE laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
+                                            laze_llvm_output kind, laze_text *out, laze_error *error);
+
+/* The path of the LLVM module of this build, or NULL when there is none; from the arena-free fixed buffer given. */
+const char *laze_llvm_module_path(char *buffer, int64_t size);
+
+#endif

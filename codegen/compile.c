@@ -1,0 +1,140 @@
+/* The pipeline, from a graph of constant sizes to an executable:
+ *
+ *   structure ── program cache ── found, and its facts hold ──────────────────────────┐
+ *       │ not found                                                                   v
+ *   symbolise ──> passes ──> backend: schedule, kernels, program ──> program ──> executable: sizes bound, memory planned
+ */
+#include "codegen/codegen.h"
+
+#include "codegen/codegen_state.h"
+#include "codegen/interp/interp.h"
+#include "ir/pass.h"
+#include "ir/text.h"
+#ifdef LAZE_LLVM_MODULE_FILE
+#include "codegen/native.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+static const laze_backend *const backends[] = {
+#ifdef LAZE_LLVM_MODULE_FILE
+    &laze_backend_llvm,
+#endif
+    &laze_backend_interp,
+    NULL,
+};
+
+const laze_backend *laze_backend_at(int index) {
+  return index < 0 || index >= (int)(sizeof backends / sizeof *backends) ? NULL : backends[index];
+}
+
+laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out, laze_error *error) {
+  char known[128] = "";
+  size_t length = 0;
+  if (!name) name = laze_context_backend_name(context);
+  *out = backends[0];
+  if (!name) return LAZE_OK;
+  for (int i = 0; backends[i]; i++) {
+    if (strcmp(backends[i]->name, name) == 0) {
+      *out = backends[i];
+      return LAZE_OK;
+    }
+    length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "", backends[i]->name);
+  }
+  *out = NULL;
+  return laze_fail(error, LAZE_NOT_FOUND, "no backend is called '%s'; this build has: %s", name, known);
+}
+
+static void dump_graph(const laze_graph *graph, const char *title) {
+  laze_text text;
+  if (!laze_context_debug(graph->context, LAZE_DEBUG_GRAPH)) return;
+  laze_text_init(&text, graph->context);
+  laze_graph_print(&text, graph, true);
+  laze_log_text(graph->context, LAZE_LOG_DEBUG, title, laze_text_get(&text));
+  laze_text_deinit(&text);
+}
+
+laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
+                                const int64_t **bindings, laze_error *error) {
+  const laze_pass_options options = {.fold = laze_interp_fold};
+  laze_graph *symbolic;
+  int64_t start = laze_clock();
+  dump_graph(graph, "graph");
+  LAZE_TRY(laze_graph_symbolise(graph, &symbolic, bindings, error));
+  laze_status status = laze_passes_run(&symbolic, &options, error);
+  if (status != LAZE_OK)
+    laze_graph_destroy(symbolic);
+  else
+    *out = symbolic;
+  laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TIME_PLAN_US, laze_clock() - start);
+  return status;
+}
+
+/* A program by structure: right for these sizes when its facts hold. */
+static bool facts_hold(void *self, void *object) {
+  return laze_facts_hold(laze_program_sizes(object), self);
+}
+
+static laze_hash structure_key(const laze_backend *backend, const laze_graph *graph) {
+  laze_hash name = laze_hash_bytes(backend->name, strlen(backend->name));
+  return laze_hash_combine(laze_graph_hash(graph, false), name);
+}
+
+static laze_status compile_new(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                               laze_program **out, laze_error *error) {
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  LAZE_TRY(laze_compile_passes(context, graph, &symbolic, &bindings, error));
+  laze_metrics *metrics = laze_context_metrics(context);
+  int64_t start = laze_clock(), compiling = laze_metrics_get(metrics, LAZE_METRIC_TIME_COMPILE_US);
+  laze_status status = backend->compile(context, symbolic, out, error);
+  /* What the backend did besides compiling kernels was planning. With other threads compiling this is an estimate. */
+  compiling = laze_metrics_get(metrics, LAZE_METRIC_TIME_COMPILE_US) - compiling;
+  int64_t planning = laze_clock() - start - compiling;
+  laze_metrics_add(metrics, LAZE_METRIC_TIME_PLAN_US, planning > 0 ? planning : 0);
+  laze_graph_destroy(symbolic);
+  return status;
+}
+
+static laze_status find_program(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                                int64_t *bindings, laze_program **out, laze_error *error) {
+  laze_codegen *codegen = laze_codegen_get(context, error);
+  if (!codegen) return LAZE_OUT_OF_MEMORY;
+  laze_hash key = structure_key(backend, graph);
+  *out = laze_cache_find(codegen->programs, key, facts_hold, bindings);
+  if (*out) {
+    laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_SCHEDULE_CACHE_HITS, 1);
+    return LAZE_OK;
+  }
+  LAZE_TRY(compile_new(context, backend, graph, out, error));
+  laze_cache_insert(codegen->programs, key, *out, graph->node_count);
+  return LAZE_OK;
+}
+
+laze_status laze_compile(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                         laze_executable **out, laze_error *error) {
+  *out = NULL;
+  int64_t count = laze_graph_bindings(graph, NULL, 0);
+  int64_t *bindings = laze_alloc_array(context, count, sizeof *bindings);
+  laze_program *program = NULL;
+  if (!bindings) return laze_fail_memory(error, "the sizes of a graph", count);
+  laze_graph_bindings(graph, bindings, count);
+  laze_status status = find_program(context, backend, graph, bindings, &program, error);
+  int64_t start = laze_clock();
+  if (status == LAZE_OK) status = laze_executable_create(program, bindings, out, error);
+  laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TIME_PLAN_US, laze_clock() - start);
+  laze_program_release(program);
+  laze_free(context, bindings);
+  return status;
+}
+
+laze_status laze_compile_emit(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                              laze_emit_kind kind, laze_text *out, laze_error *error) {
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  LAZE_TRY(laze_compile_passes(context, graph, &symbolic, &bindings, error));
+  laze_status status = backend->emit(context, symbolic, kind, out, error);
+  laze_graph_destroy(symbolic);
+  return status;
+}

@@ -1,0 +1,103 @@
+/* What `eval` expressions of the operator tables may use besides C operators and <math.h>. Included by eval.gen.c
+ * alone.
+ *
+ * Each name below picks, by the type of its first argument, the function for int32_t, int64_t, float or double: the one
+ * expression in a table serves both widths. Integers wrap; nothing here traps, whatever the operands.
+ */
+#ifndef LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
+#define LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
+
+#include "base/checked.h"
+
+#include <math.h>
+
+/* The low bits of a 64-bit result are those of the 32-bit one, so int32_t is computed in 64 bits and cut. */
+#define WRAPPING(a, expression)                                                                                        \
+  _Generic((a), int32_t : (int32_t)(uint32_t)(uint64_t)(expression), int64_t : (int64_t)(uint64_t)(expression))
+#define wrapping_add(a, b) WRAPPING(a, (uint64_t)(a) + (uint64_t)(b))
+#define wrapping_sub(a, b) WRAPPING(a, (uint64_t)(a) - (uint64_t)(b))
+#define wrapping_mul(a, b) WRAPPING(a, (uint64_t)(a) * (uint64_t)(b))
+#define wrapping_neg(a) WRAPPING(a, 0 - (uint64_t)(a))
+
+/* Division and remainder. A zero divisor gives 0; the lowest integer divided by -1 stays itself. */
+#define floor_quotient(a, b)                                                                                           \
+  _Generic((a), float : floor_quotient_f32, double : floor_quotient_f64, default : floor_quotient_int)(a, b)
+#define trunc_quotient(a, b)                                                                                           \
+  _Generic((a), float : trunc_quotient_f32, double : trunc_quotient_f64, default : trunc_quotient_int)(a, b)
+#define modulo(a, b) _Generic((a), float : modulo_f32, double : modulo_f64, default : modulo_int)(a, b)
+#define trunc_remainder(a, b) _Generic((a), float : fmodf, double : fmod, default : trunc_remainder_int)(a, b)
+
+/* 1 / sqrt(a), rounded to the type after each of the two. */
+#define reciprocal_root(a) _Generic((a), float : 1 / sqrtf((float)(a)), double : 1 / sqrt(a))
+
+#define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
+#define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
+/* The sign fills every bit once the count is at least the width less one. */
+#define shift_right(a, b) ((a) >> ((uint64_t)(b) < 8 * sizeof(a) ? (b) : (int)(8 * sizeof(a)) - 1))
+
+static inline int64_t floor_quotient_int(int64_t a, int64_t b) {
+  return b == 0 ? 0 : laze_floor_div(a, b);
+}
+static inline int64_t modulo_int(int64_t a, int64_t b) {
+  return b == 0 ? 0 : laze_floor_mod(a, b);
+}
+
+static inline int64_t trunc_quotient_int(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+static inline int64_t trunc_remainder_int(int64_t a, int64_t b) {
+  return b == 0 || b == -1 ? 0 : a % b;
+}
+
+static inline float trunc_quotient_f32(float a, float b) {
+  return truncf(a / b);
+}
+static inline double trunc_quotient_f64(double a, double b) {
+  return trunc(a / b);
+}
+static inline float floor_quotient_f32(float a, float b) {
+  return floorf(a / b);
+}
+static inline double floor_quotient_f64(double a, double b) {
+  return floor(a / b);
+}
+
+static inline float modulo_f32(float a, float b) {
+  float remainder = fmodf(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+static inline double modulo_f64(double a, double b) {
+  double remainder = fmod(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+/* By squaring. A negative exponent is 1 / base^n cut to an integer: 0 unless the base is 1 or -1. */
+static inline uint64_t integer_power_i64(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == -1) return exponent % 2 == 0 ? 1 : (uint64_t)-1;
+    return 0;
+  }
+  uint64_t result = 1, square = (uint64_t)base;
+  for (uint64_t left = (uint64_t)exponent; left; left >>= 1, square *= square)
+    if (left & 1) result *= square;
+  return result;
+}
+
+/* Philox 4x32 with 10 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): counter words
+ * {low, high, 0, 0}, key words {low, high}; the first two words of the result, the first one low. */
+static inline int64_t philox(int64_t key, int64_t counter) {
+  uint32_t x0 = (uint32_t)(uint64_t)counter, x1 = (uint32_t)((uint64_t)counter >> 32), x2 = 0, x3 = 0;
+  uint32_t key0 = (uint32_t)(uint64_t)key, key1 = (uint32_t)((uint64_t)key >> 32);
+  for (int round = 0; round < 10; round++, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
+    uint64_t product0 = (uint64_t)0xD2511F53u * x0, product1 = (uint64_t)0xCD9E8D57u * x2;
+    x0 = (uint32_t)(product1 >> 32) ^ x1 ^ key0;
+    x1 = (uint32_t)product1;
+    x2 = (uint32_t)(product0 >> 32) ^ x3 ^ key1;
+    x3 = (uint32_t)product0;
+  }
+  return (int64_t)((uint64_t)x1 << 32 | x0);
+}
+
+#endif

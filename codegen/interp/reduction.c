@@ -1,0 +1,178 @@
+/* Reductions in the named orders of codegen/loop/loop.h, which the sizes of the operand alone decide:
+ *
+ *   axes of size 1 are dropped and neighbours of the same kind (reduced or kept) merged into runs;
+ *   the last run is reduced:  lanes16 along it, for each element of the kept runs, earlier reduced runs around it
+ *   otherwise:                rows along the last reduced run, all elements of the last kept run side by side
+ *
+ * Elements are converted to the dtype of the result before they are combined.
+ */
+#include "codegen/interp/unit.h"
+
+#include "codegen/loop/loop.h"
+
+#include <string.h>
+
+enum { ELEMENT_SIZE = 8, CHUNK = 256 };
+
+typedef struct {
+  int64_t extent, stride; /* of elements */
+  bool reduced;
+} axis_run;
+
+typedef struct {
+  int count;
+  int64_t extents[LAZE_MAX_RANK], strides[LAZE_MAX_RANK], index[LAZE_MAX_RANK];
+  int64_t offset; /* in elements */
+} odometer;
+
+typedef struct {
+  const interp_node *node;
+  interp_tensor self, result;
+  laze_eval_function convert;
+  int64_t size; /* of a state, in bytes */
+  char initial[ELEMENT_SIZE];
+  axis_run runs[LAZE_MAX_RANK + 1];
+  int run_count;
+} reduction;
+
+/* Starts at the first position; false when there is none. */
+static bool odometer_begin(odometer *o) {
+  o->offset = 0;
+  for (int i = 0; i < o->count; i++) {
+    o->index[i] = 0;
+    if (o->extents[i] == 0) return false;
+  }
+  return true;
+}
+
+static bool odometer_next(odometer *o) {
+  for (int i = o->count - 1; i >= 0; i--) {
+    o->offset += o->strides[i];
+    if (++o->index[i] < o->extents[i]) return true;
+    o->offset -= o->strides[i] * o->extents[i];
+    o->index[i] = 0;
+  }
+  return false;
+}
+
+/* The runs of one kind among the first `count`. */
+static odometer runs_of_kind(const reduction *r, int count, bool reduced) {
+  odometer o = {0};
+  for (int i = 0; i < count; i++) {
+    if (r->runs[i].reduced != reduced) continue;
+    o.extents[o.count] = r->runs[i].extent;
+    o.strides[o.count++] = r->runs[i].stride;
+  }
+  return o;
+}
+
+static bool names_axis(const laze_attribute *dim, int axis, int rank) {
+  if (!dim->present || dim->count == 0) return true; /* none named: all */
+  for (int32_t i = 0; i < dim->count; i++)
+    if (dim->value.items[i] == axis || dim->value.items[i] + rank == axis) return true;
+  return false;
+}
+
+static void find_runs(reduction *r) {
+  const laze_attribute *dim = &r->node->attributes[laze_op_argument(r->node->info, "dim")->position];
+  int64_t stride = interp_elements(&r->self);
+  for (int axis = 0; axis < r->self.rank; axis++) {
+    int64_t extent = r->self.dims[axis];
+    bool reduced = names_axis(dim, axis, r->self.rank);
+    if (extent != 0) stride /= extent;
+    if (extent == 1) continue;
+    axis_run *last = r->run_count ? &r->runs[r->run_count - 1] : NULL;
+    if (last && last->reduced == reduced)
+      *last = (axis_run){last->extent * extent, stride, reduced};
+    else
+      r->runs[r->run_count++] = (axis_run){extent, stride, reduced};
+  }
+}
+
+static void fill(const reduction *r, char *states, int64_t count) {
+  for (int64_t i = 0; i < count; i++) memcpy(states + i * r->size, r->initial, (size_t)r->size);
+}
+
+/* states[i] = combine(states[i], others[i]) */
+static void combine(const reduction *r, char *states, const char *others, int64_t count) {
+  const char *operands[] = {states, others};
+  const int64_t steps[] = {r->size, r->size};
+  r->node->eval(count, operands, steps, states, r->size);
+}
+
+/* `count` elements next to each other, from `offset` on, combined into states. */
+static void combine_elements(const reduction *r, char *states, int64_t offset, int64_t count) {
+  _Alignas(16) char values[CHUNK * ELEMENT_SIZE];
+  int64_t size = laze_dtype_size(r->self.dtype);
+  const char *source = r->self.data + offset * size;
+  r->convert(count, &source, &size, values, r->size);
+  combine(r, states, values, count);
+}
+
+static void fold_block(const reduction *r, char *total, char *block, int64_t count) {
+  combine(r, total, block, count);
+  fill(r, block, count);
+}
+
+/* One element of the result: 16 lanes along the last run, for every position of the reduced runs before it. */
+static void reduce_lanes(const reduction *r, int64_t offset, char *out) {
+  _Alignas(16) char block[LAZE_ORDER_LANES * ELEMENT_SIZE], total[LAZE_ORDER_LANES * ELEMENT_SIZE];
+  const axis_run *last = &r->runs[r->run_count - 1];
+  odometer around = runs_of_kind(r, r->run_count - 1, true);
+  fill(r, block, LAZE_ORDER_LANES);
+  fill(r, total, LAZE_ORDER_LANES);
+  bool more = odometer_begin(&around);
+  for (; more; more = odometer_next(&around)) {
+    for (int64_t at = 0; at < last->extent; at += LAZE_ORDER_LANES) {
+      int64_t left = last->extent - at;
+      combine_elements(r, block, offset + around.offset + at, left < LAZE_ORDER_LANES ? left : LAZE_ORDER_LANES);
+      if ((at + LAZE_ORDER_LANES) % LAZE_ORDER_LANES_BLOCK == 0 && left >= LAZE_ORDER_LANES)
+        fold_block(r, total, block, LAZE_ORDER_LANES);
+    }
+    fold_block(r, total, block, LAZE_ORDER_LANES);
+  }
+  for (int64_t half = LAZE_ORDER_LANES / 2; half > 0; half /= 2) combine(r, total, total + half * r->size, half);
+  memcpy(out, total, (size_t)r->size);
+}
+
+/* `count` neighbouring elements of the result: along the last reduced run (the last but one), or of one element each
+ * where nothing is reduced. */
+static void reduce_rows(const reduction *r, int64_t offset, int64_t count, char *out) {
+  _Alignas(16) char block[CHUNK * ELEMENT_SIZE], total[CHUNK * ELEMENT_SIZE];
+  axis_run rows = r->run_count > 1 ? r->runs[r->run_count - 2] : (axis_run){1, 0, true};
+  odometer around = runs_of_kind(r, r->run_count > 1 ? r->run_count - 2 : 0, true);
+  fill(r, block, count);
+  fill(r, total, count);
+  bool more = odometer_begin(&around);
+  for (; more; more = odometer_next(&around)) {
+    for (int64_t row = 0; row < rows.extent; row++) {
+      combine_elements(r, block, offset + around.offset + row * rows.stride, count);
+      if (row % LAZE_ORDER_ROWS_BLOCK == LAZE_ORDER_ROWS_BLOCK - 1) fold_block(r, total, block, count);
+    }
+    fold_block(r, total, block, count);
+  }
+  memcpy(out, total, (size_t)(count * r->size));
+}
+
+void interp_execute_reduction(const interp_run *run, const interp_node *node) {
+  reduction r = {.node = node, .self = interp_operand(run, node, 0), .result = interp_result(run, node, 0)};
+  r.convert = laze_eval_find_conversion(r.self.dtype, r.result.dtype);
+  r.size = laze_dtype_size(r.result.dtype);
+  laze_scalar_store(laze_initial_value(node->info->initial, r.result.dtype), r.result.dtype, r.initial, 0);
+  find_runs(&r);
+  bool lanes = r.run_count > 0 && r.runs[r.run_count - 1].reduced;
+  int64_t row = lanes || r.run_count == 0 ? 1 : r.runs[r.run_count - 1].extent;
+  odometer kept = runs_of_kind(&r, r.run_count > 0 ? r.run_count - 1 : 0, false);
+  char *out = r.result.data;
+  bool more = odometer_begin(&kept);
+  for (; more; more = odometer_next(&kept)) {
+    for (int64_t at = 0; at < row; at += CHUNK) {
+      int64_t count = row - at < CHUNK ? row - at : CHUNK;
+      if (lanes)
+        reduce_lanes(&r, kept.offset, out);
+      else
+        reduce_rows(&r, kept.offset + at, count, out);
+      out += count * r.size;
+    }
+  }
+}

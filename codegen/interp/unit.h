@@ -1,0 +1,127 @@
+/* What the interpreter runs: one node of a graph with the blocks of its regions, flattened into arrays of values and
+ * nodes that refer to each other by number.
+ *
+ * A unit is generic in sizes. Wherever a size is needed (of a value, or as an attribute) it holds an index into
+ * `sizes`, a list of expressions; a call gets their values in the same order. Values 0 ... outside_count - 1 are the
+ * root node's operands and results, whose memory the caller gives; the rest live inside regions.
+ */
+#ifndef LAZE_CODEGEN_INTERP_UNIT_H
+#define LAZE_CODEGEN_INTERP_UNIT_H
+
+#include "codegen/interp/eval.h"
+#include "ir/graph.h"
+#include "runtime/kernel.h"
+
+/* Regions within regions, at most: bounds the executor's stack. */
+#define INTERP_MAX_DEPTH 64
+
+typedef struct interp_node interp_node;
+typedef struct interp_run interp_run;
+
+typedef struct interp_value {
+  laze_dtype dtype;
+  int rank;
+  int64_t first_size;
+} interp_value;
+
+typedef struct interp_block {
+  int32_t parameter_count, node_count, result_count;
+  const int32_t *parameters, *results; /* values */
+  interp_node *nodes;
+} interp_block;
+
+struct interp_node {
+  const laze_op_info *info;
+  laze_op op;
+  int32_t operand_count, result_count;
+  const int32_t *operands, *results; /* values */
+  const laze_attribute *attributes;  /* a SIZE's value and a SIZE_LIST's items are indices into the sizes */
+  void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
+  laze_eval_function eval;   /* elementwise: of one element; reduction: of combining two states */
+  const laze_dtype *compute; /* elementwise: the dtype that each operand is converted to */
+  interp_block *regions;
+};
+
+typedef struct interp_unit {
+  laze_arena arena; /* holds everything below */
+  interp_value *values;
+  laze_size *sizes; /* in the graph's table */
+  int64_t value_count, value_capacity, size_count, size_capacity;
+  int32_t outside_count;
+  interp_node root;
+} interp_unit;
+
+/* Flattens a node. The unit keeps nothing of the graph but size words. */
+LAZE_MUST_USE laze_status interp_unit_create(const laze_graph *graph, const laze_node *node, interp_unit **out,
+                                             laze_error *error);
+void interp_unit_destroy(void *unit); /* NULL is ignored */
+
+/* One execution. */
+struct interp_run {
+  const interp_unit *unit;
+  const int64_t *sizes; /* values of unit->sizes */
+  void *const *data;    /* of each value */
+  laze_kernel_failure *failure;
+};
+
+/* Runs the root node. `data` has unit->value_count entries. */
+void interp_run_unit(const interp_run *run);
+
+/* A value as loops see it: row-major elements. */
+typedef struct interp_tensor {
+  laze_dtype dtype;
+  int rank;
+  const int64_t *dims;
+  char *data;
+} interp_tensor;
+
+static inline interp_tensor interp_get(const interp_run *run, int32_t value) {
+  const interp_value *entry = &run->unit->values[value];
+  return (interp_tensor){entry->dtype, entry->rank, run->sizes + entry->first_size, run->data[value]};
+}
+static inline interp_tensor interp_operand(const interp_run *run, const interp_node *node, int32_t index) {
+  return interp_get(run, node->operands[index]);
+}
+static inline interp_tensor interp_result(const interp_run *run, const interp_node *node, int32_t index) {
+  return interp_get(run, node->results[index]);
+}
+static inline int64_t interp_elements(const interp_tensor *tensor) {
+  int64_t count = 1;
+  for (int i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
+  return count;
+}
+static inline int64_t interp_bytes(const interp_tensor *tensor) {
+  return interp_elements(tensor) * laze_dtype_size(tensor->dtype);
+}
+/* The value of a SIZE attribute that is present. */
+static inline int64_t interp_size(const interp_run *run, const interp_node *node, int32_t attribute) {
+  return run->sizes[node->attributes[attribute].value.size];
+}
+/* An axis attribute, wrapped to [0, rank). */
+static inline int interp_axis(const interp_node *node, int32_t attribute, int rank) {
+  int64_t axis = node->attributes[attribute].value.integer;
+  return (int)(axis < 0 && rank > 0 ? axis + rank : axis < 0 ? 0 : axis);
+}
+
+/* The execute function of an operator, and what it needs of `eval` and `compute`. NULL: none. */
+typedef void (*interp_execute)(const interp_run *run, const interp_node *node);
+interp_execute interp_find_execute(laze_op op);
+
+/* One file per class. */
+void interp_execute_elementwise(const interp_run *run, const interp_node *node);
+void interp_execute_reduction(const interp_run *run, const interp_node *node);
+void interp_execute_expand(const interp_run *run, const interp_node *node);
+void interp_execute_permute(const interp_run *run, const interp_node *node);
+void interp_execute_reshape(const interp_run *run, const interp_node *node);
+void interp_execute_slice(const interp_run *run, const interp_node *node);
+void interp_execute_cat(const interp_run *run, const interp_node *node);
+void interp_execute_gather(const interp_run *run, const interp_node *node);
+void interp_execute_index_select(const interp_run *run, const interp_node *node);
+void interp_execute_matrix_product(const interp_run *run, const interp_node *node); /* mm and bmm */
+void interp_execute_constant(const interp_run *run, const interp_node *node);
+void interp_execute_iota(const interp_run *run, const interp_node *node);
+void interp_execute_size_tensor(const interp_run *run, const interp_node *node);
+/* Runs a node with regions and everything in them. */
+void interp_execute_control(const interp_run *run, const interp_node *node);
+
+#endif

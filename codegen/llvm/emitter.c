@@ -1,0 +1,59 @@
+#include "codegen/llvm/emitter.h"
+
+#include <assert.h>
+#include <string.h>
+
+LLVMTypeRef laze_emit_scalar_type(const laze_emitter *emitter, laze_dtype dtype) {
+  switch (dtype) {
+  case LAZE_BOOL: return LLVMInt1TypeInContext(emitter->context);
+  case LAZE_I32: return LLVMInt32TypeInContext(emitter->context);
+  case LAZE_I64: return LLVMInt64TypeInContext(emitter->context);
+  case LAZE_F32: return LLVMFloatTypeInContext(emitter->context);
+  case LAZE_F64: return LLVMDoubleTypeInContext(emitter->context);
+  default: assert(!"a dtype without a register type"); return NULL;
+  }
+}
+
+static bool is_vector(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+}
+
+LLVMTypeRef laze_emit_type_like(const laze_emitter *emitter, laze_dtype dtype, LLVMValueRef like) {
+  LLVMTypeRef scalar = laze_emit_scalar_type(emitter, dtype);
+  LLVMTypeRef shape = LLVMTypeOf(like);
+  return is_vector(shape) ? LLVMVectorType(scalar, LLVMGetVectorSize(shape)) : scalar;
+}
+
+static LLVMValueRef splat_constant(LLVMTypeRef type, LLVMValueRef element) {
+  if (!is_vector(type)) return element;
+  LLVMValueRef elements[LAZE_LANES];
+  assert(LLVMGetVectorSize(type) == LAZE_LANES);
+  for (int i = 0; i < LAZE_LANES; i++) elements[i] = element;
+  return LLVMConstVector(elements, LAZE_LANES);
+}
+
+static LLVMTypeRef element_type(LLVMTypeRef type) {
+  return is_vector(type) ? LLVMGetElementType(type) : type;
+}
+
+LLVMValueRef laze_emit_real(LLVMTypeRef type, double value) {
+  return splat_constant(type, LLVMConstReal(element_type(type), value));
+}
+
+LLVMValueRef laze_emit_integer(LLVMTypeRef type, int64_t value) {
+  return splat_constant(type, LLVMConstInt(element_type(type), (uint64_t)value, true));
+}
+
+LLVMValueRef laze_emit_intrinsic(const laze_emitter *emitter, const char *name, LLVMValueRef *operands, int count) {
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  assert(id != 0);
+  LLVMTypeRef overload = LLVMTypeOf(operands[0]);
+  LLVMValueRef function = LLVMGetIntrinsicDeclaration(emitter->module, id, &overload, 1);
+  LLVMTypeRef type = LLVMIntrinsicGetType(emitter->context, id, &overload, 1);
+  return LLVMBuildCall2(emitter->builder, type, function, operands, (unsigned)count, "");
+}
+
+LLVMValueRef laze_emit_fma(const laze_emitter *emitter, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  LLVMValueRef operands[3] = {a, b, c};
+  return laze_emit_intrinsic(emitter, "llvm.fma", operands, 3);
+}

@@ -1,0 +1,131 @@
+/* From loop IR to LLVM IR, one function a kernel:
+ *
+ *   lower.c         the walk: one handler an instruction code
+ *   lower_index.c   index arithmetic, and turning values into lanes
+ *   lower_loop.c    loops: serial, in lanes (main part, masked rest), blocks of a named order
+ *   lower_memory.c  loads, stores, checks
+ *   lower_reduce.c  accumulators
+ *   lower_matrix.c  products of blocks
+ *
+ * Inside a LANES loop a value takes one of three forms. Index arithmetic on the induction variable stays *affine*
+ * (lane l holds value + l * stride), which is how a load learns that it is contiguous; what the lanes share is
+ * *uniform*, a scalar; the rest is *in lanes*, a vector of 16. Short bodies run two strips of 16 in lockstep
+ * (`copies`), so that the loads of both stand before the arithmetic.
+ */
+#ifndef LAZE_CODEGEN_LLVM_LOWER_INTERNAL_H
+#define LAZE_CODEGEN_LLVM_LOWER_INTERNAL_H
+
+#include "codegen/llvm/emitter.h"
+#include "codegen/loop/loop.h"
+
+#define LAZE_MAX_COPIES 2
+
+typedef struct laze_lane_value {
+  LLVMValueRef value;  /* affine: an i64 scalar, of lane 0 */
+  LLVMValueRef stride; /* i64; NULL unless affine */
+} laze_lane_value;
+
+/* The running state of an accumulator: scalars, or vectors where it stands in lanes or its order is lanes16. */
+typedef struct laze_accumulator_state {
+  LLVMValueRef block, total;
+} laze_accumulator_state;
+
+/* What the target's vector registers allow. */
+typedef struct laze_vector_unit {
+  int register_bytes;
+  int register_count;
+} laze_vector_unit;
+
+typedef struct laze_lower {
+  laze_emitter e;
+  const laze_loop_kernel *kernel;
+  laze_vector_unit unit;
+  laze_arena *arena;
+  LLVMValueRef function, failure, begin, end;
+  LLVMValueRef zero_slot;                     /* 8 zero bytes on the stack: what a masked-off scalar load reads */
+  LLVMValueRef panel;                         /* room on the stack for lower_matrix.c; NULL until used */
+  LLVMValueRef *buffers, *sizes;              /* loaded on entry */
+  laze_lane_value (*values)[LAZE_MAX_COPIES]; /* by instruction */
+  laze_accumulator_state *accumulators;       /* by instruction */
+  int32_t *ends;                              /* BEGIN: its END */
+  bool *hoisted;                              /* already emitted before the LANES loop that holds it */
+  bool in_lanes;
+  int copies;                 /* strips in lockstep */
+  LLVMValueRef active;        /* lanes that run, as a mask; NULL: all */
+  LLVMValueRef hoisted_guard; /* while emitting ahead of a loop: whether it has an iteration; NULL otherwise */
+  laze_error *error;
+} laze_lower;
+
+/* Adds `kernel` to the module as the function `symbol`. `emitter`'s builder is moved. */
+LAZE_MUST_USE laze_status laze_lower_kernel(const laze_emitter *emitter, laze_vector_unit unit,
+                                            const laze_loop_kernel *kernel, const char *symbol, laze_arena *arena,
+                                            laze_error *error);
+
+/* lower.c */
+static inline int32_t laze_operand(const laze_lower *l, const laze_loop_instruction *i, int32_t k) {
+  return l->kernel->operands[i->first + k];
+}
+static inline const laze_loop_instruction *laze_instruction(const laze_lower *l, int32_t index) {
+  return &l->kernel->instructions[index];
+}
+/* Lowers instructions [first, last). */
+LAZE_MUST_USE laze_status laze_lower_span(laze_lower *l, int32_t first, int32_t last);
+/* Lowers one instruction that is no BEGIN. */
+LAZE_MUST_USE laze_status laze_lower_instruction(laze_lower *l, int32_t index);
+LLVMBasicBlockRef laze_lower_block(laze_lower *l);
+
+/* lower_index.c */
+LLVMTypeRef laze_lower_i64(const laze_lower *l);
+LLVMValueRef laze_lower_integer(const laze_lower *l, int64_t value);
+bool laze_is_uniform(laze_lane_value value);
+/* Whether lane l + 1 is lane l plus one. */
+bool laze_is_contiguous(laze_lane_value value);
+LLVMValueRef laze_lower_splat(laze_lower *l, LLVMValueRef scalar);
+/* The value as a vector of lanes. */
+LLVMValueRef laze_lower_lanes(laze_lower *l, laze_lane_value value);
+/* Index arithmetic of operand values a and b. */
+laze_lane_value laze_lower_index(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_lane_value b);
+/* The mask of lanes below `remaining` (i64, at least 0). */
+LLVMValueRef laze_lower_mask_below(laze_lower *l, LLVMValueRef remaining);
+/* a & b where NULL stands for all. */
+LLVMValueRef laze_lower_mask_and(laze_lower *l, LLVMValueRef a, LLVMValueRef b);
+
+/* lower_loop.c */
+LAZE_MUST_USE laze_status laze_lower_loop(laze_lower *l, int32_t begin);
+/* A counted loop with the accumulators' states as phis: open, emit the body, close. */
+typedef struct laze_open_loop {
+  LLVMBasicBlockRef header, exit;
+  LLVMValueRef counter;
+  const int32_t *carried; /* accumulators */
+  int32_t carried_count;
+  LLVMValueRef *phis; /* two for each */
+} laze_open_loop;
+LAZE_MUST_USE laze_status laze_loop_open(laze_lower *l, laze_open_loop *loop, LLVMValueRef from, LLVMValueRef to);
+void laze_loop_close(laze_lower *l, laze_open_loop *loop, LLVMValueRef step);
+
+/* lower_memory.c */
+LLVMTypeRef laze_lower_memory_type(const laze_lower *l, laze_dtype dtype);
+LLVMValueRef laze_lower_pointer(laze_lower *l, int64_t buffer, LLVMValueRef offset);
+laze_lane_value laze_lower_load(laze_lower *l, const laze_loop_instruction *i, int copy);
+void laze_lower_store(laze_lower *l, const laze_loop_instruction *i, int copy);
+laze_lane_value laze_lower_check(laze_lower *l, const laze_loop_instruction *i, int copy);
+/* Contiguous vectors of any length; `mask` NULL: all lanes; lanes off read as 0. */
+LLVMValueRef laze_lower_vector_load(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointer, LLVMValueRef mask,
+                                    int64_t alignment);
+void laze_lower_vector_store(laze_lower *l, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+                             int64_t alignment);
+LLVMValueRef laze_lower_gather(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointers, LLVMValueRef mask,
+                               int64_t alignment);
+
+/* lower_reduce.c */
+void laze_lower_accumulator(laze_lower *l, int32_t index);
+LAZE_MUST_USE laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int copy);
+LAZE_MUST_USE laze_status laze_lower_fold(laze_lower *l, int32_t accumulator);
+LAZE_MUST_USE laze_status laze_lower_result(laze_lower *l, const laze_loop_instruction *i, laze_lane_value *result);
+LAZE_MUST_USE laze_status laze_lower_operation(laze_lower *l, laze_op op, laze_dtype compute, LLVMValueRef *operands,
+                                               int count, LLVMValueRef *result);
+
+/* lower_matrix.c */
+LAZE_MUST_USE laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i);
+
+#endif

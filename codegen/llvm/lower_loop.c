@@ -1,0 +1,251 @@
+/* Loops. A serial loop is one counted loop; a LANES loop is a main part without masks and a masked rest:
+ *
+ *   main_end = start + (end - start) rounded down to whole strips
+ *   for (i = start; i < main_end; i += 16 or 32)  body in lanes i .. i + 15 (and 16 .. 31)
+ *   for (i = main_end; i < end; i += 16)          body in lanes i .. i + 15, those below `end` active
+ *
+ * A loop whose body updates accumulators is split at the blocks of their order, so that no iteration asks whether a
+ * block ends with it:
+ *
+ *   base = 0
+ * blocks:
+ *   for (i = base; i < min(base + B, main_end); ...)  body
+ *   if (base + B <= end) { fold; base += B; goto blocks; }
+ *   masked rest; fold
+ */
+#include "codegen/llvm/lower_internal.h"
+
+/* Longest body, in instructions, that runs two strips in lockstep. */
+#define SHORT_BODY 32
+
+/* A loop's accumulators: all that its body updates, and those for which it is the innermost reduced loop. */
+typedef struct {
+  int32_t *carried, *folded;
+  int32_t carried_count, folded_count;
+} loop_accumulators;
+
+typedef struct {
+  int32_t begin;
+  bool lanes;
+  int copies;
+  LLVMValueRef start, end, main_end;
+  loop_accumulators accumulators;
+} loop_plan;
+
+static bool contains(const int32_t *list, int32_t count, int32_t value) {
+  for (int32_t k = 0; k < count; k++)
+    if (list[k] == value) return true;
+  return false;
+}
+
+static laze_status find_accumulators(laze_lower *l, int32_t begin, loop_accumulators *out) {
+  int32_t room = l->ends[begin] - begin;
+  out->carried = laze_arena_alloc_array(l->arena, room, sizeof *out->carried);
+  out->folded = laze_arena_alloc_array(l->arena, room, sizeof *out->folded);
+  if (!out->carried || !out->folded) return laze_fail_memory(l->error, "lowering a loop", -1);
+  for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
+    const laze_loop_instruction *i = laze_instruction(l, k);
+    if (i->code != LAZE_LOOP_UPDATE) continue;
+    int32_t accumulator = laze_operand(l, i, 0);
+    if (accumulator > begin) continue; /* belongs to one iteration */
+    if (!contains(out->carried, out->carried_count, accumulator)) out->carried[out->carried_count++] = accumulator;
+    if (laze_operand(l, i, 2) == begin && !contains(out->folded, out->folded_count, accumulator))
+      out->folded[out->folded_count++] = accumulator;
+  }
+  return LAZE_OK;
+}
+
+static LLVMValueRef *state_slot(laze_lower *l, const laze_open_loop *loop, int32_t k) {
+  laze_accumulator_state *state = &l->accumulators[loop->carried[k / 2]];
+  return k % 2 ? &state->total : &state->block;
+}
+
+/* Starts the block that the loop comes back to, with phis for the counter and the carried states. */
+static laze_status open_header(laze_lower *l, laze_open_loop *loop, LLVMValueRef from) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(l->e.builder);
+  loop->phis = laze_arena_alloc_array(l->arena, 2 * (int64_t)loop->carried_count, sizeof(LLVMValueRef));
+  if (!loop->phis) return laze_fail_memory(l->error, "lowering a loop", -1);
+  loop->header = laze_lower_block(l);
+  LLVMBuildBr(l->e.builder, loop->header);
+  LLVMPositionBuilderAtEnd(l->e.builder, loop->header);
+  loop->counter = LLVMBuildPhi(l->e.builder, LLVMTypeOf(from), "");
+  LLVMAddIncoming(loop->counter, &from, &before, 1);
+  for (int32_t k = 0; k < 2 * loop->carried_count; k++) {
+    LLVMValueRef *state = state_slot(l, loop, k);
+    loop->phis[k] = LLVMBuildPhi(l->e.builder, LLVMTypeOf(*state), "");
+    LLVMAddIncoming(loop->phis[k], state, &before, 1);
+    *state = loop->phis[k];
+  }
+  return LAZE_OK;
+}
+
+/* Goes back to the header with the states as they are. */
+static void go_back(laze_lower *l, laze_open_loop *loop, LLVMValueRef step) {
+  LLVMValueRef next = LLVMBuildAdd(l->e.builder, loop->counter, step, "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->e.builder);
+  LLVMBuildBr(l->e.builder, loop->header);
+  LLVMAddIncoming(loop->counter, &next, &latch, 1);
+  for (int32_t k = 0; k < 2 * loop->carried_count; k++)
+    LLVMAddIncoming(loop->phis[k], state_slot(l, loop, k), &latch, 1);
+}
+
+laze_status laze_loop_open(laze_lower *l, laze_open_loop *loop, LLVMValueRef from, LLVMValueRef to) {
+  LAZE_TRY(open_header(l, loop, from));
+  LLVMBasicBlockRef body = laze_lower_block(l);
+  loop->exit = laze_lower_block(l);
+  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, loop->counter, to, ""), body, loop->exit);
+  LLVMPositionBuilderAtEnd(l->e.builder, body);
+  return LAZE_OK;
+}
+
+void laze_loop_close(laze_lower *l, laze_open_loop *loop, LLVMValueRef step) {
+  go_back(l, loop, step);
+  for (int32_t k = 0; k < 2 * loop->carried_count; k++) *state_slot(l, loop, k) = loop->phis[k];
+  LLVMPositionBuilderAtEnd(l->e.builder, loop->exit);
+}
+
+static laze_open_loop new_loop(const loop_plan *plan) {
+  return (laze_open_loop){.carried = plan->accumulators.carried, .carried_count = plan->accumulators.carried_count};
+}
+
+static laze_status lower_body(laze_lower *l, const loop_plan *plan, LLVMValueRef counter) {
+  laze_lane_value *variable = l->values[plan->begin];
+  variable[0].value = counter;
+  variable[0].stride = plan->lanes ? laze_lower_integer(l, 1) : NULL;
+  variable[1] = variable[0];
+  if (l->copies > 1) variable[1].value = LLVMBuildAdd(l->e.builder, counter, laze_lower_integer(l, LAZE_LANES), "");
+  return laze_lower_span(l, plan->begin + 1, l->ends[plan->begin]);
+}
+
+/* Iterations from `from` to `to`, which are whole strips in lanes. */
+static laze_status lower_main(laze_lower *l, const loop_plan *plan, LLVMValueRef from, LLVMValueRef to) {
+  laze_open_loop loop = new_loop(plan);
+  int outer_copies = l->copies;
+  if (plan->lanes) l->copies = plan->copies;
+  LAZE_TRY(laze_loop_open(l, &loop, from, to));
+  LAZE_TRY(lower_body(l, plan, loop.counter));
+  laze_loop_close(l, &loop, laze_lower_integer(l, plan->lanes ? LAZE_LANES * plan->copies : 1));
+  l->copies = outer_copies;
+  return LAZE_OK;
+}
+
+static laze_status lower_rest(laze_lower *l, const loop_plan *plan) {
+  if (!plan->lanes) return LAZE_OK;
+  laze_open_loop loop = new_loop(plan);
+  LAZE_TRY(laze_loop_open(l, &loop, plan->main_end, plan->end));
+  l->active = laze_lower_mask_below(l, LLVMBuildSub(l->e.builder, plan->end, loop.counter, ""));
+  LAZE_TRY(lower_body(l, plan, loop.counter));
+  l->active = NULL;
+  laze_loop_close(l, &loop, laze_lower_integer(l, LAZE_LANES));
+  return LAZE_OK;
+}
+
+static laze_status fold_all(laze_lower *l, const loop_plan *plan) {
+  for (int32_t k = 0; k < plan->accumulators.folded_count; k++)
+    LAZE_TRY(laze_lower_fold(l, plan->accumulators.folded[k]));
+  return LAZE_OK;
+}
+
+static LLVMValueRef smaller(laze_lower *l, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, a, b, ""), a, b, "");
+}
+
+static laze_status lower_blocks(laze_lower *l, const loop_plan *plan) {
+  LLVMValueRef length = laze_lower_integer(l, plan->lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK);
+  laze_open_loop blocks = new_loop(plan);
+  LAZE_TRY(open_header(l, &blocks, plan->start));
+  LLVMValueRef block_end = LLVMBuildAdd(l->e.builder, blocks.counter, length, "");
+  LAZE_TRY(lower_main(l, plan, blocks.counter, smaller(l, block_end, plan->main_end)));
+  LLVMBasicBlockRef whole = laze_lower_block(l), last = laze_lower_block(l);
+  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLE, block_end, plan->end, ""), whole, last);
+  laze_accumulator_state *states = laze_arena_alloc_array(l->arena, plan->accumulators.carried_count, sizeof *states);
+  if (!states) return laze_fail_memory(l->error, "lowering a loop", -1);
+  for (int32_t k = 0; k < plan->accumulators.carried_count; k++)
+    states[k] = l->accumulators[plan->accumulators.carried[k]];
+  LLVMPositionBuilderAtEnd(l->e.builder, whole);
+  LAZE_TRY(fold_all(l, plan));
+  go_back(l, &blocks, length);
+  for (int32_t k = 0; k < plan->accumulators.carried_count; k++)
+    l->accumulators[plan->accumulators.carried[k]] = states[k];
+  LLVMPositionBuilderAtEnd(l->e.builder, last);
+  LAZE_TRY(lower_rest(l, plan));
+  return fold_all(l, plan);
+}
+
+/* Whether a value computed in the loop is the same in each iteration and may be computed, or loaded, ahead of it.
+ * Divisions stay where they are: with no iteration they could divide by 0. */
+static bool may_hoist(const laze_lower *l, int32_t begin, int32_t index) {
+  const laze_loop_instruction *i = laze_instruction(l, index);
+  bool pure = (i->code >= LAZE_LOOP_INDEX_CONSTANT && i->code <= LAZE_LOOP_LOAD && i->code != LAZE_LOOP_INDEX_MOD &&
+               i->code != LAZE_LOOP_INDEX_FLOOR_DIV) ||
+              i->code == LAZE_LOOP_ELEMENT || i->code == LAZE_LOOP_CONVERT;
+  if (!pure) return false;
+  for (int32_t k = 0; k < i->count; k++) {
+    int32_t operand = laze_operand(l, i, k);
+    if (operand >= begin && !l->hoisted[operand]) return false;
+  }
+  return true;
+}
+
+/* Iterations of a LANES loop do not see each other's stores, so what they all load can be loaded before the first. A
+ * loop without iterations must not load at all: its loads are guarded. */
+static laze_status hoist(laze_lower *l, const loop_plan *plan) {
+  LLVMValueRef runs = LLVMBuildICmp(l->e.builder, LLVMIntSLT, plan->start, plan->end, "");
+  for (int32_t k = plan->begin + 1; k < l->ends[plan->begin]; k++) {
+    const laze_loop_instruction *i = laze_instruction(l, k);
+    if (i->code == LAZE_LOOP_BEGIN) k = l->ends[k];
+    if (!may_hoist(l, plan->begin, k)) continue;
+    l->hoisted_guard = runs;
+    laze_status status = laze_lower_instruction(l, k);
+    l->hoisted_guard = NULL;
+    LAZE_TRY(status);
+    l->hoisted[k] = true;
+  }
+  return LAZE_OK;
+}
+
+/* Two strips in lockstep pay off where the body is short; a check or a nested loop ends basic blocks. */
+static int choose_copies(const laze_lower *l, int32_t begin) {
+  int32_t length = 0;
+  for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
+    uint8_t code = laze_instruction(l, k)->code;
+    if (code == LAZE_LOOP_BEGIN || code == LAZE_LOOP_CHECK) return 1;
+    length += !l->hoisted[k];
+  }
+  return length <= SHORT_BODY ? 2 : 1;
+}
+
+static laze_status plan_loop(laze_lower *l, int32_t begin, loop_plan *plan) {
+  const laze_loop_instruction *i = laze_instruction(l, begin);
+  bool range = i->flags & LAZE_LOOP_RANGE;
+  *plan = (loop_plan){.begin = begin, .lanes = i->flags & LAZE_LOOP_LANES, .copies = 1};
+  plan->start = range ? l->begin : laze_lower_integer(l, 0);
+  plan->end = range ? l->end : l->values[laze_operand(l, i, 0)][0].value;
+  plan->main_end = plan->end;
+  return find_accumulators(l, begin, &plan->accumulators);
+}
+
+static laze_status lower_iterations(laze_lower *l, const loop_plan *plan) {
+  if (plan->accumulators.folded_count) return lower_blocks(l, plan);
+  LAZE_TRY(lower_main(l, plan, plan->start, plan->main_end));
+  return lower_rest(l, plan);
+}
+
+static laze_status lower_lanes_loop(laze_lower *l, loop_plan *plan) {
+  LAZE_TRY(hoist(l, plan));
+  plan->copies = choose_copies(l, plan->begin);
+  LLVMValueRef count = LLVMBuildSub(l->e.builder, plan->end, plan->start, "");
+  LLVMValueRef strips =
+      LLVMBuildAnd(l->e.builder, count, laze_lower_integer(l, -(int64_t)LAZE_LANES * plan->copies), "");
+  plan->main_end = LLVMBuildAdd(l->e.builder, plan->start, strips, "");
+  l->in_lanes = true;
+  laze_status status = lower_iterations(l, plan);
+  l->in_lanes = false;
+  return status;
+}
+
+laze_status laze_lower_loop(laze_lower *l, int32_t begin) {
+  loop_plan plan;
+  LAZE_TRY(plan_loop(l, begin, &plan));
+  return plan.lanes ? lower_lanes_loop(l, &plan) : lower_iterations(l, &plan);
+}

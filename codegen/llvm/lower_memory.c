@@ -1,0 +1,235 @@
+/* Loads and stores by the form of their offset:
+ *
+ *   uniform     one scalar access
+ *   contiguous  a vector, masked where a guard or the end of the loop asks for it
+ *   otherwise   gather and scatter
+ *
+ * A guarded scalar load takes no branch: it reads a zero on the stack instead.
+ */
+#include "codegen/llvm/compat.h"
+#include "codegen/llvm/lower_internal.h"
+
+#include <string.h>
+
+LLVMTypeRef laze_lower_memory_type(const laze_lower *l, laze_dtype dtype) {
+  return dtype == LAZE_BOOL ? LLVMInt8TypeInContext(l->e.context) : laze_emit_scalar_type(&l->e, dtype);
+}
+
+LLVMValueRef laze_lower_pointer(laze_lower *l, int64_t buffer, LLVMValueRef offset) {
+  LLVMTypeRef element = laze_lower_memory_type(l, l->kernel->buffers[buffer].dtype);
+  return LLVMBuildGEP2(l->e.builder, element, l->buffers[buffer], &offset, 1, "");
+}
+
+static LLVMValueRef from_memory(laze_lower *l, laze_dtype dtype, LLVMValueRef value) {
+  if (dtype != LAZE_BOOL) return value;
+  return LLVMBuildICmp(l->e.builder, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
+}
+
+static LLVMValueRef to_memory(laze_lower *l, laze_dtype dtype, LLVMValueRef value) {
+  if (dtype != LAZE_BOOL) return value;
+  LLVMTypeRef byte = LLVMInt8TypeInContext(l->e.context);
+  bool vector = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
+  return LLVMBuildZExt(l->e.builder, value, vector ? LLVMVectorType(byte, LAZE_LANES) : byte, "");
+}
+
+/* Calls a masked intrinsic with `count` operands, of which number `pointer` holds addresses. */
+static LLVMValueRef call_masked(laze_lower *l, const char *name, LLVMTypeRef overloads[2], LLVMValueRef *operands,
+                                int count, int pointer, int64_t alignment) {
+  LLVMValueRef all[5];
+  int total = 0;
+  for (int i = 0; i < count; i++) {
+    all[total++] = operands[i];
+    if (i == pointer && LAZE_MASKED_ALIGNMENT_IS_OPERAND)
+      all[total++] = LLVMConstInt(LLVMInt32TypeInContext(l->e.context), (uint64_t)alignment, false);
+  }
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  LLVMValueRef function = LLVMGetIntrinsicDeclaration(l->e.module, id, overloads, 2);
+  LLVMTypeRef type = LLVMIntrinsicGetType(l->e.context, id, overloads, 2);
+  LLVMValueRef call = LLVMBuildCall2(l->e.builder, type, function, all, (unsigned)total, "");
+  if (!LAZE_MASKED_ALIGNMENT_IS_OPERAND) {
+    unsigned kind = LLVMGetEnumAttributeKindForName("align", strlen("align"));
+    LLVMAddCallSiteAttribute(call, (unsigned)pointer + 1,
+                             LLVMCreateEnumAttribute(l->e.context, kind, (uint64_t)alignment));
+  }
+  return call;
+}
+
+LLVMValueRef laze_lower_vector_load(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointer, LLVMValueRef mask,
+                                    int64_t alignment) {
+  if (!mask) {
+    LLVMValueRef load = LLVMBuildLoad2(l->e.builder, vector, pointer, "");
+    LLVMSetAlignment(load, (unsigned)alignment);
+    return load;
+  }
+  LLVMValueRef operands[3] = {pointer, mask, LLVMConstNull(vector)};
+  LLVMTypeRef overloads[2] = {vector, LLVMTypeOf(pointer)};
+  return call_masked(l, "llvm.masked.load", overloads, operands, 3, 0, alignment);
+}
+
+void laze_lower_vector_store(laze_lower *l, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+                             int64_t alignment) {
+  if (!mask) {
+    LLVMSetAlignment(LLVMBuildStore(l->e.builder, value, pointer), (unsigned)alignment);
+    return;
+  }
+  LLVMValueRef operands[3] = {value, pointer, mask};
+  LLVMTypeRef overloads[2] = {LLVMTypeOf(value), LLVMTypeOf(pointer)};
+  call_masked(l, "llvm.masked.store", overloads, operands, 3, 1, alignment);
+}
+
+static LLVMValueRef all_lanes(laze_lower *l, LLVMTypeRef vector) {
+  LLVMTypeRef boolean = LLVMInt1TypeInContext(l->e.context);
+  return LLVMConstAllOnes(LLVMVectorType(boolean, LLVMGetVectorSize(vector)));
+}
+
+LLVMValueRef laze_lower_gather(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointers, LLVMValueRef mask,
+                               int64_t alignment) {
+  LLVMValueRef operands[3] = {pointers, mask ? mask : all_lanes(l, vector), LLVMConstNull(vector)};
+  LLVMTypeRef overloads[2] = {vector, LLVMTypeOf(pointers)};
+  return call_masked(l, "llvm.masked.gather", overloads, operands, 3, 0, alignment);
+}
+
+static void scatter(laze_lower *l, LLVMValueRef value, LLVMValueRef pointers, LLVMValueRef mask, int64_t alignment) {
+  LLVMValueRef operands[3] = {value, pointers, mask ? mask : all_lanes(l, LLVMTypeOf(value))};
+  LLVMTypeRef overloads[2] = {LLVMTypeOf(value), LLVMTypeOf(pointers)};
+  call_masked(l, "llvm.masked.scatter", overloads, operands, 3, 1, alignment);
+}
+
+static LLVMValueRef any_lane(laze_lower *l, LLVMValueRef mask) {
+  return laze_emit_intrinsic(&l->e, "llvm.vector.reduce.or", &mask, 1);
+}
+
+/* A scalar load; where `condition` (NULL: always) is false it gives 0. */
+static LLVMValueRef scalar_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
+                                LLVMValueRef condition) {
+  condition = laze_lower_mask_and(l, condition, l->hoisted_guard);
+  LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
+  if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, l->zero_slot, "");
+  LLVMValueRef load = LLVMBuildLoad2(l->e.builder, laze_lower_memory_type(l, i->dtype), pointer, "");
+  return from_memory(l, i->dtype, load);
+}
+
+/* One address for all lanes, under a guard that differs between them. */
+static LLVMValueRef shared_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset, LLVMValueRef mask) {
+  LLVMValueRef loaded = laze_lower_splat(l, scalar_load(l, i, offset, any_lane(l, mask)));
+  return LLVMBuildSelect(l->e.builder, mask, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
+}
+
+laze_lane_value laze_lower_load(laze_lower *l, const laze_loop_instruction *i, int copy) {
+  laze_lane_value offset = l->values[laze_operand(l, i, 0)][copy], result = {0};
+  const laze_lane_value *guard = i->count > 1 ? &l->values[laze_operand(l, i, 1)][copy] : NULL;
+  if (laze_is_uniform(offset) && (!guard || laze_is_uniform(*guard))) {
+    result.value = scalar_load(l, i, offset.value, guard ? guard->value : NULL);
+    return result;
+  }
+  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guard ? laze_lower_lanes(l, *guard) : NULL);
+  LLVMTypeRef vector = LLVMVectorType(laze_lower_memory_type(l, i->dtype), LAZE_LANES);
+  int64_t alignment = laze_dtype_size(i->dtype);
+  if (laze_is_uniform(offset)) {
+    result.value = shared_load(l, i, offset.value, mask);
+    return result;
+  }
+  if (laze_is_contiguous(offset))
+    result.value = laze_lower_vector_load(l, vector, laze_lower_pointer(l, i->imm, offset.value), mask, alignment);
+  else
+    result.value =
+        laze_lower_gather(l, vector, laze_lower_pointer(l, i->imm, laze_lower_lanes(l, offset)), mask, alignment);
+  result.value = from_memory(l, i->dtype, result.value);
+  return result;
+}
+
+static void scalar_store(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset, LLVMValueRef value,
+                         LLVMValueRef condition) {
+  LLVMBasicBlockRef after = NULL;
+  if (condition) {
+    LLVMBasicBlockRef inside = laze_lower_block(l);
+    after = laze_lower_block(l);
+    LLVMBuildCondBr(l->e.builder, condition, inside, after);
+    LLVMPositionBuilderAtEnd(l->e.builder, inside);
+  }
+  LLVMBuildStore(l->e.builder, to_memory(l, i->dtype, value), laze_lower_pointer(l, i->imm, offset));
+  if (!condition) return;
+  LLVMBuildBr(l->e.builder, after);
+  LLVMPositionBuilderAtEnd(l->e.builder, after);
+}
+
+void laze_lower_store(laze_lower *l, const laze_loop_instruction *i, int copy) {
+  laze_lane_value offset = l->values[laze_operand(l, i, 0)][copy], value = l->values[laze_operand(l, i, 1)][copy];
+  const laze_lane_value *guard = i->count > 2 ? &l->values[laze_operand(l, i, 2)][copy] : NULL;
+  if (!l->in_lanes) {
+    scalar_store(l, i, offset.value, value.value, guard ? guard->value : NULL);
+    return;
+  }
+  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guard ? laze_lower_lanes(l, *guard) : NULL);
+  LLVMValueRef stored = to_memory(l, i->dtype, laze_lower_lanes(l, value));
+  int64_t alignment = laze_dtype_size(i->dtype);
+  if (laze_is_contiguous(offset))
+    laze_lower_vector_store(l, stored, laze_lower_pointer(l, i->imm, offset.value), mask, alignment);
+  else
+    scatter(l, stored, laze_lower_pointer(l, i->imm, laze_lower_lanes(l, offset)), mask, alignment);
+}
+
+/* Field `number` of the failure record, all of which are i64. */
+static LLVMValueRef failure_field(laze_lower *l, int number) {
+  LLVMValueRef index = laze_lower_integer(l, number);
+  return LLVMBuildGEP2(l->e.builder, laze_lower_i64(l), l->failure, &index, 1, "");
+}
+
+/* Notes a failure unless one at a lower or equal position is known. Scalars. */
+static void note_failure(laze_lower *l, const LLVMValueRef fields[4]) {
+  LLVMBasicBlockRef lower = laze_lower_block(l), after = laze_lower_block(l);
+  LLVMValueRef known = LLVMBuildLoad2(l->e.builder, laze_lower_i64(l), failure_field(l, 0), "");
+  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, fields[0], known, ""), lower, after);
+  LLVMPositionBuilderAtEnd(l->e.builder, lower);
+  for (int k = 0; k < 4; k++) LLVMBuildStore(l->e.builder, fields[k], failure_field(l, k));
+  LLVMBuildBr(l->e.builder, after);
+  LLVMPositionBuilderAtEnd(l->e.builder, after);
+}
+
+/* Of the failing lanes, the element of `values` in the first one. */
+static LLVMValueRef first_failing(laze_lower *l, LLVMValueRef values, LLVMValueRef failing) {
+  LLVMTypeRef bits = LLVMIntTypeInContext(l->e.context, LAZE_LANES);
+  LLVMValueRef operands[2] = {LLVMBuildBitCast(l->e.builder, failing, bits, ""),
+                              LLVMConstInt(LLVMInt1TypeInContext(l->e.context), 1, false)};
+  LLVMValueRef lane = laze_emit_intrinsic(&l->e, "llvm.cttz", operands, 2);
+  return LLVMBuildExtractElement(l->e.builder, values, lane, "");
+}
+
+/* The failure of the lowest position among the failing lanes; the lowest lane of those that share it. */
+static void note_lanes(laze_lower *l, const laze_loop_instruction *i, int copy, LLVMValueRef failing) {
+  LLVMValueRef operands[3];
+  for (int k = 0; k < 3; k++) operands[k] = laze_lower_lanes(l, l->values[laze_operand(l, i, k)][copy]);
+  LLVMValueRef none = laze_emit_integer(LLVMTypeOf(operands[2]), INT64_MAX);
+  LLVMValueRef positions = LLVMBuildSelect(l->e.builder, failing, operands[2], none, "");
+  LLVMValueRef lowest = laze_emit_intrinsic(&l->e, "llvm.vector.reduce.smin", &positions, 1);
+  LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_lower_splat(l, lowest), "");
+  failing = LLVMBuildAnd(l->e.builder, failing, is_lowest, "");
+  LLVMValueRef fields[4] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing),
+                            laze_lower_integer(l, i->imm)};
+  note_failure(l, fields);
+}
+
+laze_lane_value laze_lower_check(laze_lower *l, const laze_loop_instruction *i, int copy) {
+  LLVMBuilderRef builder = l->e.builder;
+  laze_lane_value operands[3];
+  for (int k = 0; k < 3; k++) operands[k] = l->values[laze_operand(l, i, k)][copy];
+  LLVMValueRef found = operands[0].value, size = operands[1].value;
+  if (l->in_lanes) found = laze_lower_lanes(l, operands[0]), size = laze_lower_lanes(l, operands[1]);
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(found));
+  LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, found, zero, "");
+  LLVMValueRef wrapped = LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, found, size, ""), found, "");
+  LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, size, "");
+  laze_lane_value result = {.value = LLVMBuildSelect(builder, invalid, zero, wrapped, "")};
+  LLVMValueRef failing = l->in_lanes ? laze_lower_mask_and(l, l->active, invalid) : invalid;
+  LLVMBasicBlockRef slow = laze_lower_block(l), after = laze_lower_block(l);
+  LLVMBuildCondBr(builder, l->in_lanes ? any_lane(l, failing) : failing, slow, after);
+  LLVMPositionBuilderAtEnd(builder, slow);
+  LLVMValueRef fields[4] = {operands[2].value, found, size, laze_lower_integer(l, i->imm)};
+  if (l->in_lanes)
+    note_lanes(l, i, copy, failing);
+  else
+    note_failure(l, fields);
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, after);
+  return result;
+}

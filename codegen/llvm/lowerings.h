@@ -1,0 +1,100 @@
+/* One function per element operation: how LLVM computes one element, or 16 in lanes, from its operands. Operator
+ * entries name them (`lower: add` is laze_lower_add), and the generated table below maps operators to them.
+ *
+ * Operands have the compute dtype in registers (bool: i1; `where`: operand 0 is bool) and all one shape, scalar or
+ * lanes; so has the result (bool for comparisons). A lowering may end the builder's current block. Integers wrap and
+ * nothing traps: a quotient or remainder by 0 is 0, the lowest integer divided by -1 stays itself. On bool, add and
+ * maximum are `or`, mul and minimum are `and`.
+ */
+#ifndef LAZE_CODEGEN_LLVM_LOWERINGS_H
+#define LAZE_CODEGEN_LLVM_LOWERINGS_H
+
+#include "codegen/llvm/emitter.h"
+
+typedef LLVMValueRef (*laze_lowering)(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
+                                      int count);
+
+/* By laze_op; NULL where an operator has no lowering. Generated. */
+extern const laze_lowering laze_lowerings[];
+
+#define LAZE_LOWERING(name)                                                                                            \
+  LLVMValueRef laze_lower_##name(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands, int count)
+
+/* Arithmetic. maximum(a, b) is `isnan(a) || a > b ? a : b`, so NaN wins and the second of two zeros; minimum alike.
+ * remainder has the sign of the divisor, fmod that of the dividend; floor_divide of floats is floor(a / b). */
+LAZE_LOWERING(add);
+LAZE_LOWERING(sub);
+LAZE_LOWERING(mul);
+LAZE_LOWERING(div);
+LAZE_LOWERING(floor_divide);
+LAZE_LOWERING(trunc_divide);
+LAZE_LOWERING(remainder);
+LAZE_LOWERING(fmod);
+LAZE_LOWERING(pow);
+LAZE_LOWERING(maximum);
+LAZE_LOWERING(minimum);
+LAZE_LOWERING(neg);
+LAZE_LOWERING(abs);
+LAZE_LOWERING(sign);
+LAZE_LOWERING(reciprocal);
+
+/* Comparisons give bool and are false for NaN (ne: true). */
+LAZE_LOWERING(eq);
+LAZE_LOWERING(ne);
+LAZE_LOWERING(lt);
+LAZE_LOWERING(le);
+LAZE_LOWERING(gt);
+LAZE_LOWERING(ge);
+LAZE_LOWERING(isnan);
+LAZE_LOWERING(isinf);
+LAZE_LOWERING(isfinite);
+LAZE_LOWERING(where);
+
+/* Bits. A shift count outside [0, width) gives 0 to the left, the sign everywhere to the right (arithmetic). */
+LAZE_LOWERING(logical_and);
+LAZE_LOWERING(logical_or);
+LAZE_LOWERING(logical_xor);
+LAZE_LOWERING(logical_not);
+LAZE_LOWERING(bitwise_and);
+LAZE_LOWERING(bitwise_or);
+LAZE_LOWERING(bitwise_xor);
+LAZE_LOWERING(bitwise_not);
+LAZE_LOWERING(shift_left);
+LAZE_LOWERING(shift_right);
+
+/* Functions of floats (ceil, floor, trunc, round leave integers as they are; round: halves to even). */
+LAZE_LOWERING(ceil);
+LAZE_LOWERING(floor);
+LAZE_LOWERING(trunc);
+LAZE_LOWERING(round);
+LAZE_LOWERING(sqrt);
+LAZE_LOWERING(rsqrt);
+LAZE_LOWERING(exp);
+LAZE_LOWERING(exp2);
+LAZE_LOWERING(expm1);
+LAZE_LOWERING(log);
+LAZE_LOWERING(log2);
+LAZE_LOWERING(log10);
+LAZE_LOWERING(log1p);
+LAZE_LOWERING(sin);
+LAZE_LOWERING(cos);
+LAZE_LOWERING(tan);
+LAZE_LOWERING(asin);
+LAZE_LOWERING(acos);
+LAZE_LOWERING(atan);
+LAZE_LOWERING(atan2);
+LAZE_LOWERING(sinh);
+LAZE_LOWERING(cosh);
+LAZE_LOWERING(tanh);
+LAZE_LOWERING(erf);
+LAZE_LOWERING(sigmoid);
+
+/* (key i64, counter i64) -> 64 random bits, by Philox 4x32 with 10 rounds (Salmon et al., 2011): counter words
+ * {low, high, 0, 0}, key words {low, high}, the first two words of the result. */
+LAZE_LOWERING(philox);
+
+/* A value of dtype `from` as `to`: floats to integers truncate, NaN and out-of-range values give the lowest integer;
+ * to bool is `!= 0`. */
+LLVMValueRef laze_lower_conversion(const laze_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to);
+
+#endif

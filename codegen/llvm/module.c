@@ -1,0 +1,175 @@
+/* The code generator's table: kernels in, an object for the host's processor out. No pass runs over the IR; the kernels
+ * are written as they should be (see lower_internal.h). */
+#include "codegen/llvm/module.h"
+#include "codegen/llvm/lower_internal.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm/Config/llvm-config.h>
+#include <pthread.h>
+#include <string.h>
+
+typedef struct {
+  laze_emitter e;
+  char *triple, *cpu, *features; /* LLVM's strings */
+  LLVMTargetMachineRef machine;
+  laze_arena arena;
+  char diagnostic[256]; /* the first error LLVM reported; empty: none */
+} compiler;
+
+/* LLVM keeps its list of targets for the whole process and does not lock it. */
+static pthread_once_t targets_once = PTHREAD_ONCE_INIT;
+static void initialize_targets(void) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *self) {
+  compiler *c = self;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || c->diagnostic[0]) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  strncpy(c->diagnostic, text, sizeof c->diagnostic - 1);
+  LLVMDisposeMessage(text);
+}
+
+static laze_status create_machine(compiler *c, laze_error *error) {
+  LLVMTargetRef target = NULL;
+  char *message = NULL;
+  c->triple = LLVMGetDefaultTargetTriple();
+  c->cpu = LLVMGetHostCPUName();
+  c->features = LLVMGetHostCPUFeatures();
+  if (LLVMGetTargetFromTriple(c->triple, &target, &message)) {
+    laze_status status =
+        laze_fail(error, LAZE_UNSUPPORTED, "LLVM has no code generator for %s: %s", c->triple, message);
+    LLVMDisposeMessage(message);
+    return status;
+  }
+  c->machine = LLVMCreateTargetMachine(target, c->triple, c->cpu, c->features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                       LLVMCodeModelSmall);
+  return c->machine ? LAZE_OK
+                    : laze_fail(error, LAZE_UNSUPPORTED, "LLVM cannot generate code for %s (%s)", c->triple, c->cpu);
+}
+
+static void set_layout(compiler *c) {
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+  char *text = LLVMCopyStringRepOfTargetData(layout);
+  LLVMSetTarget(c->e.module, c->triple);
+  LLVMSetDataLayout(c->e.module, text);
+  LLVMDisposeMessage(text);
+  LLVMDisposeTargetData(layout);
+}
+
+static laze_status open_compiler(compiler *c, laze_context *context, laze_error *error) {
+  memset(c, 0, sizeof *c);
+  laze_arena_init(&c->arena, context);
+  c->e.context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(c->e.context, on_diagnostic, c);
+  c->e.module = LLVMModuleCreateWithNameInContext("laze", c->e.context);
+  c->e.builder = LLVMCreateBuilderInContext(c->e.context);
+  LAZE_TRY(create_machine(c, error));
+  set_layout(c);
+  return LAZE_OK;
+}
+
+static void close_compiler(compiler *c) {
+  LLVMDisposeBuilder(c->e.builder);
+  LLVMDisposeModule(c->e.module);
+  LLVMContextDispose(c->e.context);
+  if (c->machine) LLVMDisposeTargetMachine(c->machine);
+  LLVMDisposeMessage(c->triple);
+  LLVMDisposeMessage(c->cpu);
+  LLVMDisposeMessage(c->features);
+  laze_arena_deinit(&c->arena);
+}
+
+static laze_vector_unit vector_unit(const compiler *c) {
+  bool wide = strstr(c->features, "+avx512f") != NULL;
+  bool sixteen = !wide && strstr(c->triple, "x86_64") != NULL;
+  bool narrow = sixteen && !strstr(c->features, "+avx2");
+  bool other = strstr(c->triple, "x86_64") == NULL;
+  return (laze_vector_unit){.register_bytes = wide              ? 64
+                                              : narrow || other ? 16
+                                                                : 32,
+                            .register_count = sixteen ? 16 : 32};
+}
+
+static void add_text_attribute(const compiler *c, LLVMValueRef function, const char *name, const char *value) {
+  LLVMAttributeRef attribute =
+      LLVMCreateStringAttribute(c->e.context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
+}
+
+/* Every function alike, helpers included. */
+static void add_attributes(const compiler *c, laze_vector_unit unit) {
+  unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+  for (LLVMValueRef function = LLVMGetFirstFunction(c->e.module); function; function = LLVMGetNextFunction(function)) {
+    if (LLVMIsDeclaration(function)) continue;
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(c->e.context, nounwind, 0));
+    add_text_attribute(c, function, "target-cpu", c->cpu);
+    add_text_attribute(c, function, "target-features", c->features);
+    /* Some processors are told to prefer half of their registers, which here would split every vector. */
+    if (unit.register_bytes == 64) add_text_attribute(c, function, "prefer-vector-width", "512");
+  }
+}
+
+static laze_status verify_module(const compiler *c, laze_error *error) {
+  char *message = NULL;
+  laze_status status = LAZE_OK;
+  if (LLVMVerifyModule(c->e.module, LLVMReturnStatusAction, &message))
+    status = laze_fail(error, LAZE_INTERNAL, "the lowering made LLVM IR that LLVM refuses: %s", message);
+  LLVMDisposeMessage(message);
+  return status;
+}
+
+static laze_status emit(compiler *c, laze_llvm_output kind, laze_text *out, laze_error *error) {
+  if (kind == LAZE_LLVM_IR) {
+    char *text = LLVMPrintModuleToString(c->e.module);
+    laze_text_append(out, text);
+    LLVMDisposeMessage(text);
+    return laze_text_check(out, error);
+  }
+  char *message = NULL;
+  LLVMMemoryBufferRef bytes = NULL;
+  LLVMCodeGenFileType type = kind == LAZE_LLVM_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
+  if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->e.module, type, &message, &bytes)) {
+    laze_status status = laze_fail(error, LAZE_INTERNAL, "LLVM could not generate code: %s", message);
+    LLVMDisposeMessage(message);
+    return status;
+  }
+  if (!c->diagnostic[0]) laze_text_append_bytes(out, LLVMGetBufferStart(bytes), (int64_t)LLVMGetBufferSize(bytes));
+  LLVMDisposeMemoryBuffer(bytes);
+  if (c->diagnostic[0]) return laze_fail(error, LAZE_INTERNAL, "LLVM could not generate code: %s", c->diagnostic);
+  return laze_text_check(out, error);
+}
+
+static laze_status compile_into(compiler *c, const laze_loop_kernel *const *kernels, const char *const *symbols,
+                                int32_t count, laze_error *error) {
+  laze_vector_unit unit = vector_unit(c);
+  for (int32_t k = 0; k < count; k++)
+    LAZE_TRY(laze_lower_kernel(&c->e, unit, kernels[k], symbols[k], &c->arena, error));
+  add_attributes(c, unit);
+  return verify_module(c, error);
+}
+
+static laze_status compile(laze_context *context, const laze_loop_kernel *const *kernels, const char *const *symbols,
+                           int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error) {
+  compiler c;
+  laze_status status = open_compiler(&c, context, error);
+  if (status == LAZE_OK) status = compile_into(&c, kernels, symbols, count, error);
+  if (status == LAZE_OK) status = emit(&c, kind, out, error);
+  close_compiler(&c);
+  return status;
+}
+
+static const laze_llvm_table table = {
+    .version = LAZE_LLVM_MODULE_VERSION,
+    .llvm_version = LLVM_VERSION_STRING,
+    .compile = compile,
+};
+
+__attribute__((visibility("default"))) const laze_llvm_table *laze_llvm_module(void);
+const laze_llvm_table *laze_llvm_module(void) {
+  pthread_once(&targets_once, initialize_targets);
+  return &table;
+}

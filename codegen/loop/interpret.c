@@ -1,0 +1,275 @@
+/* Runs a kernel one scalar iteration at a time: what the instructions mean, and nothing else. Slow; for tests and for
+ * telling a wrong schedule from a wrong lowering. */
+#include "codegen/loop/loop.h"
+#include "codegen/interp/eval.h"
+#include "runtime/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef union {
+  int64_t index;
+  uint8_t boolean;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+} cell;
+
+typedef struct {
+  cell block[LAZE_ORDER_LANES], total[LAZE_ORDER_LANES]; /* rows use number 0 alone */
+} accumulator;
+
+typedef struct {
+  const laze_loop_kernel *kernel;
+  const laze_kernel_arguments *arguments;
+  int64_t begin, end;
+  cell *values;
+  int32_t *partner; /* BEGIN: its END; END: its BEGIN; ACCUMULATOR: its state; UPDATE: the loop */
+  int64_t *limit;   /* BEGIN: where the running loop stops */
+  accumulator *accumulators;
+  laze_error *error;
+} machine;
+
+static const int32_t *operands_of(const machine *m, const laze_loop_instruction *i) {
+  return m->kernel->operands + i->first;
+}
+static int64_t index_of(const machine *m, const laze_loop_instruction *i, int k) {
+  return m->values[operands_of(m, i)[k]].index;
+}
+static bool boolean_of(const machine *m, const laze_loop_instruction *i, int k) {
+  return m->values[operands_of(m, i)[k]].boolean;
+}
+static char *element_at(const machine *m, int64_t buffer, int64_t offset) {
+  return (char *)m->arguments->buffers[buffer] + offset * laze_dtype_size(m->kernel->buffers[buffer].dtype);
+}
+
+static int64_t index_value(uint8_t code, int64_t a, int64_t b) {
+  switch (code) {
+  case LAZE_LOOP_INDEX_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+  case LAZE_LOOP_INDEX_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+  case LAZE_LOOP_INDEX_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+  case LAZE_LOOP_INDEX_FLOOR_DIV: return a >= 0 ? a / b : -((-(a + 1)) / b) - 1;
+  case LAZE_LOOP_INDEX_MOD: return a % b < 0 ? a % b + b : a % b;
+  case LAZE_LOOP_INDEX_MIN: return a < b ? a : b;
+  default: return a > b ? a : b;
+  }
+}
+
+static laze_status evaluate(machine *m, laze_op op, laze_dtype compute, const cell *const *inputs, int32_t count,
+                            cell *result) {
+  laze_eval_function function = laze_eval_find(op, compute);
+  if (!function)
+    return laze_fail(m->error, LAZE_UNSUPPORTED, "%s has no element function for %s", laze_op_get(op)->name,
+                     laze_dtype_name(compute));
+  const char *pointers[LAZE_EVAL_MAX_OPERANDS] = {0};
+  int64_t strides[LAZE_EVAL_MAX_OPERANDS] = {0};
+  for (int32_t k = 0; k < count && k < LAZE_EVAL_MAX_OPERANDS; k++) pointers[k] = (const char *)inputs[k];
+  cell out = {0};
+  function(1, pointers, strides, (char *)&out, 0);
+  *result = out;
+  return LAZE_OK;
+}
+
+static laze_status run_element(machine *m, const laze_loop_instruction *i, cell *result) {
+  const cell *inputs[LAZE_EVAL_MAX_OPERANDS] = {0};
+  for (int32_t k = 0; k < i->count && k < LAZE_EVAL_MAX_OPERANDS; k++) inputs[k] = &m->values[operands_of(m, i)[k]];
+  return evaluate(m, i->op, i->compute, inputs, i->count, result);
+}
+
+static void run_convert(machine *m, const laze_loop_instruction *i, cell *result) {
+  int32_t from = operands_of(m, i)[0];
+  const char *pointer = (const char *)&m->values[from];
+  int64_t stride = 0;
+  cell out = {0};
+  laze_eval_find_conversion(laze_loop_dtype(m->kernel, from), i->dtype)(1, &pointer, &stride, (char *)&out, 0);
+  *result = out;
+}
+
+static void run_load(machine *m, const laze_loop_instruction *i, cell *result) {
+  memset(result, 0, sizeof *result);
+  if (i->count > 1 && !boolean_of(m, i, 1)) return;
+  memcpy(result, element_at(m, i->imm, index_of(m, i, 0)), (size_t)laze_dtype_size(i->dtype));
+}
+
+static void run_store(machine *m, const laze_loop_instruction *i) {
+  if (i->count > 2 && !boolean_of(m, i, 2)) return;
+  memcpy(element_at(m, i->imm, index_of(m, i, 0)), &m->values[operands_of(m, i)[1]], (size_t)laze_dtype_size(i->dtype));
+}
+
+static void run_check(machine *m, const laze_loop_instruction *i, cell *result) {
+  int64_t found = index_of(m, i, 0), size = index_of(m, i, 1), position = index_of(m, i, 2);
+  int64_t index = found < 0 ? found + size : found;
+  bool valid = index >= 0 && index < size;
+  result->index = valid ? index : 0;
+  if (valid || position >= m->arguments->failure->position) return;
+  *m->arguments->failure = (laze_kernel_failure){position, found, size, i->imm};
+}
+
+static cell initial_cell(const laze_loop_instruction *i) {
+  cell start = {0};
+  laze_scalar_store(laze_initial_value(i->initial, i->dtype), i->dtype, &start, 0);
+  return start;
+}
+
+static laze_status combine(machine *m, const laze_loop_instruction *a, cell *into, const cell *value) {
+  const cell *inputs[2] = {into, value};
+  return evaluate(m, a->op, a->dtype, inputs, 2, into);
+}
+
+static void run_accumulator(machine *m, int32_t index) {
+  accumulator *state = &m->accumulators[m->partner[index]];
+  for (int l = 0; l < LAZE_ORDER_LANES; l++)
+    state->block[l] = state->total[l] = initial_cell(&m->kernel->instructions[index]);
+}
+
+static laze_status run_update(machine *m, const laze_loop_instruction *i) {
+  const int32_t *operands = operands_of(m, i);
+  const laze_loop_instruction *a = &m->kernel->instructions[operands[0]];
+  int lane = a->order == LAZE_ORDER_LANES16 ? (int)(m->values[operands[2]].index % LAZE_ORDER_LANES) : 0;
+  return combine(m, a, &m->accumulators[m->partner[operands[0]]].block[lane], &m->values[operands[1]]);
+}
+
+/* Adds the blocks of every accumulator updated in the loop to their totals, if the iteration `r` ends a block (or the
+ * loop has ended: r < 0). */
+static laze_status fold(machine *m, int32_t begin, int64_t r) {
+  int32_t last = -1;
+  for (int32_t u = begin + 1; u < m->partner[begin]; u++) {
+    const laze_loop_instruction *i = &m->kernel->instructions[u];
+    if (i->code != LAZE_LOOP_UPDATE || m->partner[u] != begin) continue;
+    int32_t index = operands_of(m, i)[0];
+    const laze_loop_instruction *a = &m->kernel->instructions[index];
+    int64_t block = a->order == LAZE_ORDER_LANES16 ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK;
+    if ((r >= 0 && r % block != block - 1) || index == last) continue;
+    last = index; /* several updates of one accumulator fold once; a second fold would add the initial value alone */
+    accumulator *state = &m->accumulators[m->partner[index]];
+    for (int l = 0; l < LAZE_ORDER_LANES; l++) {
+      LAZE_TRY(combine(m, a, &state->total[l], &state->block[l]));
+      state->block[l] = initial_cell(a);
+    }
+  }
+  return LAZE_OK;
+}
+
+static laze_status run_result(machine *m, const laze_loop_instruction *i, cell *result) {
+  int32_t index = operands_of(m, i)[0];
+  const laze_loop_instruction *a = &m->kernel->instructions[index];
+  cell *total = m->accumulators[m->partner[index]].total;
+  if (a->order == LAZE_ORDER_LANES16)
+    for (int half = LAZE_ORDER_LANES / 2; half >= 1; half /= 2)
+      for (int l = 0; l < half; l++) LAZE_TRY(combine(m, a, &total[l], &total[l + half]));
+  *result = total[0];
+  return LAZE_OK;
+}
+
+static void multiply_add(laze_dtype dtype, const void *a, const void *b, cell *sum) {
+  switch (dtype) {
+  case LAZE_F32: sum->f32 = fmaf(*(const float *)a, *(const float *)b, sum->f32); break;
+  case LAZE_F64: sum->f64 = fma(*(const double *)a, *(const double *)b, sum->f64); break;
+  case LAZE_I32: sum->i32 = (int32_t)((uint32_t)sum->i32 + *(const uint32_t *)a * *(const uint32_t *)b); break;
+  default: sum->i64 = (int64_t)((uint64_t)sum->i64 + *(const uint64_t *)a * *(const uint64_t *)b);
+  }
+}
+
+static void run_matrix(machine *m, const laze_loop_instruction *i) {
+  int64_t o[11];
+  for (int k = 0; k < 11; k++) o[k] = index_of(m, i, k);
+  int64_t a = i->imm & 0xffff, b = i->imm >> 16 & 0xffff, c = i->imm >> 32 & 0xffff;
+  for (int64_t row = 0; row < o[8]; row++)
+    for (int64_t column = 0; column < o[9]; column++) {
+      cell sum = {0};
+      for (int64_t k = 0; k < o[10]; k++)
+        multiply_add(i->dtype, element_at(m, a, o[0] + row * o[1] + k * o[2]),
+                     element_at(m, b, o[3] + k * o[4] + column * o[5]), &sum);
+      memcpy(element_at(m, c, o[6] + row * o[7] + column), &sum, (size_t)laze_dtype_size(i->dtype));
+    }
+}
+
+/* Enters a loop, or, if it has no iteration, gives the END to go on after. */
+static laze_status run_begin(machine *m, int32_t *at) {
+  const laze_loop_instruction *i = &m->kernel->instructions[*at];
+  bool range = i->flags & LAZE_LOOP_RANGE;
+  m->values[*at].index = range ? m->begin : 0;
+  m->limit[*at] = range ? m->end : index_of(m, i, 0);
+  if (m->values[*at].index < m->limit[*at]) return LAZE_OK;
+  laze_status status = fold(m, *at, -1);
+  *at = m->partner[*at];
+  return status;
+}
+
+static laze_status run_end(machine *m, int32_t *at) {
+  int32_t begin = m->partner[*at];
+  LAZE_TRY(fold(m, begin, m->values[begin].index));
+  if (++m->values[begin].index < m->limit[begin]) {
+    *at = begin;
+    return LAZE_OK;
+  }
+  return fold(m, begin, -1);
+}
+
+/* Runs the instruction at *at and leaves there the one before the next. */
+static laze_status step(machine *m, int32_t *at) {
+  const laze_loop_instruction *i = &m->kernel->instructions[*at];
+  cell *result = &m->values[*at];
+  switch (i->code) {
+  case LAZE_LOOP_BEGIN: return run_begin(m, at);
+  case LAZE_LOOP_END: return run_end(m, at);
+  case LAZE_LOOP_INDEX_CONSTANT:
+  case LAZE_LOOP_CONSTANT: result->index = i->imm; break;
+  case LAZE_LOOP_INDEX_SIZE: result->index = m->arguments->sizes[i->imm]; break;
+  case LAZE_LOOP_INDEX_LESS: result->boolean = index_of(m, i, 0) < index_of(m, i, 1); break;
+  case LAZE_LOOP_AND: result->boolean = boolean_of(m, i, 0) && boolean_of(m, i, 1); break;
+  case LAZE_LOOP_LOAD: run_load(m, i, result); break;
+  case LAZE_LOOP_STORE: run_store(m, i); break;
+  case LAZE_LOOP_ELEMENT: return run_element(m, i, result);
+  case LAZE_LOOP_CONVERT: run_convert(m, i, result); break;
+  case LAZE_LOOP_CHECK: run_check(m, i, result); break;
+  case LAZE_LOOP_ACCUMULATOR: run_accumulator(m, *at); break;
+  case LAZE_LOOP_UPDATE: return run_update(m, i);
+  case LAZE_LOOP_RESULT: return run_result(m, i, result);
+  case LAZE_LOOP_MATRIX: run_matrix(m, i); break;
+  default: result->index = index_value(i->code, index_of(m, i, 0), index_of(m, i, 1));
+  }
+  return LAZE_OK;
+}
+
+/* Fills `partner`; returns the number of accumulators. `limit` serves as the stack of open loops. */
+static int32_t pair_up(machine *m) {
+  int32_t accumulators = 0, depth = 0;
+  for (int32_t k = 0; k < m->kernel->instruction_count; k++) {
+    switch (m->kernel->instructions[k].code) {
+    case LAZE_LOOP_BEGIN: m->limit[depth++] = k; break;
+    case LAZE_LOOP_END:
+      m->partner[k] = (int32_t)m->limit[--depth];
+      m->partner[m->partner[k]] = k;
+      break;
+    case LAZE_LOOP_ACCUMULATOR: m->partner[k] = accumulators++; break;
+    case LAZE_LOOP_UPDATE: m->partner[k] = (int32_t)m->limit[depth - 1]; break;
+    default: break;
+    }
+  }
+  return accumulators;
+}
+
+static laze_status run(machine *m, laze_arena *arena) {
+  int64_t count = m->kernel->instruction_count;
+  m->values = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *m->values);
+  m->partner = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *m->partner);
+  m->limit = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *m->limit);
+  if (!m->values || !m->partner || !m->limit) return laze_fail_memory(m->error, "interpreting a kernel", -1);
+  int32_t accumulators = pair_up(m);
+  m->accumulators = laze_arena_alloc_zero(arena, accumulators * (int64_t)sizeof *m->accumulators);
+  if (!m->accumulators) return laze_fail_memory(m->error, "interpreting a kernel", -1);
+  for (int32_t at = 0; at < m->kernel->instruction_count; at++) LAZE_TRY(step(m, &at));
+  return LAZE_OK;
+}
+
+laze_status laze_loop_interpret(const laze_loop_kernel *kernel, laze_context *context,
+                                const laze_kernel_arguments *arguments, int64_t begin, int64_t end, laze_error *error) {
+  laze_arena arena;
+  laze_arena_init(&arena, context);
+  machine m = {.kernel = kernel, .arguments = arguments, .begin = begin, .end = end, .error = error};
+  laze_status status = run(&m, &arena);
+  laze_arena_deinit(&arena);
+  return status;
+}

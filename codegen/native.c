@@ -1,0 +1,172 @@
+/* The native backend in order:
+ *
+ *   graph ── schedule ──> groups with loop IR ── kernels ──> native functions ── program ──> values and steps
+ *
+ * Groups that have no loop IR (control flow, what no lowering exists for) become steps of the reference interpreter in
+ * the same program, so that they cost a call and do not cut the graph.
+ */
+#include "codegen/native.h"
+
+#include "codegen/codegen_state.h"
+#include "codegen/interp/interp.h"
+#include "codegen/schedule/schedule.h"
+#include "codegen/translation.h"
+
+#include <string.h>
+
+static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, laze_schedule *schedule, laze_error *error) {
+  laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
+  LAZE_TRY(laze_schedule_build(graph, arena, &options, schedule, error));
+  if (!laze_context_debug(graph->context, LAZE_DEBUG_VERIFY)) return LAZE_OK;
+  for (int32_t i = 0; i < schedule->group_count; i++)
+    if (schedule->groups[i]->kernel) LAZE_TRY(laze_loop_verify(schedule->groups[i]->kernel, error));
+  return LAZE_OK;
+}
+
+static void dump_schedule(const laze_graph *graph, const laze_schedule *schedule) {
+  bool loops = laze_context_debug(graph->context, LAZE_DEBUG_LOOP);
+  if (!loops && !laze_context_debug(graph->context, LAZE_DEBUG_SCHEDULE)) return;
+  laze_text text;
+  laze_text_init(&text, graph->context);
+  laze_schedule_print(&text, graph, schedule, loops);
+  laze_log_text(graph->context, LAZE_LOG_DEBUG, "schedule", laze_text_get(&text));
+  laze_text_deinit(&text);
+}
+
+/* The loop kernels of a schedule, in order; groups without one are left out. */
+static laze_status collect_loops(const laze_schedule *schedule, laze_arena *arena, const laze_loop_kernel ***out,
+                                 int32_t *count, laze_error *error) {
+  *out = laze_arena_alloc_array(arena, schedule->group_count, sizeof **out);
+  if (!*out) return laze_fail_memory(error, "a schedule", schedule->group_count);
+  *count = 0;
+  for (int32_t i = 0; i < schedule->group_count; i++)
+    if (schedule->groups[i]->kernel) (*out)[(*count)++] = schedule->groups[i]->kernel;
+  return LAZE_OK;
+}
+
+static laze_status add_native_step(laze_translation *translation, const laze_group *group, laze_kernel *kernel,
+                                   laze_error *error) {
+  int32_t count = group->read_count + group->write_count;
+  int32_t *buffers = laze_arena_alloc_array(&translation->arena, count, sizeof *buffers);
+  if (!buffers) return laze_fail_memory(error, "a step", count);
+  for (int32_t i = 0; i < count; i++) {
+    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
+    LAZE_TRY(laze_translation_value(translation, value, &buffers[i], error));
+  }
+  laze_step step = {.kernel = kernel,
+                    .buffers = buffers,
+                    .buffer_count = count,
+                    .write_count = group->write_count,
+                    .sizes = group->sizes,
+                    .size_count = group->size_count,
+                    .domain = group->domain,
+                    .label = group->label,
+                    .node_count = group->node_count};
+  LAZE_TRY(laze_size_binary(laze_program_sizes(translation->program), LAZE_SIZE_ADD, group->bytes, group->operations,
+                            &step.work, error));
+  return laze_program_add_step(translation->program, &step, error);
+}
+
+static laze_status add_library_step(laze_translation *translation, const laze_group *group, laze_error *error) {
+  const laze_node *node = laze_graph_node(translation->graph, group->root);
+  int32_t *numbers =
+      laze_arena_alloc_array(&translation->arena, node->operand_count + node->result_count, sizeof *numbers);
+  if (!numbers) return laze_fail_memory(error, "a step", node->operand_count);
+  for (int32_t i = 0; i < node->operand_count; i++)
+    LAZE_TRY(laze_translation_value(translation, node->operands[i], &numbers[i], error));
+  for (int32_t i = 0; i < node->result_count; i++)
+    LAZE_TRY(laze_translation_value(translation, (laze_value){group->root.node, i}, &numbers[node->operand_count + i],
+                                    error));
+  return laze_interp_add_step(translation->program, translation->graph, node, numbers, numbers + node->operand_count,
+                              true, error);
+}
+
+static laze_status add_steps(laze_translation *translation, const laze_schedule *schedule, laze_kernel *const *kernels,
+                             laze_error *error) {
+  int32_t next = 0;
+  for (int32_t i = 0; i < schedule->group_count; i++) {
+    const laze_group *group = schedule->groups[i];
+    if (group->kernel)
+      LAZE_TRY(add_native_step(translation, group, kernels[next++], error));
+    else
+      LAZE_TRY(add_library_step(translation, group, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program **out, laze_error *error) {
+  laze_schedule schedule;
+  const laze_loop_kernel **loops;
+  int32_t count;
+  LAZE_TRY(schedule_graph(graph, arena, &schedule, error));
+  dump_schedule(graph, &schedule);
+  LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
+  laze_kernel **kernels = laze_arena_alloc_array(arena, count, sizeof *kernels);
+  laze_codegen *codegen = laze_codegen_get(graph->context, error);
+  if (!kernels || !codegen) return laze_fail_memory(error, "compiling a graph", count);
+  LAZE_TRY(laze_kernels_get(codegen, loops, count, kernels, error));
+  laze_translation translation;
+  laze_status status = laze_translation_begin(&translation, graph, error);
+  if (status == LAZE_OK) status = add_steps(&translation, &schedule, kernels, error);
+  for (int32_t i = 0; i < count; i++) laze_kernel_release(kernels[i]);
+  return laze_translation_end(&translation, status, out);
+}
+
+static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
+  laze_arena arena;
+  laze_arena_init(&arena, context);
+  laze_status status = compile_in(graph, &arena, out, error);
+  laze_arena_deinit(&arena);
+  return status;
+}
+
+static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind kind, laze_text *out,
+                           laze_error *error) {
+  laze_schedule schedule;
+  const laze_loop_kernel **loops;
+  int32_t count;
+  LAZE_TRY(schedule_graph(graph, arena, &schedule, error));
+  if (kind == LAZE_EMIT_SCHEDULE) {
+    laze_schedule_print(out, graph, &schedule, true);
+    return laze_text_check(out, error);
+  }
+  LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
+  laze_codegen *codegen = laze_codegen_get(graph->context, error);
+  if (!codegen) return LAZE_OUT_OF_MEMORY;
+  laze_llvm_output output = kind == LAZE_EMIT_OBJECT     ? LAZE_LLVM_OBJECT
+                            : kind == LAZE_EMIT_ASSEMBLY ? LAZE_LLVM_ASSEMBLY
+                                                         : LAZE_LLVM_IR;
+  return laze_kernels_emit(codegen, loops, count, output, out, error);
+}
+
+static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,
+                        laze_error *error) {
+  laze_arena arena;
+  laze_arena_init(&arena, context);
+  laze_status status = emit_in(graph, &arena, kind, out, error);
+  laze_arena_deinit(&arena);
+  return status;
+}
+
+static laze_status allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {
+  return laze_buffer_create(context, size, out, error);
+}
+
+/* Host memory: copies are the interpreter's. */
+static laze_status copy_from_host(laze_buffer *buffer, const void *data, int64_t size, laze_error *error) {
+  return laze_backend_interp.copy_from_host(buffer, data, size, error);
+}
+static laze_status copy_to_host(const laze_buffer *buffer, void *data, int64_t size, laze_error *error) {
+  return laze_backend_interp.copy_to_host(buffer, data, size, error);
+}
+
+const laze_backend laze_backend_llvm = {
+    .name = "llvm",
+    .description = "native code: fused kernels compiled by LLVM, cached on disk",
+    .allocate = allocate,
+    .copy_from_host = copy_from_host,
+    .copy_to_host = copy_to_host,
+    .compile = compile,
+    .execute = laze_executable_run,
+    .emit = emit,
+};

@@ -1,0 +1,123 @@
+/* A matrix product as loop IR: blocks of rows, each one MATRIX instruction.
+ *
+ *   for t in 0 ... batches * ceil(rows / 64)          RANGE: what threads share
+ *     batch = t / ceil(rows / 64), first = t % ceil(rows / 64) * 64
+ *     c[batch, first ... first + 64, :] = a[batch, first ... first + 64, :] . b[batch, :, :]
+ *
+ * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy.
+ */
+#include "codegen/schedule/schedule_internal.h"
+
+enum { BATCH, ROWS, COLUMNS, DEPTH, AXES, ROW_BLOCK = 64 };
+
+typedef struct {
+  laze_scheduler *scheduler;
+  laze_loop_kernel *kernel;
+  laze_size_numbers numbers;
+  int32_t batch, first; /* index values; batch -1: one batch only */
+} matrix_emitter;
+
+static int32_t emit_size(matrix_emitter *emitter, laze_size size) {
+  return laze_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
+}
+
+static laze_size coefficient(const laze_offset *offset, int32_t axis) {
+  for (int32_t i = 0; i < offset->affine.term_count; i++)
+    if (offset->affine.terms[i].axis == axis) return offset->affine.terms[i].coefficient;
+  return 0;
+}
+
+/* Where the operand's block begins: its offset, the batch, and the first row where it has rows. */
+static int32_t block_offset(matrix_emitter *emitter, const laze_offset *offset) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  int32_t value = emit_size(emitter, offset->affine.offset);
+  const int32_t inductions[2] = {emitter->batch, emitter->first};
+  for (int axis = BATCH; axis <= ROWS; axis++) {
+    laze_size stride = coefficient(offset, axis);
+    if (stride == 0 || inductions[axis] < 0) continue;
+    int32_t step = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, inductions[axis], emit_size(emitter, stride));
+    value = laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, value, step);
+  }
+  return value;
+}
+
+/* Opens the loop over blocks and finds batch and first row. */
+static int32_t open_blocks(matrix_emitter *emitter, const laze_domain *domain, laze_size blocks, laze_size extent) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  bool batched = domain->axes[BATCH].extent != 1;
+  int32_t block = laze_loop_begin(kernel, emit_size(emitter, extent), LAZE_LOOP_RANGE);
+  emitter->batch = -1;
+  if (batched) {
+    int32_t count = emit_size(emitter, blocks);
+    emitter->batch = laze_loop_index(kernel, LAZE_LOOP_INDEX_FLOOR_DIV, block, count);
+    block = laze_loop_index(kernel, LAZE_LOOP_INDEX_MOD, block, count);
+  }
+  int32_t height = laze_loop_index_constant(kernel, ROW_BLOCK);
+  emitter->first = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, height);
+  int32_t rest = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, emit_size(emitter, domain->axes[ROWS].extent),
+                                 emitter->first);
+  return laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, height);
+}
+
+static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *domain, laze_size *blocks,
+                                laze_size *extent, laze_size *operations) {
+  laze_size_table *sizes = scheduler->graph->sizes;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, blocks,
+                            scheduler->error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, *blocks, domain->axes[BATCH].extent, extent, scheduler->error));
+  *operations = 2;
+  for (int axis = 0; axis < AXES; axis++)
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations,
+                              scheduler->error));
+  return LAZE_OK;
+}
+
+static void emit_product(matrix_emitter *emitter, const laze_domain *domain, const laze_offset offsets[3],
+                         const int32_t buffers[2], laze_dtype dtype, int32_t rows) {
+  const laze_offset *a = &offsets[0], *b = &offsets[1], *c = &offsets[2];
+  int32_t operands[11] = {
+      block_offset(emitter, a), emit_size(emitter, coefficient(a, ROWS)), emit_size(emitter, coefficient(a, DEPTH)),
+      block_offset(emitter, b), emit_size(emitter, coefficient(b, DEPTH)), emit_size(emitter, coefficient(b, COLUMNS)),
+      block_offset(emitter, c), emit_size(emitter, coefficient(c, ROWS)), rows,
+      emit_size(emitter, domain->axes[COLUMNS].extent), emit_size(emitter, domain->axes[DEPTH].extent)};
+  int64_t written = emitter->kernel->buffer_count - 1;
+  laze_loop_instruction product = {.code = LAZE_LOOP_MATRIX,
+                                   .dtype = (uint8_t)dtype,
+                                   .imm = buffers[0] | (int64_t)buffers[1] << 16 | written << 32};
+  laze_loop_emit(emitter->kernel, product, operands, 11);
+}
+
+laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group) {
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  matrix_emitter emitter = {.scheduler = scheduler};
+  int32_t *order = laze_arena_alloc_array(scheduler->arena, 2 * group->instance_count, sizeof *order);
+  emitter.kernel = laze_arena_alloc(scheduler->arena, sizeof *emitter.kernel);
+  laze_value *write = laze_arena_copy(scheduler->arena, &group->group.root, sizeof *write);
+  if (!order || !emitter.kernel || !write) return laze_fail_memory(scheduler->error, "a schedule", -1);
+  int32_t *buffers = order + group->instance_count, operand_buffers[2];
+  laze_offset offsets[3];
+  laze_loop_init(emitter.kernel, scheduler->arena);
+  group->group.kernel = emitter.kernel;
+  group->group.writes = write;
+  group->group.write_count = 1;
+  for (int64_t i = 0; i < group->instance_count; i++) order[i] = (int32_t)i;
+  LAZE_TRY(laze_emit_buffers(scheduler, group, order, (int32_t)group->instance_count, buffers));
+  for (int i = 0; i < 2; i++) {
+    int32_t load = group->instances[0].operands[i];
+    LAZE_TRY(laze_map_offset(&mapper, group->instances[load].map, &offsets[i]));
+    operand_buffers[i] = buffers[load];
+  }
+  LAZE_TRY(laze_map_offset(&mapper, group->instances[0].map, &offsets[2]));
+  laze_size blocks;
+  LAZE_TRY(find_extents(scheduler, &group->domain, &blocks, &group->group.domain, &group->group.operations));
+  int32_t rows = open_blocks(&emitter, &group->domain, blocks, group->group.domain);
+  laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;
+  emit_product(&emitter, &group->domain, offsets, operand_buffers, dtype, rows);
+  laze_loop_end(emitter.kernel);
+  LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
+  group->group.sizes = emitter.numbers.items;
+  group->group.size_count = (int32_t)emitter.numbers.count;
+  group->group.node_count = 1;
+  group->group.label = laze_op_get(laze_graph_node(scheduler->graph, group->group.root)->op)->base;
+  return LAZE_OK;
+}

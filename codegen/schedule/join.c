@@ -1,0 +1,220 @@
+/* What a node needs of its operands at an access map: for each class of operator, the operand's map.
+ *
+ *   permute      components change places
+ *   expand       components of broadcast axes go
+ *   slice        component * step + start
+ *   reshape      nothing: the view takes care of it
+ *   cat          component - start of the piece, guarded
+ *   index_select one component becomes an index read from memory
+ */
+#include "codegen/schedule/schedule_internal.h"
+
+#include "ir/op.gen.h"
+#include "shape_inference/rules.h"
+
+typedef struct {
+  laze_scheduler *scheduler;
+  laze_mapper mapper;
+  const laze_node *node;
+  const laze_map *map;
+  const laze_type *type; /* of the node */
+} join_state;
+
+static const laze_type *operand_type(const join_state *join, int32_t index) {
+  return laze_graph_type(join->scheduler->graph, join->node->operands[index]);
+}
+
+/* The map through the node's own shape, so that components stand for its axes. NULL: impossible. */
+static laze_status own_axes(join_state *join, const laze_map **out) {
+  return laze_map_refine(&join->mapper, join->map, join->type->sizes, join->type->rank, out);
+}
+
+static laze_status elementwise_needs(join_state *join, laze_needs *out, bool *possible) {
+  out->kind = LAZE_INSTANCE_ELEMENT;
+  out->count = join->node->operand_count;
+  *possible = out->count <= LAZE_MAX_OPERANDS;
+  for (int32_t i = 0; i < out->count && *possible; i++) {
+    LAZE_TRY(laze_map_broadcast(&join->mapper, join->map, join->type, operand_type(join, i), &out->maps[i]));
+    *possible = out->maps[i] != NULL;
+  }
+  return LAZE_OK;
+}
+
+static laze_status reshape_needs(join_state *join, laze_needs *out, bool *possible) {
+  out->maps[0] = join->map;
+  *possible = true;
+  return LAZE_OK;
+}
+
+static laze_status expand_needs(join_state *join, laze_needs *out, bool *possible) {
+  LAZE_TRY(laze_map_broadcast(&join->mapper, join->map, join->type, operand_type(join, 0), &out->maps[0]));
+  *possible = out->maps[0] != NULL;
+  return LAZE_OK;
+}
+
+static laze_status permute_needs(join_state *join, laze_needs *out, bool *possible) {
+  const laze_map *own;
+  const laze_size *dims = join->node->attributes[LAZE_PERMUTE_DIMS].value.items;
+  LAZE_TRY(own_axes(join, &own));
+  *possible = own != NULL;
+  if (!own) return LAZE_OK;
+  laze_component components[LAZE_MAX_RANK];
+  int rank = join->type->rank;
+  for (int axis = 0; axis < rank; axis++) {
+    int64_t from = dims[axis] < 0 ? dims[axis] + rank : dims[axis];
+    components[from] = own->components[axis];
+  }
+  return laze_map_create(&join->mapper, operand_type(join, 0)->sizes, components, rank, own->guards, &out->maps[0]);
+}
+
+static const laze_size *optional_size(const laze_attribute *attribute) {
+  return attribute->present ? &attribute->value.size : NULL;
+}
+
+static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible) {
+  const laze_attribute *attributes = join->node->attributes;
+  const laze_type *operand = operand_type(join, 0);
+  const laze_map *own;
+  LAZE_TRY(own_axes(join, &own));
+  *possible = own != NULL;
+  if (!own) return LAZE_OK;
+  laze_inference inference = {join->scheduler->graph->sizes, "slice", join->scheduler->error};
+  int axis;
+  laze_size start, length;
+  LAZE_TRY(laze_infer_axis(&inference, attributes[LAZE_SLICE_DIM].value.integer, operand->rank, &axis));
+  LAZE_TRY(laze_slice_bounds(&inference, operand->sizes[axis], optional_size(&attributes[LAZE_SLICE_START]),
+                             optional_size(&attributes[LAZE_SLICE_END]), attributes[LAZE_SLICE_STEP].value.integer,
+                             &start, &length));
+  laze_component components[LAZE_MAX_RANK];
+  for (int i = 0; i < operand->rank; i++) components[i] = own->components[i];
+  laze_component scaled, offset = {.dynamic = -1, .offset = start};
+  LAZE_TRY(laze_component_scale(&join->mapper, &own->components[axis], attributes[LAZE_SLICE_STEP].value.integer,
+                                &scaled));
+  LAZE_TRY(laze_component_add(&join->mapper, &scaled, &offset, &components[axis]));
+  return laze_map_create(&join->mapper, operand->sizes, components, operand->rank, own->guards, &out->maps[0]);
+}
+
+/* The map of one piece of a concatenation that begins at `low` along `axis`. */
+static laze_status piece_map(join_state *join, const laze_map *own, int axis, laze_size low, const laze_type *piece,
+                             const laze_map **out) {
+  laze_size_table *sizes = join->scheduler->graph->sizes;
+  laze_error *error = join->scheduler->error;
+  laze_guard *guard = laze_arena_alloc_zero(join->mapper.arena, sizeof *guard);
+  if (!guard) return laze_fail_memory(error, "a schedule", sizeof *guard);
+  guard->next = own->guards;
+  guard->component = own->components[axis];
+  guard->low = low;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, low, piece->sizes[axis], &guard->high, error));
+  laze_component components[LAZE_MAX_RANK], offset = {.dynamic = -1};
+  for (int i = 0; i < piece->rank; i++) components[i] = own->components[i];
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, low, -1, &offset.offset, error));
+  LAZE_TRY(laze_component_add(&join->mapper, &own->components[axis], &offset, &components[axis]));
+  return laze_map_create(&join->mapper, piece->sizes, components, piece->rank, guard, out);
+}
+
+static laze_status cat_needs(join_state *join, laze_needs *out, bool *possible) {
+  const laze_map *own;
+  laze_inference inference = {join->scheduler->graph->sizes, "cat", join->scheduler->error};
+  int axis;
+  *possible = join->node->operand_count <= LAZE_GROUP_MAX_CAT;
+  if (!*possible) return LAZE_OK;
+  LAZE_TRY(own_axes(join, &own));
+  *possible = own != NULL;
+  if (!own) return LAZE_OK;
+  LAZE_TRY(laze_infer_axis(&inference, join->node->attributes[LAZE_CAT_DIM].value.integer, join->type->rank, &axis));
+  *possible = own->components[axis].dynamic < 0;
+  laze_size low = 0;
+  out->kind = LAZE_INSTANCE_SELECT;
+  out->count = join->node->operand_count;
+  for (int32_t i = 0; i < out->count && *possible; i++) {
+    LAZE_TRY(piece_map(join, own, axis, low, operand_type(join, i), &out->maps[i]));
+    LAZE_TRY(laze_size_binary(inference.sizes, LAZE_SIZE_ADD, low, operand_type(join, i)->sizes[axis], &low,
+                              inference.error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status iota_needs(join_state *join, laze_needs *out, bool *possible) {
+  laze_inference inference = {join->scheduler->graph->sizes, "iota", join->scheduler->error};
+  int axis;
+  LAZE_TRY(laze_infer_axis(&inference, join->node->attributes[LAZE_IOTA_DIM].value.integer, join->type->rank, &axis));
+  out->kind = LAZE_INSTANCE_IOTA;
+  out->count = 0;
+  const laze_map *own;
+  LAZE_TRY(own_axes(join, &own));
+  *possible = own != NULL;
+  if (!own) return LAZE_OK;
+  /* The value is the component along `axis`: a map of that one axis, whose offset is the component. */
+  return laze_map_create(&join->mapper, &join->type->sizes[axis], &own->components[axis], 1, own->guards,
+                         &out->maps[0]);
+}
+
+static laze_status size_needs(join_state *join, laze_needs *out, bool *possible) {
+  out->kind = LAZE_INSTANCE_SIZE;
+  out->count = 0;
+  out->size = join->node->attributes[LAZE_SIZE_TENSOR_VALUE].value.size;
+  *possible = true;
+  return LAZE_OK;
+}
+
+/* gather: the index has the result's shape. index_select: the index has one axis (or none). */
+static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possible) {
+  bool gather = join->node->op == LAZE_OP_GATHER;
+  const laze_type *source = operand_type(join, 0), *index = operand_type(join, 1);
+  laze_inference inference = {join->scheduler->graph->sizes, laze_op_get(join->node->op)->name,
+                              join->scheduler->error};
+  int64_t dim = join->node->attributes[gather ? LAZE_GATHER_DIM : LAZE_INDEX_SELECT_DIM].value.integer;
+  int axis;
+  const laze_map *own;
+  LAZE_TRY(laze_infer_axis(&inference, dim, source->rank, &axis));
+  LAZE_TRY(own_axes(join, &own));
+  /* Under a guard the index may be rubbish, so that checking it would report what is no error. */
+  *possible = own != NULL && own->guards == NULL && source->rank > 0;
+  if (!*possible) return LAZE_OK;
+  laze_component components[LAZE_MAX_RANK];
+  for (int i = 0; i < source->rank; i++) components[i] = own->components[i];
+  components[axis] = (laze_component){.dynamic = 0, .dynamic_coefficient = 1}; /* the caller fills in the instance */
+  LAZE_TRY(laze_map_create(&join->mapper, source->sizes, components, source->rank, NULL, &out->maps[0]));
+  if (gather)
+    out->maps[1] = own;
+  else
+    LAZE_TRY(laze_map_create(&join->mapper, index->sizes, &own->components[axis], index->rank, NULL, &out->maps[1]));
+  out->kind = LAZE_INSTANCE_PASS;
+  out->count = 2;
+  out->indexed = true;
+  out->axis = axis;
+  out->size = source->sizes[axis];
+  return LAZE_OK;
+}
+
+typedef laze_status (*needs_function)(join_state *join, laze_needs *out, bool *possible);
+
+/* Operators with an access map of their own. */
+static const struct {
+  laze_op op;
+  bool pass_through;
+  needs_function needs;
+} mapped_operators[] = {
+    {LAZE_OP_RESHAPE, true, reshape_needs},     {LAZE_OP_EXPAND, true, expand_needs},
+    {LAZE_OP_PERMUTE, true, permute_needs},     {LAZE_OP_SLICE, true, slice_needs},
+    {LAZE_OP_CAT, false, cat_needs},            {LAZE_OP_IOTA, false, iota_needs},
+    {LAZE_OP_SIZE_TENSOR, false, size_needs},   {LAZE_OP_GATHER, false, indexed_needs},
+    {LAZE_OP_INDEX_SELECT, false, indexed_needs},
+};
+
+laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
+                                const laze_map *map, laze_needs *out, bool *possible) {
+  laze_op_class op_class = laze_op_get(node->op)->op_class;
+  *out = (laze_needs){.count = 1};
+  *possible = false;
+  if (op_class == LAZE_CLASS_REDUCTION)
+    return laze_schedule_reduction_needs(scheduler, group, node, map, out, possible);
+  join_state join = {scheduler, laze_scheduler_mapper(scheduler, group), node, map, node->types[0]};
+  if (op_class == LAZE_CLASS_ELEMENTWISE) return elementwise_needs(&join, out, possible);
+  for (size_t i = 0; i < sizeof mapped_operators / sizeof *mapped_operators; i++) {
+    if (mapped_operators[i].op != node->op) continue;
+    out->pass_through = mapped_operators[i].pass_through;
+    return mapped_operators[i].needs(&join, out, possible);
+  }
+  return LAZE_OK;
+}

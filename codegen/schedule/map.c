@@ -1,0 +1,411 @@
+#include "codegen/schedule/map.h"
+
+#include <string.h>
+
+static laze_status memory_error(const laze_mapper *mapper) {
+  return laze_fail_memory(mapper->error, "an access map", -1);
+}
+
+int32_t laze_domain_add_axis(laze_domain *domain, laze_size extent, int32_t position) {
+  if (domain->axis_count == LAZE_MAX_AXES) return -1;
+  int32_t axis = domain->axis_count++;
+  domain->axes[axis] = (laze_axis){.extent = extent, .outer = -1, .inner = -1};
+  if (position < 0) position = domain->order_count;
+  memmove(&domain->order[position + 1], &domain->order[position],
+          (size_t)(domain->order_count - position) * sizeof *domain->order);
+  domain->order[position] = axis;
+  domain->order_count++;
+  return axis;
+}
+
+int32_t laze_domain_position(const laze_domain *domain, int32_t axis) {
+  for (int32_t i = 0; i < domain->order_count; i++)
+    if (domain->order[i] == axis) return i;
+  return -1;
+}
+
+laze_status laze_size_is_one(laze_mapper *mapper, laze_size size, bool *out) {
+  *out = size == 1;
+  if (laze_size_is_constant(size)) return LAZE_OK;
+  return laze_size_ask_equal(mapper->sizes, size, 1, out, mapper->error);
+}
+
+static laze_status multiply(laze_mapper *mapper, laze_size a, laze_size b, laze_size *out) {
+  return laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, a, b, out, mapper->error);
+}
+
+static laze_status add(laze_mapper *mapper, laze_size a, laze_size b, laze_size *out) {
+  return laze_size_binary(mapper->sizes, LAZE_SIZE_ADD, a, b, out, mapper->error);
+}
+
+/* Components */
+
+static const laze_component zero_component = {.dynamic = -1};
+
+laze_status laze_component_scale(laze_mapper *mapper, const laze_component *component, laze_size factor,
+                                 laze_component *out) {
+  *out = *component;
+  if (factor == 1) return LAZE_OK;
+  laze_term *terms = laze_arena_alloc_array(mapper->arena, component->term_count, sizeof *terms);
+  if (!terms) return memory_error(mapper);
+  for (int32_t i = 0; i < component->term_count; i++) {
+    terms[i].axis = component->terms[i].axis;
+    LAZE_TRY(multiply(mapper, component->terms[i].coefficient, factor, &terms[i].coefficient));
+  }
+  out->terms = terms;
+  LAZE_TRY(multiply(mapper, component->offset, factor, &out->offset));
+  return multiply(mapper, component->dynamic_coefficient, factor, &out->dynamic_coefficient);
+}
+
+/* Terms on the same axis join. At most one of the two has a dynamic part: callers see to that. */
+laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, const laze_component *b,
+                               laze_component *out) {
+  const laze_component *with_dynamic = a->dynamic >= 0 ? a : b;
+  laze_term *terms = laze_arena_alloc_array(mapper->arena, a->term_count + b->term_count, sizeof *terms);
+  if (!terms) return memory_error(mapper);
+  int32_t count = a->term_count;
+  if (count > 0) memcpy(terms, a->terms, (size_t)count * sizeof *terms);
+  for (int32_t i = 0; i < b->term_count; i++) {
+    int32_t same = 0;
+    while (same < count && terms[same].axis != b->terms[i].axis) same++;
+    if (same == count)
+      terms[count++] = b->terms[i];
+    else
+      LAZE_TRY(add(mapper, terms[same].coefficient, b->terms[i].coefficient, &terms[same].coefficient));
+  }
+  *out = (laze_component){.terms = terms,
+                          .term_count = count,
+                          .dynamic = with_dynamic->dynamic,
+                          .dynamic_coefficient = with_dynamic->dynamic_coefficient};
+  return add(mapper, a->offset, b->offset, &out->offset);
+}
+
+static bool component_equal(const laze_component *a, const laze_component *b) {
+  if (a->term_count != b->term_count || a->dynamic != b->dynamic || a->offset != b->offset) return false;
+  if (a->dynamic >= 0 && a->dynamic_coefficient != b->dynamic_coefficient) return false;
+  for (int32_t i = 0; i < a->term_count; i++)
+    if (a->terms[i].axis != b->terms[i].axis || a->terms[i].coefficient != b->terms[i].coefficient) return false;
+  return true;
+}
+
+static bool guards_equal(const laze_guard *a, const laze_guard *b) {
+  for (; a && b && a != b; a = a->next, b = b->next)
+    if (a->low != b->low || a->high != b->high || !component_equal(&a->component, &b->component)) return false;
+  return a == b;
+}
+
+bool laze_map_equal(const laze_map *a, const laze_map *b) {
+  if (a == b) return true;
+  if (a->rank != b->rank || !guards_equal(a->guards, b->guards)) return false;
+  for (int32_t i = 0; i < a->rank; i++)
+    if (a->sizes[i] != b->sizes[i] || !component_equal(&a->components[i], &b->components[i])) return false;
+  return true;
+}
+
+laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes, const laze_component *components, int rank,
+                            const laze_guard *guards, const laze_map **out) {
+  laze_map *map = laze_arena_alloc(mapper->arena, sizeof *map);
+  if (!map) return memory_error(mapper);
+  map->rank = rank;
+  map->sizes = laze_arena_copy(mapper->arena, sizes, rank * (int64_t)sizeof *sizes);
+  map->components = laze_arena_copy(mapper->arena, components, rank * (int64_t)sizeof *components);
+  map->guards = guards;
+  if (!map->sizes || !map->components) return memory_error(mapper);
+  *out = map;
+  return LAZE_OK;
+}
+
+laze_status laze_map_flat(laze_mapper *mapper, laze_size extent, const laze_map **out) {
+  bool one;
+  LAZE_TRY(laze_size_is_one(mapper, extent, &one));
+  if (one) return laze_map_create(mapper, NULL, NULL, 0, NULL, out);
+  laze_term term = {laze_domain_add_axis(mapper->domain, extent, -1), 1};
+  const laze_term *copy = laze_arena_copy(mapper->arena, &term, sizeof term);
+  if (!copy) return memory_error(mapper);
+  laze_component component = {.terms = copy, .term_count = 1, .dynamic = -1};
+  return laze_map_create(mapper, &extent, &component, 1, NULL, out);
+}
+
+/* Normalising */
+
+static bool has_split(const laze_domain *domain, const laze_component *component) {
+  for (int32_t i = 0; i < component->term_count; i++)
+    if (domain->axes[component->terms[i].axis].outer >= 0) return true;
+  return false;
+}
+
+/* Replaces terms on split axes: c * axis = c * inner_extent * outer + c * inner. */
+static laze_status normalise_component(laze_mapper *mapper, const laze_component *component, laze_component *out) {
+  *out = *component;
+  while (has_split(mapper->domain, out)) {
+    laze_term *terms = laze_arena_alloc_array(mapper->arena, 2 * (int64_t)out->term_count, sizeof *terms);
+    if (!terms) return memory_error(mapper);
+    int32_t count = 0;
+    for (int32_t i = 0; i < out->term_count; i++) {
+      const laze_axis *axis = &mapper->domain->axes[out->terms[i].axis];
+      if (axis->outer < 0) {
+        terms[count++] = out->terms[i];
+        continue;
+      }
+      laze_size coefficient = out->terms[i].coefficient;
+      terms[count].axis = axis->outer;
+      LAZE_TRY(multiply(mapper, coefficient, mapper->domain->axes[axis->inner].extent, &terms[count].coefficient));
+      terms[count + 1] = (laze_term){axis->inner, coefficient};
+      count += 2;
+    }
+    out->terms = terms;
+    out->term_count = count;
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_map_normalise(laze_mapper *mapper, const laze_map *map, const laze_map **out) {
+  bool split = false;
+  for (int32_t i = 0; i < map->rank; i++) split = split || has_split(mapper->domain, &map->components[i]);
+  for (const laze_guard *guard = map->guards; guard; guard = guard->next)
+    split = split || has_split(mapper->domain, &guard->component);
+  *out = map;
+  if (!split) return LAZE_OK;
+  laze_component components[LAZE_MAX_RANK];
+  for (int32_t i = 0; i < map->rank; i++)
+    LAZE_TRY(normalise_component(mapper, &map->components[i], &components[i]));
+  const laze_guard *guards = NULL, **link = &guards;
+  for (const laze_guard *guard = map->guards; guard; guard = guard->next) {
+    laze_guard *copy = laze_arena_copy(mapper->arena, guard, sizeof *guard);
+    if (!copy) return memory_error(mapper);
+    LAZE_TRY(normalise_component(mapper, &guard->component, &copy->component));
+    copy->next = NULL;
+    *link = copy;
+    link = &copy->next;
+  }
+  return laze_map_create(mapper, map->sizes, components, map->rank, guards, out);
+}
+
+/* Refining: matching the view against other sizes from the innermost axis outwards, in blocks of equal product.
+ *
+ *   view [a*b, c]  sizes [a, b, c]     blocks {c | c}, {a*b | a, b}
+ */
+
+/* Divides `a` by `b` where that is exact by the expressions alone. */
+static laze_status divide_exactly(laze_mapper *mapper, laze_size a, laze_size b, bool *exact, laze_size *out) {
+  *exact = false;
+  if (b == 0 || laze_size_binary(mapper->sizes, LAZE_SIZE_FLOOR_DIV, a, b, out, NULL) != LAZE_OK) return LAZE_OK;
+  laze_size product;
+  LAZE_TRY(multiply(mapper, *out, b, &product));
+  *exact = product == a;
+  return LAZE_OK;
+}
+
+static laze_status same_size(laze_mapper *mapper, laze_size a, laze_size b, bool *out) {
+  *out = a == b;
+  if (*out || (laze_size_is_constant(a) && laze_size_is_constant(b))) return LAZE_OK;
+  return laze_size_ask_equal(mapper->sizes, a, b, out, mapper->error);
+}
+
+/* Splits an axis of the domain into (rest, inner). False where the domain is full or the axis is reduced. */
+static bool split_axis(laze_domain *domain, int32_t axis, laze_size rest, laze_size inner) {
+  if (domain->axis_count + 2 > LAZE_MAX_AXES || domain->axes[axis].reduced) return false;
+  int32_t position = laze_domain_position(domain, axis);
+  memmove(&domain->order[position], &domain->order[position + 1],
+          (size_t)(domain->order_count - position - 1) * sizeof *domain->order);
+  domain->order_count--;
+  int32_t outer_axis = laze_domain_add_axis(domain, rest, position);
+  int32_t inner_axis = laze_domain_add_axis(domain, inner, position + 1);
+  domain->axes[axis].outer = outer_axis;
+  domain->axes[axis].inner = inner_axis;
+  return true;
+}
+
+/* Whether the inner terms run exactly over [0, size): nested axes whose coefficients are the products of the extents
+ * within them. */
+static laze_status covers(laze_mapper *mapper, const laze_component *inner, laze_size size, bool *out) {
+  laze_size span = 1;
+  *out = inner->offset == 0;
+  bool used[LAZE_MAX_AXES] = {false};
+  for (int32_t n = 0; n < inner->term_count && *out; n++) {
+    int32_t next = -1;
+    for (int32_t i = 0; i < inner->term_count; i++)
+      if (!used[i] && inner->terms[i].coefficient == span) next = i;
+    if (next < 0) *out = false;
+    if (next < 0) return LAZE_OK;
+    used[next] = true;
+    LAZE_TRY(multiply(mapper, span, mapper->domain->axes[inner->terms[next].axis].extent, &span));
+  }
+  if (*out && inner->term_count > 0) return same_size(mapper, span, size, out);
+  return LAZE_OK;
+}
+
+/* Takes the innermost axis of size `size` off a component that runs over rest * size: component = outer * size + inner.
+ * *done is false where terms do not fall apart that way. */
+static laze_status peel(laze_mapper *mapper, laze_component *component, laze_size rest, laze_size size,
+                        laze_component *inner, bool *done) {
+  *done = false;
+  LAZE_TRY(normalise_component(mapper, component, component));
+  if (component->dynamic >= 0 || component->offset != 0) return LAZE_OK;
+  bool whole = false;
+  if (component->term_count == 1 && component->terms[0].coefficient == 1) {
+    laze_size product;
+    LAZE_TRY(multiply(mapper, rest, size, &product));
+    LAZE_TRY(same_size(mapper, mapper->domain->axes[component->terms[0].axis].extent, product, &whole));
+  }
+  if (whole && !split_axis(mapper->domain, component->terms[0].axis, rest, size)) return LAZE_OK;
+  LAZE_TRY(normalise_component(mapper, component, component));
+  laze_term *terms = laze_arena_alloc_array(mapper->arena, 2 * (int64_t)component->term_count + 1, sizeof *terms);
+  if (!terms) return memory_error(mapper);
+  int32_t outer_count = 0, inner_count = 0;
+  for (int32_t i = 0; i < component->term_count; i++) {
+    laze_size quotient;
+    bool exact;
+    LAZE_TRY(divide_exactly(mapper, component->terms[i].coefficient, size, &exact, &quotient));
+    if (exact)
+      terms[outer_count++] = (laze_term){component->terms[i].axis, quotient};
+    else
+      terms[2 * component->term_count - inner_count++] = component->terms[i];
+  }
+  *inner = zero_component;
+  inner->terms = &terms[2 * component->term_count - inner_count + 1];
+  inner->term_count = inner_count;
+  LAZE_TRY(covers(mapper, inner, size, done));
+  component->terms = terms;
+  component->term_count = outer_count;
+  return LAZE_OK;
+}
+
+/* One block: joins view axes [from, to) to one component and peels the sizes [first, last) off it. */
+static laze_status refine_block(laze_mapper *mapper, const laze_map *map, int from, int to, const laze_size *sizes,
+                                int first, int last, laze_component *out, bool *done) {
+  laze_component joined = zero_component;
+  laze_size stride = 1;
+  for (int i = to; i-- > from;) {
+    laze_component scaled;
+    if (joined.dynamic >= 0 && map->components[i].dynamic >= 0) {
+      *done = false;
+      return LAZE_OK;
+    }
+    LAZE_TRY(laze_component_scale(mapper, &map->components[i], stride, &scaled));
+    LAZE_TRY(laze_component_add(mapper, &joined, &scaled, &joined));
+    LAZE_TRY(multiply(mapper, stride, map->sizes[i], &stride));
+  }
+  *done = true;
+  for (int i = last; i-- > first + 1 && *done;) {
+    laze_size rest = 1;
+    for (int j = first; j < i; j++) LAZE_TRY(multiply(mapper, rest, sizes[j], &rest));
+    LAZE_TRY(peel(mapper, &joined, rest, sizes[i], &out[i], done));
+  }
+  out[first] = joined;
+  return LAZE_OK;
+}
+
+/* Grows a block from view axis *i and size *j (both past the end of what is left) until the products agree. */
+static laze_status find_block(laze_mapper *mapper, const laze_map *map, int *i, const laze_size *sizes, int *j,
+                              bool *found) {
+  laze_size left = map->sizes[--*i], right = sizes[--*j];
+  *found = false;
+  for (;;) {
+    bool less;
+    LAZE_TRY(same_size(mapper, left, right, found));
+    if (*found) return LAZE_OK;
+    LAZE_TRY(laze_size_ask_less_equal(mapper->sizes, left, right, &less, mapper->error));
+    if (less ? *i == 0 : *j == 0) return LAZE_OK;
+    if (less)
+      LAZE_TRY(multiply(mapper, left, map->sizes[--*i], &left));
+    else
+      LAZE_TRY(multiply(mapper, right, sizes[--*j], &right));
+  }
+}
+
+/* Leaves axes of size 1 out of a list of sizes, so that blocks are found whatever such axes stand between. */
+static laze_status squeeze_view(laze_mapper *mapper, const laze_size *sizes, int rank, laze_size *kept_sizes, int *kept,
+                                int *count) {
+  *count = 0;
+  for (int i = 0; i < rank; i++) {
+    bool one;
+    LAZE_TRY(laze_size_is_one(mapper, sizes[i], &one));
+    if (one) continue;
+    kept_sizes[*count] = sizes[i];
+    kept[(*count)++] = i;
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_map_refine(laze_mapper *mapper, const laze_map *map, const laze_size *sizes, int rank,
+                            const laze_map **out) {
+  laze_size wanted[LAZE_MAX_RANK];
+  int kept[LAZE_MAX_RANK], count;
+  laze_component found[LAZE_MAX_RANK], components[LAZE_MAX_RANK];
+  *out = NULL;
+  LAZE_TRY(squeeze_view(mapper, sizes, rank, wanted, kept, &count));
+  int i = map->rank, j = count;
+  while (i > 0 && j > 0) {
+    int to = i, last = j;
+    bool done;
+    LAZE_TRY(find_block(mapper, map, &i, wanted, &j, &done));
+    if (done) LAZE_TRY(refine_block(mapper, map, i, to, wanted, j, last, found, &done));
+    if (!done) return LAZE_OK;
+  }
+  if (i > 0 || j > 0) return LAZE_OK; /* an empty value against sizes with a 0 elsewhere: not worth a kernel */
+  for (int axis = 0; axis < rank; axis++) components[axis] = zero_component;
+  for (int axis = 0; axis < count; axis++) components[kept[axis]] = found[axis];
+  const laze_map *refined;
+  LAZE_TRY(laze_map_create(mapper, sizes, components, rank, map->guards, &refined));
+  return laze_map_normalise(mapper, refined, out);
+}
+
+/* Broadcasting: axes in runs that are, or are not, in the operand; each run is one axis of a coarse view. */
+laze_status laze_map_broadcast(laze_mapper *mapper, const laze_map *map, const laze_type *value,
+                               const laze_type *operand, const laze_map **out) {
+  laze_size runs[LAZE_MAX_RANK];
+  bool present[LAZE_MAX_RANK];
+  int count = 0, missing = value->rank - operand->rank;
+  bool any_missing = false;
+  for (int axis = 0; axis < value->rank; axis++) {
+    bool one, operand_one = true;
+    LAZE_TRY(laze_size_is_one(mapper, value->sizes[axis], &one));
+    if (one) continue;
+    if (axis >= missing && operand->sizes[axis - missing] != value->sizes[axis])
+      LAZE_TRY(laze_size_is_one(mapper, operand->sizes[axis - missing], &operand_one));
+    else
+      operand_one = axis < missing;
+    any_missing = any_missing || operand_one;
+    if (count > 0 && present[count - 1] == !operand_one) {
+      LAZE_TRY(multiply(mapper, runs[count - 1], value->sizes[axis], &runs[count - 1]));
+    } else {
+      present[count] = !operand_one;
+      runs[count++] = value->sizes[axis];
+    }
+  }
+  *out = map;
+  if (!any_missing) return LAZE_OK;
+  const laze_map *refined;
+  LAZE_TRY(laze_map_refine(mapper, map, runs, count, &refined));
+  *out = NULL;
+  if (!refined) return LAZE_OK;
+  laze_component components[LAZE_MAX_RANK];
+  int kept = 0;
+  for (int run = 0; run < count; run++) {
+    if (!present[run]) continue;
+    runs[kept] = runs[run];
+    components[kept++] = refined->components[run];
+  }
+  return laze_map_create(mapper, runs, components, kept, refined->guards, out);
+}
+
+laze_status laze_map_offset(laze_mapper *mapper, const laze_map *given, laze_offset *out) {
+  const laze_map *map;
+  LAZE_TRY(laze_map_normalise(mapper, given, &map));
+  memset(out, 0, sizeof *out);
+  out->affine = zero_component;
+  laze_size stride = 1;
+  for (int32_t i = map->rank; i-- > 0;) {
+    laze_component scaled;
+    LAZE_TRY(laze_component_scale(mapper, &map->components[i], stride, &scaled));
+    if (scaled.dynamic >= 0) {
+      out->dynamics[out->dynamic_count] = scaled.dynamic;
+      out->coefficients[out->dynamic_count++] = scaled.dynamic_coefficient;
+      scaled.dynamic = -1;
+    }
+    LAZE_TRY(laze_component_add(mapper, &out->affine, &scaled, &out->affine));
+    LAZE_TRY(multiply(mapper, stride, map->sizes[i], &stride));
+  }
+  return LAZE_OK;
+}

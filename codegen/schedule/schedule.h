@@ -1,0 +1,73 @@
+/* The schedule: a graph cut into groups, each of which becomes one kernel.
+ *
+ * Input is a symbolised graph after all passes. Output is an ordered list of groups with their loop IR, the values they
+ * read and write, and the size expressions for their run-time integers. Sizes are known only through facts
+ * (shape_inference/size.h), so the same schedule serves every binding for which those facts hold.
+ *
+ * How a group comes about (cluster.c): nodes are visited from the last to the first, so that every user of a value has
+ * been placed before the value itself. A value whose users are all in one group, and whose elements that group can name
+ * by an *access map* (map.h), is computed inside it; otherwise it is stored and starts a group of its own. Since all
+ * users of an inner value lie in its group, groups cannot depend on each other in a circle.
+ */
+#ifndef LAZE_CODEGEN_SCHEDULE_SCHEDULE_H
+#define LAZE_CODEGEN_SCHEDULE_SCHEDULE_H
+
+#include "codegen/loop/loop.h"
+#include "ir/graph.h"
+
+typedef enum {
+  LAZE_GROUP_LOOPS,   /* elementwise, movement and reductions, in loop IR */
+  LAZE_GROUP_MATRIX,  /* a matrix product, in loop IR */
+  LAZE_GROUP_LIBRARY, /* one node, run by the reference interpreter's kernel */
+} laze_group_kind;
+
+/* Why a value is stored, and so a group ends there. */
+typedef enum {
+  LAZE_SPLIT_OUTPUT,    /* the graph returns it */
+  LAZE_SPLIT_SHARED,    /* several groups use it */
+  LAZE_SPLIT_OPERAND,   /* a matrix product or library kernel reads it */
+  LAZE_SPLIT_REDUCTION, /* a reduction that does not fit its user's loops */
+  LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
+  LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
+  LAZE_SPLIT_SIZE,      /* the group is large enough */
+  LAZE_SPLIT_PRODUCT,   /* a matrix product or library kernel makes it */
+  LAZE_SPLIT_OFF,       /* fusion is switched off */
+} laze_split;
+
+typedef struct laze_group {
+  laze_group_kind kind;
+  laze_split split;
+  laze_value root;              /* LIBRARY: any result of the node */
+  const laze_value *reads;      /* distinct, in the kernel's buffer order */
+  int32_t read_count;
+  const laze_value *writes;     /* LOOPS, MATRIX: in the kernel's buffer order */
+  int32_t write_count;
+  laze_loop_kernel *kernel;     /* LOOPS, MATRIX */
+  const laze_size *sizes;       /* of the kernel's run-time integers */
+  int32_t size_count;
+  laze_size domain;             /* iterations of the outermost loop */
+  laze_size bytes, operations;  /* moved, computed */
+  int32_t node_count;           /* graph nodes computed here */
+  const char *label;            /* their operators: "mul+add+sum.dim_IntList" */
+} laze_group;
+
+typedef struct laze_schedule {
+  laze_group **groups; /* in an order in which reads come after writes */
+  int32_t group_count;
+} laze_schedule;
+
+typedef struct laze_schedule_options {
+  bool no_fusion; /* one kernel for each node */
+} laze_schedule_options;
+
+/* Builds the schedule in `arena`, which outlives it together with the graph. Asks facts of graph->sizes. */
+LAZE_MUST_USE laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena,
+                                              const laze_schedule_options *options, laze_schedule *out,
+                                              laze_error *error);
+/* Kernels with domain, bytes, operations, operands and why they end where they do; `with_loops` adds the loop IR. */
+void laze_schedule_print(laze_text *text, const laze_graph *graph, const laze_schedule *schedule, bool with_loops);
+
+/* Constants of at most one element are part of the kernel; others are values of the program. */
+bool laze_schedule_is_inline_constant(const laze_graph *graph, laze_value value);
+
+#endif

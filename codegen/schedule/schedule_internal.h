@@ -1,0 +1,122 @@
+/* What the parts of the scheduler share: groups while they grow.
+ *
+ *   cluster.c   visits nodes backwards and decides where each value is computed
+ *   join.c      what a node needs of its operands at a given access map
+ *   reduce.c    the same for reductions, whose axes join the domain
+ *   emit.c      a finished group as loops; emit_matrix.c a matrix product
+ *   print.c     the schedule as text
+ */
+#ifndef LAZE_CODEGEN_SCHEDULE_SCHEDULE_INTERNAL_H
+#define LAZE_CODEGEN_SCHEDULE_SCHEDULE_INTERNAL_H
+
+#include "codegen/schedule/map.h"
+#include "codegen/schedule/schedule.h"
+
+/* Bounds on a group, so that code size and compile time stay proportional to the graph. */
+#define LAZE_GROUP_MAX_INSTANCES 192
+#define LAZE_GROUP_MAX_READS 24
+#define LAZE_GROUP_MAX_CAT 8
+#define LAZE_MAX_OPERANDS 8
+
+typedef enum {
+  LAZE_INSTANCE_LOAD,     /* an element of a stored value */
+  LAZE_INSTANCE_CONSTANT, /* an inline constant */
+  LAZE_INSTANCE_ELEMENT,
+  LAZE_INSTANCE_IOTA,     /* the component of the map along one axis */
+  LAZE_INSTANCE_SIZE,     /* size_tensor: a run-time integer */
+  LAZE_INSTANCE_CHECK,    /* operand 0: an index, checked against an axis */
+  LAZE_INSTANCE_PASS,     /* operand 0's value (gather: the load) */
+  LAZE_INSTANCE_SELECT,   /* cat: operand i where guard i of the pieces holds */
+  LAZE_INSTANCE_REDUCE,   /* operand 0 combined over the group's reduced axes */
+  LAZE_INSTANCE_MATRIX,
+} laze_instance_kind;
+
+/* One evaluation of a value in a group, at one access map. */
+typedef struct laze_instance {
+  laze_instance_kind kind;
+  laze_value value;
+  const laze_map *map;
+  int32_t operands[LAZE_MAX_OPERANDS]; /* instances; filled when the operands' nodes are visited */
+  int32_t operand_count;
+  laze_size size;                      /* CHECK: of the axis; SIZE: the number */
+  int32_t store;                       /* index among the group's writes, -1: not stored */
+  const laze_guard **pieces;           /* SELECT: where each operand holds; NULL otherwise */
+  int32_t next_of_node;                /* another instance of the same node in its builder list, -1: none */
+} laze_instance;
+
+typedef struct laze_group_builder {
+  laze_group group;
+  laze_domain domain;
+  laze_instance *instances;
+  int64_t instance_count, instance_capacity;
+  bool has_reduction;
+  laze_order order; /* of its reductions */
+  laze_value *writes;
+  int64_t write_capacity;
+  int64_t load_count;
+  int32_t elements; /* ELEMENT instances, for the estimate of operations */
+} laze_group_builder;
+
+/* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
+ * NULL, an operand of a library node, which reads the whole value from memory. */
+typedef struct laze_use {
+  struct laze_use *next;
+  laze_group_builder *group;
+  const laze_map *map;
+  int32_t instance, slot, result;
+} laze_use;
+
+typedef struct laze_scheduler {
+  laze_graph *graph;
+  laze_arena *arena;
+  laze_error *error;
+  const laze_schedule_options *options;
+  laze_use **uses;      /* by node */
+  bool *is_output;      /* by node: some result is returned */
+  laze_group_builder **group_of_root; /* by node: the group in which it is stored; NULL otherwise */
+  struct {
+    laze_group_builder *group;
+    int32_t first; /* its first instance of the node */
+  } *latest; /* by node: the last group that got an instance of it */
+} laze_scheduler;
+
+/* What a node needs of its operands when evaluated at a map. `maps[i]` is for operand i. */
+typedef struct laze_needs {
+  laze_instance_kind kind;
+  int32_t count;
+  const laze_map *maps[LAZE_MAX_OPERANDS];
+  bool pass_through; /* movement: the operand's value at maps[0] is the node's value; no instance */
+  bool indexed;      /* gather, index_select: maps[0] has a dynamic part that stands for operand 1, checked */
+  laze_size size;    /* CHECK or SIZE */
+  int32_t axis;      /* indexed: which component of maps[0] is dynamic */
+} laze_needs;
+
+static inline laze_mapper laze_scheduler_mapper(laze_scheduler *scheduler, laze_group_builder *group) {
+  return (laze_mapper){scheduler->arena, scheduler->graph->sizes, &group->domain, scheduler->error};
+}
+
+/* Finds what `node` needs at `map`. *possible is false where the group cannot express it. May split axes of the group's
+ * domain; a reduction may add reduced axes to it. */
+LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group,
+                                              const laze_node *node, const laze_map *map, laze_needs *out,
+                                              bool *possible);
+LAZE_MUST_USE laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_builder *group,
+                                                        const laze_node *node, const laze_map *map, laze_needs *out,
+                                                        bool *possible);
+/* Lowers a finished group to loop IR and fills the rest of its laze_group. */
+LAZE_MUST_USE laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group);
+LAZE_MUST_USE laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group);
+
+/* Run-time integers of a kernel under construction: one number for each distinct expression. */
+typedef struct laze_size_numbers {
+  laze_size *items;
+  int64_t count, capacity;
+} laze_size_numbers;
+/* The value of `size` in the kernel: an INDEX_CONSTANT where it is one, else an INDEX_SIZE. */
+int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers,
+                       laze_size size);
+/* Adds the values that the group's loads read as buffers, in order of first use, then its writes. */
+LAZE_MUST_USE laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group,
+                                            const int32_t *order, int32_t count, int32_t *buffer_of_instance);
+
+#endif

@@ -1,0 +1,11 @@
+/* The machine that code is generated for, found without LLVM, so that a warm process can look into the disk cache. */
+#ifndef LAZE_CODEGEN_TARGET_H
+#define LAZE_CODEGEN_TARGET_H
+
+#include "base/text.h"
+
+/* Appends a description that differs between any two processors for which LLVM could generate different code: vendor,
+ * model and raw feature words. */
+void laze_target_describe(laze_text *text);
+
+#endif

@@ -1,0 +1,72 @@
+/* The context: allocator, metrics, debug switches and log of everything made from it.
+ *
+ * Most programs never make one: where a function takes a context, NULL means the default context, made on first use.
+ * A context is reference counted; every object made from it keeps it alive. All functions may be called from any
+ * thread.
+ */
+#ifndef LAZE_CONTEXT_H
+#define LAZE_CONTEXT_H
+
+#include "laze/dtype.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct laze_context laze_context;
+
+/* Memory for everything but tensor data is taken from here. `allocate` returns memory aligned for any type, or NULL;
+ * `release` takes what `allocate` returned. Both must be thread-safe. */
+typedef struct laze_allocator {
+  void *(*allocate)(void *self, size_t size);
+  void (*release)(void *self, void *memory);
+  void *self;
+} laze_allocator;
+
+/* Severity of a log message. */
+#define LAZE_LOG_ERROR 0
+#define LAZE_LOG_WARNING 1
+#define LAZE_LOG_INFO 2
+#define LAZE_LOG_DEBUG 3
+
+/* Receives diagnostics, one message without a newline at a time, on whichever thread produced it. */
+typedef void (*laze_log_function)(void *self, int32_t severity, const char *message);
+
+/* Zero-initialise, set struct_size, and set what should differ from the default. */
+typedef struct laze_context_options {
+  size_t struct_size;             /* sizeof(laze_context_options) */
+  const laze_allocator *allocator; /* NULL: malloc; copied */
+  laze_log_function log;          /* NULL: standard error when a debug switch is set, otherwise nothing */
+  void *log_self;
+  const char *backend;            /* "llvm", "interp"; NULL: LAZE_BACKEND from the environment, otherwise the best built */
+  const char *debug;              /* debug switches, comma-separated; NULL: LAZE_DEBUG from the environment */
+  const char *cache_directory;    /* NULL: LAZE_CACHE_DIR, then XDG_CACHE_HOME/laze, then ~/.cache/laze; "": no disk cache */
+  int32_t threads;                /* 0: LAZE_NUM_THREADS, otherwise one per processor */
+  int32_t reserved;
+} laze_context_options;
+
+/* Makes a context. `options` may be NULL. On success *out is owned by the caller: laze_context_release(). */
+LAZE_API LAZE_MUST_USE laze_status laze_context_create(const laze_context_options *options, laze_context **out,
+                                                       laze_error *error);
+LAZE_API void laze_context_retain(laze_context *context);
+/* NULL is ignored. */
+LAZE_API void laze_context_release(laze_context *context);
+/* The default context; borrowed, never NULL unless memory is out. */
+LAZE_API laze_context *laze_context_default(void);
+
+/* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
+ * tensor memory held at once. NULL context: the default. */
+LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value,
+                                                    laze_error *error);
+/* Calls `visit` for every metric in a fixed order. */
+LAZE_API void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value),
+                               void *self);
+/* Sets every metric to zero. */
+LAZE_API void laze_metric_reset(laze_context *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+/* Element types and scalars. */
+#ifndef LAZE_DTYPE_H
+#define LAZE_DTYPE_H
+
+#include "laze/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The type of an element. The numbers are part of the ABI; those not listed are reserved for
+ * f16 bf16 i8 i16 u8 u16 u32 u64 c64 c128. */
+typedef int32_t laze_dtype;
+
+#define LAZE_DTYPE_NONE 0
+#define LAZE_BOOL 1 /* one byte, 0 or 1 */
+#define LAZE_I32 4
+#define LAZE_I64 5
+#define LAZE_F32 12 /* IEEE 754 binary32 */
+#define LAZE_F64 13 /* IEEE 754 binary64 */
+
+/* "f32", "i64", "bool", ...; "none" for a number that is no dtype. Static storage. */
+LAZE_API const char *laze_dtype_name(laze_dtype dtype);
+/* The dtype of that name, or LAZE_DTYPE_NONE. */
+LAZE_API laze_dtype laze_dtype_find(const char *name);
+/* Bytes of one element; 0 for what is no dtype. */
+LAZE_API int64_t laze_dtype_size(laze_dtype dtype);
+
+/* A number passed from the host: dtype is LAZE_F64, LAZE_I64 or LAZE_BOOL (then `integer` is 0 or 1). */
+typedef struct laze_scalar {
+  laze_dtype dtype;
+  int32_t reserved;
+  union {
+    double real;
+    int64_t integer;
+  } value;
+} laze_scalar;
+
+static inline laze_scalar laze_scalar_real(double value) {
+  laze_scalar scalar = {LAZE_F64, 0, {.real = value}};
+  return scalar;
+}
+static inline laze_scalar laze_scalar_integer(int64_t value) {
+  laze_scalar scalar = {LAZE_I64, 0, {0}};
+  scalar.value.integer = value;
+  return scalar;
+}
+static inline laze_scalar laze_scalar_boolean(int value) {
+  laze_scalar scalar = {LAZE_BOOL, 0, {0}};
+  scalar.value.integer = value != 0;
+  return scalar;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+/* Everything that a program which records tensor operations needs. */
+#ifndef LAZE_LAZE_H
+#define LAZE_LAZE_H
+
+#include "laze/context.h"
+#include "laze/dtype.h"
+#include "laze/functions.h" /* generated from the operator tables */
+#include "laze/status.h"
+#include "laze/tensor.h"
+
+#endif

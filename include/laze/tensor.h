@@ -1,0 +1,120 @@
+/* Lazy tensors: operations record, reads compute.
+ *
+ * A `laze_tensor *` is a handle. Every handle belongs to the scope that was current on the thread that made it, and is
+ * released when that scope ends, unless it was retained. Functions that take tensors never return NULL: a failed call
+ * returns an error handle that further calls pass on, a read of one reports the first error, and so does the end of the
+ * scope. NULL stands for an absent optional tensor. Using a handle after its release is reported as an error.
+ *
+ * Handles may be used from any thread, one thread at a time per handle; different threads may use different handles
+ * that share values.
+ */
+#ifndef LAZE_TENSOR_H
+#define LAZE_TENSOR_H
+
+#include "laze/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct laze_tensor laze_tensor;
+typedef struct laze_scope laze_scope;
+
+/* A list of integers (sizes, axes). LAZE_INTS(2, 3) makes one in place; LAZE_SHAPE is the same word for sizes, and
+ * LAZE_SHAPE_SCALAR the empty one. Borrowed during the call. */
+typedef struct laze_ints {
+  const int64_t *items;
+  int32_t count;
+} laze_ints;
+#define LAZE_INTS(...)                                                                                                 \
+  ((laze_ints){(const int64_t[]){__VA_ARGS__}, (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
+#define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
+#define LAZE_SHAPE_SCALAR ((laze_ints){0, 0})
+
+/* Opens a scope on this thread, inside the current one. NULL: the default context. Never NULL unless memory is out. */
+LAZE_API laze_scope *laze_scope_begin(laze_context *context);
+/* Ends the innermost scope: releases its handles that were not retained. Returns the first error in it that no read has
+ * reported, and its message in `error` (may be NULL). Ending a scope that is not the innermost one of this thread is
+ * LAZE_FAILED_PRECONDITION and ends nothing. */
+LAZE_API laze_status laze_scope_end_error(laze_scope *scope, laze_error *error);
+LAZE_API laze_status laze_scope_end(laze_scope *scope);
+/* Ends the scope and materialises all held values (retained or assigned tensors) in one graph. */
+LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
+/* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
+LAZE_API const char *laze_scope_error(laze_scope *scope);
+
+/* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need). */
+LAZE_API laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
+                                            size_t size);
+/* The same without a copy: `data` must stay unchanged until `release` is called (on any thread). */
+LAZE_API laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
+                                         size_t size, void (*release)(void *self), void *self);
+/* A 0-d tensor that is a run-time input of what is recorded from it. */
+LAZE_API laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, laze_scalar value);
+
+/* Keeps a handle beyond its scope; returns it. Each retain needs a laze_tensor_release(). A retained tensor is *held*:
+ * laze_step_end and reads store its value. An error handle may be retained as well. */
+LAZE_API laze_tensor *laze_tensor_retain(laze_tensor *tensor);
+/* Gives a retained handle back. NULL is ignored. */
+LAZE_API void laze_tensor_release(laze_tensor *tensor);
+/* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
+ * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. */
+LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
+
+/* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
+ * 0 on success. The error is then read by laze_tensor_error(). */
+LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size);
+/* Reads a tensor of one element as a number: its value, or NaN with the error noted as laze_tensor_read does. */
+LAZE_API double laze_tensor_item(laze_tensor *tensor);
+/* Computes the tensor now, without reading it. */
+LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
+/* The message of the error this handle stands for or its last failed read; "" if none. Borrowed while the handle lives. */
+LAZE_API const char *laze_tensor_error(laze_tensor *tensor);
+
+/* Metadata: known without computing. An error handle has dtype LAZE_DTYPE_NONE and rank -1. */
+LAZE_API laze_dtype laze_tensor_dtype(laze_tensor *tensor);
+LAZE_API int32_t laze_tensor_rank(laze_tensor *tensor);
+/* Size of axis `axis` (negative counts from the end); -1 when there is none. */
+LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
+LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
+
+/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools. Arguments are in schema order. */
+typedef struct laze_argument {
+  int32_t kind; /* LAZE_PASS_... */
+  int32_t count;
+  union {
+    laze_tensor *tensor;
+    laze_tensor *const *tensors; /* count */
+    laze_scalar scalar;
+    int64_t integer;             /* int, SymInt, bool, ScalarType */
+    double real;
+    const int64_t *integers;     /* count */
+    const char *string;
+  } value;
+} laze_argument;
+#define LAZE_PASS_DEFAULT 0 /* the schema's default, or absent */
+#define LAZE_PASS_TENSOR 1
+#define LAZE_PASS_TENSORS 2
+#define LAZE_PASS_SCALAR 3
+#define LAZE_PASS_INTEGER 4
+#define LAZE_PASS_REAL 5
+#define LAZE_PASS_INTEGERS 6
+#define LAZE_PASS_STRING 7
+/* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
+ * give one error handle. Trailing arguments may be left out. */
+LAZE_API int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
+                                   int32_t argument_count, laze_tensor **results, int32_t capacity);
+
+/* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning).
+ * Nodes 0 or bytes 0: no limit. Defaults: 100,000 nodes, no limit of bytes. */
+LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
+
+/* Switches call locations off (they are then unknown in dumps), which makes recording a little faster. */
+#ifndef LAZE_NO_LOCATIONS
+#define LAZE_LOCATIONS 1
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+#include "ir/builder.h"
+
+#include "ir/op.gen.h"
+
+/* Composites are declared over other operators without cycles; this bound only guards against a broken table. */
+enum { MAX_EXPANSION_DEPTH = 64 };
+
+static bool must_expand(const laze_builder *builder, const laze_op_info *info, const laze_call *call) {
+  if (!info->expand) return false;
+  if (info->must_expand && info->must_expand(call)) return true;
+  if (info->op_class != LAZE_CLASS_COMPOSITE) return false;
+  return info->late ? builder->expand_late : !info->must_expand;
+}
+
+static laze_status expand(laze_builder *builder, const laze_op_info *info, const laze_call *call, laze_value *results,
+                          laze_error *error) {
+  laze_recorder *recorder = &builder->recorder;
+  laze_recorder saved = *recorder;
+  if (builder->depth >= MAX_EXPANSION_DEPTH)
+    return laze_fail(error, LAZE_INTERNAL, "%s: composites expand more than %d deep", info->name, MAX_EXPANSION_DEPTH);
+  LAZE_TRY(laze_call_check(call, error));
+  if (recorder->origin == LAZE_OP_NONE) recorder->origin = call->origin ? call->origin : call->op;
+  if (call->location.file) recorder->location = call->location;
+  builder->depth++;
+  laze_status status = info->expand(recorder, call, results, error);
+  builder->depth--;
+  *recorder = saved;
+  return status;
+}
+
+static laze_status record(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error) {
+  laze_builder *builder = (laze_builder *)self;
+  const laze_op_info *info = laze_op_get(call->op);
+  if (must_expand(builder, info, call)) return expand(builder, info, call, results, error);
+  laze_call located = *call;
+  if (located.origin == LAZE_OP_NONE) located.origin = self->origin;
+  if (!located.location.file) located.location = self->location;
+  return laze_graph_append(builder->graph, builder->block, &located, results, error);
+}
+
+static const laze_type *type_of(laze_recorder *self, laze_value value) {
+  return laze_graph_type(((laze_builder *)self)->graph, value);
+}
+
+void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block) {
+  *builder = (laze_builder){.recorder = {.record = record, .type_of = type_of, .sizes = graph->sizes},
+                            .graph = graph,
+                            .block = block};
+}

@@ -1,0 +1,21 @@
+/* The recorder that appends to a graph. */
+#ifndef LAZE_IR_BUILDER_H
+#define LAZE_IR_BUILDER_H
+
+#include "ir/graph.h"
+#include "ir/recorder.h"
+
+typedef struct laze_builder {
+  laze_recorder recorder; /* first: a laze_builder is a laze_recorder */
+  laze_graph *graph;      /* borrowed */
+  laze_block *block;      /* where nodes are appended */
+  bool expand_late;       /* late composites too: the expand pass */
+  int depth;              /* of composites being expanded */
+} laze_builder;
+
+/* Results are written to `results` as the recorder interface says. Operators with regions are appended with
+ * laze_graph_append_region_node instead. */
+
+void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block);
+
+#endif

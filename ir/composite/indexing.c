@@ -1,0 +1,98 @@
+/* Operators over index_select, and the index of an extreme element. */
+#include "ir/composite/composite.h"
+
+#include "ir/composite.gen.h"
+#include "ir/op.gen.h"
+
+/* The rows of `weight` that the flattened indices name, then the indices' shape followed by that of a row. */
+laze_status laze_composite_embedding(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                     laze_error *error) {
+  laze_type weight = laze_compose_type(recorder, call->operands[0]);
+  laze_type indices = laze_compose_type(recorder, call->operands[1]);
+  laze_attribute dim = laze_attribute_integer(0);
+  laze_value operands[2] = {call->operands[0]};
+  laze_size count;
+  if (weight.rank != 2)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "embedding: weight has %d dims, expected 2", weight.rank);
+  if (indices.rank >= LAZE_MAX_RANK)
+    return laze_fail(error, LAZE_UNSUPPORTED, "embedding: indices have %d dims, expected fewer than %d", indices.rank,
+                     LAZE_MAX_RANK);
+  LAZE_TRY(laze_size_product(recorder->sizes, indices.sizes, indices.rank, &count, error));
+  LAZE_TRY(laze_compose_reshape(recorder, call->operands[1], &count, 1, &operands[1], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_INDEX_SELECT, operands, 2, &dim, results, error));
+  indices.sizes[indices.rank++] = weight.sizes[1];
+  return laze_compose_reshape(recorder, *results, indices.sizes, indices.rank, results, error);
+}
+
+laze_status laze_composite_one_hot(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                   laze_error *error) {
+  laze_size classes = call->attributes[LAZE_ONE_HOT_NUM_CLASSES].value.integer;
+  laze_type type = laze_compose_type(recorder, call->operands[0]);
+  laze_value column, numbers;
+  if (classes < 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "one_hot: num_classes is %lld, expected 0 or more: the number of classes cannot be read from the "
+                     "data, so that the shape is known before anything runs",
+                     (long long)classes);
+  if (type.dtype != LAZE_I32 && type.dtype != LAZE_I64)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "one_hot: self is %s, expected i32 or i64 class numbers",
+                     laze_dtype_name(type.dtype));
+  LAZE_TRY(laze_compose_insert_axis(recorder, call->operands[0], type.rank, &column, error));
+  LAZE_TRY(laze_compose_iota(recorder, &classes, 1, 0, type.dtype, &numbers, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, column, numbers, results, error));
+  return laze_compose_to(recorder, *results, LAZE_I64, results, error);
+}
+
+static laze_status refuse_empty(laze_recorder *recorder, const laze_call *call, laze_size size, laze_error *error) {
+  bool empty;
+  LAZE_TRY(laze_size_ask_equal(recorder->sizes, size, 0, &empty, error));
+  if (!empty) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: there are no elements to choose from, expected at least one",
+                   laze_compose_name(call));
+}
+
+/* amin over where(self == extreme or isnan(self), index, highest). If there is a NaN, it is the extreme, and only
+ * isnan() holds: so the first NaN is found. */
+static laze_status extreme_index(laze_recorder *recorder, const laze_call *call, laze_op extreme, laze_value *out,
+                                 laze_error *error) {
+  laze_value self = call->operands[0], found, nan, choice[3];
+  laze_type type = laze_compose_type(recorder, self);
+  bool flat = !call->attributes[LAZE_ARGMAX_DIM].present,
+       keepdim = call->attributes[LAZE_ARGMAX_KEEPDIM].value.integer != 0;
+  laze_size count, dim_item = 0;
+  int axis = 0;
+  LAZE_TRY(laze_size_product(recorder->sizes, type.sizes, type.rank, &count, error));
+  if (!flat)
+    LAZE_TRY(
+        laze_compose_axis(recorder, call, call->attributes[LAZE_ARGMAX_DIM].value.integer, type.rank, &axis, error));
+  bool reshaped = flat || type.rank == 0;
+  if (reshaped) LAZE_TRY(laze_compose_reshape(recorder, self, &count, 1, &self, error));
+  laze_type searched = laze_compose_type(recorder, self);
+  LAZE_TRY(refuse_empty(recorder, call, searched.sizes[axis], error));
+  dim_item = axis;
+  laze_attribute kept[] = {laze_attribute_integers(&dim_item, 1), laze_attribute_boolean(true)};
+  laze_attribute dropped[] = {laze_attribute_integers(&dim_item, 1), laze_attribute_boolean(keepdim && !reshaped)};
+  LAZE_TRY(laze_record_call(recorder, extreme, &self, 1, kept, &found, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, self, found, &choice[0], error));
+  if (laze_dtype_is_float(searched.dtype)) {
+    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, self, &nan, error));
+    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_LOGICAL_OR, choice[0], nan, &choice[0], error));
+  }
+  LAZE_TRY(laze_compose_iota(recorder, searched.sizes, searched.rank, axis, LAZE_I64, &choice[1], error));
+  LAZE_TRY(laze_record_number(recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &choice[2], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_WHERE_SELF, choice, 3, NULL, out, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_AMIN, out, 1, dropped, out, error));
+  if (!flat || !keepdim) return LAZE_OK;
+  for (int i = 0; i < type.rank; i++) type.sizes[i] = 1;
+  return laze_compose_reshape(recorder, *out, type.sizes, type.rank, out, error);
+}
+
+laze_status laze_composite_argmax(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                  laze_error *error) {
+  return extreme_index(recorder, call, LAZE_OP_AMAX, results, error);
+}
+
+laze_status laze_composite_argmin(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                  laze_error *error) {
+  return extreme_index(recorder, call, LAZE_OP_AMIN, results, error);
+}

@@ -1,0 +1,51 @@
+/* What composites are written with: the generated ones (ir/composite_*.gen.c) and those by hand in this folder.
+ *
+ * Values that a composite has not recorded itself are the call's operands; a Scalar is a 0-d value whose dtype promotes
+ * as a plain number. Nothing here keeps a pointer to a type, which the next record would end.
+ */
+#ifndef LAZE_IR_COMPOSITE_SUPPORT_H
+#define LAZE_IR_COMPOSITE_SUPPORT_H
+
+#include "ir/attribute.h"
+#include "ir/recorder.h"
+
+/* Runs a composite with recorder->origin naming the outermost one, which is put back afterwards. */
+LAZE_MUST_USE laze_status laze_expand_composite(laze_recorder *recorder, const laze_call *call,
+                                                laze_expand_function composite, laze_value *results, laze_error *error);
+/* Records a call with the recorder's location and origin, which the call leaves out. */
+LAZE_MUST_USE laze_status laze_record_here(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                           laze_error *error);
+
+/* The value of the operand argument at `position`, which is no list; LAZE_VALUE_NONE when it is absent. */
+laze_value laze_call_operand(const laze_call *call, int32_t position);
+/* Drops absent values (LAZE_VALUE_NONE) from an array of one value per operand argument and writes the segments;
+ * returns how many values are left. */
+int32_t laze_compact_operands(laze_value *operands, int32_t count, int32_t *segments);
+
+/* One operand of a promotion: a value (LAZE_VALUE_NONE is ignored), or, where `number` is not LAZE_DTYPE_NONE, a plain
+ * number of that dtype. `is_number`: the value promotes as a plain number. */
+typedef struct laze_promoted_operand {
+  laze_value value;
+  bool is_number;
+  laze_dtype number;
+} laze_promoted_operand;
+laze_dtype laze_promote_operands(laze_recorder *recorder, const laze_promoted_operand *operands, int32_t count);
+
+/* The sizes of a value, copied into `storage` of LAZE_MAX_RANK. */
+laze_size_list laze_value_sizes(laze_recorder *recorder, laze_value value, laze_size *storage);
+/* The size of an axis (negative: from the back). Errors name the operator of `call`. */
+LAZE_MUST_USE laze_status laze_value_size(laze_recorder *recorder, const laze_call *call, laze_value value,
+                                          int64_t axis, laze_size *out, laze_error *error);
+/* The number of elements that a reduction over `dims` joins; all where there are none or the list is absent. */
+LAZE_MUST_USE laze_status laze_value_elements(laze_recorder *recorder, const laze_call *call, laze_value value,
+                                              laze_size_list dims, laze_size *out, laze_error *error);
+/* `a` + - * / `b` (`mark` names which; / rounds down). Overflow and division by zero are LAZE_OUT_OF_RANGE. */
+LAZE_MUST_USE laze_status laze_size_arithmetic(laze_recorder *recorder, char mark, laze_size a, laze_size b,
+                                               laze_size *out, laze_error *error);
+/* Comparisons of sizes; facts where the sizes are not constants. */
+LAZE_MUST_USE laze_status laze_size_is_equal(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                             laze_error *error);
+LAZE_MUST_USE laze_status laze_size_is_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                               laze_error *error);
+
+#endif

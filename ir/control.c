@@ -1,0 +1,197 @@
+#include "ir/control.h"
+
+#include "ir/op.gen.h"
+
+#include <string.h>
+
+typedef struct {
+  const laze_graph *graph;
+  laze_arena *arena;
+  const laze_call *call;
+  laze_block *const *regions;
+  const laze_type *const **types;
+  int32_t *count;
+} control_call;
+
+typedef struct {
+  laze_op op;
+  int32_t first_input; /* operand that becomes the regions' first parameter; -1: none does */
+  laze_status (*infer)(const control_call *control, laze_error *error);
+} control_rule;
+
+static const char *name_of(const control_call *control) { return laze_op_get(control->call->op)->name; }
+
+static const laze_type *operand_type(const control_call *control, int32_t index) {
+  return laze_graph_type(control->graph, control->call->operands[index]);
+}
+
+laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b, bool *same,
+                                 laze_error *error) {
+  *same = a == b || (a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank);
+  if (a == b) return LAZE_OK;
+  for (int i = 0; *same && i < a->rank; i++)
+    if (a->sizes[i] != b->sizes[i]) LAZE_TRY(laze_size_ask_equal(graph->sizes, a->sizes[i], b->sizes[i], same, error));
+  return LAZE_OK;
+}
+
+/* Refuses unless `got` is `wanted`; `what` and `index` say of what. */
+static laze_status expect_type(const control_call *control, const char *what, int64_t index, const laze_type *got,
+                               const laze_type *wanted, laze_error *error) {
+  char got_text[256], wanted_text[256];
+  bool same;
+  LAZE_TRY(laze_graph_same_type(control->graph, got, wanted, &same, error));
+  if (same) return LAZE_OK;
+  const laze_size_table *sizes = control->graph->sizes;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s %lld has type %s, expected %s", name_of(control), what,
+                   (long long)index, laze_type_format(sizes, got, got_text, sizeof got_text),
+                   laze_type_format(sizes, wanted, wanted_text, sizeof wanted_text));
+}
+
+static laze_status expect_count(const control_call *control, const char *what, int64_t got, int64_t wanted,
+                                laze_error *error) {
+  if (got == wanted) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s: got %lld, expected %lld", name_of(control), what,
+                   (long long)got, (long long)wanted);
+}
+
+static laze_status expect_inputs(const control_call *control, int32_t region, int32_t first, laze_error *error) {
+  const laze_block *block = control->regions[region];
+  LAZE_TRY(expect_count(control, "parameters of a region", block->parameter_count,
+                        control->call->operand_count - first, error));
+  for (int32_t i = 0; i < block->parameter_count; i++)
+    LAZE_TRY(expect_type(control, "the parameter of a region at", i,
+                         control->graph->nodes[block->parameters[i]].types[0], operand_type(control, first + i),
+                         error));
+  return LAZE_OK;
+}
+
+static laze_status alloc_types(const control_call *control, int64_t count, const laze_type ***out,
+                               laze_error *error) {
+  if (count < 1)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: gives no result, expected at least one", name_of(control));
+  *out = laze_arena_alloc_array(control->arena, count, sizeof **out);
+  if (!*out) return laze_fail_memory(error, "result types", -1);
+  *control->types = *out;
+  *control->count = (int32_t)count;
+  return LAZE_OK;
+}
+
+/* The results' types are those that region `region` returns. */
+static laze_status returned_types(const control_call *control, int32_t region, laze_error *error) {
+  const laze_type **types;
+  const laze_block *block = control->regions[region];
+  LAZE_TRY(alloc_types(control, block->result_count, &types, error));
+  for (int64_t i = 0; i < block->result_count; i++) types[i] = laze_graph_type(control->graph, block->results[i]);
+  return LAZE_OK;
+}
+
+static const laze_type condition_type = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_BOOL, .rank = 0};
+
+static laze_status infer_if(const control_call *control, laze_error *error) {
+  const laze_block *second = control->regions[1];
+  LAZE_TRY(expect_type(control, "operand", 0, operand_type(control, 0), &condition_type, error));
+  for (int32_t region = 0; region < 2; region++) LAZE_TRY(expect_inputs(control, region, 1, error));
+  LAZE_TRY(returned_types(control, 0, error));
+  LAZE_TRY(expect_count(control, "results of the second region", second->result_count, *control->count, error));
+  for (int64_t i = 0; i < second->result_count; i++)
+    LAZE_TRY(expect_type(control, "the result of the second region at", i,
+                         laze_graph_type(control->graph, second->results[i]), (*control->types)[i], error));
+  return LAZE_OK;
+}
+
+static laze_status infer_while(const control_call *control, laze_error *error) {
+  const laze_block *condition = control->regions[0], *body = control->regions[1];
+  for (int32_t region = 0; region < 2; region++) LAZE_TRY(expect_inputs(control, region, 0, error));
+  LAZE_TRY(expect_count(control, "results of the condition", condition->result_count, 1, error));
+  LAZE_TRY(expect_type(control, "the result of the condition at", 0,
+                       laze_graph_type(control->graph, condition->results[0]), &condition_type, error));
+  LAZE_TRY(expect_count(control, "results of the body", body->result_count, control->call->operand_count, error));
+  const laze_type **types;
+  LAZE_TRY(alloc_types(control, control->call->operand_count, &types, error));
+  for (int32_t i = 0; i < control->call->operand_count; i++) {
+    types[i] = operand_type(control, i);
+    LAZE_TRY(expect_type(control, "the result of the body at", i, laze_graph_type(control->graph, body->results[i]),
+                         types[i], error));
+  }
+  return LAZE_OK;
+}
+
+/* Marks in `reduced` the axes of `self` that the call's `dim` names. */
+static laze_status reduced_axes(const control_call *control, bool *reduced, laze_error *error) {
+  const laze_attribute *dim = &control->call->attributes[0];
+  laze_inference inference = {control->graph->sizes, name_of(control), error};
+  int rank = operand_type(control, 0)->rank;
+  for (int32_t i = 0; i < dim->count; i++) {
+    int axis;
+    LAZE_TRY(laze_infer_axis(&inference, dim->value.items[i], rank, &axis));
+    if (rank > 0 && reduced[axis])
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "reduce: axis %d is named twice in dim; name it once", axis);
+    reduced[axis] = true;
+  }
+  return LAZE_OK;
+}
+
+static laze_status check_reduce_region(const control_call *control, laze_error *error) {
+  const laze_block *block = control->regions[0];
+  int32_t states = control->call->operand_count - 1;
+  LAZE_TRY(expect_count(control, "parameters of the region (one per state, then an element)", block->parameter_count,
+                        states + 1, error));
+  LAZE_TRY(expect_count(control, "results of the region (one per state)", block->result_count, states, error));
+  for (int32_t i = 0; i <= states; i++) {
+    laze_type wanted = {.kind = LAZE_TYPE_TENSOR, .dtype = operand_type(control, i < states ? 1 + i : 0)->dtype};
+    if (i < states) LAZE_TRY(expect_type(control, "operand", 1 + i, operand_type(control, 1 + i), &wanted, error));
+    LAZE_TRY(expect_type(control, "the parameter of the region at", i,
+                         control->graph->nodes[block->parameters[i]].types[0], &wanted, error));
+    if (i < states)
+      LAZE_TRY(expect_type(control, "the result of the region at", i,
+                           laze_graph_type(control->graph, block->results[i]), &wanted, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status infer_reduce(const control_call *control, laze_error *error) {
+  bool reduced[LAZE_MAX_RANK] = {false};
+  const laze_type *self = operand_type(control, 0), **types;
+  int32_t states = control->call->operand_count - 1;
+  LAZE_TRY(check_reduce_region(control, error));
+  LAZE_TRY(reduced_axes(control, reduced, error));
+  LAZE_TRY(alloc_types(control, states, &types, error));
+  for (int32_t i = 0; i < states; i++) {
+    laze_type *type = laze_arena_alloc_zero(control->arena, sizeof *type);
+    if (!type) return laze_fail_memory(error, "result types", sizeof *type);
+    type->kind = LAZE_TYPE_TENSOR;
+    type->dtype = operand_type(control, 1 + i)->dtype;
+    for (int axis = 0; axis < self->rank; axis++)
+      if (!reduced[axis]) type->sizes[type->rank++] = self->sizes[axis];
+    types[i] = type;
+  }
+  return LAZE_OK;
+}
+
+static const control_rule rules[] = {
+    {LAZE_OP_IF, 1, infer_if},
+    {LAZE_OP_WHILE, 0, infer_while},
+    {LAZE_OP_REDUCE, -1, infer_reduce},
+};
+
+static const control_rule *find_rule(laze_op op) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].op == op) return &rules[i];
+  return NULL;
+}
+
+laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
+                               laze_block *const *regions, const laze_type *const **types, int32_t *count,
+                               laze_error *error) {
+  const control_rule *rule = find_rule(call->op);
+  control_call control = {graph, arena, call, regions, types, count};
+  if (!rule)
+    return laze_fail(error, LAZE_INTERNAL, "%s: has regions but no rule in ir/control.c; add one",
+                     laze_op_get(call->op)->name);
+  return rule->infer(&control, error);
+}
+
+int32_t laze_control_parameter_operand(laze_op op, int32_t index) {
+  const control_rule *rule = find_rule(op);
+  return rule && rule->first_input >= 0 ? rule->first_input + index : -1;
+}

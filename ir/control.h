@@ -1,0 +1,26 @@
+/* What operators with regions demand of them, and what types they give. Regions see only their own parameters:
+ *
+ *   if     condition: bool[], inputs   two regions; each takes the inputs; both return the results' types
+ *   while  inputs                      region 0 takes the inputs and returns bool[]; region 1 takes and returns them
+ *   reduce self, initial, dim          one region: takes a state for each 0-d `initial` and one element of `self`, all
+ *                                      0-d, and returns the next states. Elements come in ascending row-major order of
+ *                                      the reduced axes. Results drop those axes.
+ */
+#ifndef LAZE_IR_CONTROL_H
+#define LAZE_IR_CONTROL_H
+
+#include "ir/graph.h"
+
+/* Checks the regions of a call against its operands, and gives one type per result, in `arena`. Sizes that are different
+ * expressions are compared as facts. */
+LAZE_MUST_USE laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
+                                             laze_block *const *regions, const laze_type *const **types,
+                                             int32_t *count, laze_error *error);
+/* The index of the operand that gives a region's parameter `index` its value and type, or -1 where its type has no
+ * sizes to take over. */
+int32_t laze_control_parameter_operand(laze_op op, int32_t index);
+/* Whether two types are equal, sizes compared as facts. */
+LAZE_MUST_USE laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b, bool *same,
+                                               laze_error *error);
+
+#endif

@@ -1,0 +1,79 @@
+/* How elementwise operators promote and broadcast: the one place that knows what each LAZE_COMPUTE_... means. */
+#include "ir/op.h"
+
+#include "ir/op.gen.h"
+
+/* The promoted dtype of the operands from number `first` on; plain numbers (Scalar arguments) rank below tensors. */
+static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t first) {
+  const laze_op_info *info = laze_op_get(call->op);
+  laze_promotion promotion = {0};
+  int32_t operand = 0;
+  for (int32_t i = 0; i < info->argument_count && operand < call->operand_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (!laze_argument_is_operand(argument->kind)) continue;
+    int32_t count = call->segments ? call->segments[argument->position] : 1;
+    for (int32_t k = 0; k < count; k++, operand++)
+      if (operand >= first)
+        laze_promotion_add(&promotion, operand_types[operand], argument->kind == LAZE_ARGUMENT_SCALAR);
+  }
+  return laze_promotion_result(&promotion);
+}
+
+laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index) {
+  switch (laze_op_get(call->op)->compute) {
+  case LAZE_COMPUTE_PROMOTED:
+  case LAZE_COMPUTE_COMPARE: return promoted_dtype(call, operand_types, 0);
+  case LAZE_COMPUTE_FLOAT: return laze_float_dtype(promoted_dtype(call, operand_types, 0));
+  case LAZE_COMPUTE_LOGICAL: return LAZE_BOOL;
+  case LAZE_COMPUTE_SELECT: return index == 0 ? LAZE_BOOL : promoted_dtype(call, operand_types, 1);
+  default: return operand_types[index]->dtype;
+  }
+}
+
+static laze_dtype convert_target(const laze_call *call) {
+  for (int32_t i = 0; i < laze_op_get(call->op)->attribute_count; i++)
+    if (call->attributes[i].kind == LAZE_ARGUMENT_DTYPE) return (laze_dtype)call->attributes[i].value.integer;
+  return LAZE_DTYPE_NONE;
+}
+
+static laze_dtype result_dtype(const laze_call *call, laze_compute compute, laze_dtype computed) {
+  if (compute == LAZE_COMPUTE_COMPARE || compute == LAZE_COMPUTE_LOGICAL) return LAZE_BOOL;
+  return compute == LAZE_COMPUTE_CONVERT ? convert_target(call) : computed;
+}
+
+static laze_status refuse_dtype(laze_inference *inference, const laze_op_info *info, laze_dtype dtype) {
+  char allowed[128];
+  size_t length = 0;
+  allowed[0] = 0;
+  for (laze_dtype each = 0; each < LAZE_DTYPE_COUNT; each++) {
+    if (!(info->compute_dtypes >> each & 1) || !laze_dtype_is_valid(each)) continue;
+    const char *name = laze_dtype_name(each), *separator = length ? ", " : "";
+    for (const char *c = separator; *c && length + 1 < sizeof allowed; c++) allowed[length++] = *c;
+    for (const char *c = name; *c && length + 1 < sizeof allowed; c++) allowed[length++] = *c;
+    allowed[length] = 0;
+  }
+  return laze_fail(inference->error, LAZE_UNSUPPORTED,
+                   "%s: not defined for %s, the dtype its operands are promoted to; it takes %s: convert with to()",
+                   info->name, laze_dtype_name(dtype), allowed);
+}
+
+laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *call,
+                                   const laze_type *const *operand_types, laze_type *results) {
+  const laze_op_info *info = laze_op_get(call->op);
+  laze_type result = {.kind = LAZE_TYPE_TENSOR};
+  if (call->operand_count == 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: got no operand, expected at least one", info->name);
+  if (info->compute == LAZE_COMPUTE_SELECT && operand_types[0]->dtype != LAZE_BOOL)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: the condition is %s, expected bool: compare it, as in x != 0", info->name,
+                     laze_dtype_name(operand_types[0]->dtype));
+  laze_dtype computed = laze_call_compute_dtype(call, operand_types, call->operand_count - 1);
+  if (info->compute_dtypes && !(info->compute_dtypes >> computed & 1)) return refuse_dtype(inference, info, computed);
+  for (int32_t i = 0; i < call->operand_count; i++)
+    LAZE_TRY(laze_infer_broadcast_into(inference, operand_types[i], &result));
+  result.dtype = (uint8_t)result_dtype(call, info->compute, computed);
+  if (!laze_dtype_is_valid(result.dtype))
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype", info->name, result.dtype);
+  results[0] = result;
+  return LAZE_OK;
+}

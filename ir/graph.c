@@ -1,0 +1,314 @@
+#include "ir/graph.h"
+
+#include "ir/control.h"
+#include "ir/graph_internal.h"
+#include "ir/op.gen.h"
+
+#include <string.h>
+
+enum { MAX_RESULTS = 8, FEW_OPERANDS = 16, SHARED_OPERANDS = 4 };
+
+static laze_status new_block(laze_graph *graph, laze_block *parent, laze_block **out, laze_error *error) {
+  laze_block *block = laze_arena_alloc_zero(&graph->arena, sizeof *block);
+  if (!block) return laze_fail_memory(error, "a block", sizeof *block);
+  block->parent = parent;
+  block->depth = parent ? parent->depth + 1 : 0;
+  *out = block;
+  return LAZE_OK;
+}
+
+static laze_status fill_graph(laze_graph *graph, const char *name, laze_size_table *sizes, laze_error *error) {
+  graph->name = laze_arena_copy_string(&graph->arena, name ? name : "graph");
+  if (!graph->name) return laze_fail_memory(error, "a graph", -1);
+  LAZE_TRY(new_block(graph, NULL, &graph->body, error));
+  graph->sizes = sizes;
+  graph->shares_sizes = sizes != NULL;
+  return sizes ? LAZE_OK : laze_size_table_create(graph->context, &graph->sizes, error);
+}
+
+laze_status laze_graph_create_sharing(laze_context *context, const char *name, laze_size_table *sizes,
+                                      laze_graph **out, laze_error *error) {
+  laze_graph *graph = laze_alloc_zero(context, sizeof *graph);
+  if (!graph) return laze_fail_memory(error, "a graph", sizeof *graph);
+  graph->context = context;
+  laze_context_retain(context);
+  laze_arena_init(&graph->arena, context);
+  laze_status status = fill_graph(graph, name, sizes, error);
+  if (status != LAZE_OK) {
+    laze_graph_destroy(graph);
+    return status;
+  }
+  *out = graph;
+  return LAZE_OK;
+}
+
+laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out, laze_error *error) {
+  return laze_graph_create_sharing(context, name, NULL, out, error);
+}
+
+void laze_graph_destroy(laze_graph *graph) {
+  if (!graph) return;
+  laze_context *context = graph->context;
+  if (!graph->shares_sizes) laze_size_table_destroy(graph->sizes);
+  laze_free(context, graph->nodes);
+  laze_arena_deinit(&graph->arena);
+  laze_free(context, graph);
+  laze_context_release(context);
+}
+
+void laze_graph_take(laze_graph *graph, laze_graph *source) {
+  laze_arena_adopt(&graph->arena, &source->arena);
+  if (graph->sizes == source->sizes) {
+    graph->shares_sizes = source->shares_sizes;
+    source->shares_sizes = true;
+  }
+  laze_graph_destroy(source);
+}
+
+/* Appends to an array of node numbers that lives in the arena: it doubles, and what it leaves behind is at most as
+ * large as itself. */
+static laze_status push_number(laze_graph *graph, int32_t **numbers, int64_t *count, int64_t *capacity, int32_t number,
+                               laze_error *error) {
+  if (*count == *capacity) {
+    int64_t wanted = *capacity ? *capacity * 2 : 8;
+    int32_t *grown = laze_arena_alloc_array(&graph->arena, wanted, sizeof *grown);
+    if (!grown) return laze_fail_memory(error, "the node list of a block", wanted * 4);
+    if (*count) memcpy(grown, *numbers, (size_t)*count * sizeof *grown);
+    *numbers = grown;
+    *capacity = wanted;
+  }
+  (*numbers)[(*count)++] = number;
+  return LAZE_OK;
+}
+
+/* Adds the node to the graph and to the block's list. */
+static laze_status push_node(laze_graph *graph, laze_block *block, const laze_node *node, laze_value *out,
+                             laze_error *error) {
+  if (graph->node_count >= INT32_MAX)
+    return laze_fail(error, LAZE_OUT_OF_RANGE, "graph %s: more than %d nodes; cut it into several graphs", graph->name,
+                     INT32_MAX);
+  LAZE_TRY(laze_grow(graph->context, (void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,
+                     sizeof *node, error));
+  int32_t number = (int32_t)graph->node_count;
+  if (node->op == LAZE_OP_PARAMETER)
+    LAZE_TRY(push_number(graph, &block->parameters, &block->parameter_count, &block->parameter_capacity, number, error));
+  else
+    LAZE_TRY(push_number(graph, &block->nodes, &block->node_count, &block->node_capacity, number, error));
+  graph->nodes[graph->node_count++] = *node;
+  *out = (laze_value){number, 0};
+  return LAZE_OK;
+}
+
+laze_status laze_graph_push_copy(laze_graph *graph, laze_block *block, const laze_node *node, laze_value *out,
+                                 laze_error *error) {
+  return push_node(graph, block, node, out, error);
+}
+
+/* A list of one type that equals `type`: an operand's or the last new one where they are equal, for most nodes have
+ * the type of their operand, and otherwise a copy. */
+static laze_status share_type(laze_graph *graph, const laze_call *call, const laze_type *type,
+                              const laze_type *const **out, laze_error *error) {
+  for (int32_t i = 0; i < call->operand_count && i < SHARED_OPERANDS; i++) {
+    const laze_type *const *candidate = graph->nodes[call->operands[i].node].types + call->operands[i].result;
+    *out = candidate;
+    if (laze_type_equal(*candidate, type)) return LAZE_OK;
+  }
+  *out = graph->last_types;
+  if (*out && laze_type_equal(**out, type)) return LAZE_OK;
+  struct {
+    const laze_type *pointer;
+    laze_type type;
+  } *fresh = laze_arena_alloc(&graph->arena, sizeof *fresh);
+  if (!fresh) return laze_fail_memory(error, "a type", sizeof *fresh);
+  fresh->type = *type;
+  fresh->pointer = &fresh->type;
+  *out = graph->last_types = &fresh->pointer;
+  return LAZE_OK;
+}
+
+static laze_status share_types(laze_graph *graph, const laze_call *call, const laze_type *types, int32_t count,
+                               const laze_type *const **out, laze_error *error) {
+  if (count == 1) return share_type(graph, call, types, out, error);
+  const laze_type **list = laze_arena_alloc_array(&graph->arena, count, sizeof *list);
+  if (!list) return laze_fail_memory(error, "result types", -1);
+  for (int32_t i = 0; i < count; i++) {
+    const laze_type *const *one;
+    LAZE_TRY(share_type(graph, call, &types[i], &one, error));
+    list[i] = *one;
+  }
+  *out = list;
+  return LAZE_OK;
+}
+
+laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const char *name, const laze_type *type,
+                                     laze_value *out, laze_error *error) {
+  laze_node node = {.op = LAZE_OP_PARAMETER, .result_count = 1};
+  laze_call call = {.op = LAZE_OP_PARAMETER};
+  node.name = name ? laze_arena_copy_string(&graph->arena, name)
+                   : laze_arena_format(&graph->arena, "arg%lld", (long long)block->parameter_count);
+  if (!node.name) return laze_fail_memory(error, "a parameter's name", -1);
+  LAZE_TRY(share_type(graph, &call, type, &node.types, error));
+  return push_node(graph, block, &node, out, error);
+}
+
+static int64_t list_bytes(const laze_attribute *attribute) {
+  bool is_list = attribute->kind == LAZE_ARGUMENT_INT_LIST || attribute->kind == LAZE_ARGUMENT_SIZE_LIST;
+  return is_list && attribute->present ? attribute->count * (int64_t)sizeof(laze_size) : 0;
+}
+
+static laze_status copy_pointee(laze_graph *graph, laze_attribute *attribute, laze_error *error) {
+  if (!attribute->present) return LAZE_OK;
+  if (attribute->kind == LAZE_ARGUMENT_STRING) {
+    attribute->value.string = laze_arena_copy_string(&graph->arena, attribute->value.string);
+    if (!attribute->value.string) return laze_fail_memory(error, "a string attribute", -1);
+  } else if (attribute->kind == LAZE_ARGUMENT_DATA) {
+    int64_t size = attribute->value.data.size;
+    attribute->value.data.bytes = laze_arena_copy(&graph->arena, attribute->value.data.bytes, size);
+    if (!attribute->value.data.bytes) return laze_fail_memory(error, "the elements of a constant", size);
+  }
+  return LAZE_OK;
+}
+
+/* Segments that are all 1 are left out, so that equal nodes look equal. */
+static bool segments_matter(const laze_call *call, int32_t count) {
+  for (int32_t i = 0; call->segments && i < count; i++)
+    if (call->segments[i] != 1) return true;
+  return false;
+}
+
+static laze_status copy_attributes(laze_graph *graph, const laze_call *call, int32_t count, laze_attribute *copies,
+                                   laze_error *error) {
+  laze_size *items = (laze_size *)(copies + count);
+  for (int32_t i = 0; i < count; i++) {
+    copies[i] = call->attributes[i];
+    int64_t bytes = list_bytes(&copies[i]);
+    if (bytes) memcpy(items, copies[i].value.items, (size_t)bytes);
+    if (copies[i].kind == LAZE_ARGUMENT_INT_LIST || copies[i].kind == LAZE_ARGUMENT_SIZE_LIST) {
+      copies[i].value.items = items;
+      items += bytes / (int64_t)sizeof *items;
+    }
+    LAZE_TRY(copy_pointee(graph, &copies[i], error));
+  }
+  return LAZE_OK;
+}
+
+/* Copies what the call borrows into the arena, in one piece: operands, attributes, their lists, segments. */
+static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node *node, laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  int64_t operand_bytes = call->operand_count * (int64_t)sizeof(laze_value), lists = 0;
+  int64_t attribute_bytes = info->attribute_count * (int64_t)sizeof(laze_attribute);
+  int64_t segment_bytes = segments_matter(call, info->segment_count) ? info->segment_count * (int64_t)sizeof(int32_t) : 0;
+  for (int32_t i = 0; i < info->attribute_count; i++) lists += list_bytes(&call->attributes[i]);
+  char *memory = NULL;
+  if (operand_bytes + attribute_bytes + lists + segment_bytes > 0) {
+    memory = laze_arena_alloc(&graph->arena, operand_bytes + attribute_bytes + lists + segment_bytes);
+    if (!memory) return laze_fail_memory(error, "a node", operand_bytes + attribute_bytes + lists + segment_bytes);
+  }
+  node->op = call->op;
+  node->origin = call->origin;
+  node->operand_count = call->operand_count;
+  if (operand_bytes) node->operands = memcpy(memory, call->operands, (size_t)operand_bytes);
+  if (segment_bytes)
+    node->segments =
+        memcpy(memory + operand_bytes + attribute_bytes + lists, call->segments, (size_t)segment_bytes);
+  node->location = call->location;
+  if (!attribute_bytes) return LAZE_OK;
+  node->attributes = (laze_attribute *)(memory + operand_bytes);
+  return copy_attributes(graph, call, info->attribute_count, (laze_attribute *)(memory + operand_bytes), error);
+}
+
+static laze_status check_operands(const laze_graph *graph, const laze_call *call, const laze_type **types,
+                                  laze_error *error) {
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    laze_value value = call->operands[i];
+    if (value.node < 0 || value.node >= graph->node_count || value.result < 0 ||
+        value.result >= graph->nodes[value.node].result_count)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: operand %d is (%d, %d), which is no value of the graph",
+                       laze_op_get(call->op)->name, i, value.node, value.result);
+    types[i] = graph->nodes[value.node].types[value.result];
+  }
+  return LAZE_OK;
+}
+
+static laze_status infer_and_push(laze_graph *graph, laze_block *block, const laze_call *call,
+                                  const laze_type **operand_types, laze_value *first, laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  laze_inference inference = {graph->sizes, info->name, error};
+  laze_type types[MAX_RESULTS];
+  laze_node node = {.result_count = info->result_count};
+  LAZE_TRY(check_operands(graph, call, operand_types, error));
+  LAZE_TRY(info->infer(&inference, call, operand_types, types));
+  LAZE_TRY(share_types(graph, call, types, info->result_count, &node.types, error));
+  LAZE_TRY(copy_call(graph, call, &node, error));
+  return push_node(graph, block, &node, first, error);
+}
+
+laze_status laze_graph_append(laze_graph *graph, laze_block *block, const laze_call *call, laze_value *results,
+                              laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  const laze_type *few[FEW_OPERANDS], **operand_types = few;
+  if (!info->infer || info->region_count > 0 || info->result_count < 1 || info->result_count > MAX_RESULTS)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: cannot be a node of its own; record it through a builder, which expands it", info->name);
+  LAZE_TRY(laze_call_check(call, error));
+  if (call->operand_count > FEW_OPERANDS)
+    operand_types = laze_alloc_array(graph->context, call->operand_count, sizeof *operand_types);
+  if (!operand_types) return laze_fail_memory(error, "the operands of a node", -1);
+  laze_value first;
+  laze_status status = infer_and_push(graph, block, call, operand_types, &first, error);
+  if (operand_types != few) laze_free(graph->context, operand_types);
+  if (status != LAZE_OK) return status;
+  for (int32_t i = 0; i < info->result_count; i++) results[i] = (laze_value){first.node, i};
+  return LAZE_OK;
+}
+
+laze_status laze_graph_add_region(laze_graph *graph, laze_block *parent, laze_block **out, laze_error *error) {
+  if (parent->depth >= LAZE_MAX_NESTING)
+    return laze_fail(error, LAZE_OUT_OF_RANGE, "graph %s: regions nest more than %d deep; flatten it", graph->name,
+                     LAZE_MAX_NESTING);
+  return new_block(graph, parent, out, error);
+}
+
+laze_status laze_graph_append_region_node(laze_graph *graph, laze_block *block, const laze_call *call,
+                                          laze_block *const *regions, laze_value *first_result, laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  laze_node node = {.region_count = info->region_count};
+  LAZE_TRY(laze_call_check(call, error));
+  for (int32_t i = 0; i < info->region_count; i++)
+    if (regions[i]->parent != block)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: region %d was made for another block", info->name, i);
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    const laze_type *type;
+    laze_call one = {.op = call->op, .operands = call->operands + i, .operand_count = 1};
+    LAZE_TRY(check_operands(graph, &one, &type, error));
+  }
+  LAZE_TRY(laze_control_infer(graph, &graph->arena, call, regions, &node.types, &node.result_count, error));
+  LAZE_TRY(copy_call(graph, call, &node, error));
+  node.regions = laze_arena_copy(&graph->arena, regions, info->region_count * (int64_t)sizeof *regions);
+  if (!node.regions) return laze_fail_memory(error, "the regions of a node", -1);
+  return push_node(graph, block, &node, first_result, error);
+}
+
+laze_status laze_block_set_results(laze_graph *graph, laze_block *block, const laze_value *values, int64_t count,
+                                   laze_error *error) {
+  laze_value *copy = laze_arena_copy(&graph->arena, values, count * (int64_t)sizeof *values);
+  if (!copy) return laze_fail_memory(error, "the results of a block", count * (int64_t)sizeof *values);
+  for (int64_t i = 0; i < count; i++)
+    if (values[i].node < 0 || values[i].node >= graph->node_count || values[i].result < 0 ||
+        values[i].result >= graph->nodes[values[i].node].result_count)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: result %lld is (%d, %d), which is no value of it",
+                       graph->name, (long long)i, values[i].node, values[i].result);
+  block->results = copy;
+  block->result_count = count;
+  return LAZE_OK;
+}
+
+laze_call laze_node_call(const laze_node *node) {
+  return (laze_call){.op = node->op,
+                     .operand_count = node->operand_count,
+                     .operands = node->operands,
+                     .segments = node->segments,
+                     .attributes = node->attributes,
+                     .location = node->location,
+                     .origin = node->origin};
+}

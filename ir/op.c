@@ -1,0 +1,140 @@
+#include "ir/op.h"
+
+#include "ir/op.gen.h"
+
+#include <string.h>
+
+static bool list_items_equal(const laze_attribute *a, const laze_attribute *b) {
+  return a->count == 0 || memcmp(a->value.items, b->value.items, (size_t)a->count * sizeof *a->value.items) == 0;
+}
+
+bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b) {
+  if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
+  if (!a->present) return true;
+  switch ((laze_argument_kind)a->kind) {
+  case LAZE_ARGUMENT_FLOAT: return memcmp(&a->value.real, &b->value.real, sizeof a->value.real) == 0;
+  case LAZE_ARGUMENT_STRING: return strcmp(a->value.string, b->value.string) == 0;
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST: return list_items_equal(a, b);
+  case LAZE_ARGUMENT_LITERAL: return laze_scalar_equal(a->value.literal, b->value.literal);
+  case LAZE_ARGUMENT_DATA:
+    return a->value.data.size == b->value.data.size &&
+           (a->value.data.size == 0 ||
+            memcmp(a->value.data.bytes, b->value.data.bytes, (size_t)a->value.data.size) == 0);
+  default: return a->value.integer == b->value.integer;
+  }
+}
+
+laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
+  seed = laze_hash_add(seed, (uint64_t)attribute->kind << 33 | (uint64_t)attribute->present << 32 |
+                                 (uint32_t)attribute->count);
+  if (!attribute->present) return seed;
+  switch ((laze_argument_kind)attribute->kind) {
+  case LAZE_ARGUMENT_STRING:
+    return laze_hash_combine(seed, laze_hash_bytes(attribute->value.string, strlen(attribute->value.string)));
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST:
+    for (int32_t i = 0; i < attribute->count; i++) seed = laze_hash_add(seed, (uint64_t)attribute->value.items[i]);
+    return seed;
+  case LAZE_ARGUMENT_LITERAL:
+    seed = laze_hash_add(seed, (uint64_t)attribute->value.literal.dtype);
+    return laze_hash_add(seed, (uint64_t)attribute->value.literal.value.integer);
+  case LAZE_ARGUMENT_DATA:
+    return laze_hash_combine(seed,
+                             laze_hash_bytes(attribute->value.data.bytes, (size_t)attribute->value.data.size));
+  default: return laze_hash_add(seed, (uint64_t)attribute->value.integer);
+  }
+}
+
+/* Position in laze_ops_by_name of the first operator whose base name is not before the first `length` bytes of `base`. */
+static int32_t first_not_before(const char *base, size_t length) {
+  int32_t low = 0, high = laze_op_count - 1;
+  while (low < high) {
+    int32_t middle = (low + high) / 2;
+    const char *name = laze_op_infos[laze_ops_by_name[middle]].base;
+    int order = strncmp(name, base, length);
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static bool has_base(laze_op op, const char *base, size_t length) {
+  const char *name = laze_op_infos[op].base;
+  return strncmp(name, base, length) == 0 && name[length] == 0;
+}
+
+static laze_op overload(const char *base, size_t length, int index) {
+  int32_t at = first_not_before(base, length) + index;
+  if (at >= laze_op_count - 1 || !has_base(laze_ops_by_name[at], base, length)) return LAZE_OP_NONE;
+  return laze_ops_by_name[at];
+}
+
+laze_op laze_op_overload(const char *base, int index) { return overload(base, strlen(base), index); }
+
+laze_op laze_op_find(const char *name) {
+  size_t length = strcspn(name, ".");
+  laze_op op;
+  for (int i = 0; (op = overload(name, length, i)) != LAZE_OP_NONE; i++)
+    if (strcmp(laze_op_infos[op].name, name) == 0) return op;
+  return laze_op_overload(name, 1) == LAZE_OP_NONE ? laze_op_overload(name, 0) : LAZE_OP_NONE;
+}
+
+const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name) {
+  for (int32_t i = 0; i < info->argument_count; i++)
+    if (strcmp(info->arguments[i].name, name) == 0) return &info->arguments[i];
+  return NULL;
+}
+
+int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *first) {
+  *first = position;
+  if (!call->segments) return 1;
+  *first = 0;
+  for (int32_t i = 0; i < position; i++)
+    if (call->segments[i] > 0) *first += call->segments[i];
+  return call->segments[position];
+}
+
+static laze_status check_segment(const laze_op_info *info, const laze_argument_info *argument, int32_t count,
+                                 laze_error *error) {
+  if (count == -1 && argument->optional) return LAZE_OK;
+  if (count == -1)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is missing; pass a value", info->name,
+                     argument->name);
+  if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? count < 0 : count != 1)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' got %d values, expected %s", info->name,
+                     argument->name, count, argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? "a list" : "one");
+  return LAZE_OK;
+}
+
+static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
+                                   const laze_attribute *attribute, laze_error *error) {
+  if (attribute->kind != argument->kind)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: attribute '%s' has kind %d, expected %d", info->name,
+                     argument->name, attribute->kind, argument->kind);
+  if (!attribute->present && !argument->optional)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: attribute '%s' is missing; write %s=...", info->name,
+                     argument->name, argument->name);
+  return LAZE_OK;
+}
+
+laze_status laze_call_check(const laze_call *call, laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  int32_t operands = 0;
+  for (int32_t i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (!laze_argument_is_operand(argument->kind)) {
+      LAZE_TRY(check_attribute(info, argument, &call->attributes[argument->position], error));
+      continue;
+    }
+    int32_t count = call->segments ? call->segments[argument->position] : 1;
+    LAZE_TRY(check_segment(info, argument, count, error));
+    operands += count > 0 ? count : 0;
+  }
+  if (operands != call->operand_count)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got %d operands, but its segments name %d", info->name,
+                     call->operand_count, operands);
+  return LAZE_OK;
+}

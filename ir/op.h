@@ -1,0 +1,191 @@
+/* Operators as data: what the generated table (ir/op.gen.c) says about each, and the call that names one.
+ *
+ * An operator's schema has arguments of two kinds. *Operands* (tensors, optional tensors, tensor lists, and Scalars
+ * that the caller passed) are values of the graph. *Attributes* (integers, sizes, lists, dtypes, strings, and Scalars
+ * that the entry marks as attributes) are plain data in the node.
+ */
+#ifndef LAZE_IR_OP_H
+#define LAZE_IR_OP_H
+
+#include "shape_inference/inference.h"
+
+typedef uint16_t laze_op; /* an enumerator of ir/op.gen.h, LAZE_OP_...; never stored outside the process */
+#define LAZE_OP_NONE ((laze_op)0)
+
+/* A value: result `result` of node `node`. LAZE_VALUE_NONE marks an absent one. */
+typedef struct laze_value {
+  int32_t node, result;
+} laze_value;
+#define LAZE_VALUE_NONE ((laze_value){-1, 0})
+static inline bool laze_value_is_none(laze_value value) { return value.node < 0; }
+static inline bool laze_value_equal(laze_value a, laze_value b) { return a.node == b.node && a.result == b.result; }
+
+typedef enum {
+  LAZE_ARGUMENT_TENSOR,      /* operand segment of 1 */
+  LAZE_ARGUMENT_TENSOR_LIST, /* operand segment of any length */
+  LAZE_ARGUMENT_SCALAR,      /* operand segment of 1: a 0-d value whose dtype promotes as a plain number */
+  LAZE_ARGUMENT_INT,         /* from here on: attributes */
+  LAZE_ARGUMENT_SIZE,        /* SymInt */
+  LAZE_ARGUMENT_FLOAT,
+  LAZE_ARGUMENT_BOOL,
+  LAZE_ARGUMENT_DTYPE,
+  LAZE_ARGUMENT_STRING,
+  LAZE_ARGUMENT_INT_LIST,
+  LAZE_ARGUMENT_SIZE_LIST,   /* SymInt[] */
+  LAZE_ARGUMENT_LITERAL,     /* a Scalar that is an attribute */
+  LAZE_ARGUMENT_DATA,        /* elements of a constant */
+} laze_argument_kind;
+
+static inline bool laze_argument_is_operand(laze_argument_kind kind) { return kind <= LAZE_ARGUMENT_SCALAR; }
+
+/* The elements of a constant: row-major bytes, immutable. */
+typedef struct laze_data {
+  const void *bytes;
+  int64_t size;
+} laze_data;
+
+/* An attribute's value. What pointers refer to lives as long as the node (its graph's arena). An absent optional has
+ * `present` false and is otherwise zero. */
+typedef struct laze_attribute {
+  uint8_t kind; /* laze_argument_kind */
+  bool present;
+  int32_t count; /* of a list */
+  union {
+    int64_t integer; /* INT, BOOL (0 or 1), DTYPE */
+    laze_size size;
+    double real;
+    const char *string;
+    const laze_size *items; /* INT_LIST (all constants), SIZE_LIST */
+    laze_scalar literal;
+    laze_data data;
+  } value;
+} laze_attribute;
+
+bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b);
+laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed);
+
+typedef struct laze_argument_info {
+  const char *name;
+  laze_argument_kind kind;
+  bool optional;     /* may be absent ("Tensor?", "int[]?"), or, for a SCALAR, has a default used when absent */
+  bool has_default;  /* may be left out */
+  bool keyword_only;
+  int32_t position;      /* among the operand segments, or among the attributes */
+  int32_t list_size;     /* int[N]: one integer stands for N; 0 otherwise */
+  laze_attribute default_value; /* attributes; a SCALAR's default is a literal */
+} laze_argument_info;
+
+typedef enum {
+  LAZE_CLASS_COMPOSITE, /* an expression over other operators */
+  LAZE_CLASS_ELEMENTWISE,
+  LAZE_CLASS_REDUCTION,
+  LAZE_CLASS_SCAN,
+  LAZE_CLASS_MOVEMENT,
+  LAZE_CLASS_INDEXING,
+  LAZE_CLASS_PRODUCT,
+  LAZE_CLASS_CREATION,
+  LAZE_CLASS_RANDOM,
+  LAZE_CLASS_LIBRARY,
+  LAZE_CLASS_CONTROL,   /* has regions */
+  LAZE_CLASS_STRUCTURE, /* parameters of graphs and regions */
+} laze_op_class;
+
+typedef enum { LAZE_EFFECT_NONE, LAZE_EFFECT_MAY_FAIL, LAZE_EFFECT_ORDERED } laze_effect;
+
+/* In which dtype an elementwise operator computes, and what its result has. Operands are converted to it. */
+typedef enum {
+  LAZE_COMPUTE_NONE,     /* no elementwise operator */
+  LAZE_COMPUTE_PROMOTED, /* promoted dtype; the result has it */
+  LAZE_COMPUTE_FLOAT,    /* promoted, integers to f32; the result has it */
+  LAZE_COMPUTE_COMPARE,  /* promoted; the result is bool */
+  LAZE_COMPUTE_LOGICAL,  /* each operand is converted to bool; the result is bool */
+  LAZE_COMPUTE_SELECT,   /* `where`: operand 0 is bool, the others are promoted; the result has that dtype */
+  LAZE_COMPUTE_CONVERT,  /* `to`: the operand keeps its dtype; the result has the dtype attribute's */
+  LAZE_COMPUTE_BITS,     /* operands keep their dtype, which the dtype rule has checked (random bits) */
+} laze_compute;
+
+/* What a reduction starts from. */
+typedef enum { LAZE_INITIAL_ZERO, LAZE_INITIAL_ONE, LAZE_INITIAL_LOWEST, LAZE_INITIAL_HIGHEST } laze_initial;
+
+struct laze_call;
+struct laze_recorder;
+
+/* Computes the result types of a call from its operands' types (in the order of call->operands). */
+typedef laze_status (*laze_infer_function)(laze_inference *inference, const struct laze_call *call,
+                                           const laze_type *const *operand_types, laze_type *results);
+/* Records a composite's expansion and gives the values of its results. */
+typedef laze_status (*laze_expand_function)(struct laze_recorder *recorder, const struct laze_call *call,
+                                            laze_value *results, laze_error *error);
+
+typedef struct laze_op_info {
+  const char *name;    /* "add.Tensor" */
+  const char *base;    /* "add" */
+  const char *symbol;  /* "add": the C function is laze_<symbol> */
+  const char *schema;  /* as written in the entry */
+  const char *source;  /* "ops/native_functions/elementwise.yaml:12" */
+  laze_op_class op_class;
+  laze_effect effect;
+  laze_compute compute;   /* elementwise */
+  uint32_t compute_dtypes; /* elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused */
+  laze_op combine;        /* REDUCTION: the elementwise operator that combines two states */
+  laze_initial initial;   /* REDUCTION */
+  bool exact;             /* no rounding that could differ between two right implementations */
+  bool late;              /* composite that stays one node until the expand pass */
+  int32_t argument_count, segment_count, attribute_count;
+  int32_t result_count;   /* -1: as many as the regions say */
+  int32_t region_count;
+  const laze_argument_info *arguments; /* in schema order */
+  laze_infer_function infer;           /* NULL: a composite that never is a node */
+  laze_expand_function expand;         /* NULL: a primitive */
+  /* For a primitive that expands in some forms (add with alpha): whether this call must be expanded. NULL: never for a
+   * primitive, always for a composite. */
+  bool (*must_expand)(const struct laze_call *call);
+} laze_op_info;
+
+/* The generated table; index 0 is LAZE_OP_NONE. */
+extern const laze_op_info laze_op_infos[];
+extern const laze_op laze_op_count;
+
+static inline const laze_op_info *laze_op_get(laze_op op) { return &laze_op_infos[op]; }
+/* The operator of that exact name ("add.Tensor"), or of that base name where only one overload has it, or
+ * LAZE_OP_NONE. */
+laze_op laze_op_find(const char *name);
+/* The index-th operator with that base name in table order, or LAZE_OP_NONE: overload resolution walks these. */
+laze_op laze_op_overload(const char *base, int index);
+/* The argument of that name, or NULL. */
+const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name);
+
+typedef struct laze_location {
+  const char *file; /* NULL: unknown. Lives as long as the node, or static */
+  int32_t line;
+} laze_location;
+
+/* One call of an operator, not yet a node: borrowed arrays, valid during the call that receives it.
+ * `segments[i]` is the number of operands of the i-th operand argument, -1 for an absent optional; NULL when every
+ * segment is 1. `attributes` has info->attribute_count entries, defaults filled in. */
+typedef struct laze_call {
+  laze_op op;
+  int32_t operand_count;
+  const laze_value *operands;
+  const int32_t *segments;
+  const laze_attribute *attributes;
+  laze_location location;
+  laze_op origin; /* the composite this call expands, LAZE_OP_NONE if none */
+} laze_call;
+
+/* The operands of segment `position`: first operand's index in *first; returns the count, -1 if absent. */
+int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *first);
+
+/* Whether segments and attributes fit the operator's schema: counts, kinds, and nothing absent that is required. */
+LAZE_MUST_USE laze_status laze_call_check(const laze_call *call, laze_error *error);
+
+/* The dtype in which operand `index` of an elementwise call enters the computation, given all operands' types. The one
+ * place that knows LAZE_COMPUTE_*. `is_number` per operand follows from the schema. */
+laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index);
+
+/* The rule of elementwise operators that name no shape rule, for generated adaptors: broadcasts all operands; the dtype
+ * follows from info->compute. Refuses a compute dtype that info->compute_dtypes lacks. */
+LAZE_MUST_USE laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *call,
+                                                 const laze_type *const *operand_types, laze_type *results);
+
+#endif

@@ -1,0 +1,25 @@
+/* The passes, as the manager calls them. Each gives a graph that shares memory and size table with its source
+ * (ir/rewrite.h), or sets *out to NULL where nothing is to be changed. */
+#ifndef LAZE_IR_PASSES_PASSES_H
+#define LAZE_IR_PASSES_PASSES_H
+
+#include "ir/pass.h"
+
+typedef laze_status (*laze_pass_function)(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                                          laze_error *error);
+
+laze_status laze_pass_simplify(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                               laze_error *error);
+laze_status laze_pass_fold(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                           laze_error *error);
+laze_status laze_pass_common_nodes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                                   laze_error *error);
+laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                                 laze_error *error);
+laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                             laze_error *error);
+
+/* The bytes of a `constant` node; NULL for any other node. */
+const laze_data *laze_constant_data(const laze_node *node);
+
+#endif

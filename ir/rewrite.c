@@ -1,0 +1,180 @@
+#include "ir/rewrite.h"
+
+#include "ir/graph_internal.h"
+#include "ir/op.gen.h"
+
+#include <string.h>
+
+enum { MAX_REGIONS = 4 };
+
+void laze_rewrite_map(laze_rewrite *rewrite, int32_t number, const laze_value *values) {
+  memcpy(rewrite->values + rewrite->offsets[number], values,
+         (size_t)rewrite->source->nodes[number].result_count * sizeof *values);
+}
+
+/* Maps results 0, 1, ... of a source node to those of one target node. */
+static void map_node(laze_rewrite *rewrite, int32_t number, int32_t target) {
+  laze_value *values = rewrite->values + rewrite->offsets[number];
+  for (int32_t i = 0; i < rewrite->source->nodes[number].result_count; i++) values[i] = (laze_value){target, i};
+}
+
+laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *out, laze_error *error) {
+  const laze_node *node = &rewrite->source->nodes[number];
+  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
+                     node->operand_count, sizeof *rewrite->operands, error));
+  for (int32_t i = 0; i < node->operand_count; i++)
+    rewrite->operands[i] = laze_rewrite_value(rewrite, node->operands[i]);
+  *out = laze_node_call(node);
+  out->operands = rewrite->operands;
+  return LAZE_OK;
+}
+
+/* Whether every operand has the type it had, so that the results have theirs. */
+static bool operand_types_kept(const laze_rewrite *rewrite, const laze_node *node, const laze_value *operands) {
+  if (rewrite->target->sizes != rewrite->source->sizes) return false;
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    const laze_type *before = laze_graph_type(rewrite->source, node->operands[i]);
+    const laze_type *now = laze_graph_type(rewrite->target, operands[i]);
+    if (before != now && !laze_type_equal(before, now)) return false;
+  }
+  return true;
+}
+
+static laze_status copy_node(laze_rewrite *rewrite, int32_t number, laze_error *error) {
+  const laze_node *node = &rewrite->source->nodes[number];
+  laze_call call;
+  laze_value first;
+  LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
+  if (!operand_types_kept(rewrite, node, call.operands)) {
+    LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call,
+                               rewrite->values + rewrite->offsets[number], error));
+    return LAZE_OK;
+  }
+  laze_node copy = *node;
+  if (node->operand_count > 0)
+    copy.operands = laze_arena_copy(&rewrite->target->arena, call.operands,
+                                    node->operand_count * (int64_t)sizeof *call.operands);
+  if (node->operand_count > 0 && !copy.operands) return laze_fail_memory(error, "a node", -1);
+  LAZE_TRY(laze_graph_push_copy(rewrite->target, rewrite->block, &copy, &first, error));
+  map_node(rewrite, number, first.node);
+  return LAZE_OK;
+}
+
+static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
+  const laze_node *node = &rewrite->source->nodes[rewrite->walk.node];
+  const laze_rewrite_hooks *hooks = rewrite->hooks;
+  bool replaced = false;
+  if (hooks->keep && !hooks->keep(rewrite, hooks->self, rewrite->walk.node)) {
+    laze_walk_skip(&rewrite->walk);
+    return LAZE_OK;
+  }
+  if (node->region_count > MAX_REGIONS)
+    return laze_fail(error, LAZE_INTERNAL, "%s: more regions than a rewrite holds", laze_op_get(node->op)->name);
+  if (node->region_count > 0) return LAZE_OK;
+  if (hooks->node) LAZE_TRY(hooks->node(rewrite, hooks->self, rewrite->walk.node, &replaced, error));
+  return replaced ? LAZE_OK : copy_node(rewrite, rewrite->walk.node, error);
+}
+
+static laze_status copy_parameter(laze_rewrite *rewrite, int32_t index, laze_error *error) {
+  int32_t number = rewrite->walk.block->parameters[index];
+  const laze_node *node = &rewrite->source->nodes[number];
+  laze_type type = *node->types[0];
+  laze_value value;
+  if (rewrite->hooks->parameter)
+    LAZE_TRY(rewrite->hooks->parameter(rewrite, rewrite->hooks->self, index, &type, error));
+  if (rewrite->hooks->parameter)
+    LAZE_TRY(laze_graph_add_parameter(rewrite->target, rewrite->block, node->name, &type, &value, error));
+  else
+    LAZE_TRY(laze_graph_push_copy(rewrite->target, rewrite->block, node, &value, error));
+  map_node(rewrite, number, value.node);
+  return LAZE_OK;
+}
+
+static laze_status enter_block(laze_rewrite *rewrite, laze_error *error) {
+  int depth = rewrite->walk.block->depth;
+  if (depth == 0) {
+    rewrite->block = rewrite->target->body;
+  } else {
+    /* The walk has already counted this region. */
+    int32_t region = rewrite->walk.frames[rewrite->walk.depth - 2].region - 1;
+    LAZE_TRY(laze_graph_add_region(rewrite->target, rewrite->block, &rewrite->block, error));
+    rewrite->regions[depth][region] = rewrite->block;
+  }
+  for (int32_t i = 0; i < rewrite->walk.block->parameter_count; i++) LAZE_TRY(copy_parameter(rewrite, i, error));
+  return LAZE_OK;
+}
+
+static laze_status leave_block(laze_rewrite *rewrite, laze_error *error) {
+  const laze_block *block = rewrite->walk.block;
+  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
+                     block->result_count, sizeof *rewrite->operands, error));
+  for (int64_t i = 0; i < block->result_count; i++)
+    rewrite->operands[i] = laze_rewrite_value(rewrite, block->results[i]);
+  LAZE_TRY(laze_block_set_results(rewrite->target, rewrite->block, rewrite->operands, block->result_count, error));
+  rewrite->block = rewrite->block->parent;
+  return LAZE_OK;
+}
+
+static laze_status finish_regions(laze_rewrite *rewrite, laze_error *error) {
+  laze_call call;
+  laze_value first;
+  LAZE_TRY(laze_rewrite_call(rewrite, rewrite->walk.node, &call, error));
+  LAZE_TRY(laze_graph_append_region_node(rewrite->target, rewrite->block, &call,
+                                         rewrite->regions[rewrite->walk.block->depth + 1], &first, error));
+  map_node(rewrite, rewrite->walk.node, first.node);
+  return LAZE_OK;
+}
+
+static laze_status run(laze_rewrite *rewrite, laze_error *error) {
+  laze_walk_begin(&rewrite->walk, rewrite->source);
+  for (;;) {
+    switch (laze_walk_next(&rewrite->walk)) {
+    case LAZE_WALK_BLOCK: LAZE_TRY(enter_block(rewrite, error)); break;
+    case LAZE_WALK_NODE: LAZE_TRY(visit_node(rewrite, error)); break;
+    case LAZE_WALK_NODE_END: LAZE_TRY(finish_regions(rewrite, error)); break;
+    case LAZE_WALK_BLOCK_END: LAZE_TRY(leave_block(rewrite, error)); break;
+    default: return LAZE_OK;
+    }
+  }
+}
+
+/* The map, with room for every result, in one piece of memory. */
+static laze_status make_map(laze_rewrite *rewrite, void **memory, laze_error *error) {
+  const laze_graph *source = rewrite->source;
+  int64_t results = 0, count = source->node_count;
+  for (int64_t i = 0; i < count; i++) results += source->nodes[i].result_count;
+  *memory = laze_alloc(source->context, count * (int64_t)sizeof(int64_t) + results * (int64_t)sizeof(laze_value));
+  if (!*memory) return laze_fail_memory(error, "a pass's map of values", -1);
+  rewrite->offsets = *memory;
+  rewrite->values = (laze_value *)(void *)(rewrite->offsets + count);
+  results = 0;
+  for (int64_t i = 0; i < count; i++) {
+    rewrite->offsets[i] = results;
+    results += source->nodes[i].result_count;
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks, bool share_sizes,
+                               laze_graph **out, laze_error *error) {
+  laze_rewrite rewrite;
+  void *memory = NULL;
+  rewrite.source = source;
+  rewrite.hooks = hooks;
+  rewrite.target = NULL;
+  rewrite.operands = NULL;
+  rewrite.operand_capacity = 0;
+  LAZE_TRY(laze_graph_create_sharing(source->context, source->name, share_sizes ? source->sizes : NULL,
+                                     &rewrite.target, error));
+  laze_status status = laze_grow(source->context, (void **)&rewrite.target->nodes, &rewrite.target->node_capacity,
+                                 source->node_count, sizeof(laze_node), error);
+  if (status == LAZE_OK) status = make_map(&rewrite, &memory, error);
+  if (status == LAZE_OK) status = run(&rewrite, error);
+  laze_free(source->context, memory);
+  laze_free(source->context, rewrite.operands);
+  if (status == LAZE_OK)
+    *out = rewrite.target;
+  else
+    laze_graph_destroy(rewrite.target);
+  return status;
+}

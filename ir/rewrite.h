@@ -1,0 +1,54 @@
+/* Makes a new graph from another, node by node: the way every pass works.
+ *
+ * The source's blocks are walked in order. Each node is offered to the `node` hook, which may replace it by recording
+ * other nodes in `target` or by naming values that are there already; otherwise it is copied with its operands mapped.
+ * What is copied shares attributes and types with the source, so that copying a node costs one small allocation: the
+ * target lives no longer than the source until laze_graph_take (ir/graph_internal.h) moves the memory.
+ */
+#ifndef LAZE_IR_REWRITE_H
+#define LAZE_IR_REWRITE_H
+
+#include "ir/graph.h"
+#include "ir/walk.h"
+
+typedef struct laze_rewrite laze_rewrite;
+
+typedef struct laze_rewrite_hooks {
+  void *self;
+  /* Replaces node `number` of the source: sets *replaced and maps its results with laze_rewrite_map. Nodes with regions
+   * are not offered. NULL: none is replaced. */
+  laze_status (*node)(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error);
+  /* Whether source node `number`, with its regions, goes on existing; NULL: every one does. */
+  bool (*keep)(const laze_rewrite *rewrite, void *self, int32_t number);
+  /* Changes the type that parameter `index` of a block gets; NULL: it keeps the source's. */
+  laze_status (*parameter)(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error);
+} laze_rewrite_hooks;
+
+struct laze_rewrite {
+  const laze_graph *source;
+  laze_graph *target;
+  const laze_rewrite_hooks *hooks;
+  laze_block *block; /* of the target, being filled */
+  laze_walk walk;    /* through the source */
+  int64_t *offsets;  /* of each source node's results in `values` */
+  laze_value *values;
+  laze_value *operands; /* scratch for one node */
+  int64_t operand_capacity;
+  laze_block *regions[LAZE_MAX_NESTING + 1][4]; /* of the nodes being copied, by depth */
+};
+
+/* `share_sizes`: the target shares the source's size table, and copies need no inference. Otherwise the target owns a
+ * fresh table, and every node is inferred anew. */
+LAZE_MUST_USE laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks, bool share_sizes,
+                                             laze_graph **out, laze_error *error);
+
+/* The value of the target that stands for one of the source. */
+static inline laze_value laze_rewrite_value(const laze_rewrite *rewrite, laze_value value) {
+  return rewrite->values[rewrite->offsets[value.node] + value.result];
+}
+/* Says which values of the target stand for the results of a source node. */
+void laze_rewrite_map(laze_rewrite *rewrite, int32_t number, const laze_value *values);
+/* A source node as a call with mapped operands, valid until the next one. */
+LAZE_MUST_USE laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *out, laze_error *error);
+
+#endif

@@ -1,0 +1,166 @@
+/* Makes a graph generic in its sizes: constants become symbols, and every node is inferred anew.
+ *
+ *   graph @g(%x: f32[32,784]) -> f32[32] {        sizes s0=32, s1=784
+ *     %0 = sum %x, dim=[1] : f32[32]       =>     graph @g(%x: f32[s0,s1]) -> f32[s0] {
+ *     return %0                                     %0 = sum %x, dim=[1] : f32[s0]
+ *   }                                               ...
+ *
+ * Equal values get symbols of their own: whether two are equal is asked, and recorded, where a rule needs to know.
+ */
+#include "ir/control.h"
+#include "ir/op.gen.h"
+#include "ir/rewrite.h"
+
+#include <stdio.h>
+
+typedef struct {
+  int64_t *values; /* of the symbols so far */
+  int64_t count, capacity;
+  const laze_type *checked_source, *checked_target; /* the last pair of types found to agree */
+} symboliser;
+
+static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, laze_size *size, laze_error *error) {
+  char name[32];
+  if (!laze_size_is_symbolised(*size)) return LAZE_OK;
+  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + 1,
+                     sizeof *state->values, error));
+  snprintf(name, sizeof name, "s%lld", (long long)state->count);
+  int64_t value = *size;
+  LAZE_TRY(laze_size_symbol(rewrite->target->sizes, name, size, error));
+  LAZE_TRY(laze_size_set_hint(rewrite->target->sizes, state->count, value, error));
+  state->values[state->count++] = value;
+  return LAZE_OK;
+}
+
+static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type,
+                                 laze_error *error) {
+  int32_t owner = laze_walk_owner(&rewrite->walk);
+  for (int i = 0; owner < 0 && i < type->rank; i++) LAZE_TRY(add_symbol(rewrite, self, &type->sizes[i], error));
+  if (owner < 0) return LAZE_OK;
+  const laze_node *node = &rewrite->source->nodes[owner];
+  int32_t operand = laze_control_parameter_operand(node->op, index);
+  if (operand >= 0 && operand < node->operand_count)
+    *type = *laze_graph_type(rewrite->target, laze_rewrite_value(rewrite, node->operands[operand]));
+  return LAZE_OK;
+}
+
+static bool has_data(const laze_node *node, int32_t count) {
+  for (int32_t i = 0; i < count; i++)
+    if (node->attributes[i].kind == LAZE_ARGUMENT_DATA) return true;
+  return false;
+}
+
+/* The attributes with symbols for sizes; the lists are copied to the target's arena. */
+static laze_status map_attributes(laze_rewrite *rewrite, symboliser *state, const laze_node *node, laze_call *call,
+                                  laze_error *error) {
+  int32_t count = laze_op_get(node->op)->attribute_count;
+  if (count == 0 || has_data(node, count)) return LAZE_OK;
+  laze_arena *arena = &rewrite->target->arena;
+  laze_attribute *attributes = laze_arena_copy(arena, node->attributes, count * (int64_t)sizeof *attributes);
+  if (!attributes) return laze_fail_memory(error, "attributes", -1);
+  for (int32_t i = 0; i < count; i++) {
+    laze_attribute *attribute = &attributes[i];
+    if (!attribute->present) continue;
+    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(add_symbol(rewrite, state, &attribute->value.size, error));
+    if (attribute->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
+    laze_size *items = laze_arena_copy(arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
+    if (!items) return laze_fail_memory(error, "attributes", -1);
+    for (int32_t k = 0; k < attribute->count; k++) LAZE_TRY(add_symbol(rewrite, state, &items[k], error));
+    attribute->value.items = items;
+  }
+  call->attributes = attributes;
+  return LAZE_OK;
+}
+
+/* The symbolic type must have the original sizes at the symbols' values. */
+static laze_status check_type(laze_rewrite *rewrite, symboliser *state, const laze_node *node, const laze_type *type,
+                              const laze_type *symbolic, laze_error *error) {
+  if (type == state->checked_source && symbolic == state->checked_target) return LAZE_OK;
+  bool agree = type->kind == symbolic->kind && type->dtype == symbolic->dtype && type->rank == symbolic->rank;
+  for (int i = 0; agree && i < type->rank; i++) {
+    int64_t value = symbolic->sizes[i];
+    if (!laze_size_is_constant(value))
+      LAZE_TRY(laze_size_evaluate(rewrite->target->sizes, symbolic->sizes[i], state->values, &value, error));
+    agree = value == type->sizes[i];
+  }
+  state->checked_source = type;
+  state->checked_target = symbolic;
+  if (agree) return LAZE_OK;
+  char before[200], after[200];
+  return laze_fail(error, LAZE_INTERNAL, "%s: with symbols its type is %s, which is not %s; its shape rule is at fault",
+                   laze_op_get(node->op)->name,
+                   laze_type_format(rewrite->target->sizes, symbolic, after, sizeof after),
+                   laze_type_format(rewrite->source->sizes, type, before, sizeof before));
+}
+
+static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
+  symboliser *state = self;
+  const laze_node *node = &rewrite->source->nodes[number];
+  laze_call call;
+  laze_value *results = rewrite->values + rewrite->offsets[number];
+  LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
+  LAZE_TRY(map_attributes(rewrite, state, node, &call, error));
+  LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call, results, error));
+  for (int32_t i = 0; i < node->result_count; i++)
+    LAZE_TRY(check_type(rewrite, state, node, node->types[i], laze_graph_type(rewrite->target, results[i]), error));
+  *replaced = true;
+  return LAZE_OK;
+}
+
+laze_status laze_graph_symbolise(const laze_graph *graph, laze_graph **out, const int64_t **bindings,
+                                 laze_error *error) {
+  symboliser state = {0};
+  laze_rewrite_hooks hooks = {.self = &state, .node = map_node, .parameter = map_parameter};
+  laze_graph *symbolic;
+  if (laze_size_symbol_count(graph->sizes) > 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes already; symbolise one of constants",
+                     graph->name);
+  laze_status status = laze_rewrite_graph(graph, &hooks, false, &symbolic, error);
+  if (status == LAZE_OK) {
+    *bindings = laze_arena_copy(&symbolic->arena, state.values, state.count * (int64_t)sizeof *state.values);
+    if (!*bindings) status = laze_fail_memory(error, "the values of symbols", -1);
+    if (status == LAZE_OK)
+      *out = symbolic;
+    else
+      laze_graph_destroy(symbolic);
+  }
+  laze_free(graph->context, state.values);
+  return status;
+}
+
+typedef struct {
+  int64_t *values;
+  int64_t count, capacity;
+} binding_list;
+
+static void add_binding(binding_list *list, laze_size size) {
+  if (!laze_size_is_symbolised(size)) return;
+  if (list->count < list->capacity) list->values[list->count] = size;
+  list->count++;
+}
+
+static void add_node_bindings(binding_list *list, const laze_node *node) {
+  int32_t count = laze_op_get(node->op)->attribute_count;
+  if (count == 0 || node->region_count > 0 || has_data(node, count)) return;
+  for (int32_t i = 0; i < count; i++) {
+    const laze_attribute *attribute = &node->attributes[i];
+    if (!attribute->present) continue;
+    if (attribute->kind == LAZE_ARGUMENT_SIZE) add_binding(list, attribute->value.size);
+    for (int32_t k = 0; attribute->kind == LAZE_ARGUMENT_SIZE_LIST && k < attribute->count; k++)
+      add_binding(list, attribute->value.items[k]);
+  }
+}
+
+int64_t laze_graph_bindings(const laze_graph *graph, int64_t *bindings, int64_t capacity) {
+  binding_list list = {bindings, 0, capacity};
+  laze_walk walk;
+  laze_walk_begin(&walk, graph);
+  for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+    if (event == LAZE_WALK_NODE) add_node_bindings(&list, &graph->nodes[walk.node]);
+    for (int64_t i = 0; event == LAZE_WALK_BLOCK && walk.block->depth == 0 && i < walk.block->parameter_count; i++) {
+      const laze_type *type = graph->nodes[walk.block->parameters[i]].types[0];
+      for (int axis = 0; axis < type->rank; axis++) add_binding(&list, type->sizes[axis]);
+    }
+  }
+  return list.count;
+}

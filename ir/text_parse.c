@@ -1,0 +1,312 @@
+#include "ir/text_parser.h"
+
+#include "base/checked.h"
+#include "ir/op.gen.h"
+
+#include <string.h>
+
+/* What the scratch arena may hold between two statements. */
+enum { SCRATCH_BYTES = 1 << 16 };
+
+static laze_parser_frame *top(laze_parser *parser) { return &parser->frames[parser->depth - 1]; }
+
+static laze_status locate(laze_parser *parser, const char *at, laze_status status, laze_error *error) {
+  return status == LAZE_OK ? LAZE_OK : laze_lexer_locate(&parser->lexer, at, error);
+}
+
+static laze_status define(laze_parser *parser, const char *name, int32_t length, const laze_value *values,
+                          int32_t count, laze_error *error) {
+  int32_t scope = top(parser)->scope;
+  if (laze_name_find(&parser->names, scope, name, length))
+    return laze_lexer_fail(&parser->lexer, name - 1, error, "%%%.*s is defined twice; choose another name",
+                           length > 64 ? 64 : length, name);
+  return laze_name_insert(&parser->names, scope, name, length, values, count, error);
+}
+
+/* `%x: f32[n]`, a parameter of the innermost block. */
+static laze_status parse_parameter(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  laze_token token = lexer->token;
+  laze_type type;
+  laze_value value;
+  if (token.kind != LAZE_TOKEN_VALUE) return laze_lexer_expected(lexer, "a parameter", error);
+  laze_lexer_advance(lexer);
+  LAZE_TRY(laze_lexer_expect(lexer, ':', error));
+  LAZE_TRY(laze_parse_type(parser, &type, error));
+  char *name = laze_arena_alloc(&parser->scratch, token.length + 1);
+  if (!name) return laze_fail_memory(error, "a parameter's name", token.length);
+  memcpy(name, token.start, (size_t)token.length);
+  name[token.length] = 0;
+  LAZE_TRY(laze_graph_add_parameter(parser->graph, top(parser)->block, name, &type, &value, error));
+  return define(parser, token.start, token.length, &value, 1, error);
+}
+
+static laze_status parse_parameters(laze_parser *parser, laze_error *error) {
+  LAZE_TRY(laze_lexer_expect(&parser->lexer, '(', error));
+  while (!laze_lexer_at(&parser->lexer, ')')) {
+    if (top(parser)->block->parameter_count > 0) LAZE_TRY(laze_lexer_expect(&parser->lexer, ',', error));
+    LAZE_TRY(parse_parameter(parser, error));
+  }
+  laze_lexer_advance(&parser->lexer);
+  return LAZE_OK;
+}
+
+static void push_frame(laze_parser *parser, laze_block *block) {
+  laze_parser_frame *frame = &parser->frames[parser->depth++];
+  frame->block = block;
+  frame->scope = parser->next_scope++;
+  frame->region_count = 0;
+  parser->builder.block = block;
+}
+
+/* The statement's types, if it has them, must be what was inferred. */
+static laze_status check_types(laze_parser *parser, const laze_value *values, int32_t count, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  if (!laze_lexer_take(lexer, ':')) return LAZE_OK;
+  for (int32_t i = 0; i < count; i++) {
+    const char *at = lexer->token.start;
+    laze_type type;
+    char written[256], inferred[256];
+    if (i > 0) LAZE_TRY(laze_lexer_expect(lexer, ',', error));
+    if (i > 0) at = lexer->token.start;
+    LAZE_TRY(laze_parse_type(parser, &type, error));
+    const laze_type *real = laze_graph_type(parser->graph, values[i]);
+    const laze_size_table *sizes = parser->graph->sizes;
+    if (!laze_type_equal(&type, real))
+      return laze_lexer_fail(lexer, at, error, "result %d has type %s, not %s", i,
+                             laze_type_format(sizes, real, inferred, sizeof inferred),
+                             laze_type_format(sizes, &type, written, sizeof written));
+  }
+  return LAZE_OK;
+}
+
+static laze_status finish_statement(laze_parser *parser, const laze_statement *statement, const laze_value *values,
+                                    int32_t count, laze_error *error) {
+  if (count != statement->result_count)
+    return laze_lexer_fail(&parser->lexer, statement->at, error, "%s gives %d results; write %%%.*s:%d",
+                           laze_op_get(statement->call.op)->name, count, statement->name_length, statement->name,
+                           count);
+  LAZE_TRY(check_types(parser, values, count, error));
+  return define(parser, statement->name, statement->name_length, values, count, error);
+}
+
+static laze_status record_statement(laze_parser *parser, const laze_statement *statement, laze_error *error) {
+  laze_value results[LAZE_PARSER_RESULTS];
+  laze_recorder *recorder = &parser->builder.recorder;
+  if (statement->call.op == LAZE_OP_PARAMETER)
+    return laze_lexer_fail(&parser->lexer, statement->at, error, "parameters stand in the header of a block");
+  LAZE_TRY(locate(parser, statement->at, recorder->record(recorder, &statement->call, results, error), error));
+  return finish_statement(parser, statement, results, laze_op_get(statement->call.op)->result_count, error);
+}
+
+/* All regions of the innermost frame's pending statement are read. */
+static laze_status finish_regions(laze_parser *parser, laze_error *error) {
+  laze_parser_frame *frame = top(parser);
+  laze_value first;
+  laze_status status = laze_graph_append_region_node(parser->graph, frame->block, &frame->pending.call,
+                                                     frame->regions, &first, error);
+  LAZE_TRY(locate(parser, frame->pending.at, status, error));
+  int32_t count = parser->graph->nodes[first.node].result_count;
+  laze_value *results = laze_arena_alloc_array(&parser->scratch, count, sizeof *results);
+  if (!results) return laze_fail_memory(error, "the results of a node", -1);
+  for (int32_t i = 0; i < count; i++) results[i] = (laze_value){first.node, i};
+  return finish_statement(parser, &frame->pending, results, count, error);
+}
+
+/* `(%a: f32[2]) {` of the pending statement's next region. */
+static laze_status open_region(laze_parser *parser, laze_error *error) {
+  laze_parser_frame *frame = top(parser);
+  laze_block *region;
+  laze_status status = laze_graph_add_region(parser->graph, frame->block, &region, error);
+  LAZE_TRY(locate(parser, frame->pending.at, status, error));
+  frame->regions[frame->region_count++] = region;
+  push_frame(parser, region);
+  LAZE_TRY(parse_parameters(parser, error));
+  return laze_lexer_expect(&parser->lexer, '{', error);
+}
+
+/* `%x:2 =`, with the count left out where it is 1. */
+static laze_status parse_result_name(laze_parser *parser, laze_statement *statement, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  if (lexer->token.kind != LAZE_TOKEN_VALUE) return laze_lexer_expected(lexer, "a statement or 'return'", error);
+  statement->name = lexer->token.start;
+  statement->name_length = lexer->token.length;
+  statement->result_count = 1;
+  laze_lexer_advance(lexer);
+  if (laze_lexer_take(lexer, ':')) {
+    const char *cursor = lexer->token.start;
+    if (lexer->token.kind != LAZE_TOKEN_NUMBER ||
+        !laze_text_read_element(&cursor, LAZE_I32, &statement->result_count, 0))
+      return laze_lexer_expected(lexer, "the number of results", error);
+    laze_lexer_advance(lexer);
+  }
+  return laze_lexer_expect(lexer, '=', error);
+}
+
+static laze_status parse_statement(laze_parser *parser, laze_error *error) {
+  laze_statement statement;
+  if (parser->depth == 1 && parser->scratch.bytes > SCRATCH_BYTES) laze_arena_deinit(&parser->scratch);
+  LAZE_TRY(parse_result_name(parser, &statement, error));
+  LAZE_TRY(laze_parse_call(parser, &statement, error));
+  if (laze_op_get(statement.call.op)->region_count == 0) return record_statement(parser, &statement, error);
+  top(parser)->pending = statement;
+  top(parser)->region_count = 0;
+  return open_region(parser, error);
+}
+
+static laze_status check_declared(laze_parser *parser, const char *at, laze_error *error) {
+  const laze_block *body = parser->graph->body;
+  const laze_size_table *sizes = parser->graph->sizes;
+  char returned[256], declared[256];
+  if (body->result_count != parser->declared_count)
+    return laze_lexer_fail(&parser->lexer, at, error, "returns %lld values, but the header declares %lld",
+                           (long long)body->result_count, (long long)parser->declared_count);
+  for (int64_t i = 0; i < body->result_count; i++) {
+    const laze_type *type = laze_graph_type(parser->graph, body->results[i]);
+    if (!laze_type_equal(type, &parser->declared[i]))
+      return laze_lexer_fail(&parser->lexer, at, error, "returns %s as result %lld, but the header declares %s",
+                             laze_type_format(sizes, type, returned, sizeof returned), (long long)i,
+                             laze_type_format(sizes, &parser->declared[i], declared, sizeof declared));
+  }
+  return LAZE_OK;
+}
+
+static laze_status parse_return(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  const char *at = lexer->token.start;
+  laze_lexer_advance(lexer);
+  parser->value_count = 0;
+  while (!laze_lexer_at(lexer, '}')) {
+    laze_value value;
+    if (parser->value_count > 0) LAZE_TRY(laze_lexer_expect(lexer, ',', error));
+    LAZE_TRY(laze_parse_value(parser, &value, error));
+    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->values, &parser->value_capacity,
+                       parser->value_count + 1, sizeof value, error));
+    parser->values[parser->value_count++] = value;
+  }
+  LAZE_TRY(laze_block_set_results(parser->graph, top(parser)->block, parser->values, parser->value_count, error));
+  laze_lexer_advance(lexer);
+  if (--parser->depth == 0) return check_declared(parser, at, error);
+  laze_parser_frame *frame = top(parser);
+  parser->builder.block = frame->block;
+  if (frame->region_count < laze_op_get(frame->pending.call.op)->region_count) return open_region(parser, error);
+  return finish_regions(parser, error);
+}
+
+/* `sizes n=32, m`: the symbols in their order, with their hints. */
+static laze_status parse_symbols(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  if (!laze_lexer_take_word(lexer, "sizes")) return LAZE_OK;
+  do {
+    const char *start = lexer->token.start, *cursor = start;
+    laze_size symbol;
+    int64_t hint;
+    if (lexer->token.kind != LAZE_TOKEN_WORD) return laze_lexer_expected(lexer, "the name of a size", error);
+    LAZE_TRY(locate(parser, start, laze_size_parse(parser->graph->sizes, &cursor, &symbol, error), error));
+    int64_t number = laze_size_symbol_count(parser->graph->sizes) - 1;
+    if (laze_size_is_constant(symbol) || number < 0 || laze_size_symbol_at(parser->graph->sizes, number) != symbol)
+      return laze_lexer_fail(lexer, start, error, "expected the name of a size that is not listed yet");
+    laze_lexer_resume(lexer, cursor);
+    if (!laze_lexer_take(lexer, '=')) continue;
+    cursor = lexer->token.start;
+    if (lexer->token.kind != LAZE_TOKEN_NUMBER || !laze_text_read_element(&cursor, LAZE_I64, &hint, 0) || hint < 0)
+      return laze_lexer_expected(lexer, "the value of a size", error);
+    LAZE_TRY(locate(parser, start, laze_size_set_hint(parser->graph->sizes, number, hint, error), error));
+    laze_lexer_advance(lexer);
+  } while (laze_lexer_take(lexer, ','));
+  return LAZE_OK;
+}
+
+static laze_status parse_declared(laze_parser *parser, laze_error *error) {
+  if (parser->lexer.token.kind != LAZE_TOKEN_ARROW) return LAZE_OK;
+  laze_lexer_advance(&parser->lexer);
+  do {
+    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->declared, &parser->declared_capacity,
+                       parser->declared_count + 1, sizeof *parser->declared, error));
+    LAZE_TRY(laze_parse_type(parser, &parser->declared[parser->declared_count], error));
+    parser->declared_count++;
+  } while (laze_lexer_take(&parser->lexer, ','));
+  return LAZE_OK;
+}
+
+static laze_status parse_version(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  if (!laze_lexer_take_word(lexer, "laze")) return laze_lexer_expected(lexer, "'laze 1' at the start", error);
+  if (lexer->token.kind != LAZE_TOKEN_NUMBER || lexer->token.length != 1 || *lexer->token.start != '1')
+    return laze_lexer_expected(lexer, "version 1, which is what this build reads", error);
+  laze_lexer_advance(lexer);
+  return LAZE_OK;
+}
+
+static laze_status parse_header(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  laze_graph *graph = parser->graph;
+  LAZE_TRY(parse_version(parser, error));
+  LAZE_TRY(parse_symbols(parser, error));
+  if (!laze_lexer_take_word(lexer, "graph")) return laze_lexer_expected(lexer, "'graph'", error);
+  if (lexer->token.kind != LAZE_TOKEN_GRAPH_NAME) return laze_lexer_expected(lexer, "the graph's name", error);
+  char *name = laze_arena_alloc(&graph->arena, lexer->token.length + 1);
+  if (!name) return laze_fail_memory(error, "a name", lexer->token.length);
+  memcpy(name, lexer->token.start, (size_t)lexer->token.length);
+  name[lexer->token.length] = 0;
+  graph->name = name;
+  laze_lexer_advance(lexer);
+  push_frame(parser, graph->body);
+  LAZE_TRY(parse_parameters(parser, error));
+  LAZE_TRY(parse_declared(parser, error));
+  return laze_lexer_expect(lexer, '{', error);
+}
+
+static laze_status parse_graph(laze_parser *parser, laze_error *error) {
+  LAZE_TRY(parse_header(parser, error));
+  while (parser->depth > 0) {
+    if (laze_lexer_at_word(&parser->lexer, "return"))
+      LAZE_TRY(parse_return(parser, error));
+    else
+      LAZE_TRY(parse_statement(parser, error));
+  }
+  if (parser->lexer.token.kind == LAZE_TOKEN_END) return LAZE_OK;
+  return laze_lexer_expected(&parser->lexer, "the end behind the graph", error);
+}
+
+static laze_status run_parser(laze_context *context, laze_parser *parser, const char *text, int64_t size,
+                              const char *file, laze_error *error) {
+  LAZE_TRY(laze_graph_create(context, NULL, &parser->graph, error));
+  parser->file = laze_arena_copy_string(&parser->graph->arena, file);
+  if (!parser->file) return laze_fail_memory(error, "a file's name", -1);
+  laze_builder_init(&parser->builder, parser->graph, parser->graph->body);
+  laze_lexer_init(&parser->lexer, parser->file, text, size);
+  return parse_graph(parser, error);
+}
+
+static laze_status parse_terminated(laze_context *context, const char *text, int64_t size, const char *file,
+                                    laze_graph **out, laze_error *error) {
+  laze_parser *parser = laze_alloc_zero(context, sizeof *parser);
+  if (!parser) return laze_fail_memory(error, "the parser", sizeof *parser);
+  laze_arena_init(&parser->scratch, context);
+  laze_name_table_init(&parser->names, context);
+  laze_status status = run_parser(context, parser, text, size, file, error);
+  if (status == LAZE_OK)
+    *out = parser->graph;
+  else
+    laze_graph_destroy(parser->graph);
+  laze_free(context, parser->declared);
+  laze_free(context, parser->values);
+  laze_name_table_deinit(&parser->names);
+  laze_arena_deinit(&parser->scratch);
+  laze_free(context, parser);
+  return status;
+}
+
+laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file,
+                             laze_graph **out, laze_error *error) {
+  laze_error unwanted;
+  int64_t bytes;
+  char *copy = laze_add_overflows(size, 1, &bytes) ? NULL : laze_alloc(context, bytes);
+  if (!copy) return laze_fail_memory(error, "the text of a graph", size);
+  memcpy(copy, text, (size_t)size);
+  copy[size] = 0;
+  laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
+  laze_free(context, copy);
+  return status;
+}

@@ -1,0 +1,60 @@
+/* The parser's state: text_parse.c reads the structure of a graph, text_call.c the arguments of one operator. */
+#ifndef LAZE_IR_TEXT_PARSER_H
+#define LAZE_IR_TEXT_PARSER_H
+
+#include "ir/builder.h"
+#include "ir/call_resolve.h"
+#include "ir/text_internal.h"
+
+/* Bounds of what a schema may have; larger ones are refused. */
+enum { LAZE_PARSER_ARGUMENTS = 64, LAZE_PARSER_RESULTS = 8, LAZE_PARSER_REGIONS = 4 };
+
+/* What one argument says: values, or the text of an attribute, read once the operator is known. */
+typedef struct laze_parsed_argument {
+  int64_t first_value;
+  int32_t value_count;
+  const char *start, *end;
+} laze_parsed_argument;
+
+/* One statement: `%name:count = operator arguments`. Arrays live in the parser's scratch arena. */
+typedef struct laze_statement {
+  const char *name; /* NULL: a composite's results may be unnamed nowhere else than in errors */
+  int32_t name_length, result_count;
+  const char *at; /* where the operator stands */
+  laze_call call;
+} laze_statement;
+
+typedef struct laze_parser_frame {
+  laze_block *block;
+  int32_t scope;
+  laze_statement pending; /* the node whose regions are being read */
+  laze_block *regions[LAZE_PARSER_REGIONS];
+  int32_t region_count; /* read so far */
+} laze_parser_frame;
+
+typedef struct laze_parser {
+  laze_lexer lexer;
+  laze_graph *graph;
+  laze_builder builder;
+  const char *file; /* in the graph's arena: for locations */
+  laze_name_table names;
+  int32_t next_scope;
+  laze_arena scratch;
+  laze_type *declared; /* result types in the header */
+  int64_t declared_count, declared_capacity;
+  laze_value *values; /* of the current statement's arguments */
+  int64_t value_count, value_capacity;
+  laze_passed passed[LAZE_PARSER_ARGUMENTS];
+  laze_parsed_argument arguments[LAZE_PARSER_ARGUMENTS];
+  int32_t argument_count;
+  int depth; /* of open frames */
+  laze_parser_frame frames[LAZE_MAX_NESTING + 1];
+} laze_parser;
+
+/* Reads operator and arguments behind `=` and fills in the call, recording a constant for each literal operand. */
+LAZE_MUST_USE laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error);
+/* Reads `%x` or `%x#1`, a value of the innermost scope. */
+LAZE_MUST_USE laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *error);
+LAZE_MUST_USE laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *error);
+
+#endif

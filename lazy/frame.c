@@ -1,0 +1,154 @@
+/* Recording a call: operands become values of the frame, the call a node or an expansion, results handles. */
+#include "lazy/frame.h"
+
+#include "lazy/lazy.h"
+
+/* What stands in the way of recording: nothing, an error of this call, or one that an operand passes on. */
+typedef struct {
+  laze_error error; /* of this call, where `failed` */
+  laze_failure *passed_on;
+  bool failed, out_of_memory;
+} obstacle;
+
+static laze_lazy *frame_lazy(const laze_frame *frame) {
+  for (int32_t i = 0; i < frame->operand_count; i++) {
+    laze_lazy *lazy = laze_handle_lazy(frame->operands[i].tensor);
+    if (lazy) return lazy;
+  }
+  return laze_lazy_get(frame->context);
+}
+
+static laze_status push_scalar(laze_lazy_recorder *recorder, laze_scalar scalar, laze_error *error) {
+  laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)scalar.dtype, .rank = 0};
+  laze_cell *cell = laze_cell_create(recorder->lazy, LAZE_CELL_SCALAR, &type);
+  if (!cell) return laze_fail_memory(error, "a number", sizeof *cell);
+  cell->value.scalar = scalar;
+  return laze_frame_push(recorder, cell, &type, error);
+}
+
+static laze_status push_tensor(laze_lazy_recorder *recorder, const char *op, const char *argument, laze_tensor *tensor,
+                               obstacle *problem) {
+  if (tensor == laze_handle_out_of_memory()) {
+    problem->out_of_memory = true;
+    return LAZE_OUT_OF_MEMORY;
+  }
+  laze_error *error = &problem->error;
+  if (laze_handle_lazy(tensor) != recorder->lazy)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' belongs to another context than the other operands", op, argument);
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (!slot)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
+                     argument);
+  laze_cell *cell = slot->storage->cell;
+  if (cell->state == LAZE_CELL_ERROR) {
+    problem->passed_on = cell->value.failure;
+    return cell->value.failure->code;
+  }
+  laze_type type;
+  laze_cell_type(cell, &type);
+  laze_cell_retain(cell);
+  return laze_frame_push(recorder, cell, &type, error);
+}
+
+static laze_status push_operand(laze_lazy_recorder *recorder, const char *op, const laze_argument_info *argument,
+                                const laze_frame_operand *operand, obstacle *problem) {
+  if (operand->tensor) return push_tensor(recorder, op, argument->name, operand->tensor, problem);
+  laze_dtype dtype = operand->scalar.dtype;
+  if (argument->kind != LAZE_ARGUMENT_SCALAR)
+    return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is NULL; it needs a tensor", op,
+                     argument->name);
+  if (dtype != LAZE_F64 && dtype != LAZE_I64 && dtype != LAZE_BOOL)
+    return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean", op,
+                     argument->name, (int)dtype);
+  return push_scalar(recorder, operand->scalar, &problem->error);
+}
+
+static laze_status push_operands(laze_lazy_recorder *recorder, const laze_frame *frame, obstacle *problem) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  int32_t next = 0;
+  for (int i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (!laze_argument_is_operand(argument->kind)) continue;
+    int32_t count = frame->segments ? frame->segments[argument->position] : 1;
+    for (int32_t j = 0; j < count; j++) {
+      if (next == frame->operand_count)
+        return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: %d operands are too few for its segments",
+                         info->name, (int)next);
+      LAZE_TRY(push_operand(recorder, info->name, argument, &frame->operands[next++], problem));
+    }
+  }
+  return LAZE_OK;
+}
+
+/* The call over the frame's values: operand i is value i. */
+static laze_status make_call(laze_lazy_recorder *recorder, const laze_frame *frame, laze_call *out, laze_error *error) {
+  void *array = recorder->operands;
+  LAZE_TRY(laze_grow(recorder->lazy->context, &array, &recorder->operand_capacity, recorder->value_count,
+                     sizeof *recorder->operands, error));
+  recorder->operands = array;
+  for (int32_t i = 0; i < recorder->value_count; i++) recorder->operands[i] = (laze_value){i, 0};
+  *out = (laze_call){.op = frame->op,
+                     .operand_count = (int32_t)recorder->value_count,
+                     .operands = recorder->operands,
+                     .segments = frame->segments,
+                     .attributes = frame->attributes,
+                     .location = frame->location};
+  return LAZE_OK;
+}
+
+static laze_status record_frame(laze_lazy_recorder *recorder, const laze_frame *frame, laze_tensor **results,
+                                obstacle *problem) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  laze_call call;
+  laze_value values[LAZE_FRAME_RESULTS];
+  if (info->result_count < 0 || info->result_count > LAZE_FRAME_RESULTS)
+    return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
+  LAZE_TRY(push_operands(recorder, frame, problem));
+  LAZE_TRY(make_call(recorder, frame, &call, &problem->error));
+  LAZE_TRY(laze_lazy_record(recorder, &call, values, &problem->error));
+  for (int i = 0; i < info->result_count; i++)
+    results[i] = laze_handle_create(recorder, recorder->values[values[i].node].cell);
+  return LAZE_OK;
+}
+
+static void fail_frame(laze_lazy_recorder *recorder, const laze_frame *frame, laze_tensor **results,
+                       obstacle *problem) {
+  int32_t count = laze_op_get(frame->op)->result_count;
+  if (count < 1) count = 1;
+  if (problem->out_of_memory) {
+    laze_scope_note(recorder, NULL);
+    for (int i = 0; i < count; i++) results[i] = laze_handle_out_of_memory();
+    return;
+  }
+  if (!problem->passed_on) {
+    if (frame->location.file)
+      laze_error_prefix(&problem->error, "%s:%d", frame->location.file, (int)frame->location.line);
+    problem->passed_on = laze_failure_create(recorder->lazy, &problem->error);
+    laze_scope_note(recorder, problem->passed_on);
+    if (problem->passed_on) problem->failed = true;
+  }
+  for (int i = 0; i < count; i++)
+    results[i] =
+        problem->passed_on ? laze_handle_create_error(recorder, problem->passed_on) : laze_handle_out_of_memory();
+  if (problem->failed) laze_failure_release(recorder->lazy, problem->passed_on);
+}
+
+void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+  laze_lazy *lazy = frame_lazy(frame);
+  laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!recorder) {
+    for (int i = 0; i < laze_op_get(frame->op)->result_count || i == 0; i++) results[i] = laze_handle_out_of_memory();
+    return;
+  }
+  obstacle problem;
+  problem.passed_on = NULL;
+  problem.failed = problem.out_of_memory = false;
+  laze_pending *newest = lazy->newest;
+  if (record_frame(recorder, frame, results, &problem) != LAZE_OK) fail_frame(recorder, frame, results, &problem);
+  laze_frame_clear(recorder);
+  if (lazy->newest != newest) laze_materialise_over_budget(recorder, lazy->newest);
+  laze_lazy_unlock(lazy);
+}

@@ -1,0 +1,229 @@
+/* Handles. A slot is never given back to the pool and its generation grows with every release, so that a handle that
+ * is used after its release is noticed (unless its slot was reused exactly 64 times since). */
+#include "lazy/lazy.h"
+
+#include <stdalign.h>
+
+#define SLOT_BYTES LAZE_POOL_CLASS_BYTES
+#define GENERATIONS 64
+
+_Static_assert(sizeof(laze_slot) <= SLOT_BYTES, "a slot takes one block");
+
+/* What a failed call returns when there is no memory for an error handle. Nothing ever writes to it. */
+static const struct { alignas(SLOT_BYTES) laze_slot slot; } out_of_memory = {{0}};
+
+laze_tensor *laze_handle_out_of_memory(void) {
+  return (laze_tensor *)(uintptr_t)&out_of_memory;
+}
+
+static laze_slot *slot_of(laze_tensor *tensor) {
+  return (laze_slot *)((uintptr_t)tensor & -(uintptr_t)SLOT_BYTES);
+}
+
+laze_lazy *laze_handle_lazy(laze_tensor *tensor) {
+  return tensor ? slot_of(tensor)->lazy : NULL;
+}
+
+laze_slot *laze_handle_slot(laze_tensor *tensor) {
+  if (!tensor) return NULL;
+  laze_slot *slot = slot_of(tensor);
+  return slot->generation == ((uintptr_t)tensor & (SLOT_BYTES - 1)) ? slot : NULL;
+}
+
+static laze_tensor *handle_of(laze_slot *slot) {
+  return (laze_tensor *)((uintptr_t)slot + slot->generation);
+}
+
+static laze_slot *slot_take(laze_lazy *lazy) {
+  laze_slot *slot = lazy->free_slots;
+  if (slot) {
+    lazy->free_slots = slot->next;
+    return slot;
+  }
+  slot = laze_pool_take(&lazy->pool, SLOT_BYTES);
+  if (slot) *slot = (laze_slot){.lazy = lazy};
+  return slot;
+}
+
+static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
+  laze_storage *storage = laze_pool_take(&lazy->pool, sizeof *storage);
+  if (!storage) return NULL;
+  *storage = (laze_storage){.cell = cell, .references = 1};
+  laze_cell_retain(cell);
+  return storage;
+}
+
+static void storage_release(laze_lazy *lazy, laze_storage *storage) {
+  if (--storage->references > 0) return;
+  laze_cell_release(lazy, storage->cell);
+  laze_pool_give(&lazy->pool, storage, sizeof *storage);
+}
+
+laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell) {
+  laze_lazy *lazy = recorder->lazy;
+  laze_scope *scope = recorder->scope;
+  laze_slot *slot = slot_take(lazy);
+  laze_storage *storage = slot ? storage_create(lazy, cell) : NULL;
+  if (!storage) {
+    if (slot) slot->next = lazy->free_slots, lazy->free_slots = slot;
+    laze_scope_note(recorder, NULL);
+    return laze_handle_out_of_memory();
+  }
+  slot->storage = storage;
+  slot->scope = scope;
+  slot->next = scope->slots;
+  scope->slots = slot;
+  if (scope->depth < cell->depth) cell->depth = scope->depth;
+  return handle_of(slot);
+}
+
+laze_tensor *laze_handle_create_error(laze_lazy_recorder *recorder, laze_failure *failure) {
+  static const laze_type no_type = {0};
+  laze_cell *cell = laze_cell_create(recorder->lazy, LAZE_CELL_ERROR, &no_type);
+  if (!cell) {
+    laze_scope_note(recorder, NULL);
+    return laze_handle_out_of_memory();
+  }
+  cell->value.failure = failure;
+  failure->references++;
+  laze_tensor *handle = laze_handle_create(recorder, cell);
+  laze_cell_release(recorder->lazy, cell);
+  return handle;
+}
+
+laze_tensor *laze_handle_fail(laze_lazy_recorder *recorder, const laze_error *error) {
+  laze_failure *failure = laze_failure_create(recorder->lazy, error);
+  laze_scope_note(recorder, failure);
+  if (!failure) return laze_handle_out_of_memory();
+  laze_tensor *handle = laze_handle_create_error(recorder, failure);
+  laze_failure_release(recorder->lazy, failure);
+  return handle;
+}
+
+/* Counts the handle among those that hold its storage, or no longer. */
+static void update_holding(laze_slot *slot) {
+  bool holding = slot->retains > 0 || slot->assigned;
+  if (holding == slot->holding) return;
+  laze_storage *storage = slot->storage;
+  slot->holding = holding;
+  storage->holds += holding ? 1 : -1;
+  if (holding && storage->holds == 1) storage->cell->holds++;
+  if (!holding && storage->holds == 0) storage->cell->holds--;
+}
+
+static void slot_free(laze_lazy *lazy, laze_slot *slot) {
+  slot->retains = 0;
+  slot->assigned = false;
+  update_holding(slot);
+  storage_release(lazy, slot->storage);
+  laze_failure_release(lazy, slot->failure);
+  slot->storage = NULL;
+  slot->failure = NULL;
+  slot->scope = NULL;
+  slot->generation = (slot->generation + 1) % GENERATIONS;
+  slot->next = lazy->free_slots;
+  lazy->free_slots = slot;
+}
+
+void laze_handle_release_scope(laze_lazy *lazy, laze_scope *scope) {
+  for (laze_slot *slot = scope->slots, *next; slot; slot = next) {
+    next = slot->next;
+    laze_cell *cell = slot->storage->cell;
+    if (cell->depth == scope->depth) cell->depth = LAZE_NO_DEPTH;
+    if (slot->retains > 0) {
+      slot->scope = NULL;
+      slot->next = NULL;
+    } else {
+      slot_free(lazy, slot);
+    }
+  }
+  scope->slots = NULL;
+}
+
+laze_tensor *laze_tensor_retain(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy) return tensor;
+  pthread_mutex_lock(&lazy->lock);
+  laze_slot *slot = laze_handle_slot(tensor);
+  bool first = slot && slot->retains++ == 0;
+  if (first) update_holding(slot);
+  pthread_mutex_unlock(&lazy->lock);
+  if (first) laze_context_retain(lazy->context);
+  return tensor;
+}
+
+void laze_tensor_release(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy) return;
+  laze_context *context = lazy->context;
+  pthread_mutex_lock(&lazy->lock);
+  laze_slot *slot = laze_handle_slot(tensor);
+  bool last = slot && slot->retains > 0 && --slot->retains == 0;
+  if (last) {
+    update_holding(slot);
+    if (!slot->scope) slot_free(lazy, slot);
+  }
+  laze_lazy_unlock(lazy);
+  if (last) laze_context_release(context);
+}
+
+/* Why the two cannot be assigned; both slots are of one context. */
+static laze_status check_assign(laze_slot *destination, laze_slot *source, laze_error *error) {
+  if (!destination || !source)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_tensor_assign: the %s is NULL or a released handle; retain a tensor that is used after its "
+                     "scope",
+                     destination ? "source" : "destination");
+  laze_cell *to = destination->storage->cell, *from = source->storage->cell;
+  if (to->state == LAZE_CELL_ERROR || from->state == LAZE_CELL_ERROR) {
+    laze_failure *failure = to->state == LAZE_CELL_ERROR ? to->value.failure : from->value.failure;
+    return laze_fail(error, failure->code, "%s", failure->message);
+  }
+  laze_type types[2];
+  laze_cell_type(to, &types[0]);
+  laze_cell_type(from, &types[1]);
+  if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  char text[2][128];
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "laze_tensor_assign: the destination is %s and the source %s; shape and dtype must be equal",
+                   laze_type_format(NULL, &types[0], text[0], sizeof text[0]),
+                   laze_type_format(NULL, &types[1], text[1], sizeof text[1]));
+}
+
+static void assign(laze_lazy *lazy, laze_slot *destination, laze_slot *source) {
+  laze_storage *storage = destination->storage;
+  laze_cell *old = storage->cell, *cell = source->storage->cell;
+  laze_cell_retain(cell);
+  if (storage->holds > 0) {
+    old->holds--;
+    cell->holds++;
+  }
+  if (destination->scope && old->depth == destination->scope->depth) old->depth = LAZE_NO_DEPTH;
+  storage->cell = cell;
+  storage->version++;
+  destination->assigned = true;
+  update_holding(destination);
+  laze_cell_release(lazy, old);
+}
+
+laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
+  laze_lazy *lazy = laze_handle_lazy(destination);
+  if (!lazy) lazy = laze_handle_lazy(source);
+  if (!lazy) return LAZE_INVALID_ARGUMENT;
+  laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
+  if (!recorder) return LAZE_OUT_OF_MEMORY;
+  laze_error error;
+  laze_slot *to = laze_handle_lazy(destination) == lazy ? laze_handle_slot(destination) : NULL;
+  laze_slot *from = laze_handle_lazy(source) == lazy ? laze_handle_slot(source) : NULL;
+  laze_status status = check_assign(to, from, &error);
+  if (status == LAZE_OK) {
+    assign(lazy, to, from);
+  } else {
+    /* An error that a source passes on is in the scope already. */
+    bool passed_on =
+        to && from && (to->storage->cell->state == LAZE_CELL_ERROR || from->storage->cell->state == LAZE_CELL_ERROR);
+    if (!passed_on) (void)laze_handle_fail(recorder, &error);
+  }
+  laze_lazy_unlock(lazy);
+  return status;
+}

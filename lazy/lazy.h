@@ -1,0 +1,252 @@
+/* Inside the lazy layer: what the files of this folder share.
+ *
+ *   laze_tensor *   a handle: the address of a slot with six bits of generation in its low bits     handle.c
+ *     -> storage    what an assignment changes                                                       handle.c
+ *       -> cell     one immutable value: pending, in a buffer, a number, or an error                 cell.c
+ *         -> node   a recorded operator; its result cells are part of it                             cell.c
+ *
+ * A call records nodes (frame.c, expand.c). A read, a step's end or the budget materialises (materialise.c): the nodes
+ * that the wanted cells need are written down as a *trace*, a sequence of words (trace.c), whose hash finds the
+ * executable (trace_cache.c); on a miss the trace becomes a graph and is compiled, and miss.c can say why.
+ *
+ * A cell is *held* when a retained or assigned handle has it, or when it belongs to a scope that is not its thread's
+ * innermost. Held cells that are computed on the way become buffers; others are recomputed if they are read later.
+ * When a run fails, the read that wanted it reports the error and its cells stay pending, so that a later read tries
+ * again; nothing else is touched.
+ *
+ * Threads. One lock per context guards everything below; it is not held while code is compiled or runs, nor while a
+ * buffer's release callback is called. So threads record one call at a time, any thread may use values that another
+ * recorded (a node belongs to no thread, only remembers which recorder counts it), and two threads that read the same
+ * pending value at once both compute it. An uncontended lock costs about 20 ns of a call. Objects come from free lists
+ * of the context (pool.c), so that a steady loop allocates nothing.
+ */
+#ifndef LAZE_LAZY_LAZY_H
+#define LAZE_LAZY_LAZY_H
+
+#include "ir/op.h"
+#include "laze/tensor.h"
+#include "lazy/pool.h"
+#include "runtime/backend.h"
+
+#include <pthread.h>
+
+typedef struct laze_lazy laze_lazy;
+typedef struct laze_lazy_recorder laze_lazy_recorder;
+typedef struct laze_trace_cache laze_trace_cache;
+
+/* An error that handles, cells and scopes share. */
+typedef struct laze_failure {
+  int32_t references;
+  bool reported; /* a read has returned it */
+  laze_status code;
+  char message[];
+} laze_failure;
+
+typedef enum { LAZE_CELL_PENDING, LAZE_CELL_BUFFER, LAZE_CELL_SCALAR, LAZE_CELL_ERROR } laze_cell_state;
+
+#define LAZE_NO_DEPTH INT32_MAX
+
+typedef struct laze_cell {
+  struct laze_pending *node; /* the node this cell is part of; NULL for one that stands alone */
+  union {
+    laze_buffer *buffer;   /* BUFFER */
+    laze_scalar scalar;    /* SCALAR: converted to `dtype` when it enters a run */
+    laze_failure *failure; /* ERROR */
+  } value;
+  const int64_t *sizes; /* behind the cell in its block */
+  int32_t references;   /* of storages, operands and runs */
+  int32_t holds;        /* of storages that are held */
+  int32_t depth;        /* of the outermost scope that has a handle of it, LAZE_NO_DEPTH if none */
+  uint8_t state;        /* laze_cell_state */
+  uint8_t dtype, rank;
+  uint8_t kind;  /* laze_type_kind */
+  uint64_t mark; /* the trace in which it is input `number` */
+  int32_t number;
+} laze_cell;
+
+/* A recorded operator. One block holds it, its cells, operands, segments, attributes and what they refer to. */
+typedef struct laze_pending {
+  struct laze_pending *older, *newer; /* the context's nodes with pending results, in the order of recording */
+  laze_lazy_recorder *recorder;       /* in whose budget it counts */
+  laze_cell **operands;               /* each referenced */
+  const int32_t *segments;            /* NULL: each is 1 */
+  const laze_attribute *attributes;
+  laze_location location;
+  int64_t block_size;
+  int64_t bytes; /* of its results */
+  uint64_t mark; /* the trace in which it is node `position` */
+  int32_t position;
+  int32_t operand_count;
+  int32_t result_count;
+  int32_t referenced; /* result cells that are referenced */
+  laze_op op, origin;
+  bool listed, dying;
+  laze_cell cells[];
+} laze_pending;
+
+typedef struct laze_storage {
+  laze_cell *cell;
+  int32_t references;
+  int32_t holds;   /* handles that are retained or assigned */
+  int64_t version; /* counts assignments */
+} laze_storage;
+
+/* What a handle points to: 64 bytes, aligned to 64. */
+typedef struct laze_slot {
+  laze_lazy *lazy; /* never changes; NULL in the one slot that stands for "memory is out" */
+  laze_storage *storage;
+  struct laze_slot *next; /* of its scope, or of the free list */
+  laze_scope *scope;      /* NULL once the scope has ended */
+  laze_failure *failure;  /* of the last read */
+  int32_t retains;
+  bool assigned, holding;
+  uint8_t generation;
+} laze_slot;
+
+#define LAZE_FRAME_RESULTS 8 /* results an operator has at most when called on tensors */
+#define LAZE_SCOPE_ERRORS 16 /* errors a scope remembers at most */
+
+struct laze_scope {
+  laze_lazy *lazy;
+  laze_lazy_recorder *recorder;
+  laze_scope *outer;
+  laze_slot *slots;
+  laze_failure *errors[LAZE_SCOPE_ERRORS]; /* in order of appearance */
+  int32_t error_count;
+  int32_t depth;      /* 0: the scope that is always there */
+  bool out_of_memory; /* an error that there was no memory to note */
+};
+
+/* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
+typedef struct laze_frame_value {
+  laze_cell *cell; /* referenced */
+  laze_type type;
+} laze_frame_value;
+
+/* Arrays that are reused from one trace to the next. */
+typedef struct laze_trace {
+  uint64_t mark;
+  laze_pending **nodes; /* newest first */
+  int64_t node_count, node_capacity;
+  laze_cell **leaves; /* inputs, by number */
+  int64_t leaf_count, leaf_capacity;
+  laze_cell **outputs;
+  int64_t output_count, output_capacity;
+  uint64_t *words;
+  int64_t word_count, word_capacity;
+  laze_buffer **buffers; /* of inputs, then of outputs */
+  int64_t buffer_capacity;
+} laze_trace;
+
+/* What a thread has while it uses a context. Never freed before the context: a thread that ends leaves it to the next
+ * new one, and its nodes live on by their references. */
+struct laze_lazy_recorder {
+  laze_lazy *lazy;
+  laze_lazy_recorder *next; /* of the context */
+  bool in_use;
+  laze_scope root, *scope; /* the outermost and the innermost scope */
+  int64_t pending_nodes, pending_bytes;
+  int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
+  laze_frame_value *values;
+  int64_t value_count, value_capacity;
+  const laze_type **types;
+  int64_t type_capacity;
+  laze_value *operands;
+  int64_t operand_capacity;
+  laze_trace trace;
+};
+
+struct laze_lazy {
+  laze_context *context; /* borrowed: this object is part of it */
+  pthread_key_t key;     /* of the thread's recorder */
+  pthread_mutex_t lock;  /* guards what follows */
+  laze_pool pool;
+  laze_slot *free_slots;
+  laze_lazy_recorder *recorders;
+  laze_pending *newest, *oldest;
+  uint64_t mark;
+  int64_t budget_nodes, budget_bytes;
+  laze_trace_cache *traces;
+  const laze_backend *backend; /* NULL before the first run */
+  laze_buffer **garbage;       /* buffers to release once the lock is free */
+  int64_t garbage_count, garbage_capacity;
+};
+
+/* lazy.c. The lazy object of a context (NULL: the default context); NULL when memory is out. */
+laze_lazy *laze_lazy_get(laze_context *context);
+/* Locks and gives the calling thread's recorder; NULL, unlocked, when memory is out. */
+laze_lazy_recorder *laze_lazy_lock(laze_lazy *lazy);
+/* Unlocks and releases the buffers that were dropped meanwhile. */
+void laze_lazy_unlock(laze_lazy *lazy);
+/* Has `buffer` released by the next unlock. */
+void laze_lazy_drop_buffer(laze_lazy *lazy, laze_buffer *buffer);
+
+/* All of what follows is called with the lock held. */
+
+/* cell.c. New cells have one reference. NULL when memory is out. */
+laze_cell *laze_cell_create(laze_lazy *lazy, laze_cell_state state, const laze_type *type);
+void laze_cell_retain(laze_cell *cell);
+/* Frees what nothing refers to any more, however long the chain behind it. NULL is ignored. */
+void laze_cell_release(laze_lazy *lazy, laze_cell *cell);
+/* Gives a pending cell its value (takes the reference over) and lets go of what computed it. */
+void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
+void laze_cell_type(const laze_cell *cell, laze_type *out);
+int64_t laze_cell_elements(const laze_cell *cell);
+static inline bool laze_cell_is_pending(const laze_cell *cell) {
+  return cell->state == LAZE_CELL_PENDING;
+}
+/* Whether a run that computes this cell has to store it. */
+bool laze_cell_is_held(const laze_cell *cell);
+/* The cell of a node's result. */
+static inline int32_t laze_cell_result(const laze_cell *cell) {
+  return (int32_t)(cell - cell->node->cells);
+}
+
+/* Records a node with these result types; the call's operands are values of the recorder's frame. Its cells have one
+ * reference each, for the caller. NULL when memory is out. */
+laze_pending *laze_pending_create(laze_lazy_recorder *recorder, const laze_call *call, const laze_type *types);
+
+/* expand.c. Records a call whose operands are values of the recorder's frame, expanding composites; the results are
+ * further values of the frame. */
+LAZE_MUST_USE laze_status laze_lazy_record(laze_lazy_recorder *recorder, const laze_call *call, laze_value *results,
+                                           laze_error *error);
+/* Appends a value to the frame; takes over a reference of `cell`, also on failure. */
+LAZE_MUST_USE laze_status laze_frame_push(laze_lazy_recorder *recorder, laze_cell *cell, const laze_type *type,
+                                          laze_error *error);
+/* Releases the frame's values. */
+void laze_frame_clear(laze_lazy_recorder *recorder);
+
+/* failure.c */
+laze_failure *laze_failure_create(laze_lazy *lazy, const laze_error *error);
+void laze_failure_release(laze_lazy *lazy, laze_failure *failure); /* NULL is ignored */
+
+/* handle.c. The handle that stands for "memory is out"; it needs no release. */
+laze_tensor *laze_handle_out_of_memory(void);
+/* The slot of a handle, or NULL when the handle is NULL or was released. Reads the generation: call it locked, with
+ * the handle's own context, which laze_handle_lazy gives without a lock. */
+laze_slot *laze_handle_slot(laze_tensor *tensor);
+laze_lazy *laze_handle_lazy(laze_tensor *tensor);
+/* A handle of `cell` in the recorder's innermost scope; takes a reference of its own. */
+laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell);
+/* A handle of an error; `failure` is borrowed. */
+laze_tensor *laze_handle_create_error(laze_lazy_recorder *recorder, laze_failure *failure);
+/* Notes `error` in the innermost scope and gives a handle that stands for it. */
+laze_tensor *laze_handle_fail(laze_lazy_recorder *recorder, const laze_error *error);
+/* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
+void laze_handle_release_scope(laze_lazy *lazy, laze_scope *scope);
+
+/* scope.c. Notes an error (borrowed; NULL: memory was out) in the innermost scope. */
+void laze_scope_note(laze_lazy_recorder *recorder, laze_failure *failure);
+/* Ends a scope without reading its errors. */
+void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope);
+
+/* materialise.c. The backend of the context, found on first use. */
+LAZE_MUST_USE laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_error *error);
+/* Computes `cell` and the held cells on the way; the lock is released meanwhile and taken again. */
+LAZE_MUST_USE laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell, laze_error *error);
+/* Computes the held cells of this recorder, and `extra` (may be NULL), in one graph. */
+LAZE_MUST_USE laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_pending *extra, laze_error *error);
+/* Cuts the graph when the recorder's budget is used up; `newest` (may be NULL) is what was recorded last. */
+void laze_materialise_over_budget(laze_lazy_recorder *recorder, laze_pending *newest);
+
+#endif

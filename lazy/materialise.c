@@ -1,0 +1,233 @@
+/* From pending cells to buffers:
+ *
+ *   take the trace -> look it up -> (a miss: copy a graph, compile it) -> run -> cells become buffers
+ *                     locked        copying locked, compiling not        not     locked
+ *
+ * What the unlocked part needs is referenced before: outputs by their cells, inputs by their buffers. Should another
+ * thread resolve a cell meanwhile, its buffer stays and ours goes.
+ */
+#include "base/dtype.h"
+#include "codegen/codegen.h"
+#include "lazy/lazy.h"
+#include "lazy/miss.h"
+#include "lazy/trace.h"
+#include "lazy/trace_cache.h"
+
+#include <string.h>
+
+/* One block holds all numbers of a run. */
+typedef struct {
+  _Atomic int64_t references;
+  laze_context *context;
+  int64_t numbers[];
+} number_block;
+
+static void block_release(void *self, void *data) {
+  (void)data;
+  number_block *block = self;
+  if (atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) == 1) laze_free(block->context, block);
+}
+
+static int64_t count_scalars(const laze_trace *trace) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < trace->leaf_count; i++) count += trace->leaves[i]->state == LAZE_CELL_SCALAR;
+  return count;
+}
+
+/* Makes buffers of the numbers among the inputs. */
+static laze_status wrap_scalars(laze_trace *trace, laze_context *context, int64_t count, laze_error *error) {
+  int64_t size = (int64_t)sizeof(number_block) + count * (int64_t)sizeof(int64_t);
+  number_block *block = laze_alloc(context, size);
+  if (!block) return laze_fail_memory(error, "numbers of a graph", size);
+  block->references = 1;
+  block->context = context;
+  laze_status status = LAZE_OK;
+  int64_t *number = block->numbers;
+  for (int64_t i = 0; i < trace->leaf_count && status == LAZE_OK; i++) {
+    const laze_cell *cell = trace->leaves[i];
+    if (cell->state != LAZE_CELL_SCALAR) continue;
+    laze_scalar_store(cell->value.scalar, cell->dtype, number, 0);
+    status = laze_buffer_borrow(context, number++, laze_dtype_size(cell->dtype), block_release, block,
+                                &trace->buffers[i], error);
+    if (status == LAZE_OK) atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
+  }
+  block_release(block, NULL);
+  return status;
+}
+
+/* References everything the run needs. Clean up with unprepare(), also on failure. */
+static laze_status prepare(laze_trace *trace, laze_lazy *lazy, laze_error *error) {
+  void *array = trace->buffers;
+  int64_t count = trace->leaf_count + trace->output_count;
+  laze_status status = laze_grow(lazy->context, &array, &trace->buffer_capacity, count, sizeof *trace->buffers, error);
+  if (status != LAZE_OK) {
+    trace->leaf_count = trace->output_count = 0;
+    return status;
+  }
+  trace->buffers = array;
+  memset(trace->buffers, 0, (size_t)count * sizeof *trace->buffers);
+  for (int64_t i = 0; i < trace->output_count; i++) laze_cell_retain(trace->outputs[i]);
+  for (int64_t i = 0; i < trace->leaf_count; i++) {
+    if (trace->leaves[i]->state != LAZE_CELL_BUFFER) continue;
+    trace->buffers[i] = trace->leaves[i]->value.buffer;
+    laze_buffer_retain(trace->buffers[i]);
+  }
+  int64_t scalars = count_scalars(trace);
+  return scalars > 0 ? wrap_scalars(trace, lazy->context, scalars, error) : LAZE_OK;
+}
+
+static void unprepare(laze_trace *trace, laze_lazy *lazy) {
+  for (int64_t i = 0; i < trace->leaf_count; i++)
+    if (trace->buffers[i]) laze_lazy_drop_buffer(lazy, trace->buffers[i]);
+  for (int64_t i = 0; i < trace->output_count; i++) laze_cell_release(lazy, trace->outputs[i]);
+}
+
+/* Gives the outputs their buffers. */
+static void publish(laze_trace *trace, laze_lazy *lazy) {
+  for (int64_t i = 0; i < trace->output_count; i++) {
+    laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
+    if (laze_cell_is_pending(trace->outputs[i]))
+      laze_cell_resolve(lazy, trace->outputs[i], buffer);
+    else
+      laze_lazy_drop_buffer(lazy, buffer);
+  }
+}
+
+/* The executable's outputs must be what was promised when the operators were recorded. */
+static laze_status check_outputs(const laze_graph *graph, const laze_executable *executable, laze_error *error) {
+  for (int64_t i = 0; i < graph->body->result_count; i++) {
+    const laze_type *expected = laze_graph_type(graph, graph->body->results[i]);
+    laze_type type;
+    laze_executable_output_type(executable, (int32_t)i, &type);
+    if (laze_type_equal(&type, expected)) continue;
+    char text[2][128];
+    return laze_fail(error, LAZE_INTERNAL, "output %lld of a compiled graph is %s, but was recorded as %s",
+                     (long long)i, laze_type_format(NULL, &type, text[0], sizeof text[0]),
+                     laze_type_format(NULL, expected, text[1], sizeof text[1]));
+  }
+  return LAZE_OK;
+}
+
+static laze_status compile(laze_lazy *lazy, const laze_graph *graph, laze_executable **out, laze_error *error) {
+  laze_executable *executable;
+  LAZE_TRY(laze_compile(lazy->context, lazy->backend, graph, &executable, error));
+  laze_status status = check_outputs(graph, executable, error);
+  if (status != LAZE_OK)
+    laze_executable_release(executable);
+  else
+    *out = executable;
+  return status;
+}
+
+/* A trace on its way to a result. */
+typedef struct {
+  laze_trace trace;
+  laze_hash key;
+  laze_executable *executable; /* NULL: to be compiled from `graph` */
+  laze_graph *graph;
+} materialisation;
+
+/* Finds the executable, or copies the graph from which to compile it. */
+static laze_status look_up(materialisation *work, laze_lazy *lazy, laze_text *explanation, laze_error *error) {
+  laze_trace *trace = &work->trace;
+  laze_metrics *metrics = laze_context_metrics(lazy->context);
+  work->key = laze_hash_bytes(trace->words, (size_t)trace->word_count * sizeof *trace->words);
+  work->executable = laze_trace_cache_find(lazy->traces, work->key, trace->words, trace->word_count);
+  laze_metrics_add(metrics, work->executable ? LAZE_METRIC_TRACE_CACHE_HITS : LAZE_METRIC_TRACE_CACHE_MISSES, 1);
+  if (work->executable) return LAZE_OK;
+  if (laze_context_debug(lazy->context, LAZE_DEBUG_MISS)) laze_miss_explain(trace, lazy->traces, explanation);
+  return laze_trace_graph(trace, lazy, &work->graph, error);
+}
+
+/* Compiles if need be, and runs, without the lock. */
+static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const laze_text *explanation,
+                                laze_error *error) {
+  laze_trace *trace = &work->trace;
+  laze_lazy_unlock(lazy);
+  if (explanation->size > 0) laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
+  laze_status status = work->executable ? LAZE_OK : compile(lazy, work->graph, &work->executable, error);
+  if (status == LAZE_OK)
+    status = lazy->backend->execute(work->executable, trace->buffers, trace->buffers + trace->leaf_count, error);
+  pthread_mutex_lock(&lazy->lock);
+  return status;
+}
+
+/* `start` is when the trace began to be taken. */
+static laze_status run_trace(materialisation *work, laze_lazy *lazy, int64_t start, laze_error *error) {
+  laze_trace *trace = &work->trace;
+  laze_text explanation;
+  laze_text_init(&explanation, lazy->context);
+  laze_status status = look_up(work, lazy, &explanation, error);
+  if (status == LAZE_OK) {
+    status = prepare(trace, lazy, error);
+    laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_TIME_TRACE_US, laze_clock() - start);
+    if (status == LAZE_OK) status = run_unlocked(work, lazy, &explanation, error);
+    if (status == LAZE_OK) publish(trace, lazy);
+    unprepare(trace, lazy);
+  }
+  if (work->graph && work->executable)
+    laze_trace_cache_insert(lazy->traces, work->key, trace->words, trace->word_count, work->executable);
+  laze_graph_destroy(work->graph);
+  laze_executable_release(work->executable);
+  laze_text_deinit(&explanation);
+  return status;
+}
+
+laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_error *error) {
+  if (!lazy->backend) LAZE_TRY(laze_backend_find(lazy->context, NULL, &lazy->backend, error));
+  *out = lazy->backend;
+  return LAZE_OK;
+}
+
+static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
+  laze_lazy *lazy = recorder->lazy;
+  int64_t start = laze_clock();
+  const laze_backend *backend;
+  LAZE_TRY(laze_lazy_backend(lazy, &backend, error));
+  /* The recorder's arrays are taken along, because callbacks during the run may use laze on this thread. */
+  materialisation work = {.trace = recorder->trace};
+  memset(&recorder->trace, 0, sizeof recorder->trace);
+  laze_status status = laze_trace_take(&work.trace, recorder, wish, backend, error);
+  if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, lazy, start, error);
+  laze_trace_deinit(&recorder->trace, lazy->context);
+  recorder->trace = work.trace;
+  return status;
+}
+
+laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell, laze_error *error) {
+  if (!laze_cell_is_pending(cell)) return LAZE_OK;
+  return materialise(recorder, &(laze_trace_wish){.cell = cell}, error);
+}
+
+laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_pending *extra, laze_error *error) {
+  if (recorder->pending_nodes == 0) return LAZE_OK;
+  return materialise(recorder, &(laze_trace_wish){.extra = extra, .held = true}, error);
+}
+
+static void cut(laze_lazy_recorder *recorder, laze_pending *newest) {
+  laze_lazy *lazy = recorder->lazy;
+  int64_t nodes = recorder->pending_nodes, bytes = recorder->pending_bytes;
+  laze_error error;
+  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_BUDGET_CUTS, 1);
+  laze_status status = laze_materialise_held(recorder, newest, &error);
+  if (status != LAZE_OK) {
+    laze_failure *failure = laze_failure_create(lazy, &error);
+    laze_scope_note(recorder, failure);
+    laze_failure_release(lazy, failure);
+  }
+  recorder->cut_nodes = recorder->pending_nodes;
+  recorder->cut_bytes = recorder->pending_bytes;
+  laze_lazy_unlock(lazy);
+  laze_log_message(lazy->context, LAZE_LOG_WARNING,
+           "a graph of %lld pending nodes (results of %lld bytes) exceeds the budget and is run early; read or end a "
+           "step more often, or raise the budget with laze_set_budget",
+           (long long)nodes, (long long)bytes);
+  pthread_mutex_lock(&lazy->lock);
+}
+
+void laze_materialise_over_budget(laze_lazy_recorder *recorder, laze_pending *newest) {
+  const laze_lazy *lazy = recorder->lazy;
+  int64_t nodes = recorder->pending_nodes - recorder->cut_nodes, bytes = recorder->pending_bytes - recorder->cut_bytes;
+  if ((lazy->budget_nodes > 0 && nodes > lazy->budget_nodes) || (lazy->budget_bytes > 0 && bytes > lazy->budget_bytes))
+    cut(recorder, newest);
+}

@@ -1,0 +1,90 @@
+#include "lazy/lazy.h"
+
+#include <string.h>
+
+laze_scope *laze_scope_begin(laze_context *context) {
+  laze_lazy *lazy = laze_lazy_get(context);
+  laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!recorder) return NULL;
+  laze_scope *scope = laze_pool_take(&lazy->pool, sizeof *scope);
+  if (scope) {
+    *scope =
+        (laze_scope){.lazy = lazy, .recorder = recorder, .outer = recorder->scope, .depth = recorder->scope->depth + 1};
+    recorder->scope = scope;
+    laze_context_retain(lazy->context);
+  }
+  laze_lazy_unlock(lazy);
+  return scope;
+}
+
+void laze_scope_note(laze_lazy_recorder *recorder, laze_failure *failure) {
+  laze_scope *scope = recorder->scope;
+  if (!failure) scope->out_of_memory = true;
+  if (!failure || scope->error_count == LAZE_SCOPE_ERRORS) return;
+  failure->references++;
+  scope->errors[scope->error_count++] = failure;
+}
+
+/* The first error that no read has returned. */
+static laze_status unread_error(const laze_scope *scope, laze_error *error) {
+  for (int32_t i = 0; i < scope->error_count; i++) {
+    const laze_failure *failure = scope->errors[i];
+    if (!failure->reported) return laze_fail(error, failure->code, "%s", failure->message);
+  }
+  if (scope->out_of_memory) return laze_fail_memory(error, "tensors of this scope", -1);
+  return LAZE_OK;
+}
+
+void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope) {
+  laze_lazy *lazy = recorder->lazy;
+  laze_handle_release_scope(lazy, scope);
+  for (int32_t i = 0; i < scope->error_count; i++) laze_failure_release(lazy, scope->errors[i]);
+  scope->error_count = 0;
+  scope->out_of_memory = false;
+  if (scope == &recorder->root) return;
+  recorder->scope = scope->outer;
+  laze_pool_give(&lazy->pool, scope, sizeof *scope);
+}
+
+static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
+  if (error) *error = (laze_error){.code = LAZE_OK};
+  if (!scope) return laze_fail(error, LAZE_OUT_OF_MEMORY, "the scope is NULL: there was no memory to begin it");
+  laze_lazy *lazy = scope->lazy;
+  laze_context *context = lazy->context;
+  laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
+  if (!recorder) return laze_fail_memory(error, "a thread's recorder", sizeof *recorder);
+  if (recorder->scope != scope) {
+    laze_lazy_unlock(lazy);
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "this scope is not the innermost one of this thread: end scopes in reverse order, on the thread "
+                     "that began them");
+  }
+  laze_error run_error;
+  laze_status run = step ? laze_materialise_held(recorder, NULL, &run_error) : LAZE_OK;
+  laze_status status = unread_error(scope, error);
+  if (status == LAZE_OK && run != LAZE_OK) status = laze_fail(error, run, "%s", run_error.message);
+  laze_scope_drop(recorder, scope);
+  laze_lazy_unlock(lazy);
+  laze_context_release(context);
+  return status;
+}
+
+laze_status laze_scope_end_error(laze_scope *scope, laze_error *error) {
+  return end_scope(scope, false, error);
+}
+laze_status laze_scope_end(laze_scope *scope) {
+  return end_scope(scope, false, NULL);
+}
+laze_status laze_step_end(laze_scope *scope, laze_error *error) {
+  return end_scope(scope, true, error);
+}
+
+const char *laze_scope_error(laze_scope *scope) {
+  if (!scope) return "out of memory: the scope could not begin";
+  pthread_mutex_lock(&scope->lazy->lock);
+  const char *message = scope->error_count > 0 ? scope->errors[0]->message
+                        : scope->out_of_memory ? "out of memory for tensors of this scope"
+                                               : "";
+  pthread_mutex_unlock(&scope->lazy->lock);
+  return message;
+}

@@ -1,0 +1,48 @@
+/* Traces: the pending nodes that wanted cells need, written down as a sequence of words.
+ *
+ * Inputs are numbered by first use and nodes by position, so that a loop that records the same operators gives the same
+ * words, whatever the memory behind them. Equal words mean: the same operators, attributes, wiring, input types,
+ * result types, outputs and backend. The hash of the words is the key; comparing words confirms a hit.
+ *
+ *   backend | node ... | output count, outputs
+ *   node:     op and result count | operand count and segment count | operand (and, at its first use, an input's type)
+ * ... | segments, two to a word | attribute ... | result type ... operand:  2 * input + 1, or 2 * (256 * position +
+ * result) type:     kind, dtype, rank | size ... attribute: kind, presence, count | what it holds, if present; bytes
+ * are padded with zeros
+ */
+#ifndef LAZE_LAZY_TRACE_H
+#define LAZE_LAZY_TRACE_H
+
+#include "ir/graph.h"
+#include "lazy/lazy.h"
+
+/* What to compute. The recorder's held cells are `held`; otherwise only those on the way to `cell` are stored. */
+typedef struct laze_trace_wish {
+  laze_cell *cell;     /* NULL: none in particular */
+  laze_pending *extra; /* a node whose results are wanted; NULL: none */
+  bool held;
+} laze_trace_wish;
+
+/* Called with the lock held. Collects nodes, inputs and outputs and writes the words. */
+LAZE_MUST_USE laze_status laze_trace_take(laze_trace *trace, laze_lazy_recorder *recorder, const laze_trace_wish *wish,
+                                          const laze_backend *backend, laze_error *error);
+/* Called with the lock held. Copies a trace into a graph; owned by the caller. */
+LAZE_MUST_USE laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_graph **out,
+                                           laze_error *error);
+void laze_trace_deinit(laze_trace *trace, laze_context *context);
+
+/* What an operand's word refers to. */
+static inline bool laze_trace_is_input(uint64_t operand) {
+  return operand & 1;
+}
+static inline int64_t laze_trace_input(uint64_t operand) {
+  return (int64_t)(operand >> 1);
+}
+static inline int64_t laze_trace_position(uint64_t operand) {
+  return (int64_t)(operand >> 9);
+}
+static inline int32_t laze_trace_result(uint64_t operand) {
+  return (int32_t)(operand >> 1 & 255);
+}
+
+#endif

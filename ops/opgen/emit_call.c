@@ -1,0 +1,251 @@
+/* Calls of operators: operands with their segments, plain numbers where tensors are wanted, and attributes. */
+#include "ops/opgen/emit.h"
+
+#include "ops/opgen/memory.h"
+#include "ops/opgen/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One operand argument of a call being written. */
+typedef struct gen_operand {
+  const gen_argument *parameter;
+  const gen_expression *item; /* NULL: left out */
+  const char *value;          /* a laze_value; NULL: certainly absent, or a plain number yet to be recorded */
+  bool may_be_absent;         /* the value may be LAZE_VALUE_NONE */
+  bool is_number;             /* becomes a 0-d value of the promoted dtype */
+} gen_operand;
+
+static const char *dtype_of_number(gen_emitter *emitter, const gen_expression *number) {
+  if (number->kind == KIND_LITERAL) return memory_format("%s.dtype", emit_value(emitter, number, NULL));
+  return number->kind == KIND_FLOAT ? "LAZE_F64" : number->kind == KIND_BOOL ? "LAZE_BOOL" : "LAZE_I64";
+}
+
+/* A size becomes a value through size_tensor, since it may be known only when the graph runs. */
+static const char *emit_size_value(gen_emitter *emitter, const gen_expression *size, const char *dtype) {
+  const char *value = emit_value(emitter, size, NULL), *name = emit_temporary(emitter, "number");
+  emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter,
+            "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_SIZE_TENSOR, .attributes = (const "
+            "laze_attribute[]){laze_attribute_size(%s), laze_attribute_dtype(%s)}}, &%s, error));",
+            value, dtype, name);
+  return name;
+}
+
+/* A plain number as a 0-d value of `dtype`. */
+static const char *emit_number(gen_emitter *emitter, const gen_expression *number, const char *dtype) {
+  if (number->kind == KIND_SIZE) return emit_size_value(emitter, number, dtype);
+  const char *scalar = emit_scalar(emitter, number), *name = emit_temporary(emitter, "number");
+  emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter, "LAZE_TRY(laze_record_number(recorder, %s, %s, &%s, error));", dtype, scalar, name);
+  return name;
+}
+
+static const char *emit_conversion(gen_emitter *emitter, const char *value, const char *dtype) {
+  const gen_operator *conversion = table_conversion(emitter->table);
+  const char *name = emit_temporary(emitter, "number");
+  emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter,
+            "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_%s, .operand_count = 1, .operands = (const "
+            "laze_value[]){%s}, .attributes = (const laze_attribute[]){laze_attribute_dtype(%s)}}, &%s, error));",
+            conversion == NULL ? "NONE" : conversion->upper, value, dtype, name);
+  return name;
+}
+
+/* Whether the number takes part in promotion with the other tensors of the call. A conversion takes it as it is. */
+static bool is_weak(const gen_operator *callee, const gen_argument *parameter, const gen_expression *item) {
+  return callee->compute != COMPUTE_CONVERT && parameter->kind == KIND_TENSOR &&
+         (kind_is_number(item->kind) || item->kind == KIND_SCALAR);
+}
+
+/* An argument of ours may be passed on as absent when the other operator has the same default for it. */
+static bool passes_absence(const gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
+  if (item->form != FORM_NAME || item->argument < 0 || (emitter->known >> item->argument & 1) != 0) return false;
+  const gen_argument *argument = &emitter->op->schema.arguments[item->argument];
+  if (!argument_may_be_absent(argument) || !argument_may_be_absent(parameter)) return false;
+  const gen_literal none = {.form = LITERAL_NONE};
+  return literal_equal(argument->has_default ? &argument->value : &none, parameter->has_default ? &parameter->value : &none);
+}
+
+static void emit_operand(gen_emitter *emitter, const gen_operator *callee, gen_operand *operand) {
+  const gen_expression *item = operand->item;
+  if (item == NULL || item->kind == KIND_ABSENT) return;
+  if (passes_absence(emitter, operand->parameter, item)) {
+    emitter->loaded |= (uint64_t)1 << item->argument;
+    operand->value = c_name(item->text);
+    operand->may_be_absent = true;
+  } else if (is_weak(callee, operand->parameter, item)) {
+    operand->is_number = true;
+    if (item->kind == KIND_SCALAR) operand->value = emit_value(emitter, item, NULL);
+  } else if (kind_is_number(item->kind)) {
+    operand->value = emit_number(emitter, item, dtype_of_number(emitter, item));
+  } else {
+    operand->value = emit_value(emitter, item, NULL);
+    operand->may_be_absent = item->optional;
+  }
+}
+
+static const char *promoted_operand(gen_emitter *emitter, const gen_operand *operand) {
+  if (operand->value == NULL) return memory_format("{.number = %s}", dtype_of_number(emitter, operand->item));
+  const bool is_number = operand->is_number || operand->item->kind == KIND_SCALAR;
+  return memory_format("{.value = %s%s}", operand->value, is_number ? ", .is_number = true" : "");
+}
+
+/* Numbers where tensors are wanted become 0-d values of the dtype to which they and the tensors promote. */
+static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_operand *operands, int count) {
+  const char *list = "";
+  int listed = 0, numbers = 0;
+  for (int i = 0; i < count; i++) {
+    numbers += operands[i].is_number;
+    const bool present = operands[i].value != NULL || operands[i].is_number;
+    if (!present || operands[i].parameter->kind == KIND_TENSOR_LIST || (callee->compute == COMPUTE_SELECT && i == 0)) continue;
+    list = memory_format("%s%s%s", list, listed++ == 0 ? "" : ", ", promoted_operand(emitter, &operands[i]));
+  }
+  if (numbers == 0) return;
+  const char *dtype = emit_temporary(emitter, "dtype");
+  emit_line(emitter, "const laze_promoted_operand %s_of[] = {%s};", dtype, list);
+  emit_line(emitter, "const laze_dtype %s = laze_promote_operands(recorder, %s_of, %d);", dtype, dtype, listed);
+  for (int i = 0; i < count; i++) {
+    if (!operands[i].is_number) continue;
+    operands[i].value = operands[i].value == NULL ? emit_number(emitter, operands[i].item, dtype)
+                                                  : emit_conversion(emitter, operands[i].value, dtype);
+  }
+}
+
+/* A list passed on as it was received: its values lie side by side among ours. */
+static const char *emit_whole_list(gen_emitter *emitter, const gen_operand *operand) {
+  const char *name = c_name(operand->item->text);
+  emitter->loaded |= (uint64_t)1 << operand->item->argument;
+  return memory_format(".operand_count = %s_count, .operands = call->operands + %s_first, .segments = (const int32_t[]){%s_count}",
+                       name, name, name);
+}
+
+static const char *join(const char *list, const char *item) {
+  return *list == '\0' ? item : memory_format("%s, %s", list, item);
+}
+
+/* Operands of which some may be absent only when the program runs. */
+static const char *emit_compacted(gen_emitter *emitter, const gen_operand *operands, int count) {
+  const char *values = "", *name = emit_temporary(emitter, "operands");
+  for (int i = 0; i < count; i++) values = join(values, operands[i].value == NULL ? "LAZE_VALUE_NONE" : operands[i].value);
+  const char *number = memory_format("%s_count", name), *segments = memory_format("%s_segments", name);
+  emit_line(emitter, "laze_value %s[] = {%s};", name, values);
+  emit_line(emitter, "int32_t %s[%d];", segments, count);
+  emit_line(emitter, "const int32_t %s = laze_compact_operands(%s, %d, %s);", number, name, count, segments);
+  return memory_format(".operand_count = %s, .operands = %s, .segments = %s", number, name, segments);
+}
+
+static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
+  const char *values = "", *segments = "";
+  int value_count = 0;
+  bool plain = true;
+  if (count == 1 && operands[0].item != NULL && operands[0].item->kind == KIND_TENSOR_LIST && operands[0].item->form == FORM_NAME)
+    return emit_whole_list(emitter, &operands[0]);
+  for (int i = 0; i < count; i++)
+    if (operands[i].may_be_absent) return emit_compacted(emitter, operands, count);
+  for (int i = 0; i < count; i++) {
+    const gen_expression *item = operands[i].item;
+    int size = operands[i].value == NULL ? -1 : 1;
+    if (item != NULL && item->form == FORM_LIST) {
+      size = item->count;
+      for (int k = 0; k < size; k++) values = join(values, emit_value(emitter, item->items[k], NULL));
+    } else if (operands[i].value != NULL) {
+      values = join(values, operands[i].value);
+    }
+    value_count += size > 0 ? size : 0;
+    plain = plain && size == 1 && operands[i].parameter->kind != KIND_TENSOR_LIST;
+    segments = join(segments, memory_format("%d", size));
+  }
+  const char *text = "";
+  if (value_count > 0)
+    text = memory_format(".operand_count = %d, .operands = (const laze_value[]){%s}", value_count, values);
+  if (!plain) text = join(text, memory_format(".segments = (const int32_t[]){%s}", segments));
+  return text;
+}
+
+static const char *default_items(const gen_literal *value) {
+  const char *items = "";
+  for (int i = 0; i < value->count; i++) items = join(items, c_integer(value->items[i]));
+  return items;
+}
+
+static const char *default_attribute(const gen_argument *parameter) {
+  const gen_literal *value = &parameter->value;
+  if (value->form == LITERAL_NONE) return memory_format("laze_attribute_absent(%s)", kind_enumerator(parameter->kind));
+  switch (parameter->kind) {
+  case KIND_SIZE: return memory_format("laze_attribute_size(%s)", c_integer(value->integer));
+  case KIND_FLOAT: return memory_format("laze_attribute_real(%s)", c_real(value->real));
+  case KIND_BOOL: return memory_format("laze_attribute_boolean(%s)", value->integer ? "true" : "false");
+  case KIND_DTYPE: return memory_format("laze_attribute_dtype(%s)", dtype_infos[dtype_find(value->text)].enumerator);
+  case KIND_STRING: return memory_format("laze_attribute_string(%s)", c_string(value->text));
+  case KIND_LITERAL: return memory_format("laze_attribute_literal(%s)", c_scalar_call(value));
+  case KIND_INT_LIST:
+  case KIND_SIZE_LIST: {
+    const char *family = parameter->kind == KIND_INT_LIST ? "integers" : "sizes";
+    if (value->count == 0) return memory_format("laze_attribute_%s(NULL, 0)", family);
+    return memory_format("laze_attribute_%s((const laze_size[]){%s}, %d)", family, default_items(value), value->count);
+  }
+  default: return memory_format("laze_attribute_integer(%s)", c_integer(value->integer));
+  }
+}
+
+/* Items of a list of a fixed length: a list written out, or one integer for all. */
+static const char *emit_list_attribute(gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
+  const char *family = parameter->kind == KIND_INT_LIST ? "integers" : "sizes";
+  const char *items = "";
+  if (item->form == FORM_LIST && item->count == 0) return memory_format("laze_attribute_%s(NULL, 0)", family);
+  if (item->form == FORM_LIST) {
+    for (int i = 0; i < item->count; i++) items = join(items, emit_value(emitter, item->items[i], NULL));
+    return memory_format("laze_attribute_%s((const laze_size[]){%s}, %d)", family, items, item->count);
+  }
+  const char *value = emit_value(emitter, item, NULL);
+  if (kind_is_list(item->kind))
+    return memory_format("laze_attribute_of_list(%s, %s)", kind_enumerator(parameter->kind), value);
+  for (int i = 0; i < parameter->list_size; i++) items = join(items, value);
+  return memory_format("laze_attribute_%s((const laze_size[]){%s}, %d)", family, items, parameter->list_size);
+}
+
+static const char *emit_attribute(gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
+  if (item == NULL) return default_attribute(parameter);
+  if (item->kind == KIND_ABSENT) return memory_format("laze_attribute_absent(%s)", kind_enumerator(parameter->kind));
+  if (item->form == FORM_NAME && item->argument >= 0 && item->kind == parameter->kind)
+    return memory_format("call->attributes[%s]", operator_attribute_name(emitter->op, item->argument));
+  if (kind_is_list(parameter->kind)) return emit_list_attribute(emitter, parameter, item);
+  if (parameter->kind == KIND_LITERAL) return memory_format("laze_attribute_literal(%s)", emit_scalar(emitter, item));
+  const char *value = emit_value(emitter, item, NULL);
+  switch (parameter->kind) {
+  case KIND_SIZE: return memory_format("laze_attribute_size(%s)", value);
+  case KIND_FLOAT: return memory_format("laze_attribute_real(%s)", value);
+  case KIND_BOOL: return memory_format("laze_attribute_boolean(%s)", value);
+  case KIND_DTYPE: return memory_format("laze_attribute_dtype%s(%s)", item->optional ? "_if_any" : "", value);
+  case KIND_STRING: return memory_format("laze_attribute_string(%s)", value);
+  default: return memory_format("laze_attribute_integer(%s)", value);
+  }
+}
+
+static const char *emit_attributes(gen_emitter *emitter, const gen_expression *call) {
+  const gen_operator *callee = call->callee;
+  const char *attributes = "";
+  for (int i = 0; i < callee->schema.count; i++)
+    if (!kind_is_operand(callee->schema.arguments[i].kind))
+      attributes = join(attributes, emit_attribute(emitter, &callee->schema.arguments[i], call->bound[i]));
+  return *attributes == '\0' ? "" : memory_format(".attributes = (const laze_attribute[]){%s}", attributes);
+}
+
+const char *emit_record(gen_emitter *emitter, const gen_expression *call, const char *results) {
+  const gen_operator *callee = call->callee;
+  gen_operand *operands = memory_take((size_t)callee->schema.count * sizeof(*operands));
+  int count = 0;
+  for (int i = 0; i < callee->schema.count; i++) {
+    if (!kind_is_operand(callee->schema.arguments[i].kind)) continue;
+    operands[count] = (gen_operand){.parameter = &callee->schema.arguments[i], .item = call->bound[i]};
+    if (operands[count].parameter->kind != KIND_TENSOR_LIST) emit_operand(emitter, callee, &operands[count]);
+    count++;
+  }
+  emit_numbers(emitter, callee, operands, count);
+  const char *fields = memory_format(".op = LAZE_OP_%s", callee->upper);
+  if (count > 0) fields = join(fields, emit_operands(emitter, operands, count));
+  const char *attributes = emit_attributes(emitter, call);
+  if (*attributes != '\0') fields = join(fields, attributes);
+  return memory_format("laze_record_here(recorder, &(laze_call){%s}, %s, error)", fields, results);
+}

@@ -1,0 +1,273 @@
+#include "ops/opgen/entry.h"
+
+#include "ops/opgen/memory.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BIT(class_value) (1u << (class_value))
+#define PRIMITIVES (BIT(CLASS_CONTROL) - 2u) /* all but composites, control and structure */
+#define EVERY_CLASS (BIT(CLASS_COUNT) - 1u)
+
+typedef void (*key_reader)(gen_table *table, gen_operator *op, const gen_tree *value);
+
+static gen_place place_of(const gen_operator *op, const gen_tree *value) {
+  return (gen_place){op->at.file, value->line, op->at.name};
+}
+
+/* The text of a scalar; "" with an error when it is none. */
+static const char *text_of(gen_table *table, const gen_operator *op, const char *key, const gen_tree *value) {
+  if (value->form == TREE_SCALAR && *value->text != '\0') return value->text;
+  report_error(&table->report, place_of(op, value), "\"%s\" must be a word or text, no list or map", key);
+  return "";
+}
+
+static bool flag_of(gen_table *table, const gen_operator *op, const char *key, const gen_tree *value) {
+  const char *text = text_of(table, op, key, value);
+  if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && *text != '\0')
+    report_error(&table->report, place_of(op, value), "\"%s\" is true or false, not \"%s\"", key, text);
+  return strcmp(text, "true") == 0;
+}
+
+static double number_of(gen_table *table, const gen_operator *op, const char *key, const gen_tree *value) {
+  const char *text = text_of(table, op, key, value);
+  char *end;
+  const double number = strtod(text, &end);
+  if (*text != '\0' && *end != '\0')
+    report_error(&table->report, place_of(op, value), "\"%s\" is a number, not \"%s\"", key, text);
+  return number;
+}
+
+/* Looks `text` up in a NULL-terminated list of words and returns it in upper case. */
+static const char *word_of(gen_table *table, const gen_operator *op, const gen_tree *value, const char *const *words) {
+  const char *text = text_of(table, op, words[0], value), *all = "";
+  for (int i = 1; words[i] != NULL; i++) {
+    all = memory_format("%s %s", all, words[i]);
+    if (strcmp(words[i], text) != 0) continue;
+    char *copy = memory_copy(text, strlen(text));
+    for (char *c = copy; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    return copy;
+  }
+  if (*text != '\0')
+    report_error(&table->report, place_of(op, value), "\"%s: %s\" is unknown; write one of:%s", words[0], text, all);
+  return NULL;
+}
+
+static void read_nothing(gen_table *table, gen_operator *op, const gen_tree *value) {
+  (void)table, (void)op, (void)value; /* `func` and `class` were read first */
+}
+
+static void read_compute(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const char *text = text_of(table, op, "compute", value);
+  const gen_compute compute = compute_find(text);
+  if (compute != COMPUTE_COUNT) op->compute = compute;
+  else if (*text != '\0')
+    report_error(&table->report, place_of(op, value),
+                 "\"compute: %s\" is unknown; write one of: promote float compare logical select convert bits", text);
+}
+
+static gen_expression *expression_of(gen_table *table, gen_operator *op, const char *key, const gen_tree *value) {
+  const char *text = text_of(table, op, key, value);
+  const gen_place at = {op->at.file, value->text_line, op->at.name};
+  return *text == '\0' ? NULL : expression_parse(text, at, &table->report);
+}
+
+static void add_shape(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->shapes = memory_grow(op->shapes, op->shape_count, sizeof(*op->shapes));
+  op->shapes[op->shape_count++].call = expression_of(table, op, "shape", value);
+}
+
+static void read_shape(gen_table *table, gen_operator *op, const gen_tree *value) {
+  if (value->form != TREE_LIST) add_shape(table, op, value);
+  for (int i = 0; value->form == TREE_LIST && i < value->count; i++) add_shape(table, op, value->items[i]);
+}
+
+static void read_dtype(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->dtype.call = expression_of(table, op, "dtype", value);
+}
+
+static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value) {
+  if (value->form != TREE_MAP) {
+    report_error(&table->report, place_of(op, value), "\"eval\" is a map: {float: ..., int: ..., bool: ...} or {all: ...}");
+    return;
+  }
+  for (int i = 0; i < value->count; i++) {
+    const char *key = value->keys[i]->text;
+    bool known = false;
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
+      if (strcmp(key, "all") != 0 && strcmp(key, dtype_infos[dtype].eval_kind) != 0) continue;
+      known = true;
+      op->evals[dtype] = text_of(table, op, key, value->items[i]);
+      op->dtypes |= 1u << dtype;
+    }
+    if (!known)
+      report_error(&table->report, place_of(op, value->keys[i]), "\"eval\" has no kind \"%s\"; write float, int, bool or all",
+                   key);
+  }
+}
+
+static void read_lower(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->lower = text_of(table, op, "lower", value);
+  if (op->lower[strspn(op->lower, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
+    report_error(&table->report, place_of(op, value), "\"lower: %s\" is no name; write the NAME of laze_lower_NAME", op->lower);
+}
+
+static void read_initial(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->initial = word_of(table, op, value, (const char *const[]){"initial", "zero", "one", "lowest", "highest", NULL});
+}
+
+static void read_composite(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const char *text = text_of(table, op, "composite", value);
+  const gen_place at = {op->at.file, value->text_line, op->at.name};
+  op->by_hand = strcmp(text, "c") == 0;
+  if (!op->by_hand && *text != '\0') op->composite = program_parse(text, at, &table->report);
+}
+
+static void read_when(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->when = expression_of(table, op, "when", value);
+}
+
+static void read_late(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->late = flag_of(table, op, "late", value);
+}
+
+static void read_literals(gen_table *table, gen_operator *op, const gen_tree *value) {
+  if (value->form != TREE_LIST) {
+    report_error(&table->report, place_of(op, value), "\"literals\" is a list of Scalar arguments: [name, ...]");
+    return;
+  }
+  for (int i = 0; i < value->count; i++) {
+    const int index = schema_find(&op->schema, value->items[i]->text);
+    if (index >= 0 && op->schema.arguments[index].kind == KIND_SCALAR) {
+      op->schema.arguments[index].kind = KIND_LITERAL;
+    } else {
+      report_error(&table->report, place_of(op, value->items[i]), "\"literals\" names \"%s\", which is no Scalar argument; %s",
+                   value->items[i]->text, index < 0 ? "write the name of one" : "only Scalars can be literals");
+    }
+  }
+  schema_number(&op->schema);
+}
+
+static void read_regions(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->regions = (int)number_of(table, op, "regions", value);
+  if (op->regions < 1 || op->regions > 64)
+    report_error(&table->report, place_of(op, value), "\"regions\" is a number from 1 to 64");
+}
+
+static void read_effect(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const char *effect = word_of(table, op, value, (const char *const[]){"effect", "may_fail", "ordered", NULL});
+  if (effect != NULL) op->effect = effect;
+}
+
+static void read_skipped(gen_table *table, const gen_operator *op, const gen_tree *value, gen_test *test) {
+  for (int i = 0; i < value->count; i++) {
+    const int dtype = dtype_find(value->items[i]->text);
+    if (dtype >= 0) test->skipped |= 1u << dtype;
+    else report_error(&table->report, place_of(op, value), "\"%s\" is no dtype; write f32, f64, i32, i64 or bool",
+                      value->items[i]->text);
+  }
+  if (value->form != TREE_LIST) report_error(&table->report, place_of(op, value), "\"skip_dtypes\" is a list: [i64, bool]");
+}
+
+static void read_domain(gen_table *table, const gen_operator *op, const gen_tree *value, gen_test *test) {
+  const bool is_pair = value->form == TREE_LIST && value->count == 2;
+  if (is_pair) {
+    test->low = number_of(table, op, "domain", value->items[0]);
+    test->high = number_of(table, op, "domain", value->items[1]);
+  }
+  if (!is_pair || !(test->low < test->high))
+    report_error(&table->report, place_of(op, value), "\"domain\" is two numbers, the lower first: [-4, 4]");
+}
+
+static void read_test(gen_table *table, gen_operator *op, const gen_tree *value) {
+  gen_test *test = memory_take(sizeof(*test));
+  *test = (gen_test){.low = -4, .high = 4, .line = value->line};
+  for (int i = 0; value->form == TREE_MAP && i < value->count; i++) {
+    const char *key = value->keys[i]->text;
+    const gen_tree *item = value->items[i];
+    if (strcmp(key, "exact") == 0) test->exact = flag_of(table, op, key, item);
+    else if (strcmp(key, "ulp") == 0) test->ulp = number_of(table, op, key, item);
+    else if (strcmp(key, "domain") == 0) read_domain(table, op, item, test);
+    else if (strcmp(key, "skip_dtypes") == 0) read_skipped(table, op, item, test);
+    else if (strcmp(key, "why") != 0)
+      report_error(&table->report, place_of(op, value->keys[i]),
+                   "\"test\" has no key \"%s\"; write exact, ulp, domain, skip_dtypes or why", key);
+  }
+  if (value->form != TREE_MAP || (!test->exact && !(test->ulp > 0)))
+    report_error(&table->report, place_of(op, value), "\"test\" says how near results must be: {exact: true} or {ulp: 2}");
+  else if (test->exact && test->ulp > 0)
+    report_error(&table->report, place_of(op, value), "\"test\" has both exact and ulp; keep one of them");
+  if (test->skipped != 0 && tree_get(value, "why") == NULL)
+    report_error(&table->report, place_of(op, value), "\"skip_dtypes\" without a reason; add why: \"...\"");
+  op->test = test;
+}
+
+static void read_doc(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->doc = text_of(table, op, "doc", value);
+  if (strstr(op->doc, "*/") != NULL) report_error(&table->report, place_of(op, value), "\"doc\" must not hold \"*/\"");
+}
+
+static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
+  (void)text_of(table, op, "combine", value); /* looked up when all operators are known */
+}
+
+static const struct {
+  const char *name;
+  unsigned classes;
+  key_reader read;
+} keys[] = {
+    {"func", EVERY_CLASS, read_nothing},
+    {"class", EVERY_CLASS, read_nothing},
+    {"compute", BIT(CLASS_ELEMENTWISE), read_compute},
+    {"shape", EVERY_CLASS, read_shape},
+    {"dtype", EVERY_CLASS, read_dtype},
+    {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
+    {"lower", BIT(CLASS_ELEMENTWISE), read_lower},
+    {"combine", BIT(CLASS_REDUCTION), read_combine},
+    {"initial", BIT(CLASS_REDUCTION), read_initial},
+    {"composite", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_composite},
+    {"when", PRIMITIVES, read_when},
+    {"late", BIT(CLASS_COMPOSITE), read_late},
+    {"literals", EVERY_CLASS, read_literals},
+    {"regions", BIT(CLASS_CONTROL), read_regions},
+    {"effect", EVERY_CLASS, read_effect},
+    {"test", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_test},
+    {"doc", EVERY_CLASS, read_doc},
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(*keys))
+
+bool entry_has(const gen_operator *op, const char *key) { return tree_get(op->entry, key) != NULL; }
+
+static void read_class(gen_table *table, gen_operator *op) {
+  const gen_tree *value = tree_get(op->entry, "class");
+  if (value == NULL) return;
+  op->op_class = class_find(value->text);
+  if (op->op_class != CLASS_COUNT) return;
+  op->op_class = CLASS_COMPOSITE;
+  report_error(&table->report, place_of(op, value),
+               "class \"%s\" is unknown; write one of: elementwise reduction scan movement indexing product creation "
+               "random library control structure, or leave it out for a composite",
+               value->text);
+}
+
+static void read_key(gen_table *table, gen_operator *op, const gen_tree *key, const gen_tree *value) {
+  const char *all = "";
+  for (size_t k = 0; k < KEY_COUNT; k++) {
+    if (keys[k].classes >> op->op_class & 1) all = memory_format("%s %s", all, keys[k].name);
+    if (strcmp(keys[k].name, key->text) != 0) continue;
+    if (keys[k].classes >> op->op_class & 1) keys[k].read(table, op, value);
+    else
+      report_error(&table->report, place_of(op, key), "class %s has no key \"%s\"; drop it or change the class",
+                   class_name(op->op_class), key->text);
+    return;
+  }
+  report_error(&table->report, place_of(op, key), "unknown key \"%s\"; class %s has:%s", key->text,
+               class_name(op->op_class), all);
+}
+
+void entry_read(gen_table *table, gen_operator *op) {
+  op->effect = "NONE";
+  read_class(table, op);
+  for (int i = 0; i < op->entry->count; i++) read_key(table, op, op->entry->keys[i], op->entry->items[i]);
+}

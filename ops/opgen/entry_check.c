@@ -1,0 +1,155 @@
+/* What each class of operators must have, once all entries are known. */
+#include "ops/opgen/entry.h"
+#include "ops/opgen/memory.h"
+#include "ops/opgen/rules.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_ELEMENTWISE_OPERANDS 4 /* LAZE_EVAL_MAX_OPERANDS */
+
+static void require(gen_table *table, const gen_operator *op, const char *key, const char *what) {
+  if (!entry_has(op, key))
+    report_error(&table->report, op->at, "class %s needs \"%s\"; write %s", class_name(op->op_class), key, what);
+}
+
+/* Whether a C expression mentions a name. */
+static bool mentions(const char *text, const char *name) {
+  const size_t size = strlen(name);
+  for (const char *found = text; (found = strstr(found, name)) != NULL; found++) {
+    const bool starts = found == text || (!isalnum((unsigned char)found[-1]) && found[-1] != '_');
+    if (starts && !isalnum((unsigned char)found[size]) && found[size] != '_') return true;
+  }
+  return false;
+}
+
+static void check_eval(gen_table *table, const gen_operator *op, const char *key, const char *text) {
+  gen_place at = op->at;
+  at.line = tree_get(tree_get(op->entry, "eval"), key)->line;
+  for (int i = 0; i < op->schema.count; i++) {
+    const gen_argument *argument = &op->schema.arguments[i];
+    if (mentions(text, argument->name) && argument_may_be_absent(argument))
+      report_error(&table->report, at, "eval: \"%s\" may be absent; expand calls that have it with \"when: present(%s)\" and a composite",
+                   argument->name, argument->name);
+  }
+}
+
+/* Each operand must matter to some element, or it should not be one. */
+static void check_evals(gen_table *table, const gen_operator *op) {
+  const gen_tree *evals = tree_get(op->entry, "eval");
+  if (evals == NULL || evals->form != TREE_MAP) return;
+  for (int i = 0; i < evals->count; i++) check_eval(table, op, evals->keys[i]->text, evals->items[i]->text);
+  for (int a = 0; a < op->schema.count; a++) {
+    const gen_argument *argument = &op->schema.arguments[a];
+    bool used = argument_may_be_absent(argument) || !kind_is_operand(argument->kind);
+    for (int i = 0; i < evals->count; i++) used |= mentions(evals->items[i]->text, argument->name);
+    if (!used)
+      report_error(&table->report, op->at, "eval: \"%s\" is never used; use it or drop the argument", argument->name);
+  }
+}
+
+static void check_compute(gen_table *table, gen_operator *op) {
+  const unsigned bools = 1u << dtype_find("bool");
+  const unsigned floats = 1u << dtype_find("f32") | 1u << dtype_find("f64");
+  if (op->compute == COMPUTE_CONVERT) {
+    op->dtypes = DTYPE_ALL;
+    if (operator_segments(op) != 1 || operator_attributes(op) != 1 || op->schema.arguments[1].kind != KIND_DTYPE)
+      report_error(&table->report, op->at, "compute: convert needs the arguments (Tensor self, ScalarType dtype)");
+    return;
+  }
+  require(table, op, "eval", "one element in C: {float: self + other, int: ..., bool: ...}");
+  require(table, op, "lower", "the NAME of laze_lower_NAME in codegen/llvm/");
+  if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != bools)
+    report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
+  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~floats) != 0)
+    report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
+  if (op->compute == COMPUTE_BITS) require(table, op, "dtype", "the rule that checks the operands' dtypes");
+  else if (op->dtype.call != NULL)
+    report_error(&table->report, op->at, "\"dtype\" beside \"compute\", which gives the dtype already; drop one");
+  for (int i = 0; i < op->schema.count && operator_attributes(op) > 0; i++)
+    if (!kind_is_operand(op->schema.arguments[i].kind))
+      report_error(&table->report, op->at,
+                   "argument \"%s\" is an attribute, which an element does not see; write a composite over operators for each case",
+                   op->schema.arguments[i].name);
+}
+
+static void check_elementwise(gen_table *table, gen_operator *op) {
+  require(table, op, "compute", "one of: promote float compare logical select convert bits");
+  if (op->compute != COMPUTE_NONE) check_compute(table, op);
+  check_evals(table, op);
+  int present = 0;
+  for (int i = 0; i < op->schema.count; i++) {
+    const gen_argument *argument = &op->schema.arguments[i];
+    if (argument->kind == KIND_TENSOR_LIST)
+      report_error(&table->report, op->at, "\"%s\" is a list, which elementwise operators cannot have; write a composite",
+                   argument->name);
+    if (argument_may_be_absent(argument) && kind_is_operand(argument->kind) && op->when == NULL)
+      report_error(&table->report, op->at, "\"%s\" may be absent; add \"when: present(%s)\" and the composite for it",
+                   argument->name, argument->name);
+    present += kind_is_operand(argument->kind) && !argument_may_be_absent(argument);
+  }
+  if (present < 1 || present > MAX_ELEMENTWISE_OPERANDS)
+    report_error(&table->report, op->at, "elementwise operators have 1 to %d operands, this has %d", MAX_ELEMENTWISE_OPERANDS,
+                 present);
+  if (op->schema.result_count != 1) report_error(&table->report, op->at, "elementwise operators have one result");
+}
+
+static void check_reduction(gen_table *table, gen_operator *op) {
+  require(table, op, "combine", "the elementwise operator that joins two states, such as add.Tensor");
+  require(table, op, "initial", "one of: zero one lowest highest");
+  const gen_tree *name = tree_get(op->entry, "combine");
+  if (name == NULL) return;
+  op->combine = table_find(table, name->text);
+  if (op->combine == NULL)
+    report_error(&table->report, op->at, "combine: there is no operator \"%s\"; write its full name, such as add.Tensor",
+                 name->text);
+  else if (op->combine->op_class != CLASS_ELEMENTWISE)
+    report_error(&table->report, op->at, "combine: \"%s\" is of class %s; name an elementwise operator of two operands",
+                 name->text, class_name(op->combine->op_class));
+}
+
+static void check_composite(gen_table *table, const gen_operator *op) {
+  if (!entry_has(op, "composite")) {
+    report_error(&table->report, op->at,
+                 "neither a class nor a composite; add \"composite: expression\" or \"class:\" with its keys");
+    return;
+  }
+  if (op->late) {
+    require(table, op, "shape", "a rule of rules.yaml (a late composite is a node until it expands)");
+    require(table, op, "dtype", "a rule of rules.yaml (a late composite is a node until it expands)");
+  } else if (op->shape_count > 0 || op->dtype.call != NULL) {
+    report_error(&table->report, op->at, "shape and dtype follow from the composite; drop them or add \"late: true\"");
+  }
+}
+
+static void check_class(gen_table *table, gen_operator *op) {
+  switch (op->op_class) {
+  case CLASS_COMPOSITE: check_composite(table, op); break;
+  case CLASS_ELEMENTWISE: check_elementwise(table, op); break;
+  case CLASS_CONTROL: require(table, op, "regions", "their number"); break;
+  case CLASS_STRUCTURE: break;
+  default:
+    require(table, op, "shape", "a rule of rules.yaml with arguments, such as same(self)");
+    require(table, op, "dtype", "a rule of rules.yaml with arguments, such as same(self)");
+    if (op->op_class == CLASS_REDUCTION) check_reduction(table, op);
+  }
+}
+
+static void check_entry(gen_table *table, gen_operator *op) {
+  check_class(table, op);
+  if (op->op_class != CLASS_COMPOSITE && entry_has(op, "composite") != entry_has(op, "when"))
+    report_error(&table->report, op->at, "a primitive has \"when\" and \"composite\" together or neither; add \"%s\"",
+                 entry_has(op, "when") ? "composite" : "when");
+  if (op->shape_count > 1 && op->shape_count != op->schema.result_count)
+    report_error(&table->report, op->at, "%d shapes for %d results; give one for all or one for each", op->shape_count,
+                 op->schema.result_count);
+  if ((op->shape_count > 0) != (op->dtype.call != NULL) && op->op_class >= CLASS_CONTROL)
+    report_error(&table->report, op->at, "shape and dtype go together; add the other one");
+  if (op->schema.result_count < 0 && op->op_class != CLASS_CONTROL)
+    report_error(&table->report, op->at, "a result Tensor[] is only for class control; write the results one by one");
+  rules_check(table, op);
+}
+
+void table_check_entries(gen_table *table) {
+  for (int i = 0; i < table->count; i++) check_entry(table, table->operators[i]);
+}

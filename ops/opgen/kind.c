@@ -1,0 +1,51 @@
+#include "ops/opgen/kind.h"
+
+#include "ops/opgen/memory.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name, *enumerator;
+} names[] = {
+    [KIND_TENSOR] = {"Tensor", "LAZE_ARGUMENT_TENSOR"},
+    [KIND_TENSOR_LIST] = {"Tensor[]", "LAZE_ARGUMENT_TENSOR_LIST"},
+    [KIND_SCALAR] = {"Scalar", "LAZE_ARGUMENT_SCALAR"},
+    [KIND_INT] = {"int", "LAZE_ARGUMENT_INT"},
+    [KIND_SIZE] = {"SymInt", "LAZE_ARGUMENT_SIZE"},
+    [KIND_FLOAT] = {"float", "LAZE_ARGUMENT_FLOAT"},
+    [KIND_BOOL] = {"bool", "LAZE_ARGUMENT_BOOL"},
+    [KIND_DTYPE] = {"ScalarType", "LAZE_ARGUMENT_DTYPE"},
+    [KIND_STRING] = {"str", "LAZE_ARGUMENT_STRING"},
+    [KIND_INT_LIST] = {"int[]", "LAZE_ARGUMENT_INT_LIST"},
+    [KIND_SIZE_LIST] = {"SymInt[]", "LAZE_ARGUMENT_SIZE_LIST"},
+    [KIND_LITERAL] = {"literal Scalar", "LAZE_ARGUMENT_LITERAL"},
+    [KIND_DATA] = {"Data", "LAZE_ARGUMENT_DATA"},
+    [KIND_ABSENT] = {"none", ""},
+    [KIND_SEVERAL] = {"several results", ""},
+    [KIND_WRONG] = {"wrong", ""},
+};
+
+const char *kind_name(gen_kind kind) { return names[kind].name; }
+const char *kind_enumerator(gen_kind kind) { return names[kind].enumerator; }
+
+const gen_dtype_info dtype_infos[DTYPE_COUNT] = {
+    {"bool", "LAZE_BOOL", "bool", "bool", 1},     {"i32", "LAZE_I32", "int32_t", "int", 4},
+    {"i64", "LAZE_I64", "int64_t", "int", 5},     {"f32", "LAZE_F32", "float", "float", 12},
+    {"f64", "LAZE_F64", "double", "float", 13},
+};
+
+int dtype_find(const char *name) {
+  for (int i = 0; i < DTYPE_COUNT; i++)
+    if (strcmp(dtype_infos[i].name, name) == 0) return i;
+  return -1;
+}
+
+const char *dtype_mask_text(unsigned mask) {
+  const char *text = NULL;
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    if ((mask >> i & 1) == 0) continue;
+    text = text == NULL ? memory_format("1u << %s", dtype_infos[i].enumerator)
+                        : memory_format("%s | 1u << %s", text, dtype_infos[i].enumerator);
+  }
+  return text == NULL ? "0" : text;
+}

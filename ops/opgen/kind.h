@@ -1,0 +1,56 @@
+/* Kinds of arguments and values: those of laze_argument_kind in ir/op.h, in the same order, and what expressions have
+ * besides. */
+#ifndef OPGEN_KIND_H
+#define OPGEN_KIND_H
+
+#include <stdbool.h>
+
+typedef enum {
+  KIND_TENSOR,
+  KIND_TENSOR_LIST,
+  KIND_SCALAR,
+  KIND_INT,
+  KIND_SIZE,
+  KIND_FLOAT,
+  KIND_BOOL,
+  KIND_DTYPE,
+  KIND_STRING,
+  KIND_INT_LIST,
+  KIND_SIZE_LIST,
+  KIND_LITERAL,
+  KIND_DATA,
+  KIND_ABSENT, /* the literal `none` */
+  KIND_SEVERAL, /* a call with several results */
+  KIND_WRONG,   /* of an expression whose fault was reported */
+} gen_kind;
+
+static inline bool kind_is_operand(gen_kind kind) { return kind <= KIND_SCALAR; }
+static inline bool kind_is_list(gen_kind kind) { return kind == KIND_INT_LIST || kind == KIND_SIZE_LIST; }
+static inline bool kind_is_integer(gen_kind kind) { return kind == KIND_INT || kind == KIND_SIZE; }
+/* A plain number that is no value of the graph. */
+static inline bool kind_is_number(gen_kind kind) {
+  return kind_is_integer(kind) || kind == KIND_FLOAT || kind == KIND_BOOL || kind == KIND_LITERAL;
+}
+
+/* As messages and schemas write it ("SymInt[]"). */
+const char *kind_name(gen_kind kind);
+/* The enumerator of laze_argument_kind. */
+const char *kind_enumerator(gen_kind kind);
+
+/* Element types by their short names. */
+typedef struct gen_dtype_info {
+  const char *name;       /* "f32" */
+  const char *enumerator; /* "LAZE_F32" */
+  const char *c_type;     /* "float" */
+  const char *eval_kind;  /* "float": the key of `eval` */
+  int number;             /* as in include/laze/dtype.h */
+} gen_dtype_info;
+#define DTYPE_COUNT 5
+extern const gen_dtype_info dtype_infos[DTYPE_COUNT];
+#define DTYPE_ALL ((1u << DTYPE_COUNT) - 1)
+/* The position in dtype_infos, or -1. */
+int dtype_find(const char *name);
+/* "1u << LAZE_F32 | 1u << LAZE_F64" for a mask of positions; "0" for none. */
+const char *dtype_mask_text(unsigned mask);
+
+#endif

@@ -1,0 +1,99 @@
+/* opgen: reads the operator tables, checks them, and writes the code that follows from them.
+ *
+ *   tables and rules.yaml (tree) -> entries (table, entry, schema, expression)
+ *     -> checks (naming, entry_check, rules, check_*) -> files (write_*, emit_*)
+ *
+ * Nothing is written while there are errors.
+ */
+#include "ops/opgen/check.h"
+#include "ops/opgen/files.h"
+#include "ops/opgen/memory.h"
+
+#include <argp.h>
+#include <stdlib.h>
+
+typedef struct gen_options {
+  const char *output, *only, *rules;
+  bool check, list;
+  int api_count, table_count;
+  const char **api, **tables;
+} gen_options;
+
+static const struct argp_option option_list[] = {
+    {"output", 'o', "DIR", 0, "write the generated files below DIR", 0},
+    {"only", 'f', "FOLDER", 0, "write the files of one folder (\"ir\"), into DIR itself", 0},
+    {"rules", 'r', "FILE", 0, "the shape and dtype rules (rules.yaml)", 0},
+    {"api", 'a', "FILE", 0, "a header whose names generated functions must not have; may be repeated", 0},
+    {"check", 'c', NULL, 0, "check the tables and write nothing", 0},
+    {"list", 'l', NULL, 0, "print the names of the files and write nothing", 0},
+    {0},
+};
+
+static const char **add(const char **list, int *count, const char *item) {
+  list = memory_grow(list, *count, sizeof(*list));
+  list[(*count)++] = item;
+  return list;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state) {
+  gen_options *options = state->input;
+  switch (key) {
+  case 'o': options->output = argument; break;
+  case 'f': options->only = argument; break;
+  case 'r': options->rules = argument; break;
+  case 'a': options->api = add(options->api, &options->api_count, argument); break;
+  case 'c': options->check = true; break;
+  case 'l': options->list = true; break;
+  case ARGP_KEY_ARG: options->tables = add(options->tables, &options->table_count, argument); break;
+  case ARGP_KEY_END:
+    if (options->list) break;
+    if (options->rules == NULL) argp_error(state, "no rules; write --rules FILE");
+    if (options->table_count == 0) argp_error(state, "no tables; name the YAML files");
+    if (options->output == NULL && !options->check) argp_error(state, "nothing to do; write --output DIR or --check");
+    break;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+  return 0;
+}
+
+static void read_tables(gen_table *table, const gen_options *options) {
+  table_read_rules(table, options->rules);
+  for (int i = 0; i < options->api_count; i++) table_read_api(table, options->api[i]);
+  for (int i = 0; i < options->table_count; i++) table_read_operators(table, options->tables[i]);
+}
+
+/* Later checks build on what earlier ones found right; entries that could not be read are not there at all, so that
+ * expressions are looked at only once everything was read. */
+static void check_tables(gen_table *table) {
+  const int read_errors = table->report.errors;
+  table_name_operators(table);
+  table_check_entries(table);
+  if (read_errors > 0) return;
+  for (int i = 0; i < table->count; i++) check_operator(table, table->operators[i]);
+  if (table->report.errors == 0) check_recursion(table);
+}
+
+int main(int argc, char **argv) {
+  static const struct argp parser = {
+      option_list, parse_option, "TABLE...",
+      "Checks the operator tables (ops/README.md) and writes the code that follows from them.\v"
+      "Exit status: 0 done, 1 the tables are wrong or a file could not be written, 2 wrong usage.",
+      NULL, NULL, NULL};
+  gen_options options = {0};
+  argp_err_exit_status = 2;
+  argp_parse(&parser, argc, argv, 0, NULL, &options);
+  bool folder_known = true;
+  if (options.list) folder_known = files_list(options.only);
+  gen_table table = {0};
+  if (!options.list) {
+    read_tables(&table, &options);
+    check_tables(&table);
+    if (table.report.errors == 0 && !options.check) folder_known = files_write(&table, options.output, options.only);
+  }
+  if (!folder_known) {
+    fprintf(stderr, "opgen: nothing is generated for the folder \"%s\"; see --list\n", options.only);
+    return 2;
+  }
+  if (table.report.errors > 0) fprintf(stderr, "opgen: %d errors\n", table.report.errors);
+  return table.report.errors > 0 ? 1 : 0;
+}

@@ -1,0 +1,15 @@
+/* Memory of the generator: a process that lives for milliseconds frees nothing, and ends with a message when memory is
+ * out. */
+#ifndef OPGEN_MEMORY_H
+#define OPGEN_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed; never NULL. */
+void *memory_take(size_t size);
+char *memory_copy(const char *text, size_t size);
+char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Makes room for one more element of `element_size` bytes in an array of `count`; returns the array. */
+void *memory_grow(void *array, int count, size_t element_size);
+
+#endif

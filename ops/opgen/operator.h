@@ -1,0 +1,114 @@
+/* An entry of the operator tables, read and checked. */
+#ifndef OPGEN_OPERATOR_H
+#define OPGEN_OPERATOR_H
+
+#include "ops/opgen/expression.h"
+#include "ops/opgen/tree.h"
+
+#include <stddef.h>
+
+/* In the order of laze_op_class (ir/op.h). */
+typedef enum {
+  CLASS_COMPOSITE,
+  CLASS_ELEMENTWISE,
+  CLASS_REDUCTION,
+  CLASS_SCAN,
+  CLASS_MOVEMENT,
+  CLASS_INDEXING,
+  CLASS_PRODUCT,
+  CLASS_CREATION,
+  CLASS_RANDOM,
+  CLASS_LIBRARY,
+  CLASS_CONTROL,
+  CLASS_STRUCTURE,
+  CLASS_COUNT,
+} gen_class;
+
+/* In the order of laze_compute (ir/op.h). */
+typedef enum {
+  COMPUTE_NONE,
+  COMPUTE_PROMOTED,
+  COMPUTE_FLOAT,
+  COMPUTE_COMPARE,
+  COMPUTE_LOGICAL,
+  COMPUTE_SELECT,
+  COMPUTE_CONVERT,
+  COMPUTE_BITS,
+  COMPUTE_COUNT,
+} gen_compute;
+
+typedef struct gen_rule {
+  gen_schema schema;
+  gen_place at;
+} gen_rule;
+
+/* A rule with the expressions that stand for its parameters: parameter i takes `counts[i]` items of `call` from
+ * `firsts[i]` on (more than one only for Tensor[]). */
+typedef struct gen_rule_call {
+  const gen_rule *rule;
+  gen_expression *call;
+  int *firsts, *counts;
+} gen_rule_call;
+
+typedef struct gen_test {
+  bool exact;
+  double ulp, low, high;
+  unsigned skipped; /* mask over dtype_infos */
+  int line;
+} gen_test;
+
+typedef struct gen_operator gen_operator;
+struct gen_operator {
+  gen_place at;
+  const gen_tree *entry;
+  gen_schema schema;
+  const char *symbol, *upper; /* "sum_dim", "SUM_DIM" */
+  gen_class op_class;
+  gen_compute compute;
+  int shape_count; /* 0, 1 (for all results), or one per result */
+  gen_rule_call *shapes;
+  gen_rule_call dtype; /* `rule` NULL: none */
+  const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
+  unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
+  const char *lower;
+  gen_operator *combine;
+  const char *initial; /* "ZERO" */
+  const char *effect;  /* "NONE" */
+  bool late, by_hand;  /* by_hand: `composite: c` */
+  int regions;
+  gen_program *composite;
+  gen_expression *when;
+  const gen_test *test;
+  const char *doc;
+  bool reached; /* by the search for composites that expand into themselves */
+  bool left;
+};
+
+const char *class_name(gen_class op_class);         /* "elementwise" */
+const char *class_enumerator(gen_class op_class);   /* "LAZE_CLASS_ELEMENTWISE" */
+gen_class class_find(const char *name);             /* CLASS_COUNT: none */
+const char *compute_enumerator(gen_compute compute); /* "LAZE_COMPUTE_PROMOTED" */
+gen_compute compute_find(const char *name);          /* by the name in entries; COMPUTE_COUNT: none */
+
+static inline bool operator_has_expansion(const gen_operator *op) { return op->composite != NULL || op->by_hand; }
+/* Whether its result types follow from rules, so that it can be a node. */
+static inline bool operator_has_inference(const gen_operator *op) {
+  return op->op_class == CLASS_ELEMENTWISE || op->dtype.rule != NULL;
+}
+/* Whether expressions may call it: regions and raw elements cannot be passed. */
+bool operator_is_callable(const gen_operator *op);
+/* Whether users call it through a function of laze/functions.h: those whose name starts with "_" are ours. */
+static inline bool operator_is_public(const gen_operator *op) {
+  return operator_is_callable(op) && op->schema.base[0] != '_';
+}
+/* Number of operand arguments, and of attributes. */
+int operator_segments(const gen_operator *op);
+int operator_attributes(const gen_operator *op);
+/* Whether the operand's index in a call is its position: nothing before it may be absent or a list. */
+bool operator_is_fixed(const gen_operator *op, int argument);
+/* Enumerator of an attribute's position, "LAZE_SUM_DIM". */
+const char *operator_attribute_name(const gen_operator *op, int argument);
+/* "ops/native_functions/reduction.yaml:12", without what stands before "ops/". */
+const char *operator_source(const gen_operator *op);
+
+#endif

@@ -1,0 +1,60 @@
+/* docs/operators.md: the operators for people. */
+#include "ops/opgen/memory.h"
+#include "ops/opgen/output.h"
+
+#include <string.h>
+
+static const char *kind_of(const gen_operator *op) {
+  if (op->op_class != CLASS_COMPOSITE) return class_name(op->op_class);
+  return op->late ? "composite, late" : "composite";
+}
+
+static const char *dtypes_of(const gen_operator *op) {
+  if (op->op_class != CLASS_ELEMENTWISE) return "";
+  if (op->dtypes == DTYPE_ALL) return "all";
+  const char *text = "";
+  for (int i = 0; i < DTYPE_COUNT; i++)
+    if (op->dtypes >> i & 1) text = memory_format("%s%s%s", text, *text == '\0' ? "" : " ", dtype_infos[i].name);
+  return text;
+}
+
+static const char *test_of(const gen_operator *op) {
+  if (op->test == NULL) return "";
+  return op->test->exact ? "exact" : memory_format("%g ULP", op->test->ulp);
+}
+
+/* A bar would end the cell. */
+static void write_cell(const char *text, FILE *out) {
+  for (; *text != '\0'; text++) {
+    if (*text == '|') fputc('\\', out);
+    fputc(*text == '\n' ? ' ' : *text, out);
+  }
+}
+
+static void write_row(const gen_operator *op, FILE *out) {
+  if (operator_is_public(op)) fprintf(out, "| `laze_%s` | `", op->symbol);
+  else fprintf(out, "| | `");
+  write_cell(op->schema.text, out);
+  fprintf(out, "` | %s | %s | %s | ", kind_of(op), dtypes_of(op), test_of(op));
+  write_cell(op->doc == NULL ? "" : op->doc, out);
+  fprintf(out, " |\n");
+}
+
+void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
+  (void)shard;
+  fprintf(out, "# Operators\n\n"
+               "Generated from `ops/native_functions/`. *Function* is the C function of `laze/functions.h`. *Kind* is the class, or\n"
+               "*composite* for an operator that is recorded as others (a *late* one stays whole until just before scheduling).\n"
+               "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value results are.\n");
+  const char *file = "";
+  for (int i = 0; i < table->count; i++) {
+    const gen_operator *op = table->operators[i];
+    if (strcmp(op->at.file, file) != 0) {
+      file = op->at.file;
+      const char *name = strrchr(file, '/') == NULL ? file : strrchr(file, '/') + 1;
+      fprintf(out, "\n## %.*s\n\n| Function | Schema | Kind | Computes in | Test | |\n|---|---|---|---|---|---|\n",
+              (int)strcspn(name, "."), name);
+    }
+    write_row(op, out);
+  }
+}

@@ -1,0 +1,36 @@
+/* The interface behind which backends differ: a table of functions, chosen at run time by name. */
+#ifndef LAZE_RUNTIME_BACKEND_H
+#define LAZE_RUNTIME_BACKEND_H
+
+#include "base/text.h"
+#include "runtime/program.h"
+
+struct laze_graph;
+
+/* What a compilation can be shown as. */
+typedef enum {
+  LAZE_EMIT_SCHEDULE, /* kernels with bytes, flops and the reason of each split, then their loop IR */
+  LAZE_EMIT_LLVM,
+  LAZE_EMIT_ASSEMBLY,
+  LAZE_EMIT_OBJECT, /* bytes of a relocatable object */
+} laze_emit_kind;
+
+typedef struct laze_backend laze_backend;
+struct laze_backend {
+  const char *name; /* "llvm", "interp" */
+  const char *description;
+  /* Memory of the device, and copies from and to the host; both backends of today use host memory. */
+  laze_status (*allocate)(laze_context *context, int64_t size, laze_buffer **out, laze_error *error);
+  laze_status (*copy_from_host)(laze_buffer *buffer, const void *data, int64_t size, laze_error *error);
+  laze_status (*copy_to_host)(const laze_buffer *buffer, void *data, int64_t size, laze_error *error);
+  /* Compiles a symbolised graph (ir/graph.h), after passes. The graph is borrowed; facts about sizes are asked of its
+   * size table, and the program gets a copy of that table with them. */
+  laze_status (*compile)(laze_context *context, struct laze_graph *graph, laze_program **out, laze_error *error);
+  laze_status (*execute)(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
+                         laze_error *error);
+  /* Text (or bytes) of what compile would produce; LAZE_UNSUPPORTED where the backend has none of that kind. */
+  laze_status (*emit)(laze_context *context, struct laze_graph *graph, laze_emit_kind kind, laze_text *out,
+                      laze_error *error);
+};
+
+#endif

@@ -1,0 +1,294 @@
+#include "runtime/disk_cache.h"
+
+#include "runtime/disk_cache_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODULE_MAX (INT64_C(1) << 30) /* bytes of a module that is still read */
+#define TOUCH_SECONDS (24 * 60 * 60)  /* a module's time of use is noted once a day, which is what eviction needs */
+
+void laze_disk_cache_trace(const laze_disk_cache *cache, const char *format, ...) {
+  if (!laze_context_debug(cache->context, LAZE_DEBUG_CACHE)) return;
+  char message[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  laze_log_message(cache->context, LAZE_LOG_DEBUG, "disk cache: %s", message);
+}
+
+static void format_name(char kind, laze_hash hash, char out[LAZE_DISK_NAME_SIZE]) {
+  out[0] = kind;
+  out[1] = '-';
+  laze_hash_format(hash, out + 2);
+}
+
+/* --- Opening --- */
+
+/* Makes a directory for this user alone, and those above it. Failure shows when it is opened. */
+static void make_directories(char *path) {
+  if (mkdir(path, 0700) == 0 || errno != ENOENT) return;
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    (void)mkdir(path, 0700);
+    *slash = '/';
+  }
+  (void)mkdir(path, 0700);
+}
+
+/* Opens a directory relative to `parent` if it is this user's and nobody else can write it; -1 otherwise, with a
+ * warning. */
+static int open_private(laze_context *context, int parent, const char *path, int flags) {
+  int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+  struct stat info;
+  if (directory < 0 || fstat(directory, &info) != 0) {
+    laze_log_message(context, LAZE_LOG_WARNING, "no disk cache: directory %s cannot be opened (%s)", path, strerror(errno));
+  } else if (info.st_uid != geteuid()) {
+    laze_log_message(context, LAZE_LOG_WARNING,
+             "no disk cache: directory %s belongs to user %lld and not to user %lld, who runs this; set LAZE_CACHE_DIR",
+             path, (long long)info.st_uid, (long long)geteuid());
+  } else if (info.st_mode & (S_IWGRP | S_IWOTH)) {
+    laze_log_message(context, LAZE_LOG_WARNING,
+             "no disk cache: others may write directory %s (mode %03o), and kernels from it would run as you; chmod "
+             "go-w, or set LAZE_CACHE_DIR",
+             path, (unsigned)(info.st_mode & 0777));
+  } else {
+    return directory;
+  }
+  if (directory >= 0) close(directory);
+  return -1;
+}
+
+static int open_root(laze_context *context, const char *path) {
+  char *copy = laze_copy_string(context, path);
+  if (!copy) return -1;
+  make_directories(copy);
+  laze_free(context, copy);
+  return open_private(context, AT_FDCWD, path, 0);
+}
+
+static int open_identity(const laze_disk_cache *cache) {
+  char name[33];
+  laze_hash_format(cache->identity, name);
+  (void)mkdirat(cache->root, name, 0700); /* failure shows in the next line */
+  return open_private(cache->context, cache->root, name, O_NOFOLLOW);
+}
+
+static int64_t read_limit(laze_context *context) {
+  const char *text = getenv("LAZE_CACHE_BYTES");
+  if (!text || !*text) return LAZE_DISK_CACHE_BYTES;
+  char *end;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  if (!errno && !*end && value >= 0) return value;
+  laze_log_message(context, LAZE_LOG_WARNING, "LAZE_CACHE_BYTES is '%s': expected a number of bytes; using %lld", text,
+           (long long)LAZE_DISK_CACHE_BYTES);
+  return LAZE_DISK_CACHE_BYTES;
+}
+
+laze_disk_cache *laze_disk_cache_open(laze_context *context, const char *identity) {
+  const char *path = laze_context_cache_directory(context);
+  if (!path) return NULL;
+  laze_disk_cache *cache = laze_alloc_zero(context, sizeof *cache);
+  if (!cache) return NULL;
+  cache->context = context;
+  cache->identity = laze_hash_bytes(identity, strlen(identity));
+  cache->limit = read_limit(context);
+  pthread_mutex_init(&cache->evicting, NULL);
+  cache->directory = -1;
+  cache->root = open_root(context, path);
+  if (cache->root >= 0) cache->directory = open_identity(cache);
+  if (cache->directory < 0) {
+    laze_disk_cache_close(cache);
+    return NULL;
+  }
+  laze_disk_cache_trace(cache, "opened in %s for %s", path, identity);
+  return cache;
+}
+
+void laze_disk_cache_close(laze_disk_cache *cache) {
+  if (!cache) return;
+  if (cache->directory >= 0) close(cache->directory);
+  if (cache->root >= 0) close(cache->root);
+  pthread_mutex_destroy(&cache->evicting);
+  laze_free(cache->context, cache);
+}
+
+/* --- Finding --- */
+
+static bool read_all(int file, uint8_t *bytes, int64_t size) {
+  for (int64_t done = 0; done < size;) {
+    ssize_t count = read(file, bytes + done, (size_t)(size - done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += count;
+  }
+  return true;
+}
+
+/* Reads a whole open file. The bytes are read and not mapped: a file that another process cuts off would make an access
+ * to the mapping fatal. */
+static laze_status read_file(const laze_disk_cache *cache, int file, uint8_t **out, int64_t *size, laze_error *error) {
+  struct stat info;
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > MODULE_MAX)
+    return laze_fail(error, LAZE_DATA_LOSS, "it is no file of at most %lld bytes", (long long)MODULE_MAX);
+  *size = info.st_size;
+  *out = laze_alloc(cache->context, *size);
+  if (!*out) return laze_fail_memory(error, "a kernel module", *size);
+  if (!read_all(file, *out, *size)) {
+    laze_free(cache->context, *out);
+    return laze_fail(error, LAZE_DATA_LOSS, "it cannot be read to its end");
+  }
+  if (time(NULL) - info.st_mtime > TOUCH_SECONDS) (void)futimens(file, NULL);
+  return LAZE_OK;
+}
+
+static laze_status check_has_key(const laze_disk_module *module, laze_hash key, laze_error *error) {
+  for (int64_t i = 0; i < module->entry_count; i++) {
+    if (laze_hash_equal(module->entries[i].key, key)) return LAZE_OK;
+  }
+  return laze_fail(error, LAZE_DATA_LOSS, "it does not have the kernel it is linked for");
+}
+
+static laze_status read_module(const laze_disk_cache *cache, int file, laze_hash key, laze_disk_module **out,
+                               laze_error *error) {
+  uint8_t *bytes = NULL;
+  int64_t size = 0;
+  LAZE_TRY(read_file(cache, file, &bytes, &size, error));
+  LAZE_TRY(laze_disk_module_decode(cache, bytes, size, out, error));
+  laze_status status = check_has_key(*out, key, error);
+  if (status != LAZE_OK) {
+    laze_disk_module_destroy(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+/* Removes a link and the module behind it. Another process may just have replaced them: then it compiles once more. */
+static void discard(const laze_disk_cache *cache, const char *link_name) {
+  char target[LAZE_DISK_NAME_SIZE + 1];
+  ssize_t length = readlinkat(cache->directory, link_name, target, sizeof target);
+  if (length == LAZE_DISK_NAME_SIZE - 1 && target[0] == 'm' && target[1] == '-' &&
+      !memchr(target, '/', (size_t)length)) {
+    target[length] = 0;
+    (void)unlinkat(cache->directory, target, 0);
+  }
+  (void)unlinkat(cache->directory, link_name, 0);
+}
+
+laze_disk_module *laze_disk_cache_find(laze_disk_cache *cache, laze_hash key) {
+  if (!cache) return NULL;
+  char name[LAZE_DISK_NAME_SIZE];
+  format_name('k', key, name);
+  int file = openat(cache->directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    laze_disk_cache_trace(cache, "%s: %s", name, strerror(errno));
+    return NULL;
+  }
+  laze_disk_module *module = NULL;
+  laze_error error;
+  laze_status status = read_module(cache, file, key, &module, &error);
+  close(file);
+  if (status == LAZE_OK) {
+    laze_disk_cache_trace(cache, "%s: found, in a module of %lld kernels", name, (long long)module->entry_count);
+    return module;
+  }
+  laze_log_message(cache->context, LAZE_LOG_WARNING, "disk cache: module for %s is bad and will be compiled again: %s", name,
+           error.message);
+  if (status == LAZE_DATA_LOSS) discard(cache, name);
+  return NULL;
+}
+
+/* --- Storing --- */
+
+static bool write_all(int file, const uint8_t *bytes, int64_t size) {
+  for (int64_t done = 0; done < size;) {
+    ssize_t count = write(file, bytes + done, (size_t)(size - done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += count;
+  }
+  return true;
+}
+
+static void format_temporary(laze_disk_cache *cache, char out[64]) {
+  long long number = atomic_fetch_add_explicit(&cache->counter, 1, memory_order_relaxed);
+  /* The clock tells apart processes of equal number in different containers. */
+  snprintf(out, 64, "t-%d-%lld-%llx", (int)getpid(), number, (unsigned long long)laze_clock());
+}
+
+/* Writes a file under its final name at once, or not at all. */
+static bool write_file(laze_disk_cache *cache, const char *name, const uint8_t *bytes, int64_t size) {
+  char temporary[64];
+  format_temporary(cache, temporary);
+  int file = openat(cache->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  bool written = write_all(file, bytes, size);
+  written = close(file) == 0 && written;
+  if (written && renameat(cache->directory, temporary, cache->directory, name) == 0) return true;
+  int code = errno;
+  (void)unlinkat(cache->directory, temporary, 0);
+  errno = code;
+  return false;
+}
+
+/* Points a kernel's link at a module, replacing one that points elsewhere (perhaps at a module that was removed). */
+static bool link_kernel(laze_disk_cache *cache, const char *module, const char *link_name) {
+  if (symlinkat(module, cache->directory, link_name) == 0) return true;
+  if (errno != EEXIST) return false;
+  char temporary[64];
+  format_temporary(cache, temporary);
+  if (symlinkat(module, cache->directory, temporary) != 0) return false;
+  if (renameat(cache->directory, temporary, cache->directory, link_name) == 0) return true;
+  (void)unlinkat(cache->directory, temporary, 0);
+  return false;
+}
+
+static bool write_module(laze_disk_cache *cache, const laze_disk_module *module, const uint8_t *bytes, int64_t size,
+                         laze_hash checksum) {
+  char name[LAZE_DISK_NAME_SIZE], link_name[LAZE_DISK_NAME_SIZE];
+  format_name('m', checksum, name);
+  if (!write_file(cache, name, bytes, size)) return false;
+  for (int64_t i = 0; i < module->entry_count; i++) {
+    format_name('k', module->entries[i].key, link_name);
+    if (!link_kernel(cache, name, link_name)) return false;
+  }
+  laze_disk_cache_trace(cache, "%s: stored, %lld kernels, %lld bytes", name, (long long)module->entry_count,
+                        (long long)size);
+  return true;
+}
+
+bool laze_disk_cache_store(laze_disk_cache *cache, const laze_disk_entry *entries, int64_t entry_count,
+                           const void *object, int64_t object_size) {
+  if (!cache || entry_count < 1 || entry_count > UINT16_MAX || object_size < 0 || object_size > MODULE_MAX / 2)
+    return false;
+  laze_disk_module module = {
+      .entries = entries, .entry_count = entry_count, .object = object, .object_size = object_size};
+  int64_t size;
+  laze_hash checksum;
+  uint8_t *bytes = laze_disk_module_encode(cache, &module, &size, &checksum);
+  if (!bytes) return false;
+  bool stored = size <= cache->limit;
+  if (!stored)
+    laze_disk_cache_trace(cache, "a module of %lld bytes is not kept: it alone exceeds LAZE_CACHE_BYTES",
+                          (long long)size);
+  if (stored && !write_module(cache, &module, bytes, size, checksum)) {
+    stored = false;
+    if (!atomic_exchange(&cache->write_failed, true))
+      laze_log_message(
+          cache->context, LAZE_LOG_WARNING,
+          "disk cache: a kernel module of %lld bytes cannot be written (%s): kernels will be compiled again in the "
+          "next process",
+          (long long)size, strerror(errno));
+  }
+  if (stored) laze_disk_cache_account(cache, size);
+  laze_free(cache->context, bytes);
+  return stored;
+}

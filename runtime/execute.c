@@ -1,0 +1,167 @@
+/* Running an executable: memory for outputs and temporaries, then the steps in order.
+ *
+ *   inputs  ─┐
+ *   outputs ─┼─> pointer of each value ─> step: pointers + sizes ─> kernel over [0, domain), on threads if it pays
+ *   arena   ─┘
+ */
+#include "runtime/program_internal.h"
+
+#include "runtime/float_control.h"
+#include "runtime/runtime.h"
+#include "runtime/thread_pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50 microseconds. */
+enum { SERIAL_WORK = 1 << 20, PARTS_PER_THREAD = 4 };
+
+typedef struct {
+  laze_executable *executable;
+  laze_runtime *runtime;
+  void **pointers;       /* of each value */
+  void **step_pointers;  /* of the step at hand */
+  char *scratch;         /* scratch_bytes for each thread */
+  laze_buffer *arena, *scratch_buffer;
+} program_run;
+
+/* One step while it runs, shared by the threads that take part. */
+typedef struct {
+  const laze_step *step;
+  const bound_step *bound;
+  program_run *run;
+  pthread_mutex_t lock; /* of failure */
+  laze_kernel_failure failure;
+} step_run;
+
+static void run_part(void *self, int worker, int64_t begin, int64_t end) {
+  step_run *step = self;
+  const laze_kernel *kernel = step->step->kernel;
+  laze_kernel_failure failure = {.position = INT64_MAX};
+  laze_kernel_arguments arguments = {step->run->step_pointers, step->bound->sizes, &failure, kernel->closure};
+  uint32_t control = laze_float_control_set(LAZE_FLOAT_CONTROL_DEFAULT);
+  kernel->function(&arguments, begin, end, step->run->scratch + worker * step->run->executable->scratch_bytes);
+  laze_float_control_set(control);
+  if (failure.position == INT64_MAX) return;
+  pthread_mutex_lock(&step->lock);
+  if (failure.position < step->failure.position) step->failure = failure;
+  pthread_mutex_unlock(&step->lock);
+}
+
+static laze_status report_failure(const step_run *step, laze_error *error) {
+  const laze_kernel_failure *failure = &step->failure;
+  return laze_fail(error, LAZE_OUT_OF_RANGE,
+                   "%s: index %lld at position %lld is out of range for an axis of size %lld; expected %lld to %lld",
+                   step->step->label, (long long)failure->index, (long long)failure->position,
+                   (long long)failure->size, (long long)-failure->size, (long long)failure->size - 1);
+}
+
+static void log_step(const program_run *run, const laze_step *step, const bound_step *bound, int64_t start) {
+  laze_log_message(run->executable->program->context, LAZE_LOG_DEBUG, "run: %8.1f us  %-24s domain %lld  %s",
+           (double)(laze_clock() - start) / 1000, step->kernel->name, (long long)bound->domain, step->label);
+}
+
+static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  step_run step = {.step = &program->steps[index],
+                   .bound = &run->executable->steps[index],
+                   .run = run,
+                   .failure = {.position = INT64_MAX}};
+  if (step.bound->domain <= 0) return LAZE_OK;
+  int64_t start = log ? laze_clock() : 0;
+  for (int32_t i = 0; i < step.step->buffer_count; i++)
+    run->step_pointers[i] = run->pointers[step.step->buffers[i]];
+  pthread_mutex_init(&step.lock, NULL);
+  int threads = laze_thread_pool_threads(run->runtime->threads);
+  if (threads == 1 || step.bound->work < SERIAL_WORK || step.bound->domain == 1) {
+    run_part(&step, 0, 0, step.bound->domain);
+  } else {
+    int64_t parts = (int64_t)threads * PARTS_PER_THREAD;
+    /* Multiples of 64 iterations keep vector loops whole where the outermost axis is the vector axis. */
+    int64_t grain = (step.bound->domain + parts - 1) / parts;
+    if (grain > 64) grain = (grain + 63) / 64 * 64;
+    laze_thread_pool_run(run->runtime->threads, run_part, &step, 0, step.bound->domain, grain);
+  }
+  pthread_mutex_destroy(&step.lock);
+  if (log) log_step(run, step.step, step.bound, start);
+  return step.failure.position == INT64_MAX ? LAZE_OK : report_failure(&step, error);
+}
+
+/* Sets pointers of inputs and constants, and makes memory for outputs and temporaries. */
+static laze_status prepare(program_run *run, laze_buffer *const *inputs, laze_buffer **outputs, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  const laze_program *program = executable->program;
+  LAZE_TRY(laze_buffer_create(program->context, executable->temporary_bytes, &run->arena, error));
+  int threads = laze_thread_pool_threads(run->runtime->threads);
+  if (executable->scratch_bytes > 0) {
+    LAZE_TRY(laze_buffer_create(program->context, executable->scratch_bytes * threads, &run->scratch_buffer, error));
+    run->scratch = run->scratch_buffer->data;
+  }
+  for (int64_t i = 0; i < program->value_count; i++) {
+    const program_value *value = &program->values[i];
+    if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = inputs[value->number]->data;
+    if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
+    if (value->role == LAZE_ROLE_TEMPORARY)
+      run->pointers[i] = executable->values[i].offset < 0 ? NULL : (char *)run->arena->data + executable->values[i].offset;
+    if (value->role != LAZE_ROLE_OUTPUT) continue;
+    laze_buffer **output = &outputs[value->number];
+    LAZE_TRY(laze_buffer_create(program->context, executable->values[i].bytes, output, error));
+    run->pointers[i] = (*output)->data;
+  }
+  return LAZE_OK;
+}
+
+/* Outputs that repeat another value: an input or output is shared, a constant copied. */
+static laze_status finish_aliases(const program_run *run, laze_buffer *const *inputs, laze_buffer **outputs,
+                                  laze_error *error) {
+  const laze_program *program = run->executable->program;
+  for (int64_t i = 0; i < program->output_count; i++) {
+    if (outputs[i]) continue;
+    const program_value *value = &program->values[program->outputs[i]];
+    if (value->role == LAZE_ROLE_CONSTANT) {
+      int64_t bytes = run->executable->values[program->outputs[i]].bytes;
+      LAZE_TRY(laze_buffer_create(program->context, bytes, &outputs[i], error));
+      memcpy(outputs[i]->data, value->data, (size_t)bytes);
+      continue;
+    }
+    outputs[i] = value->role == LAZE_ROLE_INPUT ? inputs[value->number] : outputs[value->number];
+    laze_buffer_retain(outputs[i]);
+  }
+  return LAZE_OK;
+}
+
+static laze_status run_all(program_run *run, laze_buffer *const *inputs, laze_buffer **outputs, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  bool log = laze_context_debug(program->context, LAZE_DEBUG_RUN);
+  LAZE_TRY(prepare(run, inputs, outputs, error));
+  for (int64_t i = 0; i < program->step_count; i++) LAZE_TRY(run_step(run, i, log, error));
+  return finish_aliases(run, inputs, outputs, error);
+}
+
+laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
+                                laze_error *error) {
+  const laze_program *program = executable->program;
+  laze_metrics *metrics = laze_context_metrics(program->context);
+  int64_t start = laze_clock();
+  for (int64_t i = 0; i < program->output_count; i++) outputs[i] = NULL;
+  program_run run = {.executable = executable, .runtime = laze_runtime_get(program->context, error)};
+  if (!run.runtime) return LAZE_OUT_OF_MEMORY;
+  run.pointers = laze_alloc_array(program->context, program->value_count + program->most_buffers, sizeof(void *));
+  if (!run.pointers) return laze_fail_memory(error, "running a graph", program->value_count);
+  run.step_pointers = run.pointers + program->value_count;
+  laze_status status = run_all(&run, inputs, outputs, error);
+  for (int64_t i = 0; status != LAZE_OK && i < program->output_count; i++) {
+    laze_buffer_release(outputs[i]);
+    outputs[i] = NULL;
+  }
+  laze_buffer_release(run.arena);
+  laze_buffer_release(run.scratch_buffer);
+  laze_free(program->context, run.pointers);
+  laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
+  laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, program->step_count);
+  laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
+  laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
+  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
+  return status;
+}

@@ -1,0 +1,49 @@
+/* The one signature of every kernel, whether native, interpreted or from a library. */
+#ifndef LAZE_RUNTIME_KERNEL_H
+#define LAZE_RUNTIME_KERNEL_H
+
+#include "base/context.h"
+#include "base/hash.h"
+
+/* Goes into the disk cache's key: raised when anything below changes. */
+#define LAZE_KERNEL_ABI_VERSION 1
+
+/* Where a kernel notes the lowest position at which an index was out of range. Starts with position INT64_MAX. */
+typedef struct laze_kernel_failure {
+  int64_t position; /* linear position in the kernel's iteration domain */
+  int64_t index;    /* the value found there */
+  int64_t size;     /* the size of the axis it indexes */
+  int64_t check;    /* which check of the kernel failed */
+} laze_kernel_failure;
+
+typedef struct laze_kernel_arguments {
+  void *const *buffers;         /* in the order the kernel declares them; row-major, no two overlap unless equal */
+  const int64_t *sizes;         /* run-time integers the kernel declares: extents and strides in elements */
+  laze_kernel_failure *failure; /* of this call alone; never NULL */
+  const void *closure;          /* the kernel's own data; NULL for native kernels */
+} laze_kernel_arguments;
+
+/* Runs iterations [begin, end) of the outermost axis. Different ranges may run on different threads at once. `scratch`
+ * is private to the call. */
+typedef void (*laze_kernel_function)(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch);
+
+/* A kernel: refcounted, immutable, shared by programs and the kernel cache. */
+typedef struct laze_kernel {
+  _Atomic int64_t references;
+  laze_context *context; /* retained */
+  laze_kernel_function function;
+  const void *closure;
+  void *owner; /* what keeps function and closure alive */
+  void (*release_owner)(void *owner);
+  const char *name; /* for reports; owned */
+  laze_hash key;    /* native kernels */
+} laze_kernel;
+
+/* Makes a kernel with one reference; takes over `owner` (released at once on failure). `name` is copied. */
+LAZE_MUST_USE laze_status laze_kernel_create(laze_context *context, const char *name, laze_kernel_function function,
+                                             const void *closure, void *owner, void (*release_owner)(void *owner),
+                                             laze_kernel **out, laze_error *error);
+void laze_kernel_retain(laze_kernel *kernel);
+void laze_kernel_release(laze_kernel *kernel); /* NULL is ignored */
+
+#endif

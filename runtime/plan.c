@@ -1,0 +1,115 @@
+/* The memory plan: an offset in one arena for each temporary, such that two that are alive at once do not overlap.
+ *
+ *   step     0    1    2    3          offsets
+ *   t0       w----r                    t0  [0, 64)
+ *   t1            w----r               t1  [64, 192)
+ *   t2                 w----r          t2  [0, 64)    t0's place again
+ *
+ * One walk over the steps with a list of free ranges sorted by offset. A value takes the smallest range it fits (so
+ * that large holes stay for large values), or the arena grows, extending a free range at its end. After a step the
+ * ranges of the values it was the last to touch return and join their neighbours.
+ */
+#include "runtime/program_internal.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+typedef struct {
+  int64_t begin, end;
+} free_range;
+
+typedef struct {
+  laze_context *context;
+  free_range *ranges;
+  int64_t count, capacity;
+  int64_t end; /* of the arena so far */
+} memory_plan;
+
+static void remove_range(memory_plan *plan, int64_t index) {
+  memmove(&plan->ranges[index], &plan->ranges[index + 1],
+          (size_t)(plan->count - index - 1) * sizeof *plan->ranges);
+  plan->count--;
+}
+
+static laze_status place(memory_plan *plan, int64_t bytes, int64_t *offset, laze_error *error) {
+  int64_t best = -1;
+  for (int64_t i = 0; i < plan->count; i++) {
+    int64_t length = plan->ranges[i].end - plan->ranges[i].begin;
+    if (length >= bytes && (best < 0 || length < plan->ranges[best].end - plan->ranges[best].begin)) best = i;
+  }
+  if (best >= 0) {
+    *offset = plan->ranges[best].begin;
+    plan->ranges[best].begin += bytes;
+    if (plan->ranges[best].begin == plan->ranges[best].end) remove_range(plan, best);
+    return LAZE_OK;
+  }
+  bool extends = plan->count > 0 && plan->ranges[plan->count - 1].end == plan->end;
+  *offset = extends ? plan->ranges[--plan->count].begin : plan->end;
+  if (laze_add_overflows(*offset, bytes, &plan->end))
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "the temporaries of a graph need more than 2^63 bytes");
+  return LAZE_OK;
+}
+
+static laze_status give_back(memory_plan *plan, int64_t begin, int64_t end, laze_error *error) {
+  int64_t at = 0, high = plan->count;
+  while (at < high) {
+    int64_t middle = (at + high) / 2;
+    if (plan->ranges[middle].begin < begin)
+      at = middle + 1;
+    else
+      high = middle;
+  }
+  bool joins_before = at > 0 && plan->ranges[at - 1].end == begin;
+  bool joins_after = at < plan->count && plan->ranges[at].begin == end;
+  if (joins_before && joins_after) {
+    plan->ranges[at - 1].end = plan->ranges[at].end;
+    remove_range(plan, at);
+    return LAZE_OK;
+  }
+  if (joins_before) plan->ranges[at - 1].end = end;
+  if (joins_after) plan->ranges[at].begin = begin;
+  if (joins_before || joins_after) return LAZE_OK;
+  LAZE_TRY(laze_grow(plan->context, (void **)&plan->ranges, &plan->capacity, plan->count + 1, sizeof *plan->ranges,
+                     error));
+  memmove(&plan->ranges[at + 1], &plan->ranges[at], (size_t)(plan->count - at) * sizeof *plan->ranges);
+  plan->ranges[at] = (free_range){begin, end};
+  plan->count++;
+  return LAZE_OK;
+}
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
+}
+
+static laze_status plan_step(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
+                             laze_error *error) {
+  const laze_step *step = &program->steps[index];
+  for (int32_t i = 0; i < step->buffer_count; i++) {
+    const program_value *value = &program->values[step->buffers[i]];
+    bound_value *bound = &values[step->buffers[i]];
+    if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
+    if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, step->label, bound->bytes);
+    LAZE_TRY(place(plan, aligned(bound->bytes), &bound->offset, error));
+  }
+  for (int32_t i = 0; i < step->buffer_count; i++) {
+    const program_value *value = &program->values[step->buffers[i]];
+    const bound_value *bound = &values[step->buffers[i]];
+    if (value->role != LAZE_ROLE_TEMPORARY || value->last_step != index || bound->bytes == 0) continue;
+    bool again = false; /* a step may name a value twice; it goes back once */
+    for (int32_t j = 0; j < i; j++) again = again || step->buffers[j] == step->buffers[i];
+    if (!again) LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out, laze_error *error) {
+  memory_plan plan = {.context = program->context};
+  laze_status status = LAZE_OK;
+  for (int64_t i = 0; i < program->value_count; i++) values[i].offset = -1;
+  for (int64_t i = 0; i < program->step_count && status == LAZE_OK; i++)
+    status = plan_step(program, &plan, (int32_t)i, values, error);
+  laze_free(plan.context, plan.ranges);
+  *out = plan.end;
+  return status;
+}

@@ -1,0 +1,72 @@
+/* Programs: what a compiled graph is. A program is data, generic in sizes: values whose sizes are expressions, and
+ * steps that call kernels. Binding its symbols to numbers gives an *executable*, which has a memory plan and runs.
+ *
+ * A program is built by one thread; finished, it is immutable and shared (refcounted). An executable is immutable and
+ * may run on several threads at once.
+ */
+#ifndef LAZE_RUNTIME_PROGRAM_H
+#define LAZE_RUNTIME_PROGRAM_H
+
+#include "runtime/buffer.h"
+#include "runtime/kernel.h"
+#include "shape_inference/type.h"
+
+typedef struct laze_program laze_program;
+typedef struct laze_executable laze_executable;
+
+typedef enum { LAZE_ROLE_INPUT, LAZE_ROLE_OUTPUT, LAZE_ROLE_TEMPORARY, LAZE_ROLE_CONSTANT } laze_value_role;
+
+/* Creates an empty program. Takes ownership of `sizes`, also on failure. */
+LAZE_MUST_USE laze_status laze_program_create(laze_context *context, laze_size_table *sizes, laze_program **out,
+                                              laze_error *error);
+void laze_program_retain(laze_program *program);
+void laze_program_release(laze_program *program); /* NULL is ignored */
+laze_size_table *laze_program_sizes(laze_program *program);
+
+/* Adds a value; its number goes to *out. Inputs, and outputs, are numbered by the order in which they are added. `data`
+ * is a CONSTANT's elements (copied), NULL otherwise. */
+LAZE_MUST_USE laze_status laze_program_add_value(laze_program *program, laze_value_role role, const laze_type *type,
+                                                 const void *data, int32_t *out, laze_error *error);
+/* Declares that the next output is value `value` again: an input returned as it is, a constant, or an output repeated.
+ */
+LAZE_MUST_USE laze_status laze_program_add_output_alias(laze_program *program, int32_t value, laze_error *error);
+
+/* One kernel call. */
+typedef struct laze_step {
+  laze_kernel *kernel;    /* retained by the program */
+  const int32_t *buffers; /* values, in the kernel's order; copied */
+  int32_t buffer_count;
+  int32_t write_count;    /* the last `write_count` buffers are written */
+  const laze_size *sizes; /* expressions for the kernel's run-time integers; copied */
+  int32_t size_count;
+  laze_size domain;   /* iterations of the outermost axis */
+  laze_size scratch;  /* bytes of scratch one call needs */
+  laze_size work;     /* estimated bytes moved plus operations, to decide on threads */
+  const char *label;  /* operators it computes, for reports and errors; copied */
+  int32_t node_count; /* graph nodes it stands for, for nodes_executed */
+  bool fallback;      /* runs on the interpreter in a native program; counted */
+} laze_step;
+LAZE_MUST_USE laze_status laze_program_add_step(laze_program *program, const laze_step *step, laze_error *error);
+/* Symbols' bindings are valid for the program when laze_facts_hold(laze_program_sizes(program), bindings). */
+
+int32_t laze_program_input_count(const laze_program *program);
+int32_t laze_program_output_count(const laze_program *program);
+int32_t laze_program_step_count(const laze_program *program);
+
+/* Binds symbol i to `bindings[i]`: evaluates sizes and plans memory. Microseconds; no code is generated. */
+LAZE_MUST_USE laze_status laze_executable_create(laze_program *program, const int64_t *bindings, laze_executable **out,
+                                                 laze_error *error);
+void laze_executable_retain(laze_executable *executable);
+void laze_executable_release(laze_executable *executable);          /* NULL is ignored */
+laze_program *laze_executable_program(laze_executable *executable); /* borrowed */
+/* The concrete type of an output. */
+void laze_executable_output_type(const laze_executable *executable, int32_t index, laze_type *out);
+/* Bytes of the plan's arena: what temporaries take while it runs. */
+int64_t laze_executable_temporary_bytes(const laze_executable *executable);
+
+/* Runs it: `inputs` are borrowed buffers of the inputs' types; `outputs` receives new references. On failure outputs
+ * are NULL and everything else is as it was. Thread-safe. */
+LAZE_MUST_USE laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs,
+                                              laze_buffer **outputs, laze_error *error);
+
+#endif

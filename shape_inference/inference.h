@@ -1,0 +1,46 @@
+/* Shape and dtype rules. A rule receives types and attribute values and returns a type, or an error that names the
+ * operator (`inference->operator_name`), the values and what was expected. Rules know no operator: which rule an
+ * operator uses stands in its YAML entry, `ops/rules.yaml` declares the rules' parameters, and the generated adaptors
+ * (ir/inference.gen.c) call them.
+ *
+ * Size arithmetic may create expressions in `inference->sizes`; it may be NULL when all sizes are constants (the lazy
+ * layer's hot path). All rules are thread-safe for distinct tables.
+ */
+#ifndef LAZE_SHAPE_INFERENCE_INFERENCE_H
+#define LAZE_SHAPE_INFERENCE_INFERENCE_H
+
+#include "shape_inference/type.h"
+
+typedef struct laze_inference {
+  laze_size_table *sizes;    /* NULL: every size is a constant */
+  const char *operator_name; /* for messages */
+  laze_error *error;
+} laze_inference;
+
+/* A list of integers that may be size expressions, as attributes hold them. */
+typedef struct laze_size_list {
+  const laze_size *items;
+  int32_t count;
+  bool present; /* false: an absent optional, which differs from an empty list */
+} laze_size_list;
+
+/* dtype promotion (PyTorch's rules): by category first, where tensors with dimensions outrank 0-d tensors, which
+ * outrank plain numbers (`is_number`: a Scalar argument); within a category the wider. The default float dtype is f32. */
+typedef struct laze_promotion {
+  laze_dtype dimensioned, zero_dimensional, number; /* running result of each class; zero-initialise */
+} laze_promotion;
+void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, bool is_number);
+/* LAZE_DTYPE_NONE when nothing was added. */
+laze_dtype laze_promotion_result(const laze_promotion *promotion);
+/* Promotes two dtypes as if both were tensors with dimensions. */
+laze_dtype laze_promote_dtypes(laze_dtype a, laze_dtype b);
+/* f32 for bool and integers, the dtype itself for floats. */
+laze_dtype laze_float_dtype(laze_dtype dtype);
+
+/* Wraps an axis in [-rank, rank) to [0, rank) (rank 0 allows -1 and 0, both 0). */
+LAZE_MUST_USE laze_status laze_infer_axis(laze_inference *inference, int64_t axis, int rank, int *out);
+/* Broadcasts `operand` into `out` (which holds the result so far; start with rank 0). Sizes are compared as facts. */
+LAZE_MUST_USE laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand,
+                                                    laze_type *out);
+
+#endif

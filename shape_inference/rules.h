@@ -1,0 +1,79 @@
+/* The shape and dtype rules that ops/rules.yaml declares; the adaptors that opgen writes call them.
+ *
+ * A shape rule fills out->rank and out->sizes and nothing else, a dtype rule gives the dtype. `out` is none of the
+ * operands. An error names inference->operator_name, the shapes, and what was expected; `out` is then undefined.
+ * Shapes with constant sizes never touch inference->sizes. A result with more than LAZE_MAX_ELEMENTS is
+ * LAZE_OUT_OF_RANGE.
+ */
+#ifndef LAZE_SHAPE_INFERENCE_RULES_H
+#define LAZE_SHAPE_INFERENCE_RULES_H
+
+#include "shape_inference/inference.h"
+
+/* All operands broadcast together; rank 0 for none. */
+LAZE_MUST_USE laze_status laze_shape_broadcast(laze_inference *inference, const laze_type *const *operands,
+                                               int32_t operand_count, laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_same(laze_inference *inference, const laze_type *self, laze_type *out);
+/* Rank 0. */
+LAZE_MUST_USE laze_status laze_shape_scalar(laze_inference *inference, laze_type *out);
+/* The sizes given, each 0 or more. */
+LAZE_MUST_USE laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laze_type *out);
+/* `self` without the axes of `dim` (absent or empty: all axes), which keep size 1 with `keepdim`. */
+LAZE_MUST_USE laze_status laze_shape_reduce(laze_inference *inference, const laze_type *self, laze_size_list dim,
+                                            bool keepdim, laze_type *out);
+/* Axes of size 1 grow to `size`, which may add axes in front; -1 keeps an axis. */
+LAZE_MUST_USE laze_status laze_shape_expand(laze_inference *inference, const laze_type *self, laze_size_list size,
+                                            laze_type *out);
+/* Axis i of the result is axis dims[i] of `self`. */
+LAZE_MUST_USE laze_status laze_shape_permute(laze_inference *inference, const laze_type *self, laze_size_list dims,
+                                             laze_type *out);
+/* The same number of elements in another shape; one size may be -1 and follows from the others. */
+LAZE_MUST_USE laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self, laze_size_list shape,
+                                             laze_type *out);
+/* Elements start, start + step, ... below end of axis `dim`, with bounds as laze_slice_bounds() reads them. */
+LAZE_MUST_USE laze_status laze_shape_slice(laze_inference *inference, const laze_type *self, int64_t dim,
+                                           const laze_size *start, const laze_size *end, int64_t step, laze_type *out);
+/* The first index and the length of a slice of an axis of size `size`. Negative bounds count from the end, bounds
+ * outside are clamped, absent ones (NULL) are 0 and `size`; `step` is 1 or more. With symbols and hints, where the
+ * bounds lie is asked as facts, which keeps the results simple; without hints min and max stand in the results. */
+LAZE_MUST_USE laze_status laze_slice_bounds(laze_inference *inference, laze_size size, const laze_size *start,
+                                            const laze_size *end, int64_t step, laze_size *first, laze_size *length);
+/* One after the other along `dim`; all other sizes are equal. */
+LAZE_MUST_USE laze_status laze_shape_cat(laze_inference *inference, const laze_type *const *tensors,
+                                         int32_t tensor_count, int64_t dim, laze_type *out);
+/* The shape of `index`, which has the rank of `self` and is no larger than it on the other axes. */
+LAZE_MUST_USE laze_status laze_shape_gather(laze_inference *inference, const laze_type *self, int64_t dim,
+                                            const laze_type *index, laze_type *out);
+/* `self` with axis `dim` as long as the 0-d or 1-d `index`. */
+LAZE_MUST_USE laze_status laze_shape_index_select(laze_inference *inference, const laze_type *self, int64_t dim,
+                                                  const laze_type *index, laze_type *out);
+/* [n,k] x [k,m] -> [n,m] */
+LAZE_MUST_USE laze_status laze_shape_mm(laze_inference *inference, const laze_type *self, const laze_type *mat2,
+                                        laze_type *out);
+/* [b,n,k] x [b,k,m] -> [b,n,m] */
+LAZE_MUST_USE laze_status laze_shape_bmm(laze_inference *inference, const laze_type *self, const laze_type *mat2,
+                                         laze_type *out);
+
+LAZE_MUST_USE laze_status laze_dtype_same(laze_inference *inference, const laze_type *self, laze_dtype *out);
+/* f32 when absent. */
+LAZE_MUST_USE laze_status laze_dtype_given(laze_inference *inference, laze_dtype dtype, laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_given_or_same(laze_inference *inference, laze_dtype dtype, const laze_type *self,
+                                                   laze_dtype *out);
+/* Bool and integers are summed as i64 unless a dtype is given. */
+LAZE_MUST_USE laze_status laze_dtype_sum(laze_inference *inference, const laze_type *self, laze_dtype dtype,
+                                         laze_dtype *out);
+/* i64, what positions are. */
+LAZE_MUST_USE laze_status laze_dtype_index(laze_inference *inference, laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_boolean(laze_inference *inference, laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const *tensors,
+                                             int32_t tensor_count, laze_dtype *out);
+/* The dtype of `self`; `index` must be i32 or i64. */
+LAZE_MUST_USE laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
+                                             laze_dtype *out);
+/* The common dtype of two matrices; bool is refused. */
+LAZE_MUST_USE laze_status laze_dtype_product(laze_inference *inference, const laze_type *self, const laze_type *mat2,
+                                             laze_dtype *out);
+/* The dtype of `self`, which must be a float. */
+LAZE_MUST_USE laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *self, laze_dtype *out);
+
+#endif

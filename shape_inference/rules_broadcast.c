@@ -1,0 +1,144 @@
+#include "shape_inference/rules_internal.h"
+
+/* The common size of an axis, or *fits false. */
+static laze_status join_sizes(laze_inference *inference, laze_size a, laze_size b, bool *fits, laze_size *out) {
+  *fits = true;
+  *out = a;
+  if (a == b || b == 1) return LAZE_OK;
+  if (a != 1) {
+    LAZE_TRY(laze_infer_equal(inference, a, b, fits));
+    if (*fits && laze_size_is_constant(b)) *out = b; /* of two that are equal, the one that says more */
+    if (*fits) return LAZE_OK;
+    LAZE_TRY(laze_infer_equal(inference, b, 1, fits));
+    if (*fits) return LAZE_OK;
+    LAZE_TRY(laze_infer_equal(inference, a, 1, fits));
+  }
+  *out = b;
+  return LAZE_OK;
+}
+
+static laze_status fail_broadcast(laze_inference *inference, const laze_type *so_far, const laze_type *operand,
+                                  int from_end) {
+  laze_size a = so_far->sizes[so_far->rank - from_end], b = operand->sizes[operand->rank - from_end];
+  int axis = so_far->rank == operand->rank ? operand->rank - from_end : -from_end;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: shapes %s and %s do not broadcast: axis %d has sizes %s and %s; make them equal or one of "
+                   "them 1",
+                   inference->operator_name, laze_show(inference, so_far).text, laze_show(inference, operand).text,
+                   axis, laze_show_size(inference, a).text, laze_show_size(inference, b).text);
+}
+
+/* `dtype`: of what `out` holds so far, for messages. */
+static laze_status broadcast_unequal(laze_inference *inference, const laze_type *operand, laze_dtype dtype,
+                                     laze_type *out) {
+  laze_type so_far = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)dtype};
+  laze_copy_shape(out, &so_far);
+  int rank = operand->rank > out->rank ? operand->rank : out->rank;
+  out->rank = (uint8_t)rank;
+  for (int i = 1; i <= rank; i++) {
+    laze_size *size = &out->sizes[rank - i];
+    if (i > so_far.rank) {
+      *size = operand->sizes[operand->rank - i];
+    } else if (i > operand->rank) {
+      *size = so_far.sizes[so_far.rank - i];
+    } else {
+      bool fits;
+      LAZE_TRY(join_sizes(inference, so_far.sizes[so_far.rank - i], operand->sizes[operand->rank - i], &fits, size));
+      if (!fits) return fail_broadcast(inference, &so_far, operand, i);
+    }
+  }
+  return laze_infer_check_elements(inference, out);
+}
+
+/* The cases that nearly every call is: equal shapes, and something with a number. */
+static inline bool broadcasts_at_once(const laze_type *operand, laze_type *out) {
+  if (operand->rank == 0) return true;
+  if (out->rank == 0) {
+    laze_copy_shape(operand, out);
+    return true;
+  }
+  if (operand->rank != out->rank) return false;
+  for (int i = 0; i < operand->rank; i++)
+    if (operand->sizes[i] != out->sizes[i]) return false;
+  return true;
+}
+
+laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand, laze_type *out) {
+  if (broadcasts_at_once(operand, out)) return LAZE_OK;
+  return broadcast_unequal(inference, operand, LAZE_DTYPE_NONE, out);
+}
+
+laze_status laze_shape_broadcast(laze_inference *inference, const laze_type *const *operands, int32_t operand_count,
+                                 laze_type *out) {
+  out->rank = 0;
+  for (int32_t i = 0; i < operand_count; i++) {
+    if (!operands[i] || broadcasts_at_once(operands[i], out)) continue;
+    /* With two operands, what there is so far is the first of them; of several it has no dtype of its own. */
+    laze_dtype dtype = i == 1 && operands[0] ? operands[0]->dtype : LAZE_DTYPE_NONE;
+    LAZE_TRY(broadcast_unequal(inference, operands[i], dtype, out));
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_shape_same(laze_inference *inference, const laze_type *self, laze_type *out) {
+  (void)inference; /* every rule has it */
+  laze_copy_shape(self, out);
+  return LAZE_OK;
+}
+
+laze_status laze_shape_scalar(laze_inference *inference, laze_type *out) {
+  (void)inference;
+  out->rank = 0;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laze_type *out) {
+  LAZE_TRY(laze_infer_check_rank(inference, size.count));
+  out->rank = (uint8_t)size.count;
+  for (int i = 0; i < size.count; i++) {
+    LAZE_TRY(laze_infer_check_size(inference, size.items[i], i));
+    out->sizes[i] = size.items[i];
+  }
+  return laze_infer_check_elements(inference, out);
+}
+
+static laze_status expand_axis(laze_inference *inference, const laze_type *self, int axis, laze_size size,
+                               laze_size *out) {
+  laze_size old = self->sizes[axis];
+  bool fits;
+  *out = old;
+  if (size == -1) return LAZE_OK;
+  LAZE_TRY(laze_infer_check_size(inference, size, axis));
+  *out = size;
+  if (old == size || old == 1) return LAZE_OK;
+  LAZE_TRY(laze_infer_equal(inference, old, size, &fits));
+  if (!fits) LAZE_TRY(laze_infer_equal(inference, old, 1, &fits));
+  if (fits) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: axis %d of %s has size %s and cannot become %s; only axes of size 1 expand, -1 keeps an axis",
+                   inference->operator_name, axis, laze_show(inference, self).text, laze_show_size(inference, old).text,
+                   laze_show_size(inference, size).text);
+}
+
+laze_status laze_shape_expand(laze_inference *inference, const laze_type *self, laze_size_list size, laze_type *out) {
+  int added = size.count - self->rank;
+  if (added < 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: %d sizes for %s; give at least as many sizes as the operand has dimensions",
+                     inference->operator_name, size.count, laze_show(inference, self).text);
+  LAZE_TRY(laze_infer_check_rank(inference, size.count));
+  out->rank = (uint8_t)size.count;
+  for (int i = 0; i < size.count; i++) {
+    if (i >= added) {
+      LAZE_TRY(expand_axis(inference, self, i - added, size.items[i], &out->sizes[i]));
+      continue;
+    }
+    if (size.items[i] == -1)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: size -1 at position %d would keep an axis that %s does not have; give its size",
+                       inference->operator_name, i, laze_show(inference, self).text);
+    LAZE_TRY(laze_infer_check_size(inference, size.items[i], i));
+    out->sizes[i] = size.items[i];
+  }
+  return laze_infer_check_elements(inference, out);
+}

@@ -1,0 +1,83 @@
+#include "shape_inference/rules_internal.h"
+
+static laze_status check_dtype(laze_inference *inference, laze_dtype dtype, laze_dtype *out) {
+  *out = dtype;
+  if (laze_dtype_is_valid(dtype)) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of bool, i32, i64, f32, f64",
+                   inference->operator_name, (int)dtype);
+}
+
+laze_status laze_dtype_same(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  (void)inference; /* every rule has it */
+  *out = self->dtype;
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_given(laze_inference *inference, laze_dtype dtype, laze_dtype *out) {
+  return check_dtype(inference, dtype == LAZE_DTYPE_NONE ? LAZE_F32 : dtype, out);
+}
+
+laze_status laze_dtype_given_or_same(laze_inference *inference, laze_dtype dtype, const laze_type *self,
+                                     laze_dtype *out) {
+  return check_dtype(inference, dtype == LAZE_DTYPE_NONE ? self->dtype : dtype, out);
+}
+
+laze_status laze_dtype_sum(laze_inference *inference, const laze_type *self, laze_dtype dtype, laze_dtype *out) {
+  if (dtype != LAZE_DTYPE_NONE) return check_dtype(inference, dtype, out);
+  *out = laze_dtype_is_float(self->dtype) ? self->dtype : LAZE_I64;
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_index(laze_inference *inference, laze_dtype *out) {
+  (void)inference;
+  *out = LAZE_I64;
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_boolean(laze_inference *inference, laze_dtype *out) {
+  (void)inference;
+  *out = LAZE_BOOL;
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const *tensors, int32_t tensor_count,
+                               laze_dtype *out) {
+  laze_promotion promotion = {0};
+  for (int32_t i = 0; i < tensor_count; i++)
+    if (tensors[i]) laze_promotion_add(&promotion, tensors[i], false);
+  *out = laze_promotion_result(&promotion);
+  if (*out != LAZE_DTYPE_NONE) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: no tensors to take a dtype from; pass at least one",
+                   inference->operator_name);
+}
+
+laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
+                               laze_dtype *out) {
+  *out = self->dtype;
+  if (index->dtype == LAZE_I32 || index->dtype == LAZE_I64) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: index %s has dtype %s; i32 or i64 was expected; convert it with to(i64)",
+                   inference->operator_name, laze_show(inference, index).text, laze_dtype_name(index->dtype));
+}
+
+laze_status laze_dtype_product(laze_inference *inference, const laze_type *self, const laze_type *mat2,
+                               laze_dtype *out) {
+  *out = self->dtype;
+  if (self->dtype != mat2->dtype)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: self is %s and mat2 is %s; products need one dtype; convert one of them with to(%s)",
+                     inference->operator_name, laze_show(inference, self).text, laze_show(inference, mat2).text,
+                     laze_dtype_name(laze_promote_dtypes(self->dtype, mat2->dtype)));
+  if (self->dtype != LAZE_BOOL) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: self %s and mat2 %s are bool; numbers were expected; convert them with to(i64)",
+                   inference->operator_name, laze_show(inference, self).text, laze_show(inference, mat2).text);
+}
+
+laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  *out = self->dtype;
+  if (laze_dtype_is_float(self->dtype)) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: self is %s; f32 or f64 was expected; convert it with to(f32) first", inference->operator_name,
+                   laze_show(inference, self).text);
+}

@@ -1,0 +1,201 @@
+#include "shape_inference/rules_internal.h"
+
+laze_status laze_shape_permute(laze_inference *inference, const laze_type *self, laze_size_list dims, laze_type *out) {
+  if (dims.count != self->rank)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d dims for %s; name each of its axes once",
+                     inference->operator_name, dims.count, laze_show(inference, self).text);
+  uint32_t seen = 0;
+  out->rank = self->rank;
+  for (int i = 0; i < dims.count; i++) {
+    int axis;
+    LAZE_TRY(laze_infer_axis(inference, dims.items[i], self->rank, &axis));
+    if (seen >> axis & 1)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: axis %d of %s is listed twice in dims; name each axis once", inference->operator_name, axis,
+                       laze_show(inference, self).text);
+    seen |= 1u << axis;
+    out->sizes[i] = self->sizes[axis];
+  }
+  return LAZE_OK;
+}
+
+static laze_status product(laze_inference *inference, const laze_size *sizes, int count, laze_size *out) {
+  return laze_infer_named(inference, laze_size_product(inference->sizes, sizes, count, out, inference->error));
+}
+
+/* Copies `shape` to `out`; *inferred is the axis with -1, which gets size 1 for now, or -1. */
+static laze_status read_shape(laze_inference *inference, laze_size_list shape, laze_type *out, int *inferred) {
+  *inferred = -1;
+  LAZE_TRY(laze_infer_check_rank(inference, shape.count));
+  out->rank = (uint8_t)shape.count;
+  for (int i = 0; i < shape.count; i++) {
+    out->sizes[i] = shape.items[i];
+    if (shape.items[i] != -1) {
+      LAZE_TRY(laze_infer_check_size(inference, shape.items[i], i));
+      continue;
+    }
+    if (*inferred >= 0)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: sizes %d and %d are both -1; at most one size can follow from the others",
+                       inference->operator_name, *inferred, i);
+    *inferred = i;
+    out->sizes[i] = 1;
+  }
+  return laze_infer_check_elements(inference, out);
+}
+
+static laze_status fail_reshape(laze_inference *inference, const laze_type *self, const laze_type *out, int inferred,
+                                const char *expected) {
+  laze_type shape = *out;
+  shape.dtype = LAZE_DTYPE_NONE;
+  if (inferred >= 0) shape.sizes[inferred] = -1;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %s cannot become %s: %s", inference->operator_name,
+                   laze_show(inference, self).text, laze_show(inference, &shape).text, expected);
+}
+
+/* elements / rest, exactly. */
+static laze_status infer_size(laze_inference *inference, const laze_type *self, laze_size elements, laze_size rest,
+                              int inferred, laze_type *out) {
+  bool zero, exact;
+  laze_size quotient, back;
+  LAZE_TRY(laze_infer_equal(inference, rest, 0, &zero));
+  if (zero)
+    return fail_reshape(inference, self, out, inferred,
+                        "any size would do where another is 0; give the size instead of -1");
+  LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_FLOOR_DIV, elements, rest, &quotient));
+  LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_MUL, quotient, rest, &back));
+  LAZE_TRY(laze_infer_equal(inference, back, elements, &exact));
+  out->sizes[inferred] = quotient;
+  if (exact) return LAZE_OK;
+  out->sizes[inferred] = -1;
+  return fail_reshape(inference, self, out, inferred,
+                      "its elements are no multiple of the other sizes' product; give sizes that divide them");
+}
+
+laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self, laze_size_list shape, laze_type *out) {
+  int inferred;
+  laze_size elements, asked;
+  LAZE_TRY(read_shape(inference, shape, out, &inferred));
+  LAZE_TRY(product(inference, self->sizes, self->rank, &elements));
+  LAZE_TRY(product(inference, out->sizes, out->rank, &asked));
+  if (inferred >= 0) return infer_size(inference, self, elements, asked, inferred, out);
+  bool same;
+  LAZE_TRY(laze_infer_equal(inference, elements, asked, &same));
+  if (same) return LAZE_OK;
+  return fail_reshape(inference, self, out, inferred,
+                      "the numbers of elements differ; give sizes with the same product, or -1 for one of them");
+}
+
+static int64_t clamp_constant(int64_t bound, int64_t size) {
+  if (bound < 0) bound += size;
+  if (bound < 0) return 0;
+  return bound > size ? size : bound;
+}
+
+/* bound, at least `low` (else `low`) and at most `high` (else `high`). */
+static laze_status clamp_size(laze_inference *inference, laze_size bound, laze_size low, laze_size high,
+                              laze_size *out) {
+  bool inside;
+  if (!laze_size_has_hints(inference->sizes)) {
+    LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_MIN, bound, high, out));
+    return laze_infer_binary(inference, LAZE_SIZE_MAX, *out, low, out);
+  }
+  *out = low;
+  LAZE_TRY(laze_infer_less_equal(inference, low, bound, &inside));
+  if (!inside) return LAZE_OK;
+  LAZE_TRY(laze_infer_less_equal(inference, bound, high, &inside));
+  *out = inside ? bound : high;
+  return LAZE_OK;
+}
+
+/* Counts a negative bound from the end. */
+static laze_status wrap_bound(laze_inference *inference, laze_size bound, laze_size size, laze_size *out) {
+  bool from_start;
+  if (bound > LAZE_SIZE_CONSTANT_MAX) bound = LAZE_SIZE_CONSTANT_MAX; /* callers write "the end" as INT64_MAX */
+  *out = bound;
+  LAZE_TRY(laze_infer_less_equal(inference, 0, bound, &from_start));
+  return from_start ? LAZE_OK : laze_infer_binary(inference, LAZE_SIZE_ADD, bound, size, out);
+}
+
+static laze_status symbolic_bounds(laze_inference *inference, laze_size size, const laze_size *start,
+                                   const laze_size *end, int64_t step, laze_size *first, laze_size *length) {
+  laze_size last = size;
+  *first = 0;
+  if (start) {
+    LAZE_TRY(wrap_bound(inference, *start, size, first));
+    LAZE_TRY(clamp_size(inference, *first, 0, size, first));
+  }
+  if (end) LAZE_TRY(wrap_bound(inference, *end, size, &last));
+  /* first <= size, so that clamping to [first, size] is clamping to [0, size] and then to what follows `first`. */
+  if (end) LAZE_TRY(clamp_size(inference, last, *first, size, &last));
+  LAZE_TRY(laze_infer_subtract(inference, last, *first, length));
+  return laze_infer_binary(inference, LAZE_SIZE_CEIL_DIV, *length, step, length);
+}
+
+laze_status laze_slice_bounds(laze_inference *inference, laze_size size, const laze_size *start, const laze_size *end,
+                              int64_t step, laze_size *first, laze_size *length) {
+  if (step < 1)
+    return laze_fail(inference->error, LAZE_OUT_OF_RANGE, "%s: step %lld; a slice's step is 1 or more",
+                     inference->operator_name, (long long)step);
+  if (step > LAZE_SIZE_CONSTANT_MAX) step = LAZE_SIZE_CONSTANT_MAX;
+  bool constant =
+      laze_size_is_constant(size) && (!start || laze_size_is_constant(*start)) && (!end || laze_size_is_constant(*end));
+  if (!constant) return symbolic_bounds(inference, size, start, end, step, first, length);
+  int64_t from = start ? clamp_constant(*start, size) : 0, to = end ? clamp_constant(*end, size) : size;
+  *first = from;
+  *length = to > from ? (to - from - 1) / step + 1 : 0;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_slice(laze_inference *inference, const laze_type *self, int64_t dim, const laze_size *start,
+                             const laze_size *end, int64_t step, laze_type *out) {
+  int axis;
+  laze_size first;
+  if (self->rank == 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: %s has no axis to slice; pass a tensor with at least one dimension", inference->operator_name,
+                     laze_show(inference, self).text);
+  LAZE_TRY(laze_infer_axis(inference, dim, self->rank, &axis));
+  laze_copy_shape(self, out);
+  return laze_slice_bounds(inference, self->sizes[axis], start, end, step, &first, &out->sizes[axis]);
+}
+
+static laze_status cat_onto(laze_inference *inference, const laze_type *first, const laze_type *next, int axis,
+                            laze_type *out) {
+  if (next->rank != first->rank)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: tensors %s and %s have different ranks; concatenation needs one rank",
+                     inference->operator_name, laze_show(inference, first).text, laze_show(inference, next).text);
+  for (int i = 0; i < next->rank; i++) {
+    bool same = true;
+    if (i == axis) {
+      LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_ADD, out->sizes[i], next->sizes[i], &out->sizes[i]));
+      continue;
+    }
+    LAZE_TRY(laze_infer_equal(inference, out->sizes[i], next->sizes[i], &same));
+    if (!same)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: tensors %s and %s differ on axis %d: sizes %s and %s; all axes but %d must be equal",
+                       inference->operator_name, laze_show(inference, first).text, laze_show(inference, next).text, i,
+                       laze_show_size(inference, out->sizes[i]).text, laze_show_size(inference, next->sizes[i]).text,
+                       axis);
+    if (laze_size_is_constant(next->sizes[i])) out->sizes[i] = next->sizes[i];
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_shape_cat(laze_inference *inference, const laze_type *const *tensors, int32_t tensor_count,
+                           int64_t dim, laze_type *out) {
+  int axis;
+  if (tensor_count < 1)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: no tensors; pass at least one",
+                     inference->operator_name);
+  if (tensors[0]->rank == 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: %s has no axis; reshape 0-d tensors to [1] before concatenating them",
+                     inference->operator_name, laze_show(inference, tensors[0]).text);
+  LAZE_TRY(laze_infer_axis(inference, dim, tensors[0]->rank, &axis));
+  laze_copy_shape(tensors[0], out);
+  for (int32_t i = 1; i < tensor_count; i++) LAZE_TRY(cat_onto(inference, tensors[0], tensors[i], axis, out));
+  return laze_infer_check_elements(inference, out);
+}

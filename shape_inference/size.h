@@ -1,0 +1,115 @@
+/* Sizes of tensors: constants, symbols and expressions over them.
+ *
+ * A `laze_size` is one 64-bit word. From -2^62 up it is that constant; below it names an entry of a
+ * `laze_size_table`, where expressions are hash-consed: within one table equal expressions are the same word, so
+ * comparing words compares expressions (after the simplifications that building one applies).
+ *
+ * A symbol has a name, a range, and optionally a *hint*: the value it has in the program at hand. Code that must know
+ * something about a size asks for it as a fact (below); it never looks at a hint itself.
+ */
+#ifndef LAZE_SHAPE_INFERENCE_SIZE_H
+#define LAZE_SHAPE_INFERENCE_SIZE_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+typedef int64_t laze_size;
+
+#define LAZE_SIZE_CONSTANT_MIN (-((int64_t)1 << 62))
+#define LAZE_SIZE_CONSTANT_MAX ((int64_t)1 << 62)
+
+static inline bool laze_size_is_constant(laze_size size) { return size >= LAZE_SIZE_CONSTANT_MIN; }
+
+typedef enum {
+  LAZE_SIZE_SYMBOL,
+  LAZE_SIZE_ADD,
+  LAZE_SIZE_MUL,
+  LAZE_SIZE_FLOOR_DIV,
+  LAZE_SIZE_CEIL_DIV,
+  LAZE_SIZE_MOD,
+  LAZE_SIZE_MIN,
+  LAZE_SIZE_MAX,
+} laze_size_kind;
+
+typedef struct laze_size_node {
+  laze_size_kind kind;
+  laze_size left, right;  /* operands of a binary kind */
+  int64_t symbol;         /* SYMBOL: its number (0, 1, ... in order of creation) */
+  int64_t low, high;      /* bounds of the value, inclusive */
+  const char *name;       /* SYMBOL */
+} laze_size_node;
+
+typedef struct laze_size_table laze_size_table;
+
+/* The table is single-owner (a graph owns one); it is freed with laze_size_table_destroy(). */
+LAZE_MUST_USE laze_status laze_size_table_create(laze_context *context, laze_size_table **out, laze_error *error);
+void laze_size_table_destroy(laze_size_table *table);
+/* A copy, with hints and facts, in which every size word means what it means in `table`. Owned by the caller. */
+LAZE_MUST_USE laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table **out, laze_error *error);
+
+/* The symbol of that name, made if new with range [0, 2^62]. `name` is copied. */
+LAZE_MUST_USE laze_status laze_size_symbol(laze_size_table *table, const char *name, laze_size *out, laze_error *error);
+int64_t laze_size_symbol_count(const laze_size_table *table);
+/* The symbol numbered `index`; borrowed name. */
+laze_size laze_size_symbol_at(const laze_size_table *table, int64_t index);
+const char *laze_size_symbol_name(const laze_size_table *table, int64_t index);
+/* The entry of a size that is not a constant; borrowed, valid until the table grows. */
+const laze_size_node *laze_size_get(const laze_size_table *table, laze_size size);
+
+/* Builds an expression, simplified: constants fold, a + b and a * b are ordered and flattened into a sum of products
+ * with constant coefficients so that n*2+n and 3*n are one word, (n*c)/c is n, x mod 1 is 0. Constant overflow is
+ * LAZE_OUT_OF_RANGE. `kind` is a binary kind. */
+LAZE_MUST_USE laze_status laze_size_binary(laze_size_table *table, laze_size_kind kind, laze_size a, laze_size b,
+                                           laze_size *out, laze_error *error);
+/* The product of `count` sizes (1 for none). `table` may be NULL when all are constants. */
+LAZE_MUST_USE laze_status laze_size_product(laze_size_table *table, const laze_size *sizes, int count, laze_size *out,
+                                            laze_error *error);
+/* The value of `size` where symbol i has the value `bindings[i]`. Overflow is LAZE_OUT_OF_RANGE. Iterative. */
+LAZE_MUST_USE laze_status laze_size_evaluate(const laze_size_table *table, laze_size size, const int64_t *bindings,
+                                             int64_t *out, laze_error *error);
+/* Copies an expression from one table into another, symbols matched by name, or replaced by `map[symbol number]` where
+ * `map` is not NULL. */
+LAZE_MUST_USE laze_status laze_size_import(laze_size_table *to, const laze_size_table *from, laze_size size,
+                                           const laze_size *map, laze_size *out, laze_error *error);
+
+/* The text form: "784", "n", "n*2+1", "floordiv(n, 2)", "ceildiv(n, 2)", "mod(n, 2)", "min(n, 4)", "max(n, 4)". */
+void laze_size_print(laze_text *text, const laze_size_table *table, laze_size size);
+/* Parses that form from *cursor, creating symbols as they appear; leaves *cursor after it. `table` may be NULL, which
+ * allows constants only. */
+LAZE_MUST_USE laze_status laze_size_parse(laze_size_table *table, const char **cursor, laze_size *out,
+                                          laze_error *error);
+
+/* Facts: the one way in which inference, passes and the scheduler learn about sizes.
+ *
+ * A question is answered from the expressions alone where they decide it. Otherwise, in a table with hints, it is
+ * answered from the hints and *recorded*: the result of the work is right for every binding that gives the same answers
+ * (laze_facts_hold). Without hints it is answered as if every symbol were larger than 1 and differed from every other
+ * expression, and recorded as well, to be checked when the graph is bound to sizes. */
+typedef enum { LAZE_FACT_EQUAL, LAZE_FACT_LESS_EQUAL } laze_fact_kind;
+typedef struct laze_fact {
+  laze_fact_kind kind;
+  bool holds;
+  laze_size a, b;
+} laze_fact;
+
+/* `a` = `b`? */
+LAZE_MUST_USE laze_status laze_size_ask_equal(laze_size_table *table, laze_size a, laze_size b, bool *out,
+                                              laze_error *error);
+/* `a` <= `b`? */
+LAZE_MUST_USE laze_status laze_size_ask_less_equal(laze_size_table *table, laze_size a, laze_size b, bool *out,
+                                                   laze_error *error);
+/* Gives every symbol a hint: `values[i]` for symbol i. Copied; later symbols get theirs with laze_size_set_hint. */
+LAZE_MUST_USE laze_status laze_size_set_hint(laze_size_table *table, int64_t symbol, int64_t value, laze_error *error);
+/* Whether every symbol (at least one) has a hint: only then are questions answered from hints. */
+bool laze_size_has_hints(const laze_size_table *table);
+/* The hint of symbol number `symbol`, -1 where it has none. For printers and tests: all else asks for facts. */
+int64_t laze_size_hint(const laze_size_table *table, int64_t symbol);
+/* The facts recorded so far, in the order first asked, each once. Borrowed until the next question. */
+const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count);
+/* Whether every recorded fact gets the same answer for `bindings` (one per symbol). An overflow counts as no. */
+bool laze_facts_hold(const laze_size_table *table, const int64_t *bindings);
+/* The first recorded fact that `bindings` contradict, for messages; NULL when all hold. */
+const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int64_t *bindings);
+
+#endif

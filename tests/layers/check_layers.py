@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Rejects an include that points upwards (the table of docs/architecture.md), and LLVM headers outside codegen/llvm/.
+
+usage: check_layers.py SOURCE_ROOT [BUILD_ROOT]
+
+With a build folder, generated files are checked as well. Exit status 1 lists each bad include with file and line.
+"""
+import pathlib
+import re
+import sys
+
+# What each folder may include besides itself and include/laze.
+LAYERS = {
+    "include": [],
+    "base": [],
+    "ops": ["base"],
+    "shape_inference": ["base"],
+    "ir": ["base", "shape_inference"],
+    "runtime": ["base", "shape_inference"],
+    "codegen": ["base", "shape_inference", "ir", "runtime"],
+    "lazy": ["base", "shape_inference", "ir", "runtime"],
+    "frontends": ["base", "shape_inference", "ir"],
+    "tools": ["base", "shape_inference", "ir", "runtime", "codegen", "frontends"],
+    "examples": [],
+    "plugins": [],
+}
+# Single files that may include one header more.
+EXCEPTIONS = {"lazy": "codegen/codegen.h"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def folder_of(path):
+    return path.parts[0] if len(path.parts) > 1 else None
+
+
+def check(root, path, exceptional, errors):
+    folder = folder_of(path)
+    if folder not in LAYERS:
+        return
+    text = (root / path).read_text(errors="replace")
+    for match in INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        quote, target = match.groups()
+        if target.startswith(("llvm-c/", "llvm/")) and path.parts[:2] != ("codegen", "llvm"):
+            errors.append(f"{path}:{line}: {target}: LLVM's headers belong to codegen/llvm/ alone")
+        if target.startswith("laze/") or "/" not in target:
+            continue
+        wanted = target.split("/")[0]
+        if wanted not in LAYERS:
+            continue
+        if quote == "<":
+            errors.append(f'{path}:{line}: write #include "{target}"')
+        if EXCEPTIONS.get(folder) == target:
+            exceptional.setdefault(folder, set()).add(str(path))
+        elif wanted != folder and wanted not in LAYERS[folder]:
+            errors.append(f"{path}:{line}: {folder}/ may not include {target}")
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    errors, exceptional, seen = [], {}, 0
+    roots = [(source, [f for f in LAYERS if (source / f).is_dir()])]
+    if len(sys.argv) > 2:
+        build = pathlib.Path(sys.argv[2])
+        roots.append((build, [f for f in LAYERS if (build / f).is_dir()]))
+    for root, folders in roots:
+        for folder in folders:
+            for path in sorted((root / folder).rglob("*.[ch]")):
+                seen += 1
+                check(root, path.relative_to(root), exceptional, errors)
+    for folder, files in exceptional.items():
+        if len(files) > 1:
+            errors.append(f"{', '.join(sorted(files))}: only one file of {folder}/ may include {EXCEPTIONS[folder]}")
+    if seen < 20:
+        errors.append(f"only {seen} files found below {source}: is this the source folder?")
+    for error in errors:
+        print(error)
+    print(f"check_layers: {seen} files, {len(errors)} bad includes")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+/* Runs one kernel in loop IR twice, interpreted and native, on copies of the same buffers, and compares every bit. */
+#ifndef LAZE_TESTS_UNIT_CODEGEN_KERNEL_RUNNER_H
+#define LAZE_TESTS_UNIT_CODEGEN_KERNEL_RUNNER_H
+
+#include "codegen/llvm/module.h"
+#include "codegen/loop/loop.h"
+#include "runtime/kernel.h"
+#include "runtime/object_loader.h"
+
+#define RUNNER_MAX_BUFFERS 8
+#define RUNNER_MAX_SIZES 16
+
+typedef struct {
+  laze_context *context;
+  laze_arena arena;
+  laze_loop_kernel kernel;
+  laze_object *object;
+  laze_kernel_function function;
+  int64_t lengths[RUNNER_MAX_BUFFERS]; /* elements */
+  void *interpreted[RUNNER_MAX_BUFFERS], *native[RUNNER_MAX_BUFFERS];
+  int64_t sizes[RUNNER_MAX_SIZES];
+  uint64_t random;
+} runner;
+
+void runner_open(runner *r, uint64_t seed);
+void runner_close(runner *r);
+/* Verifies and compiles; fails the test with the kernel's text when either refuses. */
+void runner_compile(runner *r);
+/* Random 64 bits, and a number in [0, below). */
+uint64_t runner_bits(runner *r);
+int64_t runner_below(runner *r, int64_t below);
+/* Gives every buffer `lengths` random elements: small numbers, and now and then NaN, infinities, zeros of both signs,
+ * subnormals and extreme integers where `wild`. */
+void runner_fill(runner *r, bool wild);
+/* Runs both on [begin, end) and fails the test at the first bit that differs (two NaN are equal). Filled before. */
+void runner_compare(runner *r, int64_t begin, int64_t end);
+/* The failure that both noted in the last comparison. */
+extern laze_kernel_failure runner_failure;
+
+int32_t runner_op(runner *r, const char *op, laze_dtype dtype, int32_t a, int32_t b);
+int32_t runner_accumulator(runner *r, const char *op, laze_dtype dtype, laze_order order, laze_initial initial);
+void runner_update(runner *r, int32_t accumulator, int32_t value, int32_t loop);
+int32_t runner_result(runner *r, int32_t accumulator);
+
+#endif

@@ -1,0 +1,490 @@
+/* Inline math against correctly rounded references: errors in units in the last place, special values, agreement in
+ * bits of the scalar and the 16-lane form, and code that needs nothing from outside.
+ *
+ * Every function becomes four kernels `void f(T *out, const T *x, const T *y, int64_t n)` (f32 and f64, scalar and
+ * lanes) of one object file, which is loaded through ORC. f32 is compared with libm in f64, f64 with libm in long
+ * double.
+ */
+#include "codegen/llvm/math.h"
+
+#include <check.h>
+#include <elf.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
+#ifndef SAMPLES_F32
+#define SAMPLES_F32 (3 << 19)
+#endif
+#ifndef SAMPLES_F64
+#define SAMPLES_F64 (1 << 18)
+#endif
+#define BLOCK 4096
+#define SEED UINT64_C(0x9e3779b97f4a7c15)
+
+typedef LLVMValueRef (*unary_emitter)(const laze_emitter *e, LLVMValueRef x);
+typedef LLVMValueRef (*binary_emitter)(const laze_emitter *e, LLVMValueRef x, LLVMValueRef y);
+
+typedef struct function_case {
+  const char *name;
+  unary_emitter unary;
+  binary_emitter binary; /* one of the two */
+  double (*reference)(double x);
+  long double (*reference_long)(long double x);
+  double (*reference2)(double x, double y);
+  long double (*reference2_long)(long double x, long double y);
+  double limit; /* allowed error in units in the last place */
+} function_case;
+
+static double sigmoid(double x) {
+  return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+static long double sigmoidl(long double x) {
+  return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+}
+
+/* glibc's powl takes the infinities wrongly (2.36); pow does not. */
+static long double pow_long(long double x, long double y) {
+  return isinf(x) || isinf(y) ? (long double)pow((double)x, (double)y) : powl(x, y);
+}
+
+#define UNARY(name, limit)                                                                                             \
+  { #name, laze_emit_##name, NULL, name, name##l, NULL, NULL, limit }
+#define BINARY(name, limit)                                                                                            \
+  { #name, NULL, laze_emit_##name, NULL, NULL, name, name##l, limit }
+static const function_case cases[] = {
+    UNARY(fabs, 0),
+    UNARY(sqrt, 0.5),
+    UNARY(floor, 0),
+    UNARY(ceil, 0),
+    UNARY(trunc, 0),
+    UNARY(rint, 0),
+    UNARY(exp, 2),
+    UNARY(exp2, 2),
+    UNARY(expm1, 2),
+    UNARY(log, 2),
+    UNARY(log2, 2),
+    UNARY(log10, 2),
+    UNARY(log1p, 2),
+    UNARY(sin, 2),
+    UNARY(cos, 2),
+    UNARY(tan, 2),
+    UNARY(sinh, 2),
+    UNARY(cosh, 2),
+    UNARY(tanh, 2),
+    UNARY(asin, 2),
+    UNARY(acos, 2),
+    UNARY(atan, 2),
+    UNARY(erf, 2),
+    UNARY(sigmoid, 2),
+    {"pow", NULL, laze_emit_pow, NULL, NULL, pow, pow_long, 2},
+    BINARY(atan2, 2),
+    BINARY(fmod, 0),
+};
+
+static const double special[] = {0.0,
+                                 0x1p-149,
+                                 0x1p-140,
+                                 0x1.fffffcp-127,
+                                 0x1p-126,
+                                 0x1p-1074,
+                                 0x1p-1030,
+                                 0x1.fffffffffffffp-1023,
+                                 0x1p-1022,
+                                 0x1p-60,
+                                 0x1p-30,
+                                 0x1p-12,
+                                 0.125,
+                                 0.3465735,
+                                 0.5,
+                                 0.625,
+                                 0.70710678,
+                                 0.75,
+                                 0x1.fffffep-1,
+                                 0x1.fffffffffffffp-1,
+                                 1.0,
+                                 0x1.000002p0,
+                                 0x1.0000000000001p0,
+                                 1.41421356,
+                                 1.5,
+                                 0x1.921fb6p+0,
+                                 0x1.921fb54442d18p+0,
+                                 2.0,
+                                 2.5,
+                                 2.71828182845904523,
+                                 3.0,
+                                 0x1.921fb54442d18p+1,
+                                 3.5,
+                                 4.0,
+                                 5.0,
+                                 6.0,
+                                 7.0,
+                                 8.5,
+                                 9.0,
+                                 10.0,
+                                 16.0,
+                                 19.0,
+                                 22.0,
+                                 40.0,
+                                 64.0,
+                                 88.0,
+                                 88.72283,
+                                 88.7228394,
+                                 89.0,
+                                 89.415985,
+                                 89.5,
+                                 100.0,
+                                 103.97,
+                                 104.0,
+                                 127.0,
+                                 128.0,
+                                 149.0,
+                                 150.0,
+                                 151.0,
+                                 700.0,
+                                 709.0,
+                                 709.78271289338397,
+                                 709.78271289338409,
+                                 710.0,
+                                 710.4758600739439,
+                                 711.0,
+                                 745.13321910194122,
+                                 745.2,
+                                 746.0,
+                                 1000.0,
+                                 1023.0,
+                                 1024.0,
+                                 1074.0,
+                                 1075.0,
+                                 0x1p17,
+                                 131072.5,
+                                 8388607.5,
+                                 0x1p23,
+                                 16777215.0,
+                                 0x1p24,
+                                 16777217.0,
+                                 0x1p30,
+                                 0x1.0000001p30,
+                                 0x1p31,
+                                 0x1p52,
+                                 4503599627370497.5,
+                                 0x1p53,
+                                 0x1.fffffffffffffp53,
+                                 0x1p60,
+                                 0x1p63,
+                                 0x1p64,
+                                 0x1p100,
+                                 0x1.47d0fep+34,
+                                 0x1.6ac5b262ca1ffp+849,
+                                 0x1p127,
+                                 0x1.fffffep127,
+                                 0x1p1000,
+                                 0x1.fffffffffffffp1023,
+                                 INFINITY,
+                                 NAN};
+#define SPECIALS (2 * COUNT(special))
+
+static double special_value(int i) {
+  return i < COUNT(special) ? special[i] : -special[i - COUNT(special)];
+}
+
+/* --- one object with every kernel --- */
+
+typedef void (*kernel)(void *out, const void *x, const void *y, int64_t n);
+
+static LLVMOrcLLJITRef jit;
+static kernel kernels[COUNT(cases)][2][2]; /* function, f32 or f64, scalar or lanes */
+
+static void kernel_name(char *name, size_t size, int function, int f64, int lanes) {
+  snprintf(name, size, "%s_%s_%s", cases[function].name, f64 ? "f64" : "f32", lanes ? "lanes" : "scalar");
+}
+
+static void emit_kernel(LLVMModuleRef module, LLVMContextRef context, int function, int f64, int lanes) {
+  char name[64];
+  kernel_name(name, sizeof name, function, f64, lanes);
+  laze_emitter e = {context, module, LLVMCreateBuilderInContext(context)};
+  LLVMTypeRef element = laze_emit_scalar_type(&e, f64 ? LAZE_F64 : LAZE_F32);
+  LLVMTypeRef type = lanes ? LLVMVectorType(element, LAZE_LANES) : element;
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
+  LLVMTypeRef parameters[4] = {pointer, pointer, pointer, word};
+  LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(context), parameters, 4, false);
+  LLVMValueRef f = LLVMAddFunction(module, name, signature);
+  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(context, f, "entry");
+  LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(context, f, "loop");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(context, f, "done");
+  LLVMPositionBuilderAtEnd(e.builder, entry);
+  LLVMBuildBr(e.builder, loop);
+  LLVMPositionBuilderAtEnd(e.builder, loop);
+  LLVMValueRef i = LLVMBuildPhi(e.builder, word, "i");
+  LLVMValueRef operands[2], address;
+  for (int k = 0; k < 2; k++) {
+    address = LLVMBuildInBoundsGEP2(e.builder, element, LLVMGetParam(f, (unsigned)k + 1), &i, 1, "");
+    operands[k] = LLVMBuildLoad2(e.builder, type, address, "");
+    LLVMSetAlignment(operands[k], f64 ? 8 : 4);
+  }
+  LLVMValueRef y = cases[function].unary ? cases[function].unary(&e, operands[0])
+                                         : cases[function].binary(&e, operands[0], operands[1]);
+  address = LLVMBuildInBoundsGEP2(e.builder, element, LLVMGetParam(f, 0), &i, 1, "");
+  LLVMSetAlignment(LLVMBuildStore(e.builder, y, address), f64 ? 8 : 4);
+  LLVMValueRef next = LLVMBuildAdd(e.builder, i, LLVMConstInt(word, lanes ? LAZE_LANES : 1, false), "");
+  LLVMValueRef more = LLVMBuildICmp(e.builder, LLVMIntSLT, next, LLVMGetParam(f, 3), "");
+  LLVMAddIncoming(i, (LLVMValueRef[]){LLVMConstInt(word, 0, false), next},
+                  (LLVMBasicBlockRef[]){entry, LLVMGetInsertBlock(e.builder)}, 2);
+  LLVMBuildCondBr(e.builder, more, loop, done);
+  LLVMPositionBuilderAtEnd(e.builder, done);
+  LLVMBuildRetVoid(e.builder);
+  LLVMDisposeBuilder(e.builder);
+}
+
+static LLVMMemoryBufferRef emit_object(LLVMModuleRef module) {
+  char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+  LLVMTargetRef target;
+  char *message = NULL;
+  ck_assert_msg(!LLVMGetTargetFromTriple(triple, &target, &message), "%s", message);
+  LLVMTargetMachineRef machine =
+      LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMSetTarget(module, triple);
+  LLVMMemoryBufferRef object;
+  ck_assert_msg(!LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object), "%s",
+                message);
+  LLVMDisposeTargetData(layout);
+  LLVMDisposeTargetMachine(machine);
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+  return object;
+}
+
+/* The loader that runs these objects in production knows only relocations relative to the instruction, and no symbol
+ * from outside: a function that fell back to libm would show here. */
+static void check_self_contained(const char *object) {
+  Elf64_Ehdr header;
+  memcpy(&header, object, sizeof header);
+  const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(object + header.e_shoff);
+  for (int s = 0; s < header.e_shnum; s++) {
+    if (sections[s].sh_type == SHT_SYMTAB) {
+      const Elf64_Sym *symbols = (const Elf64_Sym *)(const void *)(object + sections[s].sh_offset);
+      const char *names = object + sections[sections[s].sh_link].sh_offset;
+      for (size_t i = 1; i < sections[s].sh_size / sizeof *symbols; i++) {
+        ck_assert_msg(symbols[i].st_shndx != SHN_UNDEF, "undefined symbol %s", names + symbols[i].st_name);
+      }
+    }
+    if (sections[s].sh_type == SHT_RELA && header.e_machine == EM_X86_64 &&
+        sections[sections[s].sh_info].sh_flags & SHF_EXECINSTR) {
+      const Elf64_Rela *entries = (const Elf64_Rela *)(const void *)(object + sections[s].sh_offset);
+      for (size_t i = 0; i < sections[s].sh_size / sizeof *entries; i++) {
+        uint64_t type = ELF64_R_TYPE(entries[i].r_info);
+        ck_assert_msg(type == R_X86_64_PC32 || type == R_X86_64_PLT32, "relocation of type %d", (int)type);
+      }
+    }
+  }
+}
+
+static void check_llvm(LLVMErrorRef error) {
+  if (!error) return;
+  char *message = LLVMGetErrorMessage(error);
+  ck_abort_msg("%s", message);
+}
+
+static void set_up(void) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  LLVMContextRef context = LLVMContextCreate();
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("math", context);
+  for (int i = 0; i < COUNT(cases) * 4; i++) emit_kernel(module, context, i / 4, i / 2 % 2, i % 2);
+  LLVMMemoryBufferRef object = emit_object(module);
+  check_self_contained(LLVMGetBufferStart(object));
+  LLVMDisposeModule(module);
+  LLVMContextDispose(context);
+  check_llvm(LLVMOrcCreateLLJIT(&jit, NULL));
+  check_llvm(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object));
+  for (int i = 0; i < COUNT(cases) * 4; i++) {
+    char name[64];
+    kernel_name(name, sizeof name, i / 4, i / 2 % 2, i % 2);
+    LLVMOrcExecutorAddress address;
+    check_llvm(LLVMOrcLLJITLookup(jit, &address, name));
+    kernels[i / 4][i / 2 % 2][i % 2] = (kernel)(uintptr_t)address;
+  }
+}
+
+static void tear_down(void) {
+  check_llvm(LLVMOrcDisposeLLJIT(jit));
+}
+
+/* --- samples --- */
+
+static uint64_t random_bits(uint64_t *state) {
+  *state += UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t z = (*state ^ (*state >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *state, double low, double high) {
+  return low + (high - low) * (double)(random_bits(state) >> 11) * 0x1p-53;
+}
+
+static double any_bits(uint64_t *state, int f64) {
+  uint64_t bits = random_bits(state);
+  double wide;
+  float narrow;
+  uint32_t low = (uint32_t)bits;
+  memcpy(&wide, &bits, sizeof wide);
+  memcpy(&narrow, &low, sizeof narrow);
+  return f64 ? wide : (double)narrow;
+}
+
+/* Bit patterns all over the format, and the ranges where functions bend: every magnitude near one, around one itself,
+ * and what exponentials and angles accept. */
+static double sample(uint64_t *state, int f64) {
+  uint64_t kind = random_bits(state) % 9;
+  double sign = random_bits(state) & 1 ? -1 : 1;
+  switch (kind) {
+  case 0: return sign * exp2(uniform(state, -60, 60));
+  case 1: return sign * exp2(uniform(state, -8, 8));
+  case 2: return 1 + sign * exp2(uniform(state, f64 ? -52 : -23, -1));
+  case 3: return uniform(state, -6, 6);
+  case 4: return f64 ? uniform(state, -760, 760) : uniform(state, -110, 110);
+  case 5: return rint(exp2(uniform(state, 0, f64 ? 31 : 20))) * 0x1.921fb54442d18p+0; /* zeros of sin and cos */
+  default: return any_bits(state, f64);
+  }
+}
+
+static void sample_pair(uint64_t *state, int f64, double *x, double *y) {
+  *x = sample(state, f64);
+  *y = sample(state, f64);
+  switch (random_bits(state) % 4) {
+  case 0: /* powers in the range of the format */
+    *y = uniform(state, f64 ? -1090 : -152, f64 ? 1040 : 130) / log2(fabs(*x));
+    break;
+  case 1: /* whole exponents, odd and even */ *y = rint(uniform(state, -40, 40)); break;
+  case 2: /* quotients of every size */ *y = *x * exp2(uniform(state, -12, 60)); break;
+  default: break;
+  }
+}
+
+/* --- errors --- */
+
+/* |got - exact| in units of the last place of `exact` in the format; infinite for a wrong NaN, infinity or sign. A
+ * result beyond the largest number counts as the next power of two. */
+static double error_in_ulps(long double got, long double exact, int f64) {
+  int digits = f64 ? 53 : 24, lowest = f64 ? -1074 : -149, highest = f64 ? 1024 : 128;
+  if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
+  if (!signbit(got) != !signbit(exact)) return INFINITY;
+  if (got == exact) return 0;
+  if (exact == 0 || isinf(exact)) return INFINITY;
+  long double top = ldexpl(1, highest);
+  if (fabsl(exact) > top) exact = copysignl(top, exact);
+  if (isinf(got)) got = copysignl(top, got);
+  int exponent = ilogbl(exact) - (digits - 1);
+  if (fabsl(exact) >= top) exponent--;
+  if (exponent < lowest) exponent = lowest;
+  return (double)(fabsl(got - exact) / ldexpl(1, exponent));
+}
+
+static long double exact_value(const function_case *f, int f64, double x, double y) {
+  if (f64) return f->unary ? f->reference_long(x) : f->reference2_long(x, y);
+  return f->unary ? f->reference(x) : f->reference2(x, y);
+}
+
+typedef struct block {
+  union {
+    float f32[BLOCK];
+    double f64[BLOCK];
+  } x, y, lanes, scalar;
+} block;
+
+static void set_inputs(block *b, int f64, int i, double x, double y) {
+  if (f64) {
+    b->x.f64[i] = x;
+    b->y.f64[i] = y;
+  } else {
+    b->x.f32[i] = (float)x;
+    b->y.f32[i] = (float)y;
+  }
+}
+
+typedef struct worst {
+  double error, x, y, got;
+  int64_t count;
+} worst;
+
+/* Runs both kernels on a block of inputs, demands equal results, and keeps the worst error. */
+static void run_block(int function, int f64, block *b, worst *w) {
+  const function_case *f = &cases[function];
+  kernels[function][f64][0](&b->scalar, &b->x, &b->y, BLOCK);
+  kernels[function][f64][1](&b->lanes, &b->x, &b->y, BLOCK);
+  for (int i = 0; i < BLOCK; i++) {
+    double x = f64 ? b->x.f64[i] : (double)b->x.f32[i], y = f64 ? b->y.f64[i] : (double)b->y.f32[i];
+    double got = f64 ? b->lanes.f64[i] : (double)b->lanes.f32[i];
+    double alone = f64 ? b->scalar.f64[i] : (double)b->scalar.f32[i];
+    /* Checked here first: an assertion of Check costs a system call. */
+    if (memcmp(&got, &alone, sizeof got) != 0 && !(isnan(got) && isnan(alone))) {
+      ck_abort_msg("%s %s(%a, %a): lanes give %a, the scalar form %a", f->name, f64 ? "f64" : "f32", x, y, got, alone);
+    }
+    double error = error_in_ulps(got, exact_value(f, f64, x, y), f64);
+    if (error > w->error || w->count == 0) *w = (worst){error, x, y, got, w->count};
+    w->count++;
+  }
+}
+
+static void fill_block(const function_case *f, int f64, int number, uint64_t *state, block *b) {
+  int specials = f->unary ? SPECIALS : SPECIALS * SPECIALS;
+  for (int i = 0; i < BLOCK; i++) {
+    int index = number * BLOCK + i;
+    double x, y;
+    if (index < specials) {
+      x = special_value(index % SPECIALS);
+      y = special_value(index / SPECIALS);
+    } else if (f->unary) {
+      x = y = sample(state, f64);
+    } else {
+      sample_pair(state, f64, &x, &y);
+    }
+    set_inputs(b, f64, i, x, y);
+  }
+}
+
+START_TEST(error_stays_within_the_limit) {
+  int function = _i / 2, f64 = _i % 2;
+  const function_case *f = &cases[function];
+  block *b = malloc(sizeof *b);
+  worst w = {0};
+  uint64_t state = SEED;
+  int blocks = ((f64 ? SAMPLES_F64 : SAMPLES_F32) + BLOCK - 1) / BLOCK;
+  for (int n = 0; n < blocks; n++) {
+    fill_block(f, f64, n, &state, b);
+    run_block(function, f64, b, &w);
+  }
+  free(b);
+  printf("%-8s %s %.3f ulp at %a", f->name, f64 ? "f64" : "f32", w.error, w.x);
+  if (f->binary) printf(", %a", w.y);
+  printf("\n");
+  ck_assert_msg(w.error <= f->limit, "%s %s: %.3f ulp (at most %g) at x = %a, y = %a: got %a, expected %La; seed %#llx",
+                f->name, f64 ? "f64" : "f32", w.error, f->limit, w.x, w.y, w.got, exact_value(f, f64, w.x, w.y),
+                (unsigned long long)SEED);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("llvm_math");
+  TCase *tcase = tcase_create("functions");
+  tcase_add_unchecked_fixture(tcase, set_up, tear_down);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, error_stays_within_the_limit, 0, COUNT(cases) * 2);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? 1 : 0;
+}

@@ -1,0 +1,247 @@
+/* Each rule of loop IR, broken one at a time: the verifier must say which instruction is at fault and why. */
+#include "codegen/loop/loop.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static laze_arena arena;
+static laze_loop_kernel kernel;
+static int32_t size, range, offset, value;
+
+/* One buffer read, one written, and an open RANGE loop with a loaded value. */
+static void open_kernel(void) {
+  laze_arena_init(&arena, laze_context_default());
+  laze_loop_init(&kernel, &arena);
+  laze_loop_add_buffer(&kernel, LAZE_F32, false);
+  laze_loop_add_buffer(&kernel, LAZE_F32, true);
+  size = laze_loop_index_size(&kernel, 0);
+  range = laze_loop_begin(&kernel, size, LAZE_LOOP_RANGE);
+  offset = laze_loop_index(&kernel, LAZE_LOOP_INDEX_MUL, range, size);
+  value = laze_loop_load(&kernel, 0, offset, -1);
+}
+
+static int32_t emit(laze_loop_code code, laze_dtype dtype, int64_t imm, const int32_t *operands, int32_t count) {
+  laze_loop_instruction instruction = {.code = (uint8_t)code, .dtype = (uint8_t)dtype, .imm = imm};
+  return laze_loop_emit(&kernel, instruction, operands, count);
+}
+
+static int32_t accumulator(laze_order order) {
+  laze_loop_instruction instruction = {
+      .code = LAZE_LOOP_ACCUMULATOR, .dtype = LAZE_F32, .op = laze_op_find("add.Tensor"), .order = (uint8_t)order};
+  return laze_loop_emit(&kernel, instruction, NULL, 0);
+}
+
+static void update(int32_t state, int32_t loop) {
+  emit(LAZE_LOOP_UPDATE, LAZE_DTYPE_NONE, 0, (int32_t[]){state, value, loop}, 3);
+}
+
+static void element(const char *op, laze_dtype compute, laze_dtype result, int32_t a, int32_t b) {
+  laze_loop_element(&kernel, laze_op_find(op), compute, result, (int32_t[]){a, b}, b < 0 ? 1 : 2);
+}
+
+static void break_nothing(void) {
+  laze_loop_store(&kernel, 1, offset, value, -1);
+}
+static void break_end(void) {
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
+static void break_open(void) {
+  laze_loop_begin(&kernel, size, 0);
+}
+static void break_second_range(void) {
+  laze_loop_end(&kernel);
+  laze_loop_begin(&kernel, size, LAZE_LOOP_RANGE);
+}
+static void break_inner_range(void) {
+  laze_loop_begin(&kernel, size, LAZE_LOOP_RANGE);
+  laze_loop_end(&kernel);
+}
+static void break_nested_lanes(void) {
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
+static void break_scope(void) {
+  laze_loop_begin(&kernel, size, 0);
+  int32_t inner = laze_loop_index_constant(&kernel, 1);
+  laze_loop_end(&kernel);
+  laze_loop_index(&kernel, LAZE_LOOP_INDEX_ADD, inner, size);
+}
+static void break_forward(void) {
+  laze_loop_index(&kernel, LAZE_LOOP_INDEX_ADD, size, kernel.instruction_count + 1);
+}
+static void break_index_dtype(void) {
+  laze_loop_index(&kernel, LAZE_LOOP_INDEX_ADD, size, value);
+}
+static void break_size(void) {
+  emit(LAZE_LOOP_INDEX_SIZE, LAZE_I64, 7, NULL, 0);
+}
+static void break_buffer(void) {
+  emit(LAZE_LOOP_LOAD, LAZE_F32, 2, &offset, 1);
+}
+static void break_buffer_dtype(void) {
+  emit(LAZE_LOOP_LOAD, LAZE_F64, 0, &offset, 1);
+}
+static void break_read_only(void) {
+  laze_loop_store(&kernel, 0, offset, value, -1);
+}
+static void break_store_dtype(void) {
+  laze_loop_store(&kernel, 1, offset, size, -1);
+}
+static void break_guard(void) {
+  laze_loop_load(&kernel, 0, offset, size);
+}
+static void break_operand_dtype(void) {
+  element("add.Tensor", LAZE_F64, LAZE_F64, value, value);
+}
+static void break_result_dtype(void) {
+  element("add.Tensor", LAZE_F32, LAZE_F64, value, value);
+}
+static void break_compare_dtype(void) {
+  element("lt.Tensor", LAZE_F32, LAZE_F32, value, value);
+}
+static void break_arity(void) {
+  element("add.Tensor", LAZE_F32, LAZE_F32, value, -1);
+}
+static void break_constant(void) {
+  emit(LAZE_LOOP_CONSTANT, LAZE_I32, INT64_C(1) << 40, NULL, 0);
+}
+static void break_check_number(void) {
+  emit(LAZE_LOOP_CHECK, LAZE_I64, 0, (int32_t[]){size, size, size}, 3);
+}
+static void break_accumulator_use(void) {
+  element("add.Tensor", LAZE_F32, LAZE_F32, value, accumulator(0));
+}
+static void break_update_loop(void) {
+  update(accumulator(LAZE_ORDER_ROWS), range);
+}
+static void break_update_order(void) {
+  int32_t state = accumulator(LAZE_ORDER_LANES16);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+}
+static void break_lanes_between(void) {
+  int32_t state = accumulator(LAZE_ORDER_ROWS);
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
+static void break_after_result(void) {
+  int32_t state = accumulator(LAZE_ORDER_ROWS);
+  emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+}
+static void break_result_scope(void) {
+  int32_t state = accumulator(LAZE_ORDER_ROWS);
+  laze_loop_begin(&kernel, size, 0);
+  emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
+  laze_loop_end(&kernel);
+}
+static void break_lanes_accumulator(void) {
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  accumulator(LAZE_ORDER_LANES16);
+  laze_loop_end(&kernel);
+}
+static void break_lanes_division(void) {
+  int32_t lane = laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  int32_t moved = laze_loop_index(&kernel, LAZE_LOOP_INDEX_ADD, lane, size);
+  laze_loop_index(&kernel, LAZE_LOOP_INDEX_FLOOR_DIV, moved, size);
+  laze_loop_end(&kernel);
+}
+static void break_varying_extent(void) {
+  int32_t lane = laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  laze_loop_begin(&kernel, lane, 0);
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
+static void break_matrix(void) {
+  int32_t operands[11];
+  for (int k = 0; k < 11; k++) operands[k] = size;
+  emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16, operands, 11); /* C is buffer 0, which is only read */
+}
+static void break_code(void) {
+  emit((laze_loop_code)99, LAZE_F32, 0, NULL, 0);
+}
+
+static const struct {
+  void (*build)(void);
+  const char *message; /* part of it; NULL: accepted */
+} cases[] = {{break_nothing, NULL},
+             {break_end, "no loop is open"},
+             {break_open, "still open"},
+             {break_second_range, "more than one outermost loop"},
+             {break_inner_range, "RANGE loop"},
+             {break_nested_lanes, "inside a LANES loop"},
+             {break_scope, "loop that has ended"},
+             {break_forward, "after its use"},
+             {break_index_dtype, "operand 1 is f32, expected i64"},
+             {break_size, "size does not exist"},
+             {break_buffer, "buffer does not exist"},
+             {break_buffer_dtype, "another dtype"},
+             {break_read_only, "only read"},
+             {break_store_dtype, "operand 1 is i64, expected f32"},
+             {break_guard, "operand 1 is i64, expected bool"},
+             {break_operand_dtype, "operand 0 is f32, expected f64"},
+             {break_result_dtype, "dtype is f64, expected f32"},
+             {break_compare_dtype, "dtype is f32, expected bool"},
+             {break_arity, "1 operands, but 'add.Tensor' has 2"},
+             {break_constant, "bits beyond its dtype"},
+             {break_check_number, "check number"},
+             {break_accumulator_use, "not a value"},
+             {break_update_loop, "innermost loop, after the accumulator"},
+             {break_update_order, "rows updates in a serial one"},
+             {break_lanes_between, "between the accumulator and its update"},
+             {break_after_result, "already taken"},
+             {break_result_scope, "another loop than its accumulator"},
+             {break_lanes_accumulator, "stands inside a LANES loop"},
+             {break_lanes_division, "use nested loops"},
+             {break_varying_extent, "differs between lanes"},
+             {break_matrix, "only read"},
+             {break_code, "code does not exist"}};
+#define CASE_COUNT ((int)(sizeof cases / sizeof cases[0]))
+
+START_TEST(test_rules) {
+  laze_error error = {0};
+  open_kernel();
+  cases[_i].build();
+  if (cases[_i].build != break_end) laze_loop_end(&kernel);
+  laze_status status = laze_loop_verify(&kernel, &error);
+  if (!cases[_i].message) {
+    ck_assert_msg(status == LAZE_OK, "%s", error.message);
+  } else {
+    ck_assert_int_eq(status, LAZE_INTERNAL);
+    ck_assert_msg(strstr(error.message, cases[_i].message) != NULL, "case %d: %s", _i, error.message);
+  }
+  laze_arena_deinit(&arena);
+}
+END_TEST
+
+/* A kernel without a RANGE loop would do nothing, silently. */
+START_TEST(test_no_range) {
+  laze_error error = {0};
+  laze_arena_init(&arena, laze_context_default());
+  laze_loop_init(&kernel, &arena);
+  laze_loop_index_constant(&kernel, 1);
+  ck_assert_int_eq(laze_loop_verify(&kernel, &error), LAZE_INTERNAL);
+  ck_assert_ptr_nonnull(strstr(error.message, "no RANGE loop"));
+  laze_arena_deinit(&arena);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("loop_verify");
+  TCase *tests = tcase_create("rules");
+  tcase_add_loop_test(tests, test_rules, 0, CASE_COUNT);
+  tcase_add_test(tests, test_no_range);
+  suite_add_tcase(suite, tests);
+  SRunner *suites = srunner_create(suite);
+  srunner_run_all(suites, CK_NORMAL);
+  int failed = srunner_ntests_failed(suites);
+  srunner_free(suites);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,122 @@
+#include "tests/unit/ir/ir_test.h"
+
+/* Names in files and from plugins go through these three. */
+START_TEST(finds_operators_by_name) {
+  ck_assert_int_eq(laze_op_find("add.Tensor"), LAZE_OP_ADD);
+  ck_assert_int_eq(laze_op_find("mm"), LAZE_OP_MM);
+  ck_assert_int_eq(laze_op_find("add"), LAZE_OP_NONE); /* several overloads */
+  ck_assert_int_eq(laze_op_find("ad"), LAZE_OP_NONE);
+  ck_assert_int_eq(laze_op_find("add.Tensors"), LAZE_OP_NONE);
+  ck_assert_int_eq(laze_op_find(""), LAZE_OP_NONE);
+  ck_assert_int_eq(laze_op_find("~"), LAZE_OP_NONE);
+  for (laze_op op = 1; op < laze_op_count; op++) ck_assert_int_eq(laze_op_find(laze_op_get(op)->name), op);
+}
+END_TEST
+
+START_TEST(walks_overloads_in_table_order) {
+  ck_assert_int_eq(laze_op_overload("add", 0), LAZE_OP_ADD);
+  ck_assert_int_eq(laze_op_overload("add", 1), LAZE_OP_ADD_SCALAR);
+  ck_assert_int_eq(laze_op_overload("add", 2), LAZE_OP_NONE);
+  ck_assert_int_eq(laze_op_overload("mm", 0), LAZE_OP_MM);
+  ck_assert_int_eq(laze_op_overload("zzz", 0), LAZE_OP_NONE);
+  const laze_argument_info *alpha = laze_op_argument(laze_op_get(LAZE_OP_ADD), "alpha");
+  ck_assert_ptr_nonnull(alpha);
+  ck_assert_int_eq(alpha->kind, LAZE_ARGUMENT_SCALAR);
+  ck_assert_ptr_null(laze_op_argument(laze_op_get(LAZE_OP_ADD), "alph"));
+}
+END_TEST
+
+static bool same_hash(laze_attribute a, laze_attribute b) {
+  laze_hash seed = {1, 2};
+  return laze_hash_equal(laze_attribute_hash(&a, seed), laze_attribute_hash(&b, seed));
+}
+
+static void assert_differ(laze_attribute a, laze_attribute b) {
+  ck_assert(laze_attribute_equal(&a, &a));
+  ck_assert(same_hash(a, a));
+  ck_assert(!laze_attribute_equal(&a, &b));
+  ck_assert(!same_hash(a, b));
+}
+
+/* Attributes compare by bits: 0.0 is not -0.0, an absent list is not an empty one, and 1 is not true. */
+START_TEST(attributes_differ_by_bits) {
+  laze_size two[] = {1, 2}, other[] = {1, 3};
+  laze_attribute zero = {.kind = LAZE_ARGUMENT_FLOAT, .present = true}, minus = zero;
+  minus.value.real = -0.0;
+  assert_differ(zero, minus);
+  assert_differ(laze_attribute_integers(two, 2), laze_attribute_integers(other, 2));
+  assert_differ(laze_attribute_integers(two, 2), laze_attribute_integers(two, 1));
+  assert_differ(laze_attribute_integers(NULL, 0), laze_attribute_absent(LAZE_ARGUMENT_INT_LIST));
+  assert_differ(laze_attribute_integers(two, 2), laze_attribute_sizes(two, 2));
+  assert_differ(laze_attribute_integer(1), laze_attribute_boolean(true));
+  laze_attribute one = {.kind = LAZE_ARGUMENT_LITERAL, .present = true, .value.literal = laze_scalar_integer(1)};
+  laze_attribute truth = one;
+  truth.value.literal = laze_scalar_boolean(1);
+  assert_differ(one, truth);
+  laze_attribute data = {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {"abcd", 4}}, changed = data;
+  changed.value.data.bytes = "abce";
+  assert_differ(data, changed);
+  changed.value.data = (laze_data){"abcd", 3};
+  assert_differ(data, changed);
+  laze_attribute text = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = "a"}, longer = text;
+  longer.value.string = "ab";
+  assert_differ(text, longer);
+}
+END_TEST
+
+START_TEST(equal_attributes_have_equal_hashes) {
+  char first[] = "mode", second[] = "mode";
+  laze_size a[] = {4, -1}, b[] = {4, -1};
+  laze_attribute x = laze_attribute_sizes(a, 2), y = laze_attribute_sizes(b, 2);
+  ck_assert(laze_attribute_equal(&x, &y) && same_hash(x, y));
+  laze_attribute s = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = first}, t = s;
+  t.value.string = second;
+  ck_assert(laze_attribute_equal(&s, &t) && same_hash(s, t));
+}
+END_TEST
+
+START_TEST(segments_name_operands) {
+  int32_t first, segments[] = {1, 3, -1, 2};
+  laze_call call = {.operand_count = 6, .segments = segments};
+  ck_assert_int_eq(laze_call_segment(&call, 1, &first), 3);
+  ck_assert_int_eq(first, 1);
+  ck_assert_int_eq(laze_call_segment(&call, 2, &first), -1);
+  ck_assert_int_eq(laze_call_segment(&call, 3, &first), 2);
+  ck_assert_int_eq(first, 4);
+  call.segments = NULL;
+  ck_assert_int_eq(laze_call_segment(&call, 2, &first), 1);
+  ck_assert_int_eq(first, 2);
+}
+END_TEST
+
+/* A call from outside is checked before rules see it, for they trust its layout. */
+START_TEST(checks_calls_against_the_schema) {
+  laze_value operands[3] = {{0, 0}, {0, 0}, {0, 0}};
+  int32_t without_alpha[] = {1, 1, -1}, without_other[] = {1, -1, -1}, twice[] = {2, 1, -1};
+  laze_call call = {.op = LAZE_OP_ADD, .operands = operands, .operand_count = 2, .segments = without_alpha};
+  assert_ok(laze_call_check(&call, &error));
+  call.segments = without_other;
+  assert_fails(laze_call_check(&call, &error), "add.Tensor: argument 'other' is missing");
+  call.segments = twice;
+  assert_fails(laze_call_check(&call, &error), "add.Tensor: argument 'self' got 2 values, expected one");
+  call.segments = without_alpha;
+  call.operand_count = 3;
+  assert_fails(laze_call_check(&call, &error), "got 3 operands, but its segments name 2");
+  laze_attribute wrong = laze_attribute_integer(3);
+  laze_call permute = {.op = LAZE_OP_PERMUTE, .operands = operands, .operand_count = 1, .attributes = &wrong};
+  assert_fails(laze_call_check(&permute, &error), "permute: attribute 'dims' has kind");
+  wrong = laze_attribute_absent(LAZE_ARGUMENT_INT_LIST);
+  assert_fails(laze_call_check(&permute, &error), "permute: attribute 'dims' is missing");
+}
+END_TEST
+
+static void add_tests(TCase *tests) {
+  tcase_add_test(tests, finds_operators_by_name);
+  tcase_add_test(tests, walks_overloads_in_table_order);
+  tcase_add_test(tests, attributes_differ_by_bits);
+  tcase_add_test(tests, equal_attributes_have_equal_hashes);
+  tcase_add_test(tests, segments_name_operands);
+  tcase_add_test(tests, checks_calls_against_the_schema);
+}
+
+int main(void) { return run_suite("op", add_tests); }

@@ -1,0 +1,234 @@
+#include "support.h"
+
+/* Use after release has to be reported, never to reach another tensor's value. */
+START_TEST(stale_handle_is_an_error) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *old = filled(context, 2, 1);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+
+  scope = laze_scope_begin(context);
+  laze_tensor *fresh = filled(context, 2, 5); /* takes the slot that `old` had */
+  float data[2];
+  ck_assert_int_eq(laze_tensor_read(old, LAZE_F32, data, sizeof data), LAZE_INVALID_ARGUMENT);
+  ck_assert(strstr(laze_tensor_error(old), "released"));
+  laze_tensor *sum = add(fresh, old);
+  ck_assert_int_eq(laze_tensor_rank(sum), -1);
+  ck_assert(strstr(laze_tensor_error(sum), "'other' is a released handle"));
+  ck_assert_float_eq(first(fresh, 2), 5);
+  laze_error error;
+  ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert(strstr(error.message, "released"));
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(null_is_an_error_where_a_tensor_must_be) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 1);
+  laze_tensor *sum = add(x, NULL);
+  ck_assert_int_eq(laze_tensor_dtype(sum), LAZE_DTYPE_NONE);
+  ck_assert(strstr(laze_tensor_error(sum), "'other' is NULL"));
+  ck_assert_int_eq(laze_tensor_read(NULL, LAZE_F32, NULL, 0), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensor_materialise(NULL), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensor_rank(NULL), -1);
+  ck_assert_int_eq(laze_tensor_elements(NULL), -1);
+  ck_assert_str_eq(laze_tensor_error(NULL), "the tensor is NULL");
+  laze_tensor_release(NULL);
+  ck_assert_ptr_null(laze_tensor_retain(NULL));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* A chain of calls reports the first error, once, and not one error per call. */
+START_TEST(errors_chain) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *bad = add(filled(context, 2, 1), filled(context, 3, 1));
+  laze_tensor *later = neg(mul(bad, filled(context, 2, 1)));
+  ck_assert_int_eq(laze_tensor_dtype(later), LAZE_DTYPE_NONE);
+  ck_assert_str_eq(laze_tensor_error(later), laze_tensor_error(bad));
+  ck_assert(strstr(laze_tensor_error(bad), "add.Tensor"));
+  float data[2];
+  ck_assert_int_ne(laze_tensor_read(later, LAZE_F32, data, sizeof data), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK); /* a read has reported it */
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(retained_handles_outlive_scope_and_context) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_retain(neg(filled(context, 2, 3)));
+  laze_tensor *bad = laze_tensor_retain(add(x, NULL));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context); /* x keeps it */
+  ck_assert_float_eq(first(x, 2), -3);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(bad), "NULL"));
+  laze_tensor_release(bad);
+  laze_tensor_release(x);
+}
+END_TEST
+
+/* Each retain needs a release; a release too many is ignored as long as the scope owns the handle. */
+START_TEST(retains_are_counted) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 3);
+  laze_tensor_retain(laze_tensor_retain(x));
+  laze_tensor_release(x);
+  laze_tensor_release(x);
+  laze_tensor_release(x);
+  ck_assert_float_eq(first(x, 2), 3);
+  laze_tensor_retain(x);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  ck_assert_float_eq(first(x, 2), 3);
+  laze_tensor_retain(x);
+  laze_tensor_release(x);
+  laze_tensor_release(x);
+  ck_assert(strstr(laze_tensor_error(x), "released"));
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(metadata_is_known_without_running) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  float data[6] = {0};
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2, 3), data, sizeof data);
+  laze_tensor *y = add(x, laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(3), data, 12));
+  ck_assert_int_eq(laze_tensor_dtype(y), LAZE_F32);
+  ck_assert_int_eq(laze_tensor_rank(y), 2);
+  ck_assert_int_eq(laze_tensor_size(y, 0), 2);
+  ck_assert_int_eq(laze_tensor_size(y, -1), 3);
+  ck_assert_int_eq(laze_tensor_size(y, 2), -1);
+  ck_assert_int_eq(laze_tensor_size(y, -3), -1);
+  ck_assert_int_eq(laze_tensor_elements(y), 6);
+  ck_assert_int_eq(metric(context, "graphs_run"), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Tensors of two contexts cannot meet: their locks and memory differ. */
+START_TEST(contexts_do_not_mix) {
+  laze_context *a = new_context(), *b = new_context();
+  laze_scope *of_a = laze_scope_begin(a), *of_b = laze_scope_begin(b);
+  laze_tensor *sum = add(filled(a, 2, 1), filled(b, 2, 1));
+  ck_assert(strstr(laze_tensor_error(sum), "another context"));
+  ck_assert_int_ne(laze_scope_end(of_a), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(of_b), LAZE_OK);
+  laze_context_release(a);
+  laze_context_release(b);
+}
+END_TEST
+
+static void count_call(void *self) {
+  ++*(int *)self;
+}
+
+START_TEST(data_is_copied_or_borrowed) {
+  laze_context *context = new_context();
+  int released = 0;
+  float data[2] = {1, 2};
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *copied = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2), data, sizeof data);
+  laze_tensor *borrowed =
+      laze_tensor_borrow(context, LAZE_F32, LAZE_SHAPE(2), data, sizeof data, count_call, &released);
+  data[0] = 7;
+  ck_assert_float_eq(first(copied, 2), 1);
+  ck_assert_float_eq(first(borrowed, 2), 7);
+  ck_assert_float_eq(first(neg(borrowed), 2), -7);
+  ck_assert_int_eq(released, 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  ck_assert_int_eq(released, 1);
+  /* A refused loan is given back at once. */
+  scope = laze_scope_begin(context);
+  laze_tensor *bad = laze_tensor_borrow(context, LAZE_F32, LAZE_SHAPE(3), data, sizeof data, count_call, &released);
+  ck_assert_int_eq(released, 2);
+  ck_assert(strstr(laze_tensor_error(bad), "12 bytes"));
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_INVALID_ARGUMENT);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(bad_data_is_refused) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  float data[2] = {1, 2};
+  const struct {
+    laze_dtype dtype;
+    laze_ints shape;
+    size_t size;
+  } cases[] = {
+      {LAZE_F32, LAZE_SHAPE(3), sizeof data},
+      {LAZE_F32, LAZE_SHAPE(-2), sizeof data},
+      {LAZE_F32, LAZE_SHAPE((int64_t)1 << 61), sizeof data},
+      {LAZE_F32, LAZE_SHAPE((int64_t)1 << 32, (int64_t)1 << 32), sizeof data},
+      {LAZE_DTYPE_NONE, LAZE_SHAPE(2), sizeof data},
+      {99, LAZE_SHAPE(2), sizeof data},
+      {LAZE_F32, LAZE_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2), sizeof data},
+      {LAZE_F32, {NULL, -1}, sizeof data},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    laze_tensor *x = laze_tensor_from_data(context, cases[i].dtype, cases[i].shape, data, cases[i].size);
+    ck_assert_msg(laze_tensor_rank(x) == -1, "case %zu was taken", i);
+    ck_assert_str_ne(laze_tensor_error(x), "");
+  }
+  ck_assert_int_eq(laze_tensor_rank(laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2), NULL, 8)), -1);
+  ck_assert_int_eq(laze_tensor_rank(laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(0, 3), NULL, 0)), 2);
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(reads_convert_and_check) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  float data[2] = {1.75f, -2.5f};
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2), data, sizeof data);
+  double wide[2];
+  int32_t narrow[2];
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_F64, wide, sizeof wide), LAZE_OK);
+  ck_assert_double_eq(wide[1], -2.5);
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_I32, narrow, sizeof narrow), LAZE_OK);
+  ck_assert_int_eq(narrow[1], -2);
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, wide, 4), LAZE_INVALID_ARGUMENT);
+  ck_assert(strstr(laze_tensor_error(x), "8 bytes"));
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_DTYPE_NONE, wide, 8), LAZE_INVALID_ARGUMENT);
+  laze_tensor *seven = laze_tensor_from_scalar(context, LAZE_I32, laze_scalar_real(7.9));
+  ck_assert_double_eq(laze_tensor_item(seven), 7);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* laze_tensor_item has no status to return, so that its error stays the scope's. */
+START_TEST(item_of_many_elements_is_an_error) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  double value = laze_tensor_item(filled(context, 2, 1));
+  ck_assert(value != value);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_INVALID_ARGUMENT);
+  laze_context_release(context);
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {
+      stale_handle_is_an_error,
+      null_is_an_error_where_a_tensor_must_be,
+      errors_chain,
+      retained_handles_outlive_scope_and_context,
+      retains_are_counted,
+      metadata_is_known_without_running,
+      contexts_do_not_mix,
+      data_is_copied_or_borrowed,
+      bad_data_is_refused,
+      reads_convert_and_check,
+      item_of_many_elements_is_an_error,
+  };
+  return run_tests("handle", tests, sizeof tests / sizeof *tests);
+}

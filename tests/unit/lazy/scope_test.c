@@ -1,0 +1,105 @@
+#include "support.h"
+
+/* Only the first error that nobody has read is the scope's. */
+START_TEST(first_unread_error_is_returned) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  ck_assert_str_eq(laze_scope_error(scope), "");
+  laze_tensor *x = filled(context, 2, 1);
+  laze_tensor *first_bad = add(x, filled(context, 3, 1));
+  add(x, filled(context, 4, 1));
+  add(x, filled(context, 5, 1));
+  float data[2];
+  ck_assert_int_ne(laze_tensor_read(first_bad, LAZE_F32, data, sizeof data), LAZE_OK);
+  ck_assert(strstr(laze_scope_error(scope), "3"));
+  laze_error error;
+  ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(error.code, LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "4"), "%s", error.message);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(scopes_nest) {
+  laze_context *context = new_context();
+  laze_scope *outer = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 1);
+  laze_scope *inner = laze_scope_begin(context);
+  laze_tensor *temporary = neg(x);
+  laze_error error;
+  ck_assert_int_eq(laze_scope_end_error(outer, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert(strstr(error.message, "innermost"));
+  ck_assert_float_eq(first(temporary, 2), -1); /* the refusal ended nothing */
+  ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_OK);
+  ck_assert_str_eq(error.message, "");
+  ck_assert_str_ne(laze_tensor_error(temporary), "");
+  ck_assert_float_eq(first(x, 2), 1);
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* An inner scope's error is returned by its own end and no other. */
+START_TEST(errors_belong_to_their_scope) {
+  laze_context *context = new_context();
+  laze_scope *outer = laze_scope_begin(context);
+  laze_scope *inner = laze_scope_begin(context);
+  add(filled(context, 2, 1), filled(context, 3, 1));
+  ck_assert_int_eq(laze_scope_end(inner), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(many_errors_are_bounded) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 1);
+  for (int i = 0; i < 1000; i++) add(x, NULL);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_INVALID_ARGUMENT);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Handles made outside of every scope belong to the thread and go with the context. */
+START_TEST(tensors_without_a_scope) {
+  laze_context *context = new_context();
+  ck_assert_float_eq(first(neg(filled(context, 2, 4)), 2), -4);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(a_scope_keeps_its_context) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_context_release(context);
+  ck_assert_float_eq(first(neg(filled(context, 2, 4)), 2), -4);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+}
+END_TEST
+
+START_TEST(null_scope_is_an_error) {
+  laze_error error;
+  ck_assert_int_eq(laze_scope_end_error(NULL, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_str_ne(error.message, "");
+  ck_assert_str_ne(laze_scope_error(NULL), "");
+}
+END_TEST
+
+START_TEST(default_context_works) {
+  laze_scope *scope = laze_scope_begin(NULL);
+  laze_tensor *x = filled(NULL, 3, 2);
+  ck_assert_float_eq(first(mul(x, x), 3), 4);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {
+      first_unread_error_is_returned, scopes_nest,
+      errors_belong_to_their_scope,   many_errors_are_bounded,
+      tensors_without_a_scope,        a_scope_keeps_its_context,
+      null_scope_is_an_error,         default_context_works,
+  };
+  return run_tests("scope", tests, sizeof tests / sizeof *tests);
+}

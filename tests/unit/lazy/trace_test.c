@@ -1,0 +1,140 @@
+#include "support.h"
+
+static laze_context *context;
+
+/* Runs `record` in a scope of its own, reads its result, and returns whether the trace was known. */
+static int is_known(laze_tensor *(*record)(double number), double number) {
+  int64_t hits = metric(context, "trace_cache_hits");
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *result = record(number);
+  ck_assert_msg(laze_tensor_materialise(result) == LAZE_OK, "%s", laze_tensor_error(result));
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  return metric(context, "trace_cache_hits") == hits + 1;
+}
+
+static laze_tensor *two_numbers(double number) {
+  laze_tensor *x = filled(context, 2, 1);
+  return add(scale(x, 0.5), scale(x, number));
+}
+
+/* The learning rate may change, and may equal another number by chance. */
+START_TEST(numbers_are_inputs) {
+  context = new_context();
+  ck_assert(!is_known(two_numbers, 0.25));
+  ck_assert(is_known(two_numbers, 0.125));
+  ck_assert(is_known(two_numbers, 0.5));
+  laze_scope *scope = laze_scope_begin(context);
+  ck_assert_float_eq(first(two_numbers(0.25), 2), 0.75f);
+  ck_assert_float_eq(first(two_numbers(2), 2), 2.5f);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+static laze_tensor *of_size(double number) {
+  return neg(filled(context, (int64_t)number, 1));
+}
+static laze_tensor *same_twice(double number) {
+  laze_tensor *x = filled(context, 2, 1);
+  return mul(x, number > 0 ? x : filled(context, 2, 1));
+}
+static laze_tensor *operand_order(double number) {
+  laze_tensor *x = filled(context, 2, 1), *y = neg(x), *z = mul(x, x);
+  return number > 0 ? add(y, z) : add(z, y);
+}
+static laze_tensor *more_outputs(double number) {
+  laze_tensor *x = filled(context, 2, 1), *y = neg(x);
+  if (number > 0) laze_tensor_retain(y);
+  laze_tensor *result = mul(y, y);
+  (void)laze_tensor_materialise(result);
+  if (number > 0) laze_tensor_release(y);
+  return mul(neg(x), x);
+}
+
+/* Equal programs share a key, and each single change makes another. */
+START_TEST(each_change_misses) {
+  static const struct {
+    laze_tensor *(*record)(double number);
+    double one, other;
+  } cases[] = {{of_size, 2, 3}, {same_twice, 1, 0}, {operand_order, 1, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    context = new_context();
+    ck_assert(!is_known(cases[i].record, cases[i].one));
+    ck_assert(is_known(cases[i].record, cases[i].one));
+    ck_assert_msg(!is_known(cases[i].record, cases[i].other), "case %zu", i);
+    ck_assert(is_known(cases[i].record, cases[i].other));
+    laze_context_release(context);
+  }
+}
+END_TEST
+
+/* Which values are stored is part of the key. */
+START_TEST(outputs_are_part_of_the_key) {
+  context = new_context();
+  is_known(more_outputs, 0);
+  int64_t misses = metric(context, "trace_cache_misses");
+  is_known(more_outputs, 1);
+  ck_assert_int_eq(metric(context, "trace_cache_misses"), misses + 1);
+  laze_context_release(context);
+}
+END_TEST
+
+static char logged[4096];
+static void keep_log(void *self, int32_t severity, const char *message) {
+  (void)self;
+  (void)severity;
+  if (strstr(message, "trace cache miss")) {
+    strncpy(logged, message, sizeof logged - 1);
+  }
+}
+
+static laze_context *new_explaining_context(void) {
+  laze_context_options options = {
+      .struct_size = sizeof options, .cache_directory = "", .threads = 1, .debug = "miss", .log = keep_log};
+  laze_context *made = NULL;
+  ck_assert_int_eq(laze_context_create(&options, &made, NULL), LAZE_OK);
+  return made;
+}
+
+static laze_tensor *longer(double number) {
+  laze_tensor *x = neg(filled(context, 2, 1));
+  for (int i = 0; i < (int)number; i++) x = mul(x, x);
+  return x;
+}
+static laze_tensor *other_operator(double number) {
+  laze_tensor *x = filled(context, 2, 1);
+  return number > 0 ? mul(x, x) : add(x, x);
+}
+
+/* Each miss names the first difference from the nearest cached graph. */
+START_TEST(misses_are_explained) {
+  static const struct {
+    laze_tensor *(*record)(double number);
+    double one, other;
+    const char *message;
+  } cases[] = {
+      {of_size, 2, 3,
+       "node 0, neg: operand 0 is input 0 of type f32[3] where the cached graph has input 0 of type f32[2]"},
+      {same_twice, 1, 0, "node 0, mul.Tensor: operand 1 is input 1 of type f32[2] where the cached graph has input 0"},
+      {longer, 2, 3, "node 3, mul.Tensor: the cached graph ends here"},
+      {longer, 3, 2, "the cached graph goes on"},
+      {other_operator, 0, 1, "node 0, mul.Tensor: the cached graph has add.Tensor here"},
+      {operand_order, 1, 0,
+       "node 2, add.Tensor: operand 0 is the result of node 1 where the cached graph has the result of node 0"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    context = new_explaining_context();
+    is_known(cases[i].record, cases[i].one);
+    ck_assert_msg(strstr(logged, "the cache is empty"), "%s", logged);
+    is_known(cases[i].record, cases[i].other);
+    ck_assert_msg(strstr(logged, cases[i].message), "case %zu: %s", i, logged);
+    laze_context_release(context);
+  }
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {numbers_are_inputs, each_change_misses, outputs_are_part_of_the_key,
+                                misses_are_explained};
+  return run_tests("trace", tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,96 @@
+/* Build ids as the linker wrote them, and files that have none. */
+#include "runtime/build_id.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char directory[64], library[128];
+
+static void set_up(void) {
+  snprintf(directory, sizeof directory, "/tmp/laze-build-id-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(directory));
+  snprintf(library, sizeof library, "%s/library.so", directory);
+}
+
+static void tear_down(void) {
+  unlink(library);
+  rmdir(directory);
+}
+
+static void link_library(const char *option) {
+  char command[512];
+  snprintf(command, sizeof command, "echo 'int f(void) { return 1; }' | cc -shared -fPIC -x c - -Wl,%s -o %s", option,
+           library);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* The value is the one given to the linker, byte for byte. */
+START_TEST(reads_what_the_linker_wrote) {
+  link_library("--build-id=0x00123456789abcdeff");
+  char id[LAZE_BUILD_ID_SIZE];
+  laze_error error = {0};
+  ck_assert_msg(laze_build_id_read(library, id, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_str_eq(id, "00123456789abcdeff");
+}
+END_TEST
+
+START_TEST(says_what_is_missing) {
+  char id[LAZE_BUILD_ID_SIZE];
+  laze_error error = {0};
+  ck_assert_int_eq(laze_build_id_read(library, id, &error), LAZE_NOT_FOUND); /* not linked yet */
+  ck_assert_ptr_nonnull(strstr(error.message, library));
+  link_library("--build-id=none");
+  ck_assert_int_eq(laze_build_id_read(library, id, &error), LAZE_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(error.message, "--build-id"));
+  ck_assert_int_eq(laze_build_id_read("/dev/null", id, &error), LAZE_DATA_LOSS);
+  ck_assert_int_eq(laze_build_id_read(directory, id, &error), LAZE_DATA_LOSS);
+}
+END_TEST
+
+/* A library that is being installed over may be short or wrong: an error, never a read outside. */
+START_TEST(survives_damage) {
+  link_library("--build-id=sha1");
+  FILE *file = fopen(library, "rb");
+  static uint8_t bytes[1 << 16];
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  char whole[LAZE_BUILD_ID_SIZE], id[LAZE_BUILD_ID_SIZE];
+  ck_assert_int_eq(laze_build_id_read(library, whole, NULL), LAZE_OK);
+  ck_assert_uint_eq(strlen(whole), 40);
+  for (size_t length = 0; length < 1024; length += 7) {
+    ck_assert_int_eq(truncate(library, 0), 0);
+    file = fopen(library, "wb");
+    fwrite(bytes, 1, length, file);
+    fclose(file);
+    if (laze_build_id_read(library, id, NULL) == LAZE_OK) ck_assert_str_eq(id, whole);
+  }
+  for (size_t at = 0; at < 1024 && at < size; at++) {
+    bytes[at] ^= 0xff;
+    file = fopen(library, "wb");
+    fwrite(bytes, 1, size, file);
+    fclose(file);
+    laze_status status = laze_build_id_read(library, id, NULL);
+    ck_assert(status == LAZE_OK || status == LAZE_NOT_FOUND || status == LAZE_DATA_LOSS);
+    bytes[at] ^= 0xff;
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("build_id");
+  TCase *tests = tcase_create("build_id");
+  tcase_set_timeout(tests, 120);
+  tcase_add_checked_fixture(tests, set_up, tear_down);
+  tcase_add_test(tests, reads_what_the_linker_wrote);
+  tcase_add_test(tests, says_what_is_missing);
+  tcase_add_test(tests, survives_damage);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
