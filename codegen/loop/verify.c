@@ -203,12 +203,20 @@ static laze_status verify_operator(verifier *v, const laze_loop_instruction *i, 
   return info->compute == LAZE_COMPUTE_BITS ? LAZE_OK : want_result(v, i, i->compute);
 }
 
+/* Operands that every call has: an optional one (the alpha of add) was expanded away if it was given. */
+static int32_t required_operands(const laze_op_info *info) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < info->argument_count; i++)
+    count += laze_argument_is_operand(info->arguments[i].kind) && !info->arguments[i].optional;
+  return count;
+}
+
 static laze_status verify_element(verifier *v, const laze_loop_instruction *i) {
   if (i->op == LAZE_OP_NONE || i->op >= laze_op_count) return fault(v, "its operator does not exist");
   if (laze_dtype_size(i->dtype) == 0 || laze_dtype_size(i->compute) == 0) return fault(v, "a dtype does not exist");
   const laze_op_info *info = laze_op_get(i->op);
   LAZE_TRY(want_count(v, i, 0, MAX_ELEMENT_OPERANDS));
-  if (info->segment_count > 0 && i->count != info->segment_count)
+  if (i->count != required_operands(info))
     return laze_fail(v->error, LAZE_INTERNAL, "loop IR: instruction %%%d: %d operands, but '%s' has %d", v->index,
                      i->count, info->name, info->segment_count);
   LAZE_TRY(verify_operator(v, i, info));
