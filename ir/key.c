@@ -19,7 +19,7 @@ typedef struct {
 
 static void add(hasher *state, uint64_t value) { state->hash = laze_hash_add(state->hash, value); }
 
-bool laze_size_is_symbolised(laze_size size) { return size > 1 && size <= LAZE_SIZE_CONSTANT_MAX; }
+bool laze_size_is_symbolised(laze_size size) { return size > 1 && size < LAZE_SIZE_CONSTANT_MAX; }
 
 /* A size that symbolising turns into a symbol counts as "some size" when sizes are left out. */
 static void add_size(hasher *state, laze_size size, bool may_vary) {

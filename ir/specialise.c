@@ -86,8 +86,7 @@ static laze_status bind_input(binder *self, int64_t input, laze_error *error) {
       continue;
     }
     const laze_size_node *node = laze_size_get(self->graph->sizes, size);
-    if (node->kind == LAZE_SIZE_SYMBOL)
-      LAZE_TRY(bind_symbol(self, input, node->symbol, given->sizes[axis], error));
+    if (node->kind == LAZE_SIZE_SYMBOL) LAZE_TRY(bind_symbol(self, input, node->symbol, given->sizes[axis], error));
   }
   return LAZE_OK;
 }
@@ -130,8 +129,7 @@ static laze_status evaluate(const laze_rewrite *rewrite, const int64_t *bindings
   return laze_size_evaluate(rewrite->source->sizes, *size, bindings, size, error);
 }
 
-static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type,
-                                 laze_error *error) {
+static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error) {
   (void)index;
   for (int axis = 0; axis < type->rank; axis++) LAZE_TRY(evaluate(rewrite, self, &type->sizes[axis], error));
   return LAZE_OK;
@@ -139,8 +137,8 @@ static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t inde
 
 static laze_status map_list(laze_rewrite *rewrite, const int64_t *bindings, laze_attribute *attribute,
                             laze_error *error) {
-  laze_size *items = laze_arena_copy(&rewrite->target->arena, attribute->value.items,
-                                     attribute->count * (int64_t)sizeof *items);
+  laze_size *items =
+      laze_arena_copy(&rewrite->target->arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
   if (!items) return laze_fail_memory(error, "a list of sizes", attribute->count);
   for (int32_t i = 0; i < attribute->count; i++) LAZE_TRY(evaluate(rewrite, bindings, &items[i], error));
   attribute->value.items = items;
@@ -156,8 +154,7 @@ static laze_status map_attributes(laze_rewrite *rewrite, const int64_t *bindings
   for (int32_t i = 0; i < count; i++) {
     laze_attribute *attribute = &attributes[i];
     if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE)
-      LAZE_TRY(evaluate(rewrite, bindings, &attribute->value.size, error));
+    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(evaluate(rewrite, bindings, &attribute->value.size, error));
     if (attribute->kind == LAZE_ARGUMENT_SIZE_LIST) LAZE_TRY(map_list(rewrite, bindings, attribute, error));
   }
   call->attributes = attributes;
@@ -168,8 +165,8 @@ static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, b
   laze_call call;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
   LAZE_TRY(map_attributes(rewrite, self, &call, error));
-  LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number],
-                             error));
+  LAZE_TRY(
+      laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error));
   *replaced = true;
   return LAZE_OK;
 }

@@ -200,11 +200,11 @@ static laze_status parse_symbols(laze_parser *parser, laze_error *error) {
   do {
     const char *start = lexer->token.start, *cursor = start;
     laze_size symbol;
-    int64_t hint;
+    int64_t hint, number = laze_size_symbol_count(parser->graph->sizes);
     if (lexer->token.kind != LAZE_TOKEN_WORD) return laze_lexer_expected(lexer, "the name of a size", error);
     LAZE_TRY(locate(parser, start, laze_size_parse(parser->graph->sizes, &cursor, &symbol, error), error));
-    int64_t number = laze_size_symbol_count(parser->graph->sizes) - 1;
-    if (laze_size_is_constant(symbol) || number < 0 || laze_size_symbol_at(parser->graph->sizes, number) != symbol)
+    if (laze_size_symbol_count(parser->graph->sizes) != number + 1 ||
+        laze_size_symbol_at(parser->graph->sizes, number) != symbol)
       return laze_lexer_fail(lexer, start, error, "expected the name of a size that is not listed yet");
     laze_lexer_resume(lexer, cursor);
     if (!laze_lexer_take(lexer, '=')) continue;

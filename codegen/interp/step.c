@@ -72,23 +72,32 @@ static laze_status add_step(laze_program *program, const interp_unit *unit, laze
   return laze_program_add_step(program, &step, error);
 }
 
+/* The unit's sizes in the program's table. */
+static laze_status import_sizes(laze_program *program, const laze_graph *graph, const interp_unit *unit,
+                                laze_size *sizes, laze_error *error) {
+  for (int64_t i = 0; i < unit->size_count; i++)
+    LAZE_TRY(laze_size_import(laze_program_sizes(program), graph->sizes, unit->sizes[i], NULL, &sizes[i], error));
+  return LAZE_OK;
+}
+
 laze_status laze_interp_add_step(laze_program *program, const laze_graph *graph, const laze_node *node,
                                  const int32_t *operand_values, const int32_t *result_values, bool fallback,
                                  laze_error *error) {
+  laze_context *context = graph->context;
   interp_unit *unit;
   laze_kernel *kernel;
   LAZE_TRY(interp_unit_create(graph, node, &unit, error));
-  const interp_node *root = &unit->root;
-  laze_size *sizes = laze_arena_alloc_array(&unit->arena, unit->size_count, sizeof *sizes);
-  int32_t *buffers = laze_arena_alloc_array(&unit->arena, unit->outside_count, sizeof *buffers);
-  LAZE_TRY(laze_kernel_create(graph->context, root->info->name, run_kernel, unit, unit, interp_unit_destroy, &kernel,
-                              error));
+  LAZE_TRY(
+      laze_kernel_create(context, unit->root.info->name, run_kernel, unit, unit, interp_unit_destroy, &kernel, error));
+  laze_size *sizes = laze_alloc_array(context, unit->size_count, sizeof *sizes);
+  int32_t *buffers = laze_alloc_array(context, unit->outside_count, sizeof *buffers);
   laze_status status = sizes && buffers ? LAZE_OK : laze_fail_memory(error, "a step of the interpreter", -1);
   for (int32_t i = 0; i < unit->outside_count && status == LAZE_OK; i++)
-    buffers[i] = i < root->operand_count ? operand_values[i] : result_values[i - root->operand_count];
-  for (int64_t i = 0; i < unit->size_count && status == LAZE_OK; i++)
-    status = laze_size_import(laze_program_sizes(program), graph->sizes, unit->sizes[i], NULL, &sizes[i], error);
+    buffers[i] = i < node->operand_count ? operand_values[i] : result_values[i - node->operand_count];
+  if (status == LAZE_OK) status = import_sizes(program, graph, unit, sizes, error);
   if (status == LAZE_OK) status = add_step(program, unit, kernel, buffers, sizes, fallback, error);
+  laze_free(context, sizes);
+  laze_free(context, buffers);
   laze_kernel_release(kernel); /* the step keeps its own reference */
   return status;
 }

@@ -2,6 +2,7 @@
 
 #include "ir/op.gen.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* A block that is still to be flattened. */
@@ -70,6 +71,9 @@ static laze_status copy_attributes(flattening *f, const laze_node *node, interp_
     } else if (copy->kind == LAZE_ARGUMENT_INT_LIST) {
       copy->value.items = laze_arena_copy(arena, copy->value.items, copy->count * (int64_t)sizeof(laze_size));
       if (!copy->value.items) return laze_fail_memory(error, "attributes", -1);
+    } else if (copy->kind == LAZE_ARGUMENT_STRING) {
+      copy->value.string = laze_arena_copy_string(arena, copy->value.string);
+      if (!copy->value.string) return laze_fail_memory(error, "attributes", -1);
     } else if (copy->kind == LAZE_ARGUMENT_DATA) {
       copy->value.data.bytes = laze_arena_copy(arena, copy->value.data.bytes, copy->value.data.size);
       if (!copy->value.data.bytes) return laze_fail_memory(error, "elements of a constant", copy->value.data.size);
@@ -222,11 +226,29 @@ static laze_status flatten(flattening *f, const laze_node *node, laze_error *err
   return node->region_count ? flatten_regions(f, error) : LAZE_OK;
 }
 
+/* Bytes that the arena of a node without regions takes, so that a step needs one allocation and no arena block: graphs
+ * have up to millions of nodes. Constants are no steps; their elements, if any, go to a block. */
+static int64_t storage_size(const laze_node *node) {
+  int32_t attributes = laze_op_get(node->op)->attribute_count;
+  int64_t pieces = 4, bytes = (node->operand_count + node->result_count) * (int64_t)sizeof(int32_t) +
+                              LAZE_EVAL_MAX_OPERANDS * (int64_t)sizeof(laze_dtype) +
+                              attributes * (int64_t)sizeof(laze_attribute);
+  for (int32_t i = 0; i < attributes; i++) {
+    bytes += node->attributes[i].count * (int64_t)sizeof(laze_size);
+    pieces += node->attributes[i].count > 0;
+  }
+  return bytes + pieces * (int64_t) _Alignof(max_align_t);
+}
+
 laze_status interp_unit_create(const laze_graph *graph, const laze_node *node, interp_unit **out, laze_error *error) {
   laze_context *context = graph->context;
-  interp_unit *unit = laze_alloc_zero(context, sizeof *unit);
+  int64_t storage = storage_size(node);
+  interp_unit *unit = laze_alloc(context, (int64_t)sizeof *unit + storage);
   if (!unit) return laze_fail_memory(error, "a step of the interpreter", sizeof *unit);
+  *unit = (interp_unit){0};
   laze_arena_init(&unit->arena, context);
+  unit->arena.cursor = unit->storage;
+  unit->arena.end = unit->storage + storage;
   flattening f = {.graph = graph, .unit = unit};
   laze_status status = flatten(&f, node, error);
   laze_free(context, f.pending);

@@ -43,12 +43,13 @@ struct interp_node {
 };
 
 typedef struct interp_unit {
-  laze_arena arena; /* holds everything below */
+  laze_arena arena; /* holds what follows but values and sizes; begins in `storage` */
   interp_value *values;
   laze_size *sizes; /* in the graph's table */
   int64_t value_count, value_capacity, size_count, size_capacity;
   int32_t outside_count;
   interp_node root;
+  _Alignas(16) char storage[];
 } interp_unit;
 
 /* Flattens a node. The unit keeps nothing of the graph but size words. */

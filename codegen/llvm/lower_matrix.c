@@ -11,80 +11,24 @@
  * A block that would pass the last row repeats that row: the copies compute and store the same bits, so no variant for
  * fewer rows is needed. The last panel has a variant of one register's width where that is enough.
  */
-#include "codegen/llvm/lower_internal.h"
+#include "codegen/llvm/lower_product.h"
 
 #define BLOCK_ROWS 6
-#define MAX_VECTORS 4
-#define SLAB_DEPTH 256
-/* Fewest rows for which copying a contiguous B to the stack pays off. */
-#define PACK_ROWS 48
-
-/* The instruction's operands, in their order. */
-enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, OPERAND_COUNT };
-
-typedef struct {
-  laze_lower *l;
-  laze_dtype dtype;
-  LLVMTypeRef element, vector;
-  int lanes, vectors; /* of a register; registers of a panel */
-  int64_t a, b, c;    /* buffers */
-  LLVMValueRef operands[OPERAND_COUNT];
-  /* Of the panel and slab being worked on. */
-  LLVMValueRef column, slab, slab_depth, masks[MAX_VECTORS];
-  LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from k to k + 1 */
-} product;
 
 /* A block of C in registers. */
 typedef struct {
   int vectors;
   LLVMValueRef a[BLOCK_ROWS], c[BLOCK_ROWS]; /* addresses of rows */
-  LLVMValueRef sums[BLOCK_ROWS * MAX_VECTORS];
+  LLVMValueRef sums[BLOCK_ROWS * LAZE_PRODUCT_VECTORS];
 } block;
 
-static LLVMValueRef number(const product *p, int64_t value) {
-  return laze_lower_integer(p->l, value);
-}
-static LLVMValueRef add(const product *p, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildAdd(p->l->e.builder, a, b, "");
-}
-static LLVMValueRef multiply(const product *p, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildMul(p->l->e.builder, a, b, "");
-}
-static LLVMValueRef smaller(const product *p, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildSelect(p->l->e.builder, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, a, b, ""), a, b, "");
-}
-static LLVMValueRef advance(const product *p, LLVMValueRef pointer, LLVMValueRef elements) {
-  return LLVMBuildGEP2(p->l->e.builder, p->element, pointer, &elements, 1, "");
-}
-
-static LLVMValueRef splat(const product *p, LLVMValueRef scalar) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
-  LLVMValueRef poison = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(scalar), (unsigned)p->lanes));
-  LLVMValueRef first = LLVMBuildInsertElement(p->l->e.builder, poison, scalar, LLVMConstInt(i32, 0, false), "");
-  LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(i32, (unsigned)p->lanes));
-  return LLVMBuildShuffleVector(p->l->e.builder, first, poison, zeros, "");
-}
-
-static LLVMValueRef lane_numbers(const product *p, LLVMTypeRef element) {
-  LLVMValueRef numbers[LAZE_LANES];
-  for (int k = 0; k < p->lanes; k++) numbers[k] = LLVMConstInt(element, (uint64_t)k, false);
-  return LLVMConstVector(numbers, (unsigned)p->lanes);
-}
-
-/* Lanes below `remaining`, an i64 that may be negative. */
-static LLVMValueRef mask_below(const product *p, LLVMValueRef remaining) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
-  LLVMValueRef count = LLVMBuildTrunc(p->l->e.builder, smaller(p, remaining, number(p, p->lanes)), i32, "");
-  return LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, lane_numbers(p, i32), splat(p, count), "");
-}
-
-static LLVMValueRef multiply_add(const product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
+static LLVMValueRef multiply_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
   if (laze_dtype_is_float(p->dtype)) return laze_emit_fma(&p->l->e, a, b, sum);
   return LLVMBuildAdd(p->l->e.builder, LLVMBuildMul(p->l->e.builder, a, b, ""), sum, "");
 }
 
 /* Addresses of a block's rows, and the sums it starts from. */
-static void open_block(const product *p, block *out, LLVMValueRef row) {
+static void open_block(const laze_product *p, block *out, LLVMValueRef row) {
   LLVMValueRef last = LLVMBuildSub(p->l->e.builder, p->operands[ROWS], number(p, 1), "");
   LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->slab, p->operands[A_K]));
   LLVMValueRef c = add(p, p->operands[C_OFFSET], p->column);
@@ -94,31 +38,29 @@ static void open_block(const product *p, block *out, LLVMValueRef row) {
     out->a[r] = laze_lower_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
     out->c[r] = laze_lower_pointer(p->l, p->c, add(p, c, multiply(p, this_row, p->operands[C_ROW])));
     for (int v = 0; v < out->vectors; v++) {
-      LLVMValueRef mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], splat(p, resumes), "");
-      LLVMValueRef pointer = advance(p, out->c[r], number(p, (int64_t)v * p->lanes));
+      LLVMValueRef mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], laze_product_splat(p, resumes), "");
+      LLVMValueRef pointer = at_register(p, out->c[r], v);
       out->sums[r * out->vectors + v] =
           laze_lower_vector_load(p->l, p->vector, pointer, mask, laze_dtype_size(p->dtype));
     }
   }
 }
 
-static void close_block(const product *p, const block *done) {
+static void close_block(const laze_product *p, const block *done) {
   for (int r = 0; r < BLOCK_ROWS; r++)
     for (int v = 0; v < done->vectors; v++)
-      laze_lower_vector_store(p->l, done->sums[r * done->vectors + v],
-                              advance(p, done->c[r], number(p, (int64_t)v * p->lanes)), p->masks[v],
+      laze_lower_vector_store(p->l, done->sums[r * done->vectors + v], at_register(p, done->c[r], v), p->masks[v],
                               laze_dtype_size(p->dtype));
 }
 
 /* One k: `a` elements into the rows of A, `b` the address of B's row. */
-static void emit_step(const product *p, block *at, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef columns[MAX_VECTORS];
+static void emit_step(const laze_product *p, block *at, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef columns[LAZE_PRODUCT_VECTORS];
   for (int v = 0; v < at->vectors; v++)
-    columns[v] = laze_lower_vector_load(p->l, p->vector, advance(p, b, number(p, (int64_t)v * p->lanes)), p->masks[v],
-                                        laze_dtype_size(p->dtype));
+    columns[v] = laze_lower_vector_load(p->l, p->vector, at_register(p, b, v), p->masks[v], laze_dtype_size(p->dtype));
   for (int r = 0; r < BLOCK_ROWS; r++) {
     LLVMValueRef scalar = LLVMBuildLoad2(p->l->e.builder, p->element, advance(p, at->a[r], a), "");
-    LLVMValueRef factor = splat(p, scalar);
+    LLVMValueRef factor = laze_product_splat(p, scalar);
     for (int v = 0; v < at->vectors; v++) {
       LLVMValueRef *sum = &at->sums[r * at->vectors + v];
       *sum = multiply_add(p, factor, columns[v], *sum);
@@ -133,14 +75,14 @@ typedef struct {
 
 /* The slab's depth: for each k, all of the block. Not unrolled: the loop's own instructions hide behind the 24
  * multiply-adds of one k (unrolling by 4 measured the same and took longer to compile). */
-static void emit_depth_loop(const product *p, block *sums) {
+static void emit_depth_loop(const laze_product *p, block *sums) {
   LLVMBuilderRef builder = p->l->e.builder;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(builder), header = laze_lower_block(p->l);
   LLVMBasicBlockRef body = laze_lower_block(p->l), exit = laze_lower_block(p->l);
   int count = 3 + BLOCK_ROWS * sums->vectors;
   position at = {number(p, 0), number(p, 0), p->panel};
-  LLVMValueRef phis[3 + BLOCK_ROWS * MAX_VECTORS];
-  LLVMValueRef *state[3 + BLOCK_ROWS * MAX_VECTORS] = {&at.k, &at.a, &at.b};
+  LLVMValueRef phis[3 + BLOCK_ROWS * LAZE_PRODUCT_VECTORS];
+  LLVMValueRef *state[3 + BLOCK_ROWS * LAZE_PRODUCT_VECTORS] = {&at.k, &at.a, &at.b};
   for (int s = 3; s < count; s++) state[s] = &sums->sums[s - 3];
   LLVMBuildBr(builder, header);
   LLVMPositionBuilderAtEnd(builder, header);
@@ -164,7 +106,7 @@ static void emit_depth_loop(const product *p, block *sums) {
 }
 
 /* All rows of the panel and slab. */
-static laze_status emit_rows(product *p, int vectors) {
+static laze_status emit_rows(laze_product *p, int vectors) {
   laze_open_loop rows = {0};
   LAZE_TRY(laze_loop_open(p->l, &rows, number(p, 0), p->operands[ROWS]));
   block sums = {.vectors = vectors};
@@ -176,7 +118,7 @@ static laze_status emit_rows(product *p, int vectors) {
 }
 
 /* One register's width where that is enough for the columns that are left. */
-static laze_status emit_widths(product *p) {
+static laze_status emit_widths(laze_product *p) {
   LLVMBuilderRef builder = p->l->e.builder;
   LLVMBasicBlockRef wide = laze_lower_block(p->l), narrow = laze_lower_block(p->l), after = laze_lower_block(p->l);
   LLVMValueRef left = LLVMBuildSub(builder, p->operands[COLUMNS], p->column, "");
@@ -191,111 +133,44 @@ static laze_status emit_widths(product *p) {
   return LAZE_OK;
 }
 
-/* Room on the stack for a slab of a panel, shared by all products of the kernel. */
-static LLVMValueRef stack_panel(product *p) {
-  laze_lower *l = p->l;
-  if (!l->panel) {
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
-    LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
-    unsigned bytes = SLAB_DEPTH * MAX_VECTORS * (unsigned)l->unit.register_bytes;
-    l->panel = LLVMBuildAlloca(l->e.builder, LLVMArrayType2(LLVMInt8TypeInContext(l->e.context), bytes), "");
-    LLVMSetAlignment(l->panel, (unsigned)l->unit.register_bytes);
-    LLVMPositionBuilderAtEnd(l->e.builder, here);
-  }
-  return l->panel;
-}
-
-/* Loads register `v` of B's row at `row`; columns that do not exist read as 0. */
-static LLVMValueRef load_columns(const product *p, LLVMValueRef row, int v, bool contiguous) {
-  int64_t size = laze_dtype_size(p->dtype);
-  if (contiguous)
-    return laze_lower_vector_load(p->l, p->vector, advance(p, row, number(p, (int64_t)v * p->lanes)), p->masks[v],
-                                  size);
-  LLVMValueRef lanes = lane_numbers(p, laze_lower_i64(p->l));
-  LLVMValueRef columns = LLVMBuildAdd(p->l->e.builder, lanes, splat(p, number(p, (int64_t)v * p->lanes)), "");
-  LLVMValueRef offsets = LLVMBuildMul(p->l->e.builder, columns, splat(p, p->operands[B_COLUMN]), "");
-  return laze_lower_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
-}
-
-static laze_status pack(product *p, LLVMValueRef source, bool contiguous) {
-  laze_open_loop loop = {0};
-  LLVMValueRef stack = stack_panel(p);
-  int64_t width = (int64_t)p->lanes * p->vectors;
-  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), p->slab_depth));
-  LLVMValueRef row = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
-  LLVMValueRef target = advance(p, stack, multiply(p, loop.counter, number(p, width)));
-  for (int v = 0; v < p->vectors; v++)
-    laze_lower_vector_store(p->l, load_columns(p, row, v, contiguous),
-                            advance(p, target, number(p, (int64_t)v * p->lanes)), NULL, laze_dtype_size(p->dtype));
-  laze_loop_close(p->l, &loop, number(p, 1));
-  p->panel = stack;
-  p->panel_stride = number(p, width);
-  return LAZE_OK;
-}
-
-/* Copies B's slab where that pays off, and otherwise reads it where it lies. */
-static laze_status choose_panel(product *p, LLVMValueRef packs) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef k = multiply(p, p->slab, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
-  LLVMValueRef source = laze_lower_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
-  if (!packs) return pack(p, source, false);
-  LLVMBasicBlockRef copy = laze_lower_block(p->l), after = laze_lower_block(p->l);
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
-  LLVMBuildCondBr(builder, packs, copy, after);
-  LLVMPositionBuilderAtEnd(builder, copy);
-  LAZE_TRY(pack(p, source, true));
-  LLVMBasicBlockRef packed = LLVMGetInsertBlock(builder);
-  LLVMBuildBr(builder, after);
-  LLVMPositionBuilderAtEnd(builder, after);
-  LLVMBasicBlockRef from[2] = {packed, here};
-  LLVMValueRef panels[2] = {p->panel, source}, strides[2] = {p->panel_stride, p->operands[B_K]};
-  p->panel = LLVMBuildPhi(builder, LLVMTypeOf(source), "");
-  LLVMAddIncoming(p->panel, panels, from, 2);
-  p->panel_stride = LLVMBuildPhi(builder, LLVMTypeOf(strides[1]), "");
-  LLVMAddIncoming(p->panel_stride, strides, from, 2);
-  return LAZE_OK;
-}
-
 /* The slabs of one panel. Without depth there is one empty slab, which stores zeros. */
-static laze_status emit_slabs(product *p, LLVMValueRef packs) {
+static laze_status emit_slabs(laze_product *p, LLVMValueRef packs) {
   LLVMBuilderRef builder = p->l->e.builder;
   laze_open_loop slabs = {0};
-  LLVMValueRef depth = p->operands[DEPTH], one = number(p, 1), step = number(p, SLAB_DEPTH);
+  LLVMValueRef depth = p->operands[DEPTH], one = number(p, 1), step = number(p, LAZE_PRODUCT_SLAB);
   LLVMValueRef end = LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSLT, depth, one, ""), one, depth, "");
   if (packs) step = LLVMBuildSelect(builder, packs, step, end, "");
   LAZE_TRY(laze_loop_open(p->l, &slabs, number(p, 0), end));
   p->slab = slabs.counter;
   p->slab_depth = smaller(p, step, LLVMBuildSub(builder, depth, slabs.counter, ""));
-  LAZE_TRY(choose_panel(p, packs));
+  LAZE_TRY(laze_product_panel(p, packs));
   LAZE_TRY(emit_widths(p));
   laze_loop_close(p->l, &slabs, step);
   return LAZE_OK;
 }
 
-static laze_status emit_product(product *p) {
+static laze_status emit_product(laze_product *p) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef stride = p->operands[B_COLUMN], packs = NULL; /* NULL: always */
-  if (LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1)
-    packs = LLVMBuildICmp(builder, LLVMIntSGE, p->operands[ROWS], number(p, PACK_ROWS), "");
+  LLVMValueRef packs = laze_product_packs(p);
   laze_open_loop columns = {0};
   LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
   p->column = columns.counter;
   LLVMValueRef left = LLVMBuildSub(builder, p->operands[COLUMNS], p->column, "");
   for (int v = 0; v < p->vectors; v++)
-    p->masks[v] = mask_below(p, LLVMBuildSub(builder, left, number(p, (int64_t)v * p->lanes), ""));
+    p->masks[v] = laze_product_mask(p, LLVMBuildSub(builder, left, number(p, (int64_t)v * p->lanes), ""));
   LAZE_TRY(emit_slabs(p, packs));
   laze_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * p->vectors));
   return LAZE_OK;
 }
 
 laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i) {
-  product p = {.l = l, .dtype = i->dtype};
+  laze_product p = {.l = l, .dtype = i->dtype};
   p.a = i->imm & 0xffff;
   p.b = i->imm >> 16 & 0xffff;
   p.c = i->imm >> 32 & 0xffff;
   p.element = laze_emit_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
-  p.vectors = l->unit.register_count >= 32 ? MAX_VECTORS : MAX_VECTORS / 2;
+  p.vectors = l->unit.register_count >= 32 ? LAZE_PRODUCT_VECTORS : LAZE_PRODUCT_VECTORS / 2;
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_operand(l, i, k)][0].value;
   return emit_product(&p);

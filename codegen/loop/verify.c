@@ -218,7 +218,7 @@ static laze_status verify_element(verifier *v, const laze_loop_instruction *i) {
   LAZE_TRY(want_count(v, i, 0, MAX_ELEMENT_OPERANDS));
   if (i->count != required_operands(info))
     return laze_fail(v->error, LAZE_INTERNAL, "loop IR: instruction %%%d: %d operands, but '%s' has %d", v->index,
-                     i->count, info->name, info->segment_count);
+                     i->count, info->name, required_operands(info));
   LAZE_TRY(verify_operator(v, i, info));
   for (int32_t k = 0; k < i->count; k++) {
     bool condition = info->compute == LAZE_COMPUTE_SELECT && k == 0;

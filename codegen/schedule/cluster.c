@@ -83,7 +83,10 @@ static laze_status find_instance(laze_scheduler *scheduler, laze_group_builder *
   for (int32_t i = scheduler->latest[value.node].first; i >= 0; i = group->instances[i].next_of_node) {
     laze_instance *instance = &group->instances[i];
     LAZE_TRY(laze_map_normalise(&mapper, instance->map, &instance->map));
-    if (instance->value.result != value.result || !laze_map_equal(instance->map, wanted)) continue;
+    bool equal;
+    if (instance->value.result != value.result) continue;
+    LAZE_TRY(laze_map_equal(&mapper, instance->map, wanted, &equal));
+    if (!equal) continue;
     *out = i;
     return LAZE_OK;
   }
@@ -216,7 +219,7 @@ static laze_status same_map(laze_scheduler *scheduler, const laze_use *uses, boo
   LAZE_TRY(laze_map_normalise(&mapper, uses->map, &first));
   for (const laze_use *use = uses->next; use && *out; use = use->next) {
     LAZE_TRY(laze_map_normalise(&mapper, use->map, &other));
-    *out = laze_map_equal(first, other);
+    LAZE_TRY(laze_map_equal(&mapper, first, other, out));
   }
   return LAZE_OK;
 }
@@ -291,7 +294,7 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
 
 static laze_status library_group(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  laze_group_builder *group;
+  laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_LIBRARY, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
   for (int32_t i = 0; i < node->operand_count; i++)
     LAZE_TRY(add_use(scheduler, group, -1, i, node->operands[i], NULL));
@@ -301,7 +304,7 @@ static laze_status library_group(laze_scheduler *scheduler, int32_t node_index) 
 /* A matrix product's domain has the axes (batch,) rows, columns, depth; they never split. */
 static laze_status matrix_group(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  laze_group_builder *group;
+  laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_MATRIX, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   bool batched = node->op == LAZE_OP_BMM;
@@ -344,7 +347,7 @@ static laze_status add_write(laze_scheduler *scheduler, laze_group_builder *grou
 /* A group that ends in this node, over its elements as one flat axis. */
 static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, laze_split why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  laze_group_builder *group;
+  laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_LOOPS, (laze_value){node_index, 0}, why, &group));
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   laze_size elements;

@@ -80,11 +80,18 @@ laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, con
   return add(mapper, a->offset, b->offset, &out->offset);
 }
 
+/* The coefficient of an axis, 0 where there is no term on it. */
+static laze_size coefficient_of(const laze_component *component, int32_t axis) {
+  for (int32_t i = 0; i < component->term_count; i++)
+    if (component->terms[i].axis == axis) return component->terms[i].coefficient;
+  return 0;
+}
+
 static bool component_equal(const laze_component *a, const laze_component *b) {
   if (a->term_count != b->term_count || a->dynamic != b->dynamic || a->offset != b->offset) return false;
   if (a->dynamic >= 0 && a->dynamic_coefficient != b->dynamic_coefficient) return false;
   for (int32_t i = 0; i < a->term_count; i++)
-    if (a->terms[i].axis != b->terms[i].axis || a->terms[i].coefficient != b->terms[i].coefficient) return false;
+    if (coefficient_of(b, a->terms[i].axis) != a->terms[i].coefficient) return false;
   return true;
 }
 
@@ -92,14 +99,6 @@ static bool guards_equal(const laze_guard *a, const laze_guard *b) {
   for (; a && b && a != b; a = a->next, b = b->next)
     if (a->low != b->low || a->high != b->high || !component_equal(&a->component, &b->component)) return false;
   return a == b;
-}
-
-bool laze_map_equal(const laze_map *a, const laze_map *b) {
-  if (a == b) return true;
-  if (a->rank != b->rank || !guards_equal(a->guards, b->guards)) return false;
-  for (int32_t i = 0; i < a->rank; i++)
-    if (a->sizes[i] != b->sizes[i] || !component_equal(&a->components[i], &b->components[i])) return false;
-  return true;
 }
 
 laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes, const laze_component *components, int rank,
@@ -407,5 +406,22 @@ laze_status laze_map_offset(laze_mapper *mapper, const laze_map *given, laze_off
     LAZE_TRY(laze_component_add(mapper, &out->affine, &scaled, &out->affine));
     LAZE_TRY(multiply(mapper, stride, map->sizes[i], &stride));
   }
+  return LAZE_OK;
+}
+
+laze_status laze_map_equal(laze_mapper *mapper, const laze_map *a, const laze_map *b, bool *out) {
+  *out = a == b;
+  if (a == b || !guards_equal(a->guards, b->guards)) return LAZE_OK;
+  bool same_view = a->rank == b->rank;
+  for (int32_t i = 0; same_view && i < a->rank; i++)
+    same_view = a->sizes[i] == b->sizes[i] && component_equal(&a->components[i], &b->components[i]);
+  *out = same_view;
+  if (same_view) return LAZE_OK;
+  laze_offset first, second;
+  LAZE_TRY(laze_map_offset(mapper, a, &first));
+  LAZE_TRY(laze_map_offset(mapper, b, &second));
+  *out = component_equal(&first.affine, &second.affine) && first.dynamic_count == second.dynamic_count;
+  for (int32_t i = 0; *out && i < first.dynamic_count; i++)
+    *out = first.dynamics[i] == second.dynamics[i] && first.coefficients[i] == second.coefficients[i];
   return LAZE_OK;
 }

@@ -83,8 +83,8 @@ LAZE_MUST_USE laze_status laze_map_refine(laze_mapper *mapper, const laze_map *m
 /* The map of an operand that is broadcast to the value `map` is of. */
 LAZE_MUST_USE laze_status laze_map_broadcast(laze_mapper *mapper, const laze_map *map, const laze_type *value,
                                              const laze_type *operand, const laze_map **out);
-/* Same view and components; maps are compared after normalising. */
-bool laze_map_equal(const laze_map *a, const laze_map *b);
+/* Whether two maps, both normalised, name the same elements: through the same view or another one. */
+LAZE_MUST_USE laze_status laze_map_equal(laze_mapper *mapper, const laze_map *a, const laze_map *b, bool *out);
 
 /* The linear element offset a map stands for: sum of terms and dynamics. */
 typedef struct laze_offset {

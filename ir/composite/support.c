@@ -24,11 +24,14 @@ laze_value laze_call_operand(const laze_call *call, int32_t position) {
   return laze_call_segment(call, position, &first) == 1 ? call->operands[first] : LAZE_VALUE_NONE;
 }
 
-int32_t laze_compact_operands(laze_value *operands, int32_t count, int32_t *segments) {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; i++) {
-    segments[i] = laze_value_is_none(operands[i]) ? -1 : 1;
-    if (segments[i] == 1) operands[kept++] = operands[i];
+int32_t laze_compact_operands(laze_value *operands, int32_t *segments, int32_t segment_count) {
+  int32_t kept = 0, next = 0;
+  for (int32_t i = 0; i < segment_count; i++) {
+    if (segments[i] == 1 && laze_value_is_none(operands[next])) {
+      segments[i] = -1;
+      next++;
+    }
+    for (int32_t k = 0; k < segments[i]; k++) operands[kept++] = operands[next++];
   }
   return kept;
 }

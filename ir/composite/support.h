@@ -18,9 +18,9 @@ LAZE_MUST_USE laze_status laze_record_here(laze_recorder *recorder, const laze_c
 
 /* The value of the operand argument at `position`, which is no list; LAZE_VALUE_NONE when it is absent. */
 laze_value laze_call_operand(const laze_call *call, int32_t position);
-/* Drops absent values (LAZE_VALUE_NONE) from an array of one value per operand argument and writes the segments;
- * returns how many values are left. */
-int32_t laze_compact_operands(laze_value *operands, int32_t count, int32_t *segments);
+/* Drops absent values (LAZE_VALUE_NONE) from the operands of a call and makes their segments, which are 1 so far, -1.
+ * Segments of lists and those that are -1 already stay. Returns how many values are left. */
+int32_t laze_compact_operands(laze_value *operands, int32_t *segments, int32_t segment_count);
 
 /* One operand of a promotion: a value (LAZE_VALUE_NONE is ignored), or, where `number` is not LAZE_DTYPE_NONE, a plain
  * number of that dtype. `is_number`: the value promotes as a plain number. */

@@ -102,7 +102,7 @@ static int conversion_cost(const gen_argument *parameter, const gen_expression *
   if (item->optional && !argument_may_be_absent(parameter)) return IMPOSSIBLE;
   if (kind_is_number(item->kind)) return number_cost(parameter, item);
   if (item->kind == parameter->kind) return 0;
-  if (item->kind == KIND_SCALAR && parameter->kind == KIND_TENSOR) return 2;
+  if (item->kind == KIND_SCALAR && parameter->kind == KIND_TENSOR) return item->optional ? IMPOSSIBLE : 2;
   if (item->kind == KIND_INT_LIST && parameter->kind == KIND_SIZE_LIST) return 0;
   /* An empty list has no element type. */
   if (item->form == FORM_LIST && item->count == 0 && parameter->kind == KIND_TENSOR_LIST) return 0;
@@ -155,13 +155,16 @@ static void unknown_operator(gen_scope *scope, gen_expression *call, const char 
   else check_fault(scope, call, "no operator or function \"%s\"; add its entry or call another", base);
 }
 
-/* What generated code records for plain numbers that a call passes as tensors must be in the table. */
-static void check_numbers(gen_scope *scope, gen_expression *call) {
+/* What generated code records for plain numbers that a call passes as tensors must be in the table, and a list that was
+ * received can be passed on only as it lies. */
+static void check_operands(gen_scope *scope, gen_expression *call) {
   for (int i = 0; i < call->callee->schema.count; i++) {
     const gen_expression *item = call->bound[i];
     const gen_kind kind = call->callee->schema.arguments[i].kind;
     if (item == NULL || !kind_is_operand(kind)) continue;
-    if (item->kind == KIND_SIZE && table_find(scope->table, "size_tensor") == NULL)
+    if (kind == KIND_TENSOR_LIST && item->form != FORM_LIST && operator_segments(call->callee) > 1)
+      check_fault(scope, call, "\"%s\" cannot be passed beside other tensors; write \"composite: c\"", item->text);
+    else if (item->kind == KIND_SIZE && table_find(scope->table, "size_tensor") == NULL)
       check_fault(scope, call, "a size becomes a tensor here, which needs the operator size_tensor(SymInt value, *, "
                                "ScalarType? dtype=None); add it");
     else if (item->kind == KIND_SCALAR && kind == KIND_TENSOR && table_conversion(scope->table) == NULL)
@@ -173,7 +176,7 @@ static void set_callee(gen_scope *scope, gen_expression *call, const gen_operato
   call->callee = callee;
   call->bound = bound;
   call->kind = callee->schema.result_count == 1 ? KIND_TENSOR : KIND_SEVERAL;
-  check_numbers(scope, call);
+  check_operands(scope, call);
 }
 
 void check_overload(gen_scope *scope, gen_expression *call, const char *base) {

@@ -40,11 +40,25 @@ void emit_declare(gen_emitter *emitter, gen_target *target, gen_kind kind) {
   target->declared = true;
 }
 
+const char *emit_bare(const char *value) {
+  const size_t size = strlen(value);
+  int depth = 0;
+  if (size < 2 || value[0] != '(' || value[size - 1] != ')') return value;
+  for (size_t i = 0; i + 1 < size; i++) {
+    if (value[i] == '"') return value; /* brackets in a string would be counted */
+    depth += (value[i] == '(') - (value[i] == ')');
+    if (depth == 0) return value;
+  }
+  return memory_copy(value + 1, size - 2);
+}
+
 void emit_into(gen_emitter *emitter, const gen_expression *expression, gen_target *target) {
   const char *value = emit_value(emitter, expression, target);
   if (strcmp(value, target->name) == 0 && target->declared) return;
-  if (target->declared) emit_line(emitter, "%s = %s;", target->name, value);
-  else emit_line(emitter, "%s%s%s = %s;", expression->kind == KIND_STRING ? "" : "const ", emit_type(expression->kind), target->name, value);
+  if (target->declared) emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
+  else
+    emit_line(emitter, "%s%s%s = %s;", expression->kind == KIND_STRING ? "" : "const ", emit_type(expression->kind),
+              target->name, emit_bare(value));
   target->declared = true;
 }
 
@@ -117,7 +131,7 @@ static const char *emit_arm(gen_emitter *emitter, const gen_expression *arm, gen
                             gen_block *block) {
   block_begin(emitter, block);
   const char *value = arm->kind == KIND_ABSENT ? absent_value(kind) : emit_value(emitter, arm, target);
-  if (target != NULL && strcmp(value, target->name) != 0) emit_line(emitter, "%s = %s;", target->name, value);
+  if (target != NULL && strcmp(value, target->name) != 0) emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
   block_end(emitter, block);
   return value;
 }
@@ -173,7 +187,7 @@ static const char *emit_conditional(gen_emitter *emitter, const gen_expression *
   gen_target own = {emit_temporary(emitter, "chosen"), false};
   if (target == NULL) target = &own;
   emit_declare(emitter, target, conditional->kind);
-  emit_line(emitter, "if (%s) {", test);
+  emit_line(emitter, "if (%s) {", emit_bare(test));
   emit_branch(emitter, left, if_true, target, conditional->kind);
   emit_line(emitter, "} else {");
   emit_branch(emitter, right, if_false, target, conditional->kind);
@@ -195,7 +209,7 @@ static const char *emit_logical(gen_emitter *emitter, const gen_expression *bina
   trial_end(emitter, &trial, block.size == 0);
   if (block.size == 0) return memory_format("(%s %s %s)", left, binary->text, right);
   const gen_target target = {emit_temporary(emitter, "holds"), true};
-  emit_line(emitter, "bool %s = %s;", target.name, left);
+  emit_line(emitter, "bool %s = %s;", target.name, emit_bare(left));
   emit_line(emitter, "if (%s%s) {", is_and ? "" : "!", target.name);
   emit_branch(emitter, binary->items[1], known, &target, KIND_BOOL);
   emit_line(emitter, "}");

@@ -37,6 +37,8 @@ const char *emit_builtin(gen_emitter *emitter, const gen_expression *call);
 /* A value that is a list, as a laze_size_list that lives as long as the function. */
 const char *emit_list(gen_emitter *emitter, const gen_expression *list);
 
+/* An expression without the brackets around all of it. */
+const char *emit_bare(const char *value);
 /* "laze_value" and so on: the C type of a kind's values. */
 const char *emit_type(gen_kind kind);
 /* A fresh name, "exp_1". */

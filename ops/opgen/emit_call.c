@@ -62,6 +62,7 @@ static bool is_weak(const gen_operator *callee, const gen_argument *parameter, c
 static bool passes_absence(const gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
   if (item->form != FORM_NAME || item->argument < 0 || (emitter->known >> item->argument & 1) != 0) return false;
   const gen_argument *argument = &emitter->op->schema.arguments[item->argument];
+  if (argument->kind != parameter->kind) return false;
   if (!argument_may_be_absent(argument) || !argument_may_be_absent(parameter)) return false;
   const gen_literal none = {.form = LITERAL_NONE};
   return literal_equal(argument->has_default ? &argument->value : &none, parameter->has_default ? &parameter->value : &none);
@@ -124,42 +125,53 @@ static const char *join(const char *list, const char *item) {
   return *list == '\0' ? item : memory_format("%s, %s", list, item);
 }
 
-/* Operands of which some may be absent only when the program runs. */
-static const char *emit_compacted(gen_emitter *emitter, const gen_operand *operands, int count) {
-  const char *values = "", *name = emit_temporary(emitter, "operands");
-  for (int i = 0; i < count; i++) values = join(values, operands[i].value == NULL ? "LAZE_VALUE_NONE" : operands[i].value);
-  const char *number = memory_format("%s_count", name), *segments = memory_format("%s_segments", name);
-  emit_line(emitter, "laze_value %s[] = {%s};", name, values);
-  emit_line(emitter, "int32_t %s[%d];", segments, count);
-  emit_line(emitter, "const int32_t %s = laze_compact_operands(%s, %d, %s);", number, name, count, segments);
-  return memory_format(".operand_count = %s, .operands = %s, .segments = %s", number, name, segments);
-}
+/* What the call gives for each operand argument: the values in one list, their numbers in another. */
+typedef struct gen_layout {
+  const char *values, *segments;
+  int value_count;
+  bool plain; /* one value for each */
+} gen_layout;
 
-static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
-  const char *values = "", *segments = "";
-  int value_count = 0;
-  bool plain = true;
-  if (count == 1 && operands[0].item != NULL && operands[0].item->kind == KIND_TENSOR_LIST && operands[0].item->form == FORM_NAME)
-    return emit_whole_list(emitter, &operands[0]);
-  for (int i = 0; i < count; i++)
-    if (operands[i].may_be_absent) return emit_compacted(emitter, operands, count);
+/* An operand that may be absent takes a place that LAZE_VALUE_NONE can fill. */
+static gen_layout lay_out(gen_emitter *emitter, const gen_operand *operands, int count) {
+  gen_layout out = {"", "", 0, true};
   for (int i = 0; i < count; i++) {
     const gen_expression *item = operands[i].item;
     int size = operands[i].value == NULL ? -1 : 1;
     if (item != NULL && item->form == FORM_LIST) {
       size = item->count;
-      for (int k = 0; k < size; k++) values = join(values, emit_value(emitter, item->items[k], NULL));
+      for (int k = 0; k < size; k++) out.values = join(out.values, emit_value(emitter, item->items[k], NULL));
     } else if (operands[i].value != NULL) {
-      values = join(values, operands[i].value);
+      out.values = join(out.values, operands[i].value);
     }
-    value_count += size > 0 ? size : 0;
-    plain = plain && size == 1 && operands[i].parameter->kind != KIND_TENSOR_LIST;
-    segments = join(segments, memory_format("%d", size));
+    out.value_count += size > 0 ? size : 0;
+    out.plain = out.plain && size == 1 && operands[i].parameter->kind != KIND_TENSOR_LIST;
+    out.segments = join(out.segments, memory_format("%d", size));
   }
+  return out;
+}
+
+/* Operands of which some may be absent only when the program runs. */
+static const char *emit_compacted(gen_emitter *emitter, const gen_layout *layout, int count) {
+  const char *name = emit_temporary(emitter, "operands");
+  const char *number = memory_format("%s_count", name), *segments = memory_format("%s_segments", name);
+  emit_line(emitter, "laze_value %s[] = {%s};", name, layout->values);
+  emit_line(emitter, "int32_t %s[] = {%s};", segments, layout->segments);
+  emit_line(emitter, "const int32_t %s = laze_compact_operands(%s, %s, %d);", number, name, segments, count);
+  return memory_format(".operand_count = %s, .operands = %s, .segments = %s", number, name, segments);
+}
+
+static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
+  const gen_expression *first = operands[0].item;
+  if (count == 1 && first != NULL && first->kind == KIND_TENSOR_LIST && first->form == FORM_NAME)
+    return emit_whole_list(emitter, &operands[0]);
+  const gen_layout layout = lay_out(emitter, operands, count);
+  for (int i = 0; i < count; i++)
+    if (operands[i].may_be_absent) return emit_compacted(emitter, &layout, count);
   const char *text = "";
-  if (value_count > 0)
-    text = memory_format(".operand_count = %d, .operands = (const laze_value[]){%s}", value_count, values);
-  if (!plain) text = join(text, memory_format(".segments = (const int32_t[]){%s}", segments));
+  if (layout.value_count > 0)
+    text = memory_format(".operand_count = %d, .operands = (const laze_value[]){%s}", layout.value_count, layout.values);
+  if (!layout.plain) text = join(text, memory_format(".segments = (const int32_t[]){%s}", layout.segments));
   return text;
 }
 
@@ -212,7 +224,7 @@ static const char *emit_attribute(gen_emitter *emitter, const gen_argument *para
     return memory_format("call->attributes[%s]", operator_attribute_name(emitter->op, item->argument));
   if (kind_is_list(parameter->kind)) return emit_list_attribute(emitter, parameter, item);
   if (parameter->kind == KIND_LITERAL) return memory_format("laze_attribute_literal(%s)", emit_scalar(emitter, item));
-  const char *value = emit_value(emitter, item, NULL);
+  const char *value = emit_bare(emit_value(emitter, item, NULL));
   switch (parameter->kind) {
   case KIND_SIZE: return memory_format("laze_attribute_size(%s)", value);
   case KIND_FLOAT: return memory_format("laze_attribute_real(%s)", value);
@@ -244,7 +256,8 @@ const char *emit_record(gen_emitter *emitter, const gen_expression *call, const 
   }
   emit_numbers(emitter, callee, operands, count);
   const char *fields = memory_format(".op = LAZE_OP_%s", callee->upper);
-  if (count > 0) fields = join(fields, emit_operands(emitter, operands, count));
+  const char *given = count > 0 ? emit_operands(emitter, operands, count) : "";
+  if (*given != '\0') fields = join(fields, given);
   const char *attributes = emit_attributes(emitter, call);
   if (*attributes != '\0') fields = join(fields, attributes);
   return memory_format("laze_record_here(recorder, &(laze_call){%s}, %s, error)", fields, results);

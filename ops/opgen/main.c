@@ -94,6 +94,6 @@ int main(int argc, char **argv) {
     fprintf(stderr, "opgen: nothing is generated for the folder \"%s\"; see --list\n", options.only);
     return 2;
   }
-  if (table.report.errors > 0) fprintf(stderr, "opgen: %d errors\n", table.report.errors);
+  if (table.report.errors > 0) fprintf(stderr, "opgen: %d error%s\n", table.report.errors, table.report.errors == 1 ? "" : "s");
   return table.report.errors > 0 ? 1 : 0;
 }

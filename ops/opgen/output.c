@@ -82,15 +82,16 @@ static size_t advance(gen_brackets *brackets, const char *text, size_t i) {
   return 1;
 }
 
-/* Where to break a line: at the last blank before the right margin that is nested least deeply; after a comma where
- * `commas` says so. 0: nowhere. */
+/* Where to break a line: at the last blank before the right margin that is nested least deeply; after a comma or
+ * before ? and : where `commas` says so. 0: nowhere. */
 static size_t find_break(gen_brackets brackets, const char *line, bool commas) {
   size_t best = 0;
   int best_depth = 1000;
   size_t i = strspn(line, " ");
   while (i <= COLUMNS && line[i] != '\0') {
     const bool breaks = line[i] == ' ' && !brackets.quoted && brackets.depth <= best_depth;
-    if (breaks && (!commas || line[i - 1] == ',')) {
+    const bool before_arm = line[i + 1] != '\0' && strchr("?:", line[i + 1]) != NULL && line[i + 2] == ' ';
+    if (breaks && (!commas || line[i - 1] == ',' || before_arm)) {
       best = i;
       best_depth = brackets.depth;
     }
@@ -110,7 +111,7 @@ static void write_broken(FILE *out, const char *line, size_t size) {
     if (at == 0) break;
     for (size_t i = 0; i < at;) i += advance(&brackets, rest, i);
     size_t column = brackets.depth > 0 ? brackets.columns[brackets.depth - 1] : indent + 4;
-    if (column > COLUMNS / 2) column = indent + 8;
+    if (column > COLUMNS - 36) column = indent + 8;
     if (column >= at) break;
     fprintf(out, "%.*s\n", (int)at, rest);
     rest = memory_format("%*s%s", (int)column, "", rest + at + 1);

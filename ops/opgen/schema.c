@@ -236,9 +236,14 @@ static void parse_arguments(gen_parser *parser, gen_schema *out) {
 }
 
 static void parse_result(gen_parser *parser, gen_schema *out) {
+  skip_blanks(parser);
+  const char *start = parser->cursor;
   gen_argument type = {.name = ""};
   parse_type(parser, &type);
-  if (!parser->failed && (type.kind > KIND_TENSOR_LIST || type.optional)) fail(parser, "results of type Tensor");
+  if (!parser->failed && (type.kind > KIND_TENSOR_LIST || type.optional)) {
+    parser->cursor = start;
+    fail(parser, "a result of type Tensor");
+  }
   skip_blanks(parser);
   const bool named = isalpha((unsigned char)*parser->cursor) || *parser->cursor == '_';
   out->result_names = memory_grow(out->result_names, out->result_count, sizeof(*out->result_names));

@@ -134,7 +134,7 @@ static void write_body(gen_emitter *emitter, const gen_program *program, const g
   if (program != NULL) emit_program(emitter, program);
   else {
     const char *value = emit_value(emitter, condition, NULL);
-    emit_line(emitter, "return %s;", value);
+    emit_line(emitter, "return %s;", emit_bare(value));
   }
   fclose(emitter->out);
   fclose(emitter->storage);

@@ -28,15 +28,19 @@ static void write_element(const gen_operator *op, int dtype, FILE *out) {
     count++;
   }
   const char *result = result_type(op, info);
-  const bool casts = strcmp(result, "bool") != 0;
-  fprintf(out, "static inline %s element_%s_%s(%s) {", result, op->symbol, info->name, parameters);
+  const char *head = memory_format("static inline %s element_%s_%s(%s) {", result, op->symbol, info->name, parameters);
+  const char *unused = "";
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
     if (!argument_may_be_absent(argument) && strstr(op->evals[dtype], argument->name) == NULL)
-      fprintf(out, " (void)%s;", argument->name);
+      unused = memory_format("%s(void)%s; ", unused, argument->name);
   }
-  if (casts) fprintf(out, " return (%s)(%s); }\n", result, op->evals[dtype]);
-  else fprintf(out, " return %s; }\n", op->evals[dtype]);
+  /* The cast rounds what C computed in double, and cuts what it widened to int. */
+  const bool casts = strcmp(result, "bool") != 0;
+  const char *body = casts ? memory_format("%sreturn (%s)(%s);", unused, result, op->evals[dtype])
+                           : memory_format("%sreturn %s;", unused, op->evals[dtype]);
+  const bool fits = strlen(head) + strlen(body) < 117;
+  fprintf(out, fits ? "%s %s }\n" : "%s\n  %s\n}\n", head, body);
   fprintf(out, "LOOP_%d(%s_%s, %s%s)\n", count, op->symbol, info->name, result, types);
 }
 

@@ -175,7 +175,7 @@ static void write_at(const gen_operator *op, FILE *out) {
 }
 
 static void write_short_form(const gen_operator *op, const char *suffix, const char *parameter, const char *passed, FILE *out) {
-  fprintf(out, "%slaze_%s%s(%s%s) { %slaze_%s_at(%s%s, NULL, 0); }\n", function_result(op), op->symbol, suffix,
+  fprintf(out, "%slaze_%s%s(%s%s) {\n  %slaze_%s_at(%s%s, NULL, 0);\n}\n", function_result(op), op->symbol, suffix,
           function_parameters(op), parameter, op->schema.result_count == 1 ? "return " : "", op->symbol,
           function_arguments(op), passed);
 }

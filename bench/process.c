@@ -1,0 +1,115 @@
+/* The first result of a new process, as whole-process times: compiled, and from a warm disk cache. */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 25
+#define ENVIRONMENT_MOST 512
+
+/* The path of a program that lies beside this one. */
+static laze_status find_program(const char *name, char *path, size_t size, laze_error *error) {
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length < 0) return bench_fail(error, "cannot find where this program lies: %s", strerror(errno));
+  self[length] = '\0';
+  *strrchr(self, '/') = '\0';
+  if ((size_t)snprintf(path, size, "%s/%s", self, name) >= size)
+    return bench_fail(error, "the path of %s is too long", name);
+  return LAZE_OK;
+}
+
+/* This process's environment with LAZE_CACHE_DIR set to `directory`; `variable` holds the text. */
+static void make_environment(char **out, const char *directory, char *variable, size_t size) {
+  int count = 0;
+  snprintf(variable, size, "LAZE_CACHE_DIR=%s", directory);
+  for (char **entry = environ; *entry != NULL && count < ENVIRONMENT_MOST - 2; entry++)
+    if (strncmp(*entry, "LAZE_CACHE_DIR=", 15) != 0) out[count++] = *entry;
+  out[count++] = variable;
+  out[count] = NULL;
+}
+
+/* Runs a program to its end, its output thrown away; seconds. */
+static laze_status run_process(const char *path, const char *directory, double *time, laze_error *error) {
+  char variable[PATH_MAX + 32], *environment[ENVIRONMENT_MOST], *arguments[] = {(char *)path, NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t process;
+  int status = 0;
+  make_environment(environment, directory, variable, sizeof variable);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  const double start = measure_now();
+  const int code = posix_spawn(&process, path, &actions, NULL, arguments, environment);
+  if (code == 0) waitpid(process, &status, 0);
+  *time = measure_now() - start;
+  posix_spawn_file_actions_destroy(&actions);
+  if (code != 0) return bench_fail(error, "cannot run %s: %s", path, strerror(code));
+  if (status != 0) return bench_fail(error, "%s failed (status %d)", path, status);
+  return LAZE_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+  (void)info, (void)kind, (void)where;
+  return remove(path);
+}
+
+static void remove_directory(const char *path) {
+  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static laze_status make_directory(char *path, size_t size, laze_error *error) {
+  const char *parent = getenv("TMPDIR");
+  snprintf(path, size, "%s/laze-bench-XXXXXX", parent == NULL ? "/tmp" : parent);
+  if (mkdtemp(path) == NULL) return bench_fail(error, "cannot make a folder %s: %s", path, strerror(errno));
+  return LAZE_OK;
+}
+
+static laze_status run_cold(const char *path, double *time, laze_error *error) {
+  char directory[PATH_MAX];
+  laze_status status = make_directory(directory, sizeof directory, error);
+  if (status != LAZE_OK) return status;
+  status = run_process(path, directory, time, error);
+  remove_directory(directory);
+  return status;
+}
+
+typedef struct bench_programs {
+  char empty[PATH_MAX], first[PATH_MAX], cache[PATH_MAX];
+} bench_programs;
+
+static laze_status measure_rounds(bench_report *report, const bench_programs *programs, laze_error *error) {
+  bench_samples empties = {0}, colds = {0}, warms = {0};
+  double time;
+  laze_status status = run_process(programs->first, programs->cache, &time, error); /* fills the cache */
+  for (int i = 0; i < ROUNDS && status == LAZE_OK; i++) {
+    status = run_process(programs->empty, programs->cache, &time, error);
+    samples_add(&empties, 1e3 * time);
+    if (status == LAZE_OK) status = run_cold(programs->first, &time, error);
+    samples_add(&colds, 1e3 * time);
+    if (status == LAZE_OK) status = run_process(programs->first, programs->cache, &time, error);
+    samples_add(&warms, 1e3 * time);
+  }
+  if (status != LAZE_OK) return status;
+  report_add(report, (bench_row){.name = "an empty program", .unit = "ms", .value = samples_summary(&empties)});
+  report_add(report, (bench_row){"first result, nothing cached", "ms", samples_summary(&colds), TARGET_AT_MOST, 60});
+  report_add(report, (bench_row){"first result, warm disk cache", "ms", samples_summary(&warms), TARGET_AT_MOST, 15});
+  return LAZE_OK;
+}
+
+laze_status bench_first(bench_report *report, laze_error *error) {
+  bench_programs programs;
+  laze_status status = find_program("empty", programs.empty, sizeof programs.empty, error);
+  if (status == LAZE_OK) status = find_program("first_result", programs.first, sizeof programs.first, error);
+  if (status == LAZE_OK) status = make_directory(programs.cache, sizeof programs.cache, error);
+  if (status != LAZE_OK) return status;
+  status = measure_rounds(report, &programs, error);
+  remove_directory(programs.cache);
+  return status;
+}

@@ -1,0 +1,162 @@
+/* Panels of B: 256 deep, as wide as the block of C, rows one after the other. Where B lies so already and is read only
+ * a few times, it is used in place; otherwise it is copied to the stack:
+ *
+ *   columns contiguous     row by row
+ *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
+ *                          the weights of a linear layer are)
+ *   neither                gathered
+ */
+#include "codegen/llvm/lower_product.h"
+
+LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
+  LLVMValueRef poison = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(scalar), (unsigned)p->lanes));
+  LLVMValueRef first = LLVMBuildInsertElement(p->l->e.builder, poison, scalar, LLVMConstInt(i32, 0, false), "");
+  LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(i32, (unsigned)p->lanes));
+  return LLVMBuildShuffleVector(p->l->e.builder, first, poison, zeros, "");
+}
+
+LLVMValueRef laze_product_lane_numbers(const laze_product *p, LLVMTypeRef element) {
+  LLVMValueRef numbers[LAZE_LANES];
+  for (int k = 0; k < p->lanes; k++) numbers[k] = LLVMConstInt(element, (uint64_t)k, false);
+  return LLVMConstVector(numbers, (unsigned)p->lanes);
+}
+
+LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
+  LLVMValueRef count = LLVMBuildTrunc(p->l->e.builder, smaller(p, remaining, number(p, p->lanes)), i32, "");
+  LLVMValueRef lanes = laze_product_lane_numbers(p, i32);
+  return LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, lanes, laze_product_splat(p, count), "");
+}
+
+static bool is_one(LLVMValueRef stride) {
+  return LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1;
+}
+
+static int64_t panel_width(const laze_product *p) {
+  return (int64_t)p->lanes * p->vectors;
+}
+
+/* Room on the stack for a slab of a panel, shared by all products of the kernel. */
+static LLVMValueRef stack_panel(laze_product *p) {
+  laze_lower *l = p->l;
+  if (l->panel) return l->panel;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
+  LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
+  unsigned bytes = LAZE_PRODUCT_SLAB * LAZE_PRODUCT_VECTORS * (unsigned)l->unit.register_bytes;
+  l->panel = LLVMBuildAlloca(l->e.builder, LLVMArrayType2(LLVMInt8TypeInContext(l->e.context), bytes), "");
+  LLVMSetAlignment(l->panel, (unsigned)l->unit.register_bytes);
+  LLVMPositionBuilderAtEnd(l->e.builder, here);
+  return l->panel;
+}
+
+static void store_row(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
+  laze_lower_vector_store(p->l, value, at_register(p, row, v), NULL, laze_dtype_size(p->dtype));
+}
+
+/* Register `v` of B's row at `row`; columns that do not exist read as 0. */
+static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
+  int64_t size = laze_dtype_size(p->dtype);
+  if (is_one(p->operands[B_COLUMN]))
+    return laze_lower_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
+  LLVMValueRef lanes = laze_product_lane_numbers(p, laze_lower_i64(p->l));
+  LLVMValueRef columns = add(p, lanes, laze_product_splat(p, number(p, (int64_t)v * p->lanes)));
+  LLVMValueRef offsets = multiply(p, columns, laze_product_splat(p, p->operands[B_COLUMN]));
+  return laze_lower_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
+}
+
+static laze_status copy_rows(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
+  laze_open_loop loop = {0};
+  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), p->slab_depth));
+  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
+  LLVMValueRef to = advance(p, stack, multiply(p, loop.counter, number(p, panel_width(p))));
+  for (int v = 0; v < p->vectors; v++) store_row(p, to, v, load_row(p, from, v));
+  laze_loop_close(p->l, &loop, number(p, 1));
+  return LAZE_OK;
+}
+
+/* a0 b0 a1 b1 ..., from the lower or the upper halves. */
+static LLVMValueRef interleave(const laze_product *p, LLVMValueRef a, LLVMValueRef b, bool upper) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
+  LLVMValueRef lanes[LAZE_LANES];
+  for (int k = 0; k < p->lanes; k++)
+    lanes[k] = LLVMConstInt(i32, (uint64_t)((upper ? p->lanes / 2 : 0) + k / 2 + k % 2 * p->lanes), false);
+  return LLVMBuildShuffleVector(p->l->e.builder, a, b, LLVMConstVector(lanes, (unsigned)p->lanes), "");
+}
+
+/* A square of registers, in place. Interleaving register i with i + n/2 moves the top bit of the register's number to
+ * the bottom of the lane's; after log2(n) rounds the two numbers have changed places. */
+static void transpose(const laze_product *p, LLVMValueRef *square) {
+  LLVMValueRef next[LAZE_LANES];
+  int half = p->lanes / 2;
+  for (int round = 1; round < p->lanes; round *= 2) {
+    for (int k = 0; k < half; k++) {
+      next[2 * k] = interleave(p, square[k], square[k + half], false);
+      next[2 * k + 1] = interleave(p, square[k], square[k + half], true);
+    }
+    for (int k = 0; k < p->lanes; k++) square[k] = next[k];
+  }
+}
+
+/* A square at depth k and column j of the panel. Columns past the last repeat it; depths past the last read as 0. */
+static void copy_square(const laze_product *p, LLVMValueRef source, LLVMValueRef stack, LLVMValueRef k,
+                        LLVMValueRef j) {
+  LLVMValueRef square[LAZE_LANES];
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef last = subtract(p, left, number(p, 1));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->slab_depth, k));
+  for (int c = 0; c < p->lanes; c++) {
+    LLVMValueRef column = smaller(p, add(p, j, number(p, c)), last);
+    LLVMValueRef from = advance(p, source, add(p, k, multiply(p, column, p->operands[B_COLUMN])));
+    square[c] = laze_lower_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
+  }
+  transpose(p, square);
+  LLVMValueRef to = advance(p, stack, add(p, j, multiply(p, k, number(p, panel_width(p)))));
+  for (int r = 0; r < p->lanes; r++) store_row(p, advance(p, to, number(p, r * panel_width(p))), 0, square[r]);
+}
+
+static laze_status copy_squares(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
+  laze_open_loop depth = {0}, columns = {0};
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
+  LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, panel_width(p)))));
+  LAZE_TRY(laze_loop_open(p->l, &depth, number(p, 0), p->slab_depth));
+  copy_square(p, source, stack, depth.counter, columns.counter);
+  laze_loop_close(p->l, &depth, lanes);
+  laze_loop_close(p->l, &columns, lanes);
+  return LAZE_OK;
+}
+
+static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
+  LLVMValueRef stack = stack_panel(p);
+  bool transposed = is_one(p->operands[B_K]) && !is_one(p->operands[B_COLUMN]);
+  LAZE_TRY(transposed ? copy_squares(p, source, stack) : copy_rows(p, source, stack));
+  p->panel = stack;
+  p->panel_stride = number(p, panel_width(p));
+  return LAZE_OK;
+}
+
+LLVMValueRef laze_product_packs(const laze_product *p) {
+  if (!is_one(p->operands[B_COLUMN])) return NULL;
+  return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_PRODUCT_PACKS), "");
+}
+
+laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef k = multiply(p, p->slab, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
+  LLVMValueRef source = laze_lower_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
+  if (!packs) return copy_panel(p, source);
+  LLVMBasicBlockRef copy = laze_lower_block(p->l), after = laze_lower_block(p->l);
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
+  LLVMBuildCondBr(builder, packs, copy, after);
+  LLVMPositionBuilderAtEnd(builder, copy);
+  LAZE_TRY(copy_panel(p, source));
+  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), here};
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, after);
+  LLVMValueRef panels[2] = {p->panel, source}, strides[2] = {p->panel_stride, p->operands[B_K]};
+  p->panel = LLVMBuildPhi(builder, LLVMTypeOf(source), "");
+  LLVMAddIncoming(p->panel, panels, from, 2);
+  p->panel_stride = LLVMBuildPhi(builder, LLVMTypeOf(strides[1]), "");
+  LLVMAddIncoming(p->panel_stride, strides, from, 2);
+  return LAZE_OK;
+}

@@ -1,0 +1,40 @@
+/* --input NAME=...: a .npy file, or a type with its elements. */
+#include "tools/lazec/lazec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static laze_status read_file(laze_context *context, const char *path, lazec_input *out, laze_error *error) {
+  LAZE_TRY(laze_npy_read(context, path, &out->array, error));
+  LAZE_TRY(laze_type_init(&out->type, path, out->array.dtype, out->array.rank, out->array.dims, error));
+  return laze_buffer_borrow(context, out->array.data, out->array.size, NULL, NULL, &out->buffer, error);
+}
+
+static laze_status read_inline(laze_context *context, const char *text, lazec_input *out, laze_error *error) {
+  const char *cursor = text;
+  int64_t count;
+  LAZE_TRY(laze_type_parse(NULL, &cursor, &out->type, error));
+  if (out->type.kind != LAZE_TYPE_TENSOR)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no tensor; write its type, such as f32[2,3]:0", text);
+  LAZE_TRY(laze_type_elements(NULL, &out->type, &count, error));
+  if (*cursor != ':')
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "':' and the elements are expected after the type, such as f32[2]:1,2, not '%s'", cursor);
+  LAZE_TRY(laze_buffer_create(context, count * laze_dtype_size(out->type.dtype), &out->buffer, error));
+  return lazec_values_parse(cursor + 1, out->type.dtype, count, out->buffer->data, error);
+}
+
+laze_status lazec_input_read(laze_context *context, const char *name, const char *text, lazec_input *out,
+                             laze_error *error) {
+  memset(out, 0, sizeof *out);
+  laze_status status = *text == '@' ? read_file(context, text + 1, out, error) : read_inline(context, text, out, error);
+  if (status == LAZE_OK) return LAZE_OK;
+  lazec_input_deinit(out);
+  return laze_error_prefix(error, "input %s", name);
+}
+
+void lazec_input_deinit(lazec_input *input) {
+  laze_buffer_release(input->buffer);
+  laze_npy_deinit(&input->array);
+  input->buffer = NULL;
+}

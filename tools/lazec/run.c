@@ -1,0 +1,249 @@
+/* lazec run, in order:
+ *
+ *   graph file ── inputs read ── sizes bound ── specialised ── compiled ── run ── results printed or written
+ */
+#include "tools/lazec/lazec.h"
+
+#include "codegen/codegen.h"
+#include "ir/specialise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *file, *backend;
+  lazec_list inputs, outputs, dims;
+  bool metrics;
+} run_options;
+
+static const struct argp_option option_table[] = {
+    {"input", 'i', "NAME=VALUE", 0,
+     "An input of the graph: NAME=@FILE.npy, or NAME=DTYPE[SIZES]:ELEMENTS such as 'x=f32[2,3]:1,2,3,4,5,6'. One "
+     "element "
+     "stands for all of them; instead of elements: arange, random:SEED",
+     0},
+    {"output", 'o', "FILE", 0,
+     "Write a result to FILE in .npy format; given once for each result, in their order. -: print it", 0},
+    {"backend", LAZEC_KEY_BACKEND, "NAME", 0, "llvm (native code) or interp (reference interpreter)", 0},
+    {"dim", LAZEC_KEY_DIM, "NAME=NUMBER", 0, "The value of a symbolic size that no input gives", 0},
+    {"metrics", LAZEC_KEY_METRICS, NULL, 0, "Report on standard error what was done, one 'name value' a line", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state) {
+  run_options *options = state->input;
+  switch (key) {
+  case 'i':
+    if (!strchr(argument, '=') || *argument == '=')
+      argp_error(state, "--input %s: NAME=@FILE or NAME=TYPE:ELEMENTS is expected", argument);
+    lazec_list_add(&options->inputs, argument);
+    return 0;
+  case 'o': lazec_list_add(&options->outputs, argument); return 0;
+  case LAZEC_KEY_DIM:
+    lazec_check_dim(state, argument);
+    lazec_list_add(&options->dims, argument);
+    return 0;
+  case LAZEC_KEY_BACKEND:
+    lazec_check_backend(state, argument);
+    options->backend = argument;
+    return 0;
+  case LAZEC_KEY_METRICS: options->metrics = true; return 0;
+  case ARGP_KEY_ARG: lazec_take_file(state, argument, &options->file); return 0;
+  case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* Everything a run holds, released together. */
+typedef struct {
+  laze_context *context;
+  const laze_backend *backend;
+  laze_graph *graph, *constant; /* as read; with numbers for sizes */
+  lazec_input *inputs;          /* one per input of the graph; no buffer: not given */
+  laze_executable *executable;
+  laze_buffer **results;
+  int64_t result_count;
+} job;
+
+static int64_t input_count(const job *self) {
+  return self->graph ? self->graph->body->parameter_count : 0;
+}
+
+static const laze_node *input_node(const job *self, int64_t index) {
+  return &self->graph->nodes[self->graph->body->parameters[index]];
+}
+
+static void deinit(job *self) {
+  for (int64_t i = 0; self->results && i < self->result_count; i++) laze_buffer_release(self->results[i]);
+  for (int64_t i = 0; self->inputs && i < input_count(self); i++) lazec_input_deinit(&self->inputs[i]);
+  laze_executable_release(self->executable);
+  laze_graph_destroy(self->constant);
+  laze_graph_destroy(self->graph);
+  if (!self->context) return;
+  laze_free(self->context, self->results);
+  laze_free(self->context, self->inputs);
+  laze_context_release(self->context);
+}
+
+/* --- Inputs --- */
+
+static laze_status unknown_input(const job *self, const char *text, int length, laze_error *error) {
+  laze_text names;
+  laze_text_init(&names, self->context);
+  for (int64_t i = 0; i < input_count(self); i++)
+    laze_text_format(&names, "%s%s", i ? ", " : "; it has ", input_node(self, i)->name);
+  laze_status status = laze_fail(error, LAZE_NOT_FOUND, "input %.*s: graph %s has no such input%s", length, text,
+                                 self->graph->name, laze_text_get(&names));
+  laze_text_deinit(&names);
+  return status;
+}
+
+static laze_status read_input(job *self, const char *text, laze_error *error) {
+  int length = (int)strcspn(text, "=");
+  for (int64_t i = 0; i < input_count(self); i++) {
+    const char *name = input_node(self, i)->name;
+    if (strlen(name) != (size_t)length || memcmp(name, text, (size_t)length) != 0) continue;
+    if (self->inputs[i].buffer)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "input %s: is given twice; once is expected", name);
+    return lazec_input_read(self->context, name, text + length + 1, &self->inputs[i], error);
+  }
+  return unknown_input(self, text, length, error);
+}
+
+static laze_status read_inputs(job *self, const lazec_list *given, laze_error *error) {
+  int64_t count = input_count(self);
+  self->inputs = laze_alloc_zero(self->context, count * (int64_t)sizeof *self->inputs);
+  if (!self->inputs) return laze_fail_memory(error, "the inputs", count);
+  for (int i = 0; i < given->count; i++) LAZE_TRY(read_input(self, given->items[i], error));
+  for (int64_t i = 0; i < count; i++) {
+    const laze_node *node = input_node(self, i);
+    char type[256];
+    if (!self->inputs[i].buffer)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "input %s: is missing; give its %s with --input %s=@FILE.npy",
+                       node->name, laze_type_format(self->graph->sizes, node->types[0], type, sizeof type), node->name);
+  }
+  return LAZE_OK;
+}
+
+/* --- Sizes --- */
+
+static laze_status bind_types(job *self, int64_t *bindings, laze_error *error) {
+  int64_t count = input_count(self);
+  laze_type *types = laze_alloc_array(self->context, count, sizeof *types);
+  if (!types) return laze_fail_memory(error, "the types of inputs", count);
+  for (int64_t i = 0; i < count; i++) types[i] = self->inputs[i].type;
+  laze_status status = laze_graph_bind_inputs(self->graph, types, bindings, error);
+  laze_free(self->context, types);
+  if (status != LAZE_OK) return status;
+  for (int64_t i = 0; i < laze_size_symbol_count(self->graph->sizes); i++) {
+    const char *name = laze_size_symbol_name(self->graph->sizes, i);
+    if (bindings[i] < 0)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "size %s: no input gives it; give it with --dim %s=NUMBER", name,
+                       name);
+  }
+  return laze_graph_specialise(self->graph, bindings, &self->constant, error);
+}
+
+static laze_status specialise(job *self, const lazec_list *dims, laze_error *error) {
+  int64_t *bindings;
+  LAZE_TRY(lazec_dims_create(self->graph, dims, &bindings, error));
+  laze_status status = bind_types(self, bindings, error);
+  laze_free(self->context, bindings);
+  return status;
+}
+
+/* --- Running --- */
+
+static laze_status execute(job *self, laze_error *error) {
+  int64_t inputs = input_count(self), results = self->constant->body->result_count;
+  laze_buffer **buffers = laze_alloc_array(self->context, inputs, sizeof *buffers);
+  self->results = laze_alloc_zero(self->context, results * (int64_t)sizeof *self->results);
+  self->result_count = results;
+  laze_status status = LAZE_OK;
+  if (!buffers || !self->results) status = laze_fail_memory(error, "inputs and results", inputs + results);
+  for (int64_t i = 0; buffers && i < inputs; i++) buffers[i] = self->inputs[i].buffer;
+  if (status == LAZE_OK) status = self->backend->execute(self->executable, buffers, self->results, error);
+  laze_free(self->context, buffers);
+  return status;
+}
+
+/* --- Results --- */
+
+static laze_status print_result(const job *self, int64_t index, const laze_type *type, laze_error *error) {
+  char name[256];
+  laze_text text;
+  laze_text_init(&text, self->context);
+  laze_text_format(&text, "result %lld: %s\n", (long long)index, laze_type_format(NULL, type, name, sizeof name));
+  lazec_show(&text, type, self->results[index]->data);
+  laze_status status = laze_text_check(&text, error);
+  if (status == LAZE_OK) status = lazec_output_write(NULL, laze_text_get(&text), text.size, error);
+  laze_text_deinit(&text);
+  return status;
+}
+
+static laze_status write_result(const job *self, int64_t index, const laze_type *type, const char *path,
+                                laze_error *error) {
+  laze_npy array = {.dtype = type->dtype, .rank = type->rank, .data = self->results[index]->data};
+  for (int axis = 0; axis < type->rank; axis++) array.dims[axis] = type->sizes[axis];
+  return laze_npy_write(path, &array, error);
+}
+
+static laze_status output(const job *self, const lazec_list *files, laze_error *error) {
+  for (int64_t i = 0; i < self->result_count; i++) {
+    const char *file = files->count > 0 ? files->items[i] : "-";
+    laze_type type;
+    laze_executable_output_type(self->executable, (int32_t)i, &type);
+    if (strcmp(file, "-") == 0)
+      LAZE_TRY(print_result(self, i, &type, error));
+    else
+      LAZE_TRY(write_result(self, i, &type, file, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status check_outputs(const job *self, const lazec_list *files, laze_error *error) {
+  int64_t results = self->graph->body->result_count;
+  if (files->count == 0 || files->count == results) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "graph %s returns %lld results, but %d files are named; give --output once for each ('-' prints it)",
+                   self->graph->name, (long long)results, files->count);
+}
+
+static void print_metric(void *self, const char *name, int64_t value) {
+  (void)self;
+  fprintf(stderr, "%s %lld\n", name, (long long)value);
+}
+
+static laze_status run(job *self, const run_options *options, laze_error *error) {
+  LAZE_TRY(lazec_context_create(&self->context, error));
+  LAZE_TRY(laze_backend_find(self->context, options->backend, &self->backend, error));
+  LAZE_TRY(lazec_graph_read(self->context, options->file, &self->graph, error));
+  LAZE_TRY(check_outputs(self, &options->outputs, error));
+  LAZE_TRY(read_inputs(self, &options->inputs, error));
+  LAZE_TRY(specialise(self, &options->dims, error));
+  LAZE_TRY(laze_compile(self->context, self->backend, self->constant, &self->executable, error));
+  LAZE_TRY(execute(self, error));
+  LAZE_TRY(output(self, &options->outputs, error));
+  if (options->metrics) laze_metric_each(self->context, print_metric, NULL);
+  return LAZE_OK;
+}
+
+int lazec_run(int argc, char **argv) {
+  static const struct argp arguments = {
+      .options = option_table,
+      .parser = parse_option,
+      .args_doc = "FILE",
+      .doc = "Runs the graph in FILE (-: standard input) on the given inputs and prints its results, or writes them to "
+             "files.",
+  };
+  run_options options = {0};
+  job self = {0};
+  laze_error error;
+  if (argp_parse(&arguments, argc, argv, 0, NULL, &options) != 0) return LAZEC_WRONG_USAGE;
+  laze_status status = run(&self, &options, &error);
+  deinit(&self);
+  lazec_list_free(&options.inputs);
+  lazec_list_free(&options.outputs);
+  lazec_list_free(&options.dims);
+  return status == LAZE_OK ? LAZEC_DONE : lazec_report(&error);
+}

@@ -1,0 +1,126 @@
+/* Arrays for people:
+ *
+ *   [[ 1.0  2.5]
+ *    [-3.0  nan]]
+ *
+ * Numbers have as many digits as it takes to tell them apart, and no more. Arrays of more than 1000 elements show three
+ * at each end of every long axis.
+ */
+#include "tools/lazec/lazec.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG_ARRAY = 1000, EDGE = 3, LINE_WIDTH = 80, NUMBER_WIDTH = 64 };
+
+typedef struct {
+  laze_text *text; /* NULL: only measuring */
+  const laze_type *type;
+  const void *data;
+  int64_t strides[LAZE_MAX_RANK]; /* in elements */
+  bool elided;
+  int width; /* of the widest element shown */
+  int column;
+} printer;
+
+static bool reads_back(laze_dtype dtype, const char *digits, double value) {
+  return dtype == LAZE_F32 ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value;
+}
+
+/* Shortest digits, written out where that is no longer than it is precise. */
+static void format_real(char out[NUMBER_WIDTH], laze_dtype dtype, double value) {
+  int exact = dtype == LAZE_F32 ? 8 : 16, precision = 0;
+  if (!isfinite(value)) {
+    snprintf(out, NUMBER_WIDTH, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return;
+  }
+  do snprintf(out, NUMBER_WIDTH, "%.*e", precision, value);
+  while (!reads_back(dtype, out, value) && ++precision < 17);
+  int exponent = atoi(strchr(out, 'e') + 1);
+  if (exponent < -4 || exponent >= exact) return;
+  int decimals = precision - exponent;
+  snprintf(out, NUMBER_WIDTH, "%.*f", decimals < 1 ? 1 : decimals, value);
+}
+
+static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar value) {
+  if (value.dtype == LAZE_F64)
+    format_real(out, dtype, value.value.real);
+  else if (value.dtype == LAZE_BOOL)
+    snprintf(out, NUMBER_WIDTH, "%s", value.value.integer ? "true" : "false");
+  else
+    snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer);
+}
+
+static void append(printer *self, const char *string) {
+  if (self->text) laze_text_append(self->text, string);
+  self->column += (int)strlen(string);
+}
+
+static void new_line(printer *self, int lines, int indent) {
+  for (int i = 0; i < lines; i++) append(self, "\n");
+  self->column = 0;
+  for (int i = 0; i < indent; i++) append(self, " ");
+}
+
+static void show_element(printer *self, int64_t index) {
+  char number[NUMBER_WIDTH], padded[2 * NUMBER_WIDTH];
+  format_element(number, self->type->dtype, laze_scalar_load(self->type->dtype, self->data, index));
+  int length = (int)strlen(number);
+  if (!self->text && length > self->width) self->width = length;
+  snprintf(padded, sizeof padded, "%*s", self->width, number);
+  append(self, padded);
+}
+
+/* What stands between two entries of an axis. */
+static void separate(printer *self, int axis, int width) {
+  int inner = self->type->rank - 1 - axis;
+  if (inner > 0)
+    new_line(self, inner, axis + 1);
+  else if (self->column + 1 + width >= LINE_WIDTH)
+    new_line(self, 1, axis + 1);
+  else
+    append(self, " ");
+}
+
+/* Recursion is as deep as the rank. */
+static void show_axis(printer *self, int axis, int64_t offset) {
+  if (axis == self->type->rank) {
+    show_element(self, offset);
+    return;
+  }
+  int64_t size = self->type->sizes[axis];
+  append(self, "[");
+  for (int64_t i = 0; i < size; i++) {
+    if (i > 0) separate(self, axis, self->width);
+    if (self->elided && size > 2 * EDGE && i == EDGE) {
+      append(self, "...");
+      i = size - EDGE;
+      separate(self, axis, self->width);
+    }
+    show_axis(self, axis + 1, offset + i * self->strides[axis]);
+  }
+  append(self, "]");
+}
+
+void lazec_show(laze_text *text, const laze_type *type, const void *data) {
+  printer self = {.type = type, .data = data};
+  int64_t count = 1;
+  for (int axis = type->rank; axis-- > 0;) {
+    self.strides[axis] = count;
+    count *= type->sizes[axis];
+  }
+  if (count == 0) {
+    laze_text_append(text, "[]\n");
+    return;
+  }
+  self.elided = count > LONG_ARRAY;
+  show_axis(&self, 0, 0);
+  self.text = text;
+  self.column = 0;
+  show_axis(&self, 0, 0);
+  laze_text_append(text, "\n");
+}
