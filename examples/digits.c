@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HELD_OUT 360 /* the last digits of the file, which are not trained on */
+#define HELD_OUT 360 /* digits that are not trained on, picked at random, but the same in every run */
 #define BATCH 128
 #define SEED 20
 #define FIRST_LEARNING_RATE 0.1
@@ -31,7 +31,9 @@ typedef struct training {
   digits_network network;
   digits_data data;
   laze_tensor *images, *labels; /* of all digits */
+  int64_t *order;               /* row numbers: first those to train on, then those held out */
   int64_t train_count, steps;
+  uint64_t random;
   double seconds, first_epoch_seconds;
 } training;
 
@@ -41,16 +43,25 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A random order of 0 ... count - 1 (Fisher and Yates), the same in every run. */
-static void shuffle(int64_t *order, int64_t count, uint64_t *state) {
-  for (int64_t i = 0; i < count; i++) order[i] = i;
+/* Puts the first `count` row numbers into a random order (Fisher and Yates), the same in every run. */
+static void shuffle(training *run, int64_t count) {
   for (int64_t i = count - 1; i > 0; i--) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    const int64_t other = (int64_t)((*state >> 33) % (uint64_t)(i + 1));
-    const int64_t moved = order[i];
-    order[i] = order[other];
-    order[other] = moved;
+    run->random = run->random * 6364136223846793005u + 1442695040888963407u;
+    const int64_t other = (int64_t)((run->random >> 33) % (uint64_t)(i + 1));
+    const int64_t moved = run->order[i];
+    run->order[i] = run->order[other];
+    run->order[other] = moved;
   }
+}
+
+/* Splits the digits into those to train on and those held out. */
+static laze_status split(training *run) {
+  run->random = SEED;
+  run->order = malloc((size_t)run->data.count * sizeof *run->order);
+  if (run->order == NULL) return LAZE_OUT_OF_MEMORY;
+  for (int64_t i = 0; i < run->data.count; i++) run->order[i] = i;
+  shuffle(run, run->data.count);
+  return LAZE_OK;
 }
 
 /* Copies the digits into tensors that stay for the whole run; each batch is then picked from them by row number. */
@@ -64,16 +75,23 @@ static laze_status upload(training *run, laze_error *error) {
   return laze_scope_end_error(scope, error);
 }
 
-static laze_status train_epoch(training *run, const int64_t *order, laze_error *error) {
+/* `count` rows of the digits, from place `first` in the order. */
+static void pick(training *run, int64_t first, int64_t count, laze_tensor **images, laze_tensor **labels) {
+  laze_tensor *rows =
+      laze_tensor_from_data(run->context, LAZE_I64, LAZE_SHAPE(count), run->order + first, (size_t)count * 8);
+  *images = laze_index_select(run->images, 0, rows);
+  *labels = laze_index_select(run->labels, 0, rows);
+}
+
+static laze_status train_epoch(training *run, laze_error *error) {
+  shuffle(run, run->train_count);
   for (int64_t first = 0; first < run->train_count; first += BATCH) {
     const int64_t left = run->train_count - first;
     const int64_t size = left < BATCH ? left : BATCH; /* the last batch is smaller: same kernels, other sizes */
     const double learning_rate = FIRST_LEARNING_RATE / (1 + 0.005 * (double)run->steps);
+    laze_tensor *images, *labels;
     laze_scope *scope = laze_scope_begin(run->context);
-    laze_tensor *rows =
-        laze_tensor_from_data(run->context, LAZE_I64, LAZE_SHAPE(size), order + first, (size_t)size * 8);
-    laze_tensor *images = laze_index_select(run->images, 0, rows);
-    laze_tensor *labels = laze_index_select(run->labels, 0, rows);
+    pick(run, first, size, &images, &labels);
     const laze_status status = digits_network_step(&run->network, scope, images, labels, learning_rate, error);
     if (status != LAZE_OK) return status;
     run->steps++;
@@ -92,20 +110,15 @@ static laze_status show_progress(training *run, long epoch, long epochs, laze_er
 
 static laze_status train(training *run, const digits_settings *settings, laze_error *error) {
   laze_status status = LAZE_OK;
-  uint64_t random = SEED;
-  int64_t *order = malloc((size_t)run->train_count * sizeof *order);
-  if (order == NULL) return LAZE_OUT_OF_MEMORY;
   const int visible = !settings->quiet && isatty(STDOUT_FILENO);
   const double start = now();
   for (long epoch = 1; status == LAZE_OK && epoch <= settings->epochs; epoch++) {
-    shuffle(order, run->train_count, &random);
-    status = train_epoch(run, order, error);
+    status = train_epoch(run, error);
     if (epoch == 1) run->first_epoch_seconds = now() - start;
     if (status == LAZE_OK && visible) status = show_progress(run, epoch, settings->epochs, error);
   }
   run->seconds = now() - start;
   if (visible) printf("\r\033[K");
-  free(order);
   return status;
 }
 
@@ -113,8 +126,8 @@ static laze_status train(training *run, const digits_settings *settings, laze_er
 static laze_status test(training *run, double *accuracy, laze_error *error) {
   const laze_argmax_options over_classes = {.struct_size = sizeof over_classes, .has_dim = true, .dim = 1};
   laze_scope *scope = laze_scope_begin(run->context);
-  laze_tensor *images = laze_narrow(run->images, 0, run->train_count, HELD_OUT);
-  laze_tensor *labels = laze_narrow(run->labels, 0, run->train_count, HELD_OUT);
+  laze_tensor *images, *labels;
+  pick(run, run->train_count, HELD_OUT, &images, &labels);
   laze_tensor *read = laze_argmax_with(digits_network_logits(&run->network, images), &over_classes);
   *accuracy = laze_tensor_item(laze_sum(laze_eq(read, labels))) / HELD_OUT;
   return laze_scope_end_error(scope, error);
@@ -147,7 +160,8 @@ static void report(training *run, double accuracy) {
 }
 
 static laze_status run_all(training *run, const digits_settings *settings, double *accuracy, laze_error *error) {
-  laze_status status = upload(run, error);
+  laze_status status = split(run);
+  if (status == LAZE_OK) status = upload(run, error);
   if (status == LAZE_OK) status = digits_network_init(&run->network, run->context, SEED, error);
   if (status == LAZE_OK) status = train(run, settings, error);
   if (status == LAZE_OK) status = test(run, accuracy, error);
@@ -216,6 +230,7 @@ int main(int argc, char **argv) {
   laze_tensor_release(run.images);
   laze_tensor_release(run.labels);
   laze_context_release(run.context);
+  free(run.order);
   digits_data_deinit(&run.data);
   return status != LAZE_OK || accuracy < WANTED_ACCURACY;
 }

@@ -43,7 +43,6 @@ static const laze_type *type_of(laze_recorder *self, laze_value value) {
 }
 
 void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block) {
-  *builder = (laze_builder){.recorder = {.record = record, .type_of = type_of, .sizes = graph->sizes},
-                            .graph = graph,
-                            .block = block};
+  *builder = (laze_builder){
+      .recorder = {.record = record, .type_of = type_of, .sizes = graph->sizes}, .graph = graph, .block = block};
 }

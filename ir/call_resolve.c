@@ -128,8 +128,7 @@ static laze_op next_candidate(candidate_list *candidates) {
 }
 
 static laze_status refuse(const char *name, const resolution *last, int tried, laze_error *error) {
-  if (tried == 0)
-    return laze_fail(error, LAZE_NOT_FOUND, "there is no operator '%.64s'; docs list them by name", name);
+  if (tried == 0) return laze_fail(error, LAZE_NOT_FOUND, "there is no operator '%.64s'; docs list them by name", name);
   if (tried == 1) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s", last->info->name, last->reason);
   char schemas[600];
   size_t length = 0;

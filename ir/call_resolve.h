@@ -1,8 +1,8 @@
 /* Overload resolution: which operator a call by name means.
  *
- * Operands are passed by position (operand arguments in schema order) or by name, attributes by name. The first operator
- * that accepts everything passed is chosen: one of exactly that name before others of that base name, in table order;
- * those where each number meets a Scalar or an attribute before those where one must become a tensor. */
+ * Operands are passed by position (operand arguments in schema order) or by name, attributes by name. The first
+ * operator that accepts everything passed is chosen: one of exactly that name before others of that base name, in table
+ * order; those where each number meets a Scalar or an attribute before those where one must become a tensor. */
 #ifndef LAZE_IR_CALL_RESOLVE_H
 #define LAZE_IR_CALL_RESOLVE_H
 
@@ -27,8 +27,8 @@ typedef struct laze_passed {
   int32_t argument;      /* result: index of the argument in the chosen operator's schema */
 } laze_passed;
 
-/* `name` is a base name ("add") or a full one ("add.Tensor"). Sets *op and the `argument` of each passed one. The message
- * of a refusal names what does not fit, and the schemas where there are several. */
+/* `name` is a base name ("add") or a full one ("add.Tensor"). Sets *op and the `argument` of each passed one. The
+ * message of a refusal names what does not fit, and the schemas where there are several. */
 LAZE_MUST_USE laze_status laze_call_resolve(const char *name, laze_passed *passed, int32_t count, laze_op *op,
                                             laze_error *error);
 

@@ -147,8 +147,7 @@ static bool compare(comparer *state) {
     if (event == LAZE_WALK_DONE) return true;
     if (event == LAZE_WALK_BLOCK) equal = check_block(state, a.block, b.block);
     if (event == LAZE_WALK_NODE) equal = check_node(state, position++, a.node, b.node);
-    bool typed = event == LAZE_WALK_NODE_END ||
-                 (event == LAZE_WALK_NODE && state->a->nodes[a.node].region_count == 0);
+    bool typed = event == LAZE_WALK_NODE_END || (event == LAZE_WALK_NODE && state->a->nodes[a.node].region_count == 0);
     if (equal && typed) equal = check_types(state, position - 1, a.node, b.node);
     if (event == LAZE_WALK_BLOCK_END) equal = check_results(state, a.block, b.block);
     if (!equal) return false;

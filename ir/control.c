@@ -19,7 +19,9 @@ typedef struct {
   laze_status (*infer)(const control_call *control, laze_error *error);
 } control_rule;
 
-static const char *name_of(const control_call *control) { return laze_op_get(control->call->op)->name; }
+static const char *name_of(const control_call *control) {
+  return laze_op_get(control->call->op)->name;
+}
 
 static const laze_type *operand_type(const control_call *control, int32_t index) {
   return laze_graph_type(control->graph, control->call->operands[index]);
@@ -56,8 +58,8 @@ static laze_status expect_count(const control_call *control, const char *what, i
 
 static laze_status expect_inputs(const control_call *control, int32_t region, int32_t first, laze_error *error) {
   const laze_block *block = control->regions[region];
-  LAZE_TRY(expect_count(control, "parameters of a region", block->parameter_count,
-                        control->call->operand_count - first, error));
+  LAZE_TRY(expect_count(control, "parameters of a region", block->parameter_count, control->call->operand_count - first,
+                        error));
   for (int32_t i = 0; i < block->parameter_count; i++)
     LAZE_TRY(expect_type(control, "the parameter of a region at", i,
                          control->graph->nodes[block->parameters[i]].types[0], operand_type(control, first + i),
@@ -65,8 +67,7 @@ static laze_status expect_inputs(const control_call *control, int32_t region, in
   return LAZE_OK;
 }
 
-static laze_status alloc_types(const control_call *control, int64_t count, const laze_type ***out,
-                               laze_error *error) {
+static laze_status alloc_types(const control_call *control, int64_t count, const laze_type ***out, laze_error *error) {
   if (count < 1)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: gives no result, expected at least one", name_of(control));
   *out = laze_arena_alloc_array(control->arena, count, sizeof **out);

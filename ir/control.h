@@ -11,16 +11,16 @@
 
 #include "ir/graph.h"
 
-/* Checks the regions of a call against its operands, and gives one type per result, in `arena`. Sizes that are different
- * expressions are compared as facts. */
+/* Checks the regions of a call against its operands, and gives one type per result, in `arena`. Sizes that are
+ * different expressions are compared as facts. */
 LAZE_MUST_USE laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
-                                             laze_block *const *regions, const laze_type *const **types,
-                                             int32_t *count, laze_error *error);
+                                             laze_block *const *regions, const laze_type *const **types, int32_t *count,
+                                             laze_error *error);
 /* The index of the operand that gives a region's parameter `index` its value and type, or -1 where its type has no
  * sizes to take over. */
 int32_t laze_control_parameter_operand(laze_op op, int32_t index);
 /* Whether two types are equal, sizes compared as facts. */
-LAZE_MUST_USE laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b, bool *same,
-                                               laze_error *error);
+LAZE_MUST_USE laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b,
+                                               bool *same, laze_error *error);
 
 #endif

@@ -26,8 +26,8 @@ static laze_status fill_graph(laze_graph *graph, const char *name, laze_size_tab
   return sizes ? LAZE_OK : laze_size_table_create(graph->context, &graph->sizes, error);
 }
 
-laze_status laze_graph_create_sharing(laze_context *context, const char *name, laze_size_table *sizes,
-                                      laze_graph **out, laze_error *error) {
+laze_status laze_graph_create_sharing(laze_context *context, const char *name, laze_size_table *sizes, laze_graph **out,
+                                      laze_error *error) {
   laze_graph *graph = laze_alloc_zero(context, sizeof *graph);
   if (!graph) return laze_fail_memory(error, "a graph", sizeof *graph);
   graph->context = context;
@@ -87,11 +87,12 @@ static laze_status push_node(laze_graph *graph, laze_block *block, const laze_no
   if (graph->node_count >= INT32_MAX)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "graph %s: more than %d nodes; cut it into several graphs", graph->name,
                      INT32_MAX);
-  LAZE_TRY(laze_grow(graph->context, (void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,
-                     sizeof *node, error));
+  LAZE_TRY(laze_grow(graph->context, (void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1, sizeof *node,
+                     error));
   int32_t number = (int32_t)graph->node_count;
   if (node->op == LAZE_OP_PARAMETER)
-    LAZE_TRY(push_number(graph, &block->parameters, &block->parameter_count, &block->parameter_capacity, number, error));
+    LAZE_TRY(
+        push_number(graph, &block->parameters, &block->parameter_count, &block->parameter_capacity, number, error));
   else
     LAZE_TRY(push_number(graph, &block->nodes, &block->node_count, &block->node_capacity, number, error));
   graph->nodes[graph->node_count++] = *node;
@@ -197,7 +198,8 @@ static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node
   const laze_op_info *info = laze_op_get(call->op);
   int64_t operand_bytes = call->operand_count * (int64_t)sizeof(laze_value), lists = 0;
   int64_t attribute_bytes = info->attribute_count * (int64_t)sizeof(laze_attribute);
-  int64_t segment_bytes = segments_matter(call, info->segment_count) ? info->segment_count * (int64_t)sizeof(int32_t) : 0;
+  int64_t segment_bytes =
+      segments_matter(call, info->segment_count) ? info->segment_count * (int64_t)sizeof(int32_t) : 0;
   for (int32_t i = 0; i < info->attribute_count; i++) lists += list_bytes(&call->attributes[i]);
   char *memory = NULL;
   if (operand_bytes + attribute_bytes + lists + segment_bytes > 0) {
@@ -209,8 +211,7 @@ static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node
   node->operand_count = call->operand_count;
   if (operand_bytes) node->operands = memcpy(memory, call->operands, (size_t)operand_bytes);
   if (segment_bytes)
-    node->segments =
-        memcpy(memory + operand_bytes + attribute_bytes + lists, call->segments, (size_t)segment_bytes);
+    node->segments = memcpy(memory + operand_bytes + attribute_bytes + lists, call->segments, (size_t)segment_bytes);
   node->location = call->location;
   if (!attribute_bytes) return LAZE_OK;
   node->attributes = (laze_attribute *)(memory + operand_bytes);

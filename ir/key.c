@@ -17,17 +17,21 @@ typedef struct {
   laze_hash hash;
 } hasher;
 
-static void add(hasher *state, uint64_t value) { state->hash = laze_hash_add(state->hash, value); }
+static void add(hasher *state, uint64_t value) {
+  state->hash = laze_hash_add(state->hash, value);
+}
 
-bool laze_size_is_symbolised(laze_size size) { return size > 1 && size < LAZE_SIZE_CONSTANT_MAX; }
+bool laze_size_is_symbolised(laze_size size) {
+  return size > 1 && size < LAZE_SIZE_CONSTANT_MAX;
+}
 
 /* A size that symbolising turns into a symbol counts as "some size" when sizes are left out. */
 static void add_size(hasher *state, laze_size size, bool may_vary) {
   if (may_vary && !state->with_sizes && laze_size_is_symbolised(size))
     add(state, UINT64_C(0x7fffffffffffffff));
   else
-    add(state, laze_size_is_constant(size) ? (uint64_t)size
-                                           : laze_size_pairs_hash(&state->pairs, size, &state->failed));
+    add(state,
+        laze_size_is_constant(size) ? (uint64_t)size : laze_size_pairs_hash(&state->pairs, size, &state->failed));
 }
 
 /* Without sizes those of regions do not count at all: they follow from the operands. */

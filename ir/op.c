@@ -40,13 +40,13 @@ laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
     seed = laze_hash_add(seed, (uint64_t)attribute->value.literal.dtype);
     return laze_hash_add(seed, (uint64_t)attribute->value.literal.value.integer);
   case LAZE_ARGUMENT_DATA:
-    return laze_hash_combine(seed,
-                             laze_hash_bytes(attribute->value.data.bytes, (size_t)attribute->value.data.size));
+    return laze_hash_combine(seed, laze_hash_bytes(attribute->value.data.bytes, (size_t)attribute->value.data.size));
   default: return laze_hash_add(seed, (uint64_t)attribute->value.integer);
   }
 }
 
-/* Position in laze_ops_by_name of the first operator whose base name is not before the first `length` bytes of `base`. */
+/* Position in laze_ops_by_name of the first operator whose base name is not before the first `length` bytes of `base`.
+ */
 static int32_t first_not_before(const char *base, size_t length) {
   int32_t low = 0, high = laze_op_count - 1;
   while (low < high) {
@@ -72,7 +72,9 @@ static laze_op overload(const char *base, size_t length, int index) {
   return laze_ops_by_name[at];
 }
 
-laze_op laze_op_overload(const char *base, int index) { return overload(base, strlen(base), index); }
+laze_op laze_op_overload(const char *base, int index) {
+  return overload(base, strlen(base), index);
+}
 
 laze_op laze_op_find(const char *name) {
   size_t length = strcspn(name, ".");

@@ -10,8 +10,7 @@ laze_status laze_record_number(laze_recorder *recorder, laze_dtype dtype, laze_s
     double alignment;
     char bytes[16];
   } element = {0};
-  if (!laze_dtype_is_valid(dtype))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "constant: %d is no dtype", dtype);
+  if (!laze_dtype_is_valid(dtype)) return laze_fail(error, LAZE_INVALID_ARGUMENT, "constant: %d is no dtype", dtype);
   laze_scalar_store(value, dtype, &element, 0);
   laze_attribute attributes[] = {
       laze_attribute_dtype(dtype),

@@ -46,14 +46,14 @@ static laze_status copy_node(laze_rewrite *rewrite, int32_t number, laze_error *
   laze_value first;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
   if (!operand_types_kept(rewrite, node, call.operands)) {
-    LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call,
-                               rewrite->values + rewrite->offsets[number], error));
+    LAZE_TRY(
+        laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error));
     return LAZE_OK;
   }
   laze_node copy = *node;
   if (node->operand_count > 0)
-    copy.operands = laze_arena_copy(&rewrite->target->arena, call.operands,
-                                    node->operand_count * (int64_t)sizeof *call.operands);
+    copy.operands =
+        laze_arena_copy(&rewrite->target->arena, call.operands, node->operand_count * (int64_t)sizeof *call.operands);
   if (node->operand_count > 0 && !copy.operands) return laze_fail_memory(error, "a node", -1);
   LAZE_TRY(laze_graph_push_copy(rewrite->target, rewrite->block, &copy, &first, error));
   map_node(rewrite, number, first.node);
@@ -164,8 +164,8 @@ laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hook
   rewrite.target = NULL;
   rewrite.operands = NULL;
   rewrite.operand_capacity = 0;
-  LAZE_TRY(laze_graph_create_sharing(source->context, source->name, share_sizes ? source->sizes : NULL,
-                                     &rewrite.target, error));
+  LAZE_TRY(laze_graph_create_sharing(source->context, source->name, share_sizes ? source->sizes : NULL, &rewrite.target,
+                                     error));
   laze_status status = laze_grow(source->context, (void **)&rewrite.target->nodes, &rewrite.target->node_capacity,
                                  source->node_count, sizeof(laze_node), error);
   if (status == LAZE_OK) status = make_map(&rewrite, &memory, error);

@@ -39,8 +39,8 @@ struct laze_rewrite {
 
 /* `share_sizes`: the target shares the source's size table, and copies need no inference. Otherwise the target owns a
  * fresh table, and every node is inferred anew. */
-LAZE_MUST_USE laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks, bool share_sizes,
-                                             laze_graph **out, laze_error *error);
+LAZE_MUST_USE laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks,
+                                             bool share_sizes, laze_graph **out, laze_error *error);
 
 /* The value of the target that stands for one of the source. */
 static inline laze_value laze_rewrite_value(const laze_rewrite *rewrite, laze_value value) {

@@ -76,7 +76,7 @@ static laze_status bind_input(binder *self, int64_t input, laze_error *error) {
     return mismatch(self, input, difference, error);
   }
   if (declared->rank != given->rank) {
-    snprintf(difference, sizeof difference, "it has %d dimensions, not %d", given->rank, declared->rank);
+    snprintf(difference, sizeof difference, "the rank is %d, not %d", given->rank, declared->rank);
     return mismatch(self, input, difference, error);
   }
   for (int axis = 0; axis < declared->rank; axis++) {

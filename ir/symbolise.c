@@ -32,8 +32,7 @@ static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, laze_siz
   return LAZE_OK;
 }
 
-static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type,
-                                 laze_error *error) {
+static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error) {
   int32_t owner = laze_walk_owner(&rewrite->walk);
   for (int i = 0; owner < 0 && i < type->rank; i++) LAZE_TRY(add_symbol(rewrite, self, &type->sizes[i], error));
   if (owner < 0) return LAZE_OK;
@@ -88,8 +87,7 @@ static laze_status check_type(laze_rewrite *rewrite, symboliser *state, const la
   if (agree) return LAZE_OK;
   char before[200], after[200];
   return laze_fail(error, LAZE_INTERNAL, "%s: with symbols its type is %s, which is not %s; its shape rule is at fault",
-                   laze_op_get(node->op)->name,
-                   laze_type_format(rewrite->target->sizes, symbolic, after, sizeof after),
+                   laze_op_get(node->op)->name, laze_type_format(rewrite->target->sizes, symbolic, after, sizeof after),
                    laze_type_format(rewrite->source->sizes, type, before, sizeof before));
 }
 

@@ -2,13 +2,14 @@
 
 #include "ir/op.gen.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAME_SIZE = 128 };
 
-static laze_parser_frame *top(laze_parser *parser) { return &parser->frames[parser->depth - 1]; }
+static laze_parser_frame *top(laze_parser *parser) {
+  return &parser->frames[parser->depth - 1];
+}
 
 static laze_status unknown_value(laze_parser *parser, const laze_token *name, laze_error *error) {
   for (int i = parser->depth - 2; i >= 0; i--)
@@ -54,8 +55,8 @@ laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *err
 }
 
 static laze_status push_value(laze_parser *parser, laze_value value, laze_error *error) {
-  LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->values, &parser->value_capacity,
-                     parser->value_count + 1, sizeof value, error));
+  LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->values, &parser->value_capacity, parser->value_count + 1,
+                     sizeof value, error));
   parser->values[parser->value_count++] = value;
   return LAZE_OK;
 }
@@ -74,20 +75,8 @@ static laze_status parse_value_list(laze_parser *parser, laze_parsed_argument *a
   return LAZE_OK;
 }
 
-static const char *skip_blanks(const char *at) {
-  while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n') at++;
-  return at;
-}
-
-/* Behind a string that starts at `at`. */
-static const char *skip_string(const char *at) {
-  for (at++; *at && *at != '"' && *at != '\n'; at++)
-    if (*at == '\\' && at[1]) at++;
-  return *at == '"' ? at + 1 : at;
-}
-
-/* The end of an attribute's text: before a comma, colon, brace, closing bracket or the end of the line that is inside no
- * bracket, or before a region's parameters, which stand behind a space. */
+/* The end of an attribute's text: before a comma, colon, brace, closing bracket or the end of the line that is inside
+ * no bracket, or before a region's parameters, which stand behind a space. */
 static const char *attribute_end(const char *at) {
   int64_t depth = 0;
   for (const char *start = at; *at; at++) {
@@ -95,7 +84,7 @@ static const char *attribute_end(const char *at) {
     if (*at == '(' || *at == '[') depth++;
     if ((*at == ')' || *at == ']') && depth-- == 0) break;
     if (depth == 0 && strchr(",:{}\n", *at)) break;
-    if (*at == '"') at = skip_string(at) - 1;
+    if (*at == '"') at = laze_text_skip_string(at) - 1;
   }
   return at;
 }
@@ -103,12 +92,12 @@ static const char *attribute_end(const char *at) {
 static laze_passed_kind classify(const char *start) {
   bool number = (*start >= '0' && *start <= '9') || *start == '-';
   if (*start == '"') return LAZE_PASSED_STRING;
-  if (*start == '[') return *skip_blanks(start + 1) == ']' ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_LIST;
+  if (*start == '[') return *laze_text_skip_blanks(start + 1) == ']' ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_LIST;
   return number ? LAZE_PASSED_NUMBER : LAZE_PASSED_WORD;
 }
 
-static laze_status parse_attribute_text(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
-                                        laze_error *error) {
+laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
+                                      laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   argument->start = lexer->token.start;
   argument->end = attribute_end(argument->start);
@@ -133,13 +122,13 @@ static laze_status parse_argument_value(laze_parser *parser, laze_passed *passed
     argument->value_count = 1;
     return push_value(parser, value, error);
   }
-  if (laze_lexer_at(lexer, '[') && *skip_blanks(lexer->token.start + 1) == '%') {
+  if (laze_lexer_at(lexer, '[') && *laze_text_skip_blanks(lexer->token.start + 1) == '%') {
     passed->kind = LAZE_PASSED_VALUES;
     return parse_value_list(parser, argument, error);
   }
   passed->kind = LAZE_PASSED_ABSENT;
   if (laze_lexer_take_word(lexer, "none")) return LAZE_OK;
-  return parse_attribute_text(parser, passed, argument, error);
+  return laze_parse_attribute_text(parser, passed, argument, error);
 }
 
 static laze_status parse_argument(laze_parser *parser, laze_error *error) {
@@ -150,7 +139,7 @@ static laze_status parse_argument(laze_parser *parser, laze_error *error) {
   laze_passed *passed = &parser->passed[parser->argument_count];
   laze_parsed_argument *argument = &parser->arguments[parser->argument_count];
   *passed = (laze_passed){0};
-  bool named = token.kind == LAZE_TOKEN_WORD && *skip_blanks(token.start + token.length) == '=';
+  bool named = token.kind == LAZE_TOKEN_WORD && *laze_text_skip_blanks(token.start + token.length) == '=';
   if (named) {
     passed->name = token.start;
     passed->name_length = token.length;
@@ -176,131 +165,13 @@ static laze_status parse_arguments(laze_parser *parser, laze_error *error) {
   return LAZE_OK;
 }
 
-/* Reads a list attribute, or one number where the schema lets it stand for a list of a given size. */
-static laze_status read_sizes(laze_parser *parser, const laze_argument_info *info, const char **cursor,
-                              laze_attribute *out, laze_error *error) {
-  laze_size_table *table = parser->graph->sizes;
-  int64_t commas = 0;
-  for (const char *c = *cursor; **cursor == '[' && *c && *c != ']'; c++) commas += *c == ',';
-  int64_t capacity = commas + 1 > info->list_size ? commas + 1 : info->list_size;
-  laze_size *items = laze_arena_alloc_array(&parser->scratch, capacity, sizeof *items);
-  if (!items) return laze_fail_memory(error, "a list", capacity * 8);
-  out->value.items = items;
-  if (**cursor != '[') {
-    LAZE_TRY(laze_size_parse(table, cursor, &items[0], error));
-    for (out->count = 1; out->count < info->list_size; out->count++) items[out->count] = items[0];
-    return LAZE_OK;
-  }
-  *cursor = skip_blanks(*cursor + 1);
-  while (**cursor != ']' && out->count < capacity) {
-    LAZE_TRY(laze_size_parse(table, cursor, &items[out->count++], error));
-    *cursor = skip_blanks(*cursor);
-    if (**cursor == ',') *cursor = skip_blanks(*cursor + 1);
-    else if (**cursor != ']') break;
-  }
-  if (**cursor != ']') return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected ',' or ']' in the list");
-  ++*cursor;
-  return LAZE_OK;
-}
-
-static int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static laze_status read_string(laze_parser *parser, const char **cursor, const char **out, laze_error *error) {
-  const char *at = *cursor + 1;
-  char *string = laze_arena_alloc(&parser->scratch, skip_string(*cursor) - *cursor), *end = string;
-  if (!string) return laze_fail_memory(error, "a string", -1);
-  while (*at != '"' && *at) {
-    if (*at == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
-      *end++ = (char)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
-      at += 4;
-    } else if (*at == '\\' && (at[1] == '"' || at[1] == '\\')) {
-      *end++ = at[1];
-      at += 2;
-    } else if (*at == '\\') {
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "unknown escape in a string; write \\\", \\\\ or \\x0a");
-    } else {
-      *end++ = *at++;
-    }
-  }
-  *end = 0;
-  *out = string;
-  *cursor = at + (*at == '"');
-  return LAZE_OK;
-}
-
-static laze_status read_dtype(const char **cursor, int64_t *out, laze_error *error) {
-  char name[16];
-  size_t length = strspn(*cursor, "abcdefghijklmnopqrstuvwxyz0123456789");
-  if (length >= sizeof name) length = sizeof name - 1;
-  memcpy(name, *cursor, length);
-  name[length] = 0;
-  *out = laze_dtype_find(name);
-  *cursor += length;
-  if (*out != LAZE_DTYPE_NONE) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no dtype; expected bool, i32, i64, f32 or f64", name);
-}
-
-static laze_status read_number(const laze_argument_info *info, const char **cursor, laze_attribute *out,
-                               laze_error *error) {
-  bool read = false;
-  if (info->kind == LAZE_ARGUMENT_FLOAT) {
-    read = laze_text_read_element(cursor, LAZE_F64, &out->value.real, 0);
-  } else if (info->kind == LAZE_ARGUMENT_INT) {
-    read = laze_text_read_element(cursor, LAZE_I64, &out->value.integer, 0);
-  } else if (info->kind == LAZE_ARGUMENT_BOOL) {
-    uint8_t boolean;
-    read = laze_text_read_element(cursor, LAZE_BOOL, &boolean, 0);
-    if (read) out->value.integer = boolean;
-  } else {
-    read = laze_text_read_scalar(cursor, &out->value.literal);
-  }
-  if (read) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected %s that fits",
-                   info->kind == LAZE_ARGUMENT_BOOL  ? "true or false"
-                   : info->kind == LAZE_ARGUMENT_INT ? "a 64-bit integer"
-                                                     : "a number");
-}
-
-static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info, const char **cursor,
-                                  laze_attribute *out, laze_error *error) {
-  switch (info->kind) {
-  case LAZE_ARGUMENT_SIZE: return laze_size_parse(parser->graph->sizes, cursor, &out->value.size, error);
-  case LAZE_ARGUMENT_DTYPE: return read_dtype(cursor, &out->value.integer, error);
-  case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: return read_sizes(parser, info, cursor, out, error);
-  default: return read_number(info, cursor, out, error);
-  }
-}
-
-static laze_status parse_attribute(laze_parser *parser, const laze_argument_info *info,
-                                   const laze_parsed_argument *argument, laze_attribute *out, laze_error *error) {
-  const char *cursor = argument->start;
-  *out = (laze_attribute){.kind = (uint8_t)info->kind};
-  if (!argument->start) return LAZE_OK; /* none */
-  out->present = true;
-  laze_status status = read_attribute(parser, info, &cursor, out, error);
-  for (int32_t i = 0; status == LAZE_OK && info->kind == LAZE_ARGUMENT_INT_LIST && i < out->count; i++)
-    if (!laze_size_is_constant(out->value.items[i]))
-      status = laze_fail(error, LAZE_INVALID_ARGUMENT, "expected constants in the list");
-  if (status == LAZE_OK && skip_blanks(cursor) < argument->end)
-    status = laze_fail(error, LAZE_INVALID_ARGUMENT, "unexpected '%.*s' behind the value",
-                       argument->end - cursor > 40 ? 40 : (int)(argument->end - cursor), cursor);
-  if (status == LAZE_OK) return LAZE_OK;
-  (void)laze_error_prefix(error, "attribute '%s'", info->name);
-  return laze_lexer_locate(&parser->lexer, argument->start, error);
-}
-
 /* A number where a value is expected becomes a constant of no dimensions: with a tensor argument's category decided by
  * the number, and its width, for reals, by the first floating operand. */
 static laze_status record_literal(laze_parser *parser, const laze_argument_info *info,
                                   const laze_parsed_argument *argument, laze_value *out, laze_error *error) {
   const char *cursor = argument->start;
   laze_scalar scalar;
-  if (!laze_text_read_scalar(&cursor, &scalar) || skip_blanks(cursor) < argument->end)
+  if (!laze_text_read_scalar(&cursor, &scalar) || laze_text_skip_blanks(cursor) < argument->end)
     return laze_lexer_fail(&parser->lexer, argument->start, error, "'%.*s' is no number",
                            argument->end - argument->start > 40 ? 40 : (int)(argument->end - argument->start),
                            argument->start);
@@ -342,8 +213,7 @@ static laze_status fill_attributes(laze_parser *parser, const laze_op_info *info
     laze_attribute *attribute = &attributes[argument->position];
     *attribute = argument->default_value;
     attribute->kind = (uint8_t)argument->kind;
-    if (given[i] >= 0)
-      LAZE_TRY(parse_attribute(parser, argument, &parser->arguments[given[i]], attribute, error));
+    if (given[i] >= 0) LAZE_TRY(laze_parse_attribute(parser, argument, &parser->arguments[given[i]], attribute, error));
   }
   return LAZE_OK;
 }
@@ -372,77 +242,6 @@ static laze_status fill_call(laze_parser *parser, laze_statement *statement, laz
   return LAZE_OK;
 }
 
-static int64_t count_elements(const char *at, const char *end) {
-  int64_t count = 0;
-  if (*at != '[') return 1;
-  if (*skip_blanks(at + 1) == ']') return 0;
-  for (; at < end; at++) count += *at == ',';
-  return count + 1;
-}
-
-static laze_status read_elements(laze_parser *parser, const laze_parsed_argument *argument, const laze_type *type,
-                                 int64_t count, void *elements, laze_error *error) {
-  const char *cursor = argument->start;
-  bool list = *cursor == '[';
-  if (list) cursor = skip_blanks(cursor + 1);
-  for (int64_t i = 0; i < count; i++) {
-    const char *at = cursor;
-    if (!laze_text_read_element(&cursor, type->dtype, elements, i))
-      return laze_lexer_fail(&parser->lexer, at, error, "constant: element %lld is no %s that fits", (long long)i,
-                             laze_dtype_name(type->dtype));
-    cursor = skip_blanks(cursor);
-    if (list && i + 1 < count && *cursor != ',')
-      return laze_lexer_fail(&parser->lexer, cursor, error, "constant: expected ',' between elements");
-    if (list && i + 1 < count) cursor = skip_blanks(cursor + 1);
-  }
-  if (list && *cursor++ != ']') return laze_lexer_fail(&parser->lexer, cursor - 1, error, "constant: expected ']'");
-  if (skip_blanks(cursor) < argument->end)
-    return laze_lexer_fail(&parser->lexer, cursor, error, "constant: unexpected text behind the elements");
-  return LAZE_OK;
-}
-
-static laze_status check_element_count(laze_parser *parser, const laze_parsed_argument *argument, const laze_type *type,
-                                       int64_t count, laze_error *error) {
-  laze_size wanted;
-  char text[256];
-  bool scalar = *argument->start != '[';
-  if (type->kind != LAZE_TYPE_TENSOR || scalar != (type->rank == 0))
-    return laze_lexer_fail(&parser->lexer, argument->start, error,
-                           "constant: write one number for a type without dimensions and [...] for others");
-  LAZE_TRY(laze_type_elements(parser->graph->sizes, type, &wanted, error));
-  if (wanted == count) return LAZE_OK;
-  return laze_lexer_fail(&parser->lexer, argument->start, error, "constant: %lld elements do not make %s",
-                         (long long)count, laze_type_format(parser->graph->sizes, type, text, sizeof text));
-}
-
-/* `constant elements : type`: the type gives dtype and sizes. Leaves the type to be read again and checked. */
-static laze_status parse_constant(laze_parser *parser, laze_statement *statement, laze_error *error) {
-  laze_lexer *lexer = &parser->lexer;
-  laze_passed passed = {0};
-  laze_parsed_argument argument = {0};
-  laze_type type;
-  LAZE_TRY(parse_attribute_text(parser, &passed, &argument, error));
-  if (!laze_lexer_at(lexer, ':')) return laze_lexer_expected(lexer, "':' and the constant's type", error);
-  laze_lexer before_type = *lexer;
-  laze_lexer_advance(lexer);
-  LAZE_TRY(laze_parse_type(parser, &type, error));
-  *lexer = before_type;
-  int64_t count = count_elements(argument.start, argument.end);
-  LAZE_TRY(check_element_count(parser, &argument, &type, count, error));
-  int64_t size = count * laze_dtype_size(type.dtype);
-  void *elements = laze_arena_alloc(&parser->scratch, size);
-  laze_attribute *attributes = laze_arena_alloc_array(&parser->scratch, 3, sizeof *attributes);
-  laze_size *sizes = laze_arena_copy(&parser->scratch, type.sizes, type.rank * (int64_t)sizeof *sizes);
-  if (!elements || !attributes || !sizes) return laze_fail_memory(error, "a constant", size);
-  LAZE_TRY(read_elements(parser, &argument, &type, count, elements, error));
-  attributes[0] = laze_attribute_dtype(type.dtype);
-  attributes[1] = laze_attribute_sizes(sizes, type.rank);
-  attributes[2] = (laze_attribute){
-      .kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {elements, size}};
-  statement->call.attributes = attributes;
-  return LAZE_OK;
-}
-
 laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   char name[NAME_SIZE];
@@ -456,7 +255,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
   laze_lexer_advance(lexer);
   if (strcmp(name, laze_op_get(LAZE_OP_CONSTANT)->name) == 0) {
     statement->call.op = LAZE_OP_CONSTANT;
-    return parse_constant(parser, statement, error);
+    return laze_parse_constant(parser, statement, error);
   }
   LAZE_TRY(parse_arguments(parser, error));
   if (laze_call_resolve(name, parser->passed, parser->argument_count, &statement->call.op, error) != LAZE_OK)

@@ -2,9 +2,15 @@
 
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_word(char c) { return is_word_start(c) || is_digit(c) || c == '.'; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static bool is_word_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_word(char c) {
+  return is_word_start(c) || is_digit(c) || c == '.';
+}
 
 static const char *skip_word(const char *at) {
   while (is_word(*at)) at++;
@@ -93,8 +99,7 @@ void laze_lexer_advance(laze_lexer *lexer) {
 }
 
 void laze_lexer_init(laze_lexer *lexer, const char *file, const char *text, int64_t size) {
-  *lexer = (laze_lexer){
-      .file = file, .text = text, .cursor = text, .end = text + size, .line_start = text, .line = 1};
+  *lexer = (laze_lexer){.file = file, .text = text, .cursor = text, .end = text + size, .line_start = text, .line = 1};
   laze_lexer_advance(lexer);
 }
 

@@ -8,8 +8,12 @@
 static const uint32_t f32_nan = 0x7fc00000u;
 static const uint64_t f64_nan = 0x7ff8000000000000u;
 
-static bool is_f32_nan(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
-static bool is_f64_nan(uint64_t bits) { return (bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000); }
+static bool is_f32_nan(uint32_t bits) {
+  return (bits & 0x7fffffffu) > 0x7f800000u;
+}
+static bool is_f64_nan(uint64_t bits) {
+  return (bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000);
+}
 
 /* NaNs are printed from their bits: widening f32 to f64 would set the quiet bit of a signalling one. */
 static bool append_nan(laze_text *text, laze_dtype dtype, const void *elements, int64_t index) {

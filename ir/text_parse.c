@@ -8,7 +8,9 @@
 /* What the scratch arena may hold between two statements. */
 enum { SCRATCH_BYTES = 1 << 16 };
 
-static laze_parser_frame *top(laze_parser *parser) { return &parser->frames[parser->depth - 1]; }
+static laze_parser_frame *top(laze_parser *parser) {
+  return &parser->frames[parser->depth - 1];
+}
 
 static laze_status locate(laze_parser *parser, const char *at, laze_status status, laze_error *error) {
   return status == LAZE_OK ? LAZE_OK : laze_lexer_locate(&parser->lexer, at, error);
@@ -103,8 +105,8 @@ static laze_status record_statement(laze_parser *parser, const laze_statement *s
 static laze_status finish_regions(laze_parser *parser, laze_error *error) {
   laze_parser_frame *frame = top(parser);
   laze_value first;
-  laze_status status = laze_graph_append_region_node(parser->graph, frame->block, &frame->pending.call,
-                                                     frame->regions, &first, error);
+  laze_status status =
+      laze_graph_append_region_node(parser->graph, frame->block, &frame->pending.call, frame->regions, &first, error);
   LAZE_TRY(locate(parser, frame->pending.at, status, error));
   int32_t count = parser->graph->nodes[first.node].result_count;
   laze_value *results = laze_arena_alloc_array(&parser->scratch, count, sizeof *results);
@@ -298,13 +300,13 @@ static laze_status parse_terminated(laze_context *context, const char *text, int
   return status;
 }
 
-laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file,
-                             laze_graph **out, laze_error *error) {
+laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file, laze_graph **out,
+                             laze_error *error) {
   laze_error unwanted;
   int64_t bytes;
   char *copy = laze_add_overflows(size, 1, &bytes) ? NULL : laze_alloc(context, bytes);
   if (!copy) return laze_fail_memory(error, "the text of a graph", size);
-  memcpy(copy, text, (size_t)size);
+  if (size > 0) memcpy(copy, text, (size_t)size);
   copy[size] = 0;
   laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
   laze_free(context, copy);

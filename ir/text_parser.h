@@ -18,7 +18,7 @@ typedef struct laze_parsed_argument {
 
 /* One statement: `%name:count = operator arguments`. Arrays live in the parser's scratch arena. */
 typedef struct laze_statement {
-  const char *name; /* NULL: a composite's results may be unnamed nowhere else than in errors */
+  const char *name;
   int32_t name_length, result_count;
   const char *at; /* where the operator stands */
   laze_call call;
@@ -56,5 +56,19 @@ LAZE_MUST_USE laze_status laze_parse_call(laze_parser *parser, laze_statement *s
 /* Reads `%x` or `%x#1`, a value of the innermost scope. */
 LAZE_MUST_USE laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *error);
+
+/* Takes the text of an attribute's value, and says what it looks like. */
+LAZE_MUST_USE laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed,
+                                                    laze_parsed_argument *argument, laze_error *error);
+/* Reads that text as what the schema says; lists and strings go to the scratch arena. */
+LAZE_MUST_USE laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *info,
+                                               const laze_parsed_argument *argument, laze_attribute *out,
+                                               laze_error *error);
+/* Reads `elements : type` behind `constant`. Leaves the type to be read again and checked. */
+LAZE_MUST_USE laze_status laze_parse_constant(laze_parser *parser, laze_statement *statement, laze_error *error);
+
+const char *laze_text_skip_blanks(const char *at);
+/* Behind the string that starts at `at`. */
+const char *laze_text_skip_string(const char *at);
 
 #endif

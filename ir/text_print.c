@@ -226,7 +226,8 @@ static laze_passed_kind passed_kind(const laze_attribute *attribute) {
 }
 
 /* Whether the base name alone, with these arguments, means this operator. */
-static bool base_name_suffices(laze_printer *printer, const laze_node *node, const laze_passed *operands, int32_t count) {
+static bool base_name_suffices(laze_printer *printer, const laze_node *node, const laze_passed *operands,
+                               int32_t count) {
   const laze_op_info *info = laze_op_get(node->op);
   uint8_t *known = &printer->overloads[node->op];
   if (*known == 0) *known = laze_op_overload(info->base, 1) == LAZE_OP_NONE ? 1 : 2;
@@ -237,8 +238,7 @@ static bool base_name_suffices(laze_printer *printer, const laze_node *node, con
     const laze_attribute *attribute = printed_attribute(node, &info->arguments[i]);
     if (!attribute) continue;
     const char *name = info->arguments[i].name;
-    passed[count++] = (laze_passed){
-        .name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
+    passed[count++] = (laze_passed){.name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
   }
   laze_op op;
   return laze_call_resolve(info->base, passed, count, &op, NULL) == LAZE_OK && op == node->op;

@@ -108,7 +108,8 @@ static laze_status check_node(verifier *state, const laze_block *block, int32_t 
   LAZE_TRY(meet(state, block, number));
   state->owners[number] = NULL; /* a node is no operand of its own */
   if (node->op == LAZE_OP_PARAMETER) return fault(state, number, "a parameter among the nodes");
-  for (int32_t i = 0; i < node->operand_count; i++) LAZE_TRY(check_value(state, block, number, "operand", node->operands[i]));
+  for (int32_t i = 0; i < node->operand_count; i++)
+    LAZE_TRY(check_value(state, block, number, "operand", node->operands[i]));
   laze_call call = laze_node_call(node);
   laze_error reason;
   if (laze_call_check(&call, &reason) != LAZE_OK) return fault(state, number, "%s", reason.message);

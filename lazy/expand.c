@@ -61,18 +61,35 @@ static laze_status infer(laze_lazy_recorder *frame, const laze_op_info *info, co
   return info->infer(&inference, call, frame->types, types);
 }
 
+/* The predicted node once more, or a new one: with the predicted types where there are such, with inferred ones
+ * otherwise. */
+static laze_status make_node(laze_lazy_recorder *frame, const laze_op_info *info, const laze_call *call,
+                             laze_pending **out, laze_error *error) {
+  laze_type types[LAZE_FRAME_RESULTS];
+  laze_pending *predicted = laze_script_predict(frame, call);
+  if (predicted) laze_metrics_add(laze_context_metrics(frame->lazy->context), LAZE_METRIC_NODES_REUSED, 1);
+  if (predicted && predicted->referenced == 0) {
+    laze_pending_link(predicted, call);
+    *out = predicted;
+    return LAZE_OK;
+  }
+  for (int i = 0; predicted && i < info->result_count; i++) laze_cell_type(&predicted->cells[i], &types[i]);
+  if (!predicted) LAZE_TRY(infer(frame, info, call, types, error));
+  *out = laze_pending_create(frame, call, types);
+  return *out ? LAZE_OK : laze_fail_memory(error, info->name, -1);
+}
+
 static laze_status record_node(laze_lazy_recorder *frame, const laze_op_info *info, const laze_call *call,
                                laze_value *results, laze_error *error) {
-  laze_type types[LAZE_FRAME_RESULTS];
+  laze_pending *node;
   LAZE_TRY(reserve_values(frame, LAZE_FRAME_RESULTS, error)); /* before addresses of types are taken */
-  LAZE_TRY(infer(frame, info, call, types, error));
-  laze_pending *node = laze_pending_create(frame, call, types);
-  if (!node) return laze_fail_memory(error, info->name, -1);
-  for (int i = 0; i < info->result_count; i++) {
+  LAZE_TRY(make_node(frame, info, call, &node, error));
+  laze_script_advance(frame, node);
+  for (int i = 0; i < node->result_count; i++) {
     results[i] = (laze_value){(int32_t)frame->value_count, 0};
     laze_frame_value *value = &frame->values[frame->value_count++];
     value->cell = &node->cells[i];
-    copy_type(&value->type, &types[i]);
+    laze_cell_type(value->cell, &value->type);
   }
   return LAZE_OK;
 }

@@ -83,6 +83,22 @@ static laze_status push_operands(laze_lazy_recorder *recorder, const laze_frame 
   return LAZE_OK;
 }
 
+/* Lists that the caller gave a length but no items, or a negative length. */
+static laze_status check_attributes(const laze_frame *frame, laze_error *error) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  for (int i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (argument->kind != LAZE_ARGUMENT_INT_LIST && argument->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
+    const laze_attribute *attribute = &frame->attributes[argument->position];
+    if (!attribute->present || attribute->count == 0 || (attribute->count > 0 && attribute->value.items)) continue;
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is no list: its items are NULL or its count is "
+                     "negative; use LAZE_INTS",
+                     info->name, argument->name);
+  }
+  return LAZE_OK;
+}
+
 /* The call over the frame's values: operand i is value i. */
 static laze_status make_call(laze_lazy_recorder *recorder, const laze_frame *frame, laze_call *out, laze_error *error) {
   void *array = recorder->operands;
@@ -106,6 +122,7 @@ static laze_status record_frame(laze_lazy_recorder *recorder, const laze_frame *
   laze_value values[LAZE_FRAME_RESULTS];
   if (info->result_count < 0 || info->result_count > LAZE_FRAME_RESULTS)
     return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
+  if (info->attribute_count > 0) LAZE_TRY(check_attributes(frame, &problem->error));
   LAZE_TRY(push_operands(recorder, frame, problem));
   LAZE_TRY(make_call(recorder, frame, &call, &problem->error));
   LAZE_TRY(laze_lazy_record(recorder, &call, values, &problem->error));

@@ -14,6 +14,7 @@ static void recorder_deinit(laze_lazy_recorder *recorder) {
   laze_free(context, recorder->types);
   laze_free(context, recorder->operands);
   laze_trace_deinit(&recorder->trace, context);
+  laze_script_clear(recorder);
   laze_free(context, recorder);
 }
 

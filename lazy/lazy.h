@@ -3,11 +3,12 @@
  *   laze_tensor *   a handle: the address of a slot with six bits of generation in its low bits     handle.c
  *     -> storage    what an assignment changes                                                       handle.c
  *       -> cell     one immutable value: pending, in a buffer, a number, or an error                 cell.c
- *         -> node   a recorded operator; its result cells are part of it                             cell.c
+ *         -> node   a recorded operator; its result cells are part of it                             node.c
  *
- * A call records nodes (frame.c, expand.c). A read, a step's end or the budget materialises (materialise.c): the nodes
- * that the wanted cells need are written down as a *trace*, a sequence of words (trace.c), whose hash finds the
- * executable (trace_cache.c); on a miss the trace becomes a graph and is compiled, and miss.c can say why.
+ * A call records nodes (frame.c, expand.c), or finds those of the step before again (reuse.c). A read, a step's end or
+ * the budget materialises (materialise.c): the nodes that the wanted cells need are written down as a *trace*, a
+ * sequence of words (trace.c), whose hash finds the executable (trace_cache.c); on a miss the trace becomes a graph and
+ * is compiled, and miss.c can say why.
  *
  * A cell is *held* when a retained or assigned handle has it, or when it belongs to a scope that is not its thread's
  * innermost. Held cells that are computed on the way become buffers; others are recomputed if they are read later.
@@ -78,9 +79,11 @@ typedef struct laze_pending {
   int32_t position;
   int32_t operand_count;
   int32_t result_count;
-  int32_t referenced; /* result cells that are referenced */
+  int32_t referenced;           /* result cells that are referenced */
+  const int64_t *operand_types; /* for the script: laze_type_word() and sizes of each operand */
   laze_op op, origin;
   bool listed, dying;
+  bool predicted; /* a script has it, also while nothing references it */
   laze_cell cells[];
 } laze_pending;
 
@@ -138,6 +141,16 @@ typedef struct laze_trace {
   int64_t buffer_capacity;
 } laze_trace;
 
+#define LAZE_SCRIPT_DEPTHS 4   /* scopes deeper than this are not predicted */
+#define LAZE_SCRIPT_NODES 4096 /* nor what is recorded in a scope after so many nodes */
+
+/* What was recorded in the last scope of a depth, in order: the prediction of what the next one records. */
+typedef struct laze_script {
+  laze_pending **nodes;
+  int64_t count, capacity;
+  int64_t next; /* position of the next node in this scope */
+} laze_script;
+
 /* What a thread has while it uses a context. Never freed before the context: a thread that ends leaves it to the next
  * new one, and its nodes live on by their references. */
 struct laze_lazy_recorder {
@@ -154,6 +167,7 @@ struct laze_lazy_recorder {
   laze_value *operands;
   int64_t operand_capacity;
   laze_trace trace;
+  laze_script scripts[LAZE_SCRIPT_DEPTHS]; /* by depth of the scope */
 };
 
 struct laze_lazy {
@@ -191,6 +205,11 @@ void laze_cell_release(laze_lazy *lazy, laze_cell *cell);
 /* Gives a pending cell its value (takes the reference over) and lets go of what computed it. */
 void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
 void laze_cell_type(const laze_cell *cell, laze_type *out);
+/* Gives a new cell its type; `sizes` is where it keeps the sizes. */
+void laze_cell_set_type(laze_cell *cell, const laze_type *type, int64_t *sizes);
+static inline int64_t laze_type_word(const laze_type *type) {
+  return (int64_t)type->kind | (int64_t)type->dtype << 8 | (int64_t)type->rank << 16;
+}
 int64_t laze_cell_elements(const laze_cell *cell);
 static inline bool laze_cell_is_pending(const laze_cell *cell) {
   return cell->state == LAZE_CELL_PENDING;
@@ -202,9 +221,23 @@ static inline int32_t laze_cell_result(const laze_cell *cell) {
   return (int32_t)(cell - cell->node->cells);
 }
 
-/* Records a node with these result types; the call's operands are values of the recorder's frame. Its cells have one
- * reference each, for the caller. NULL when memory is out. */
+/* node.c. Records a node with these result types; the call's operands are values of the recorder's frame. Its cells
+ * have one reference each, for the caller. NULL when memory is out. */
 laze_pending *laze_pending_create(laze_lazy_recorder *recorder, const laze_call *call, const laze_type *types);
+
+/* Makes a filled node, whose operator, attributes and types are the call's, the newest of the context: sets its
+ * operands and its location, makes its results pending. The part of creating a node that recording it again repeats. */
+void laze_pending_link(laze_pending *node, const laze_call *call);
+
+/* reuse.c. The node recorded at this place of the last scope, if it is this call over operands of the same types; NULL
+ * otherwise. Its types need no inference, and it can itself be linked again if nothing references it. */
+laze_pending *laze_script_predict(laze_lazy_recorder *recorder, const laze_call *call);
+/* Moves to the next place, for which `node` is predicted from now on. */
+void laze_script_advance(laze_lazy_recorder *recorder, laze_pending *node);
+/* A scope of this depth begins. */
+void laze_script_restart(laze_lazy_recorder *recorder, int32_t depth);
+/* Forgets everything. */
+void laze_script_clear(laze_lazy_recorder *recorder);
 
 /* expand.c. Records a call whose operands are values of the recorder's frame, expanding composites; the results are
  * further values of the frame. */

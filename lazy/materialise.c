@@ -218,10 +218,11 @@ static void cut(laze_lazy_recorder *recorder, laze_pending *newest) {
   recorder->cut_nodes = recorder->pending_nodes;
   recorder->cut_bytes = recorder->pending_bytes;
   laze_lazy_unlock(lazy);
-  laze_log_message(lazy->context, LAZE_LOG_WARNING,
-           "a graph of %lld pending nodes (results of %lld bytes) exceeds the budget and is run early; read or end a "
-           "step more often, or raise the budget with laze_set_budget",
-           (long long)nodes, (long long)bytes);
+  laze_log_message(
+      lazy->context, LAZE_LOG_WARNING,
+      "a graph of %lld pending nodes (results of %lld bytes) exceeds the budget and is run early; read or end a "
+      "step more often, or raise the budget with laze_set_budget",
+      (long long)nodes, (long long)bytes);
   pthread_mutex_lock(&lazy->lock);
 }
 

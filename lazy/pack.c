@@ -9,8 +9,7 @@ laze_frame_operand *laze_pack_reserve(laze_frame_operand *local, int32_t others,
   const bool wrong = *tensor_count < 0 || (*tensors == NULL && *tensor_count > 0);
   if (!wrong && *tensor_count <= LAZE_PACK_LOCAL - others) return local;
   laze_frame_operand *operands = NULL;
-  if (!wrong)
-    operands = laze_alloc_array(laze_context_default(), (int64_t)*tensor_count + others, sizeof(*operands));
+  if (!wrong) operands = laze_alloc_array(laze_context_default(), (int64_t)*tensor_count + others, sizeof(*operands));
   if (operands != NULL) return operands;
   *tensors = missing;
   *tensor_count = 1;

@@ -11,6 +11,7 @@ laze_scope *laze_scope_begin(laze_context *context) {
     *scope =
         (laze_scope){.lazy = lazy, .recorder = recorder, .outer = recorder->scope, .depth = recorder->scope->depth + 1};
     recorder->scope = scope;
+    laze_script_restart(recorder, scope->depth);
     laze_context_retain(lazy->context);
   }
   laze_lazy_unlock(lazy);

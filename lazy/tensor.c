@@ -318,8 +318,6 @@ int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis) {
 
 int64_t laze_tensor_elements(laze_tensor *tensor) {
   laze_type type;
-  if (!find_type(tensor, &type)) return -1;
-  int64_t elements = 1;
-  for (int i = 0; i < type.rank; i++) elements *= type.sizes[i];
-  return elements;
+  laze_size elements;
+  return find_type(tensor, &type) && laze_type_elements(NULL, &type, &elements, NULL) == LAZE_OK ? elements : -1;
 }

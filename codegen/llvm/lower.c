@@ -1,8 +1,8 @@
 #include "codegen/llvm/lower_internal.h"
 #include "codegen/llvm/lowerings.h"
+#include "runtime/kernel.h"
 
 #include <stddef.h>
-#include "runtime/kernel.h"
 
 LLVMBasicBlockRef laze_lower_block(laze_lower *l) {
   return LLVMAppendBasicBlockInContext(l->e.context, l->function, "");

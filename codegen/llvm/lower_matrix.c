@@ -32,16 +32,14 @@ static void open_block(const laze_product *p, block *out, LLVMValueRef row) {
   LLVMValueRef last = LLVMBuildSub(p->l->e.builder, p->operands[ROWS], number(p, 1), "");
   LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->slab, p->operands[A_K]));
   LLVMValueRef c = add(p, p->operands[C_OFFSET], p->column);
-  LLVMValueRef resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->slab, number(p, 0), "");
   for (int r = 0; r < BLOCK_ROWS; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
     out->a[r] = laze_lower_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
     out->c[r] = laze_lower_pointer(p->l, p->c, add(p, c, multiply(p, this_row, p->operands[C_ROW])));
     for (int v = 0; v < out->vectors; v++) {
-      LLVMValueRef mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], laze_product_splat(p, resumes), "");
       LLVMValueRef pointer = at_register(p, out->c[r], v);
       out->sums[r * out->vectors + v] =
-          laze_lower_vector_load(p->l, p->vector, pointer, mask, laze_dtype_size(p->dtype));
+          laze_lower_vector_load(p->l, p->vector, pointer, p->resumed[v], laze_dtype_size(p->dtype));
     }
   }
 }
@@ -143,6 +141,9 @@ static laze_status emit_slabs(laze_product *p, LLVMValueRef packs) {
   LAZE_TRY(laze_loop_open(p->l, &slabs, number(p, 0), end));
   p->slab = slabs.counter;
   p->slab_depth = smaller(p, step, LLVMBuildSub(builder, depth, slabs.counter, ""));
+  LLVMValueRef resumes = LLVMBuildICmp(builder, LLVMIntSGT, p->slab, number(p, 0), "");
+  for (int v = 0; v < p->vectors; v++)
+    p->resumed[v] = LLVMBuildAnd(builder, p->masks[v], laze_product_splat(p, resumes), "");
   LAZE_TRY(laze_product_panel(p, packs));
   LAZE_TRY(emit_widths(p));
   laze_loop_close(p->l, &slabs, step);

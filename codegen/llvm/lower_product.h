@@ -20,7 +20,8 @@ typedef struct laze_product {
   LLVMValueRef operands[OPERAND_COUNT];
   /* Of the panel and slab being worked on. */
   LLVMValueRef column, slab, slab_depth, masks[LAZE_PRODUCT_VECTORS];
-  LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from k to k + 1 */
+  LLVMValueRef resumed[LAZE_PRODUCT_VECTORS]; /* which columns of C hold sums to go on from: none in the first slab */
+  LLVMValueRef panel, panel_stride;           /* B: address of its first element, elements from k to k + 1 */
 } laze_product;
 
 /* How B's panels are read: where they lie if `packs` (an i1) is false, from a copy if it is true or NULL. */

@@ -51,6 +51,15 @@ static laze_status create_machine(compiler *c, laze_error *error) {
                     : laze_fail(error, LAZE_UNSUPPORTED, "LLVM cannot generate code for %s (%s)", c->triple, c->cpu);
 }
 
+/* Products and elementary functions are chains of fused multiply-adds; where the processor has none, LLVM would call
+ * fma() from the C library, which kernels cannot. */
+static laze_status check_processor(const compiler *c, laze_error *error) {
+  if (!strstr(c->triple, "x86_64") || strstr(c->features, "+fma,")) return LAZE_OK;
+  return laze_fail(
+      error, LAZE_UNSUPPORTED,
+      "the processor (%s) has no fused multiply-add, which native kernels need; use the backend \"interp\"", c->cpu);
+}
+
 static void set_layout(compiler *c) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
   char *text = LLVMCopyStringRepOfTargetData(layout);
@@ -68,6 +77,7 @@ static laze_status open_compiler(compiler *c, laze_context *context, laze_error 
   c->e.module = LLVMModuleCreateWithNameInContext("laze", c->e.context);
   c->e.builder = LLVMCreateBuilderInContext(c->e.context);
   LAZE_TRY(create_machine(c, error));
+  LAZE_TRY(check_processor(c, error));
   set_layout(c);
   return LAZE_OK;
 }

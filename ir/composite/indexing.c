@@ -51,38 +51,62 @@ static laze_status refuse_empty(laze_recorder *recorder, const laze_call *call, 
                    laze_compose_name(call));
 }
 
-/* amin over where(self == extreme or isnan(self), index, highest). If there is a NaN, it is the extreme, and only
- * isnan() holds: so the first NaN is found. */
-static laze_status extreme_index(laze_recorder *recorder, const laze_call *call, laze_op extreme, laze_value *out,
-                                 laze_error *error) {
-  laze_value self = call->operands[0], found, nan, choice[3];
-  laze_type type = laze_compose_type(recorder, self);
-  bool flat = !call->attributes[LAZE_ARGMAX_DIM].present,
-       keepdim = call->attributes[LAZE_ARGMAX_KEEPDIM].value.integer != 0;
-  laze_size count, dim_item = 0;
+/* Where an extreme element is looked for: along one axis, which of a tensor without dims, and where none is named, is
+ * that of the flattened tensor. */
+typedef struct {
+  laze_value self;
+  laze_type type; /* of self */
+  laze_size axis;
+} search;
+
+static laze_status begin_search(laze_recorder *recorder, const laze_call *call, const laze_attribute *dim, search *s,
+                                laze_error *error) {
+  laze_size count;
   int axis = 0;
-  LAZE_TRY(laze_size_product(recorder->sizes, type.sizes, type.rank, &count, error));
-  if (!flat)
-    LAZE_TRY(
-        laze_compose_axis(recorder, call, call->attributes[LAZE_ARGMAX_DIM].value.integer, type.rank, &axis, error));
-  bool reshaped = flat || type.rank == 0;
-  if (reshaped) LAZE_TRY(laze_compose_reshape(recorder, self, &count, 1, &self, error));
-  laze_type searched = laze_compose_type(recorder, self);
-  LAZE_TRY(refuse_empty(recorder, call, searched.sizes[axis], error));
-  dim_item = axis;
-  laze_attribute kept[] = {laze_attribute_integers(&dim_item, 1), laze_attribute_boolean(true)};
-  laze_attribute dropped[] = {laze_attribute_integers(&dim_item, 1), laze_attribute_boolean(keepdim && !reshaped)};
-  LAZE_TRY(laze_record_call(recorder, extreme, &self, 1, kept, &found, error));
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, self, found, &choice[0], error));
-  if (laze_dtype_is_float(searched.dtype)) {
-    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, self, &nan, error));
+  s->self = call->operands[0];
+  s->type = laze_compose_type(recorder, s->self);
+  if (dim->present) LAZE_TRY(laze_compose_axis(recorder, call, dim->value.integer, s->type.rank, &axis, error));
+  if (!dim->present || s->type.rank == 0) {
+    LAZE_TRY(laze_size_product(recorder->sizes, s->type.sizes, s->type.rank, &count, error));
+    LAZE_TRY(laze_compose_reshape(recorder, s->self, &count, 1, &s->self, error));
+    s->type = laze_compose_type(recorder, s->self);
+  }
+  s->axis = axis;
+  return refuse_empty(recorder, call, s->type.sizes[axis], error);
+}
+
+/* where(self == extreme or isnan(self), index, highest). If there is a NaN, it is the extreme, and only isnan() holds.
+ */
+static laze_status mark_candidates(laze_recorder *recorder, laze_op extreme, const search *s, laze_value *out,
+                                   laze_error *error) {
+  laze_value found, nan, choice[3];
+  laze_attribute along[] = {laze_attribute_integers(&s->axis, 1), laze_attribute_boolean(true)};
+  LAZE_TRY(laze_record_call(recorder, extreme, &s->self, 1, along, &found, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, s->self, found, &choice[0], error));
+  if (laze_dtype_is_float(s->type.dtype)) {
+    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, s->self, &nan, error));
     LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_LOGICAL_OR, choice[0], nan, &choice[0], error));
   }
-  LAZE_TRY(laze_compose_iota(recorder, searched.sizes, searched.rank, axis, LAZE_I64, &choice[1], error));
+  LAZE_TRY(laze_compose_iota(recorder, s->type.sizes, s->type.rank, (int)s->axis, LAZE_I64, &choice[1], error));
   LAZE_TRY(laze_record_number(recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &choice[2], error));
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP_WHERE_SELF, choice, 3, NULL, out, error));
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP_AMIN, out, 1, dropped, out, error));
-  if (!flat || !keepdim) return LAZE_OK;
+  return laze_record_call(recorder, LAZE_OP_WHERE_SELF, choice, 3, NULL, out, error);
+}
+
+/* The lowest candidate: so of equal elements, or of NaNs, the first. The attributes of argmin stand where those of
+ * argmax do. */
+static laze_status extreme_index(laze_recorder *recorder, const laze_call *call, laze_op extreme, laze_value *out,
+                                 laze_error *error) {
+  const laze_attribute *dim = &call->attributes[LAZE_ARGMAX_DIM];
+  bool keepdim = call->attributes[LAZE_ARGMAX_KEEPDIM].value.integer != 0;
+  laze_type type = laze_compose_type(recorder, call->operands[0]);
+  laze_value candidates;
+  search s;
+  LAZE_TRY(begin_search(recorder, call, dim, &s, error));
+  LAZE_TRY(mark_candidates(recorder, extreme, &s, &candidates, error));
+  bool kept = keepdim && dim->present && type.rank > 0;
+  laze_attribute along[] = {laze_attribute_integers(&s.axis, 1), laze_attribute_boolean(kept)};
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_AMIN, &candidates, 1, along, out, error));
+  if (dim->present || !keepdim) return LAZE_OK;
   for (int i = 0; i < type.rank; i++) type.sizes[i] = 1;
   return laze_compose_reshape(recorder, *out, type.sizes, type.rank, out, error);
 }

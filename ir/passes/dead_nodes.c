@@ -4,8 +4,8 @@
  *   %1 = neg %x          =>     %1 = neg %x
  *   return %1                   return %1
  *
- * Parameters stay, and so do nodes whose effects are ordered. A node that may fail and that nobody uses goes: its failure
- * would have been nobody's.
+ * Parameters stay, and so do nodes whose effects are ordered. A node that may fail and that nobody uses goes: its
+ * failure would have been nobody's.
  */
 #include "ir/passes/passes.h"
 

@@ -28,8 +28,7 @@ static laze_status check_types(const laze_rewrite *rewrite, const laze_node *nod
     LAZE_TRY(laze_graph_same_type(rewrite->target, node->types[i], type, &same, error));
     if (same) continue;
     return laze_fail(error, LAZE_INTERNAL, "%s: expands to %s, but its rule says %s; one of the two is wrong",
-                     laze_op_get(node->op)->name,
-                     laze_type_format(rewrite->target->sizes, type, given, sizeof given),
+                     laze_op_get(node->op)->name, laze_type_format(rewrite->target->sizes, type, given, sizeof given),
                      laze_type_format(rewrite->target->sizes, node->types[i], promised, sizeof promised));
   }
   return LAZE_OK;

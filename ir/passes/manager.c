@@ -14,8 +14,8 @@ typedef struct {
 } pass;
 
 static const pass passes[] = {
+    {"fold", laze_pass_fold, true}, /* first: simplify looks for numbers */
     {"simplify", laze_pass_simplify, true},
-    {"fold", laze_pass_fold, true},
     {"common_nodes", laze_pass_common_nodes, true},
     {"dead_nodes", laze_pass_dead_nodes, true},
     {"expand", laze_pass_expand, false},
@@ -23,7 +23,9 @@ static const pass passes[] = {
 
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
-const char *laze_pass_name(int index) { return index >= 0 && index < PASS_COUNT ? passes[index].name : NULL; }
+const char *laze_pass_name(int index) {
+  return index >= 0 && index < PASS_COUNT ? passes[index].name : NULL;
+}
 
 static bool is_wanted(const pass *which, const laze_pass_options *options) {
   if (options->only && strcmp(options->only, which->name) != 0) return false;

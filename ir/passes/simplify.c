@@ -5,8 +5,8 @@
  *   %2 = mul %1, 1.0
  *
  * One look at each node in order is enough for chains, because operands are simplified before their users. A rule is a
- * pure function of a node; a replacement must have the node's type. x + 0.0 stays (it turns -0.0 into 0.0), x + -0.0 and
- * x - 0.0 go.
+ * pure function of a node; a replacement must have the node's type. x + 0.0 stays (it turns -0.0 into 0.0), x + -0.0
+ * and x - 0.0 go.
  */
 #include "ir/passes/passes.h"
 
@@ -101,7 +101,9 @@ static bool is_filled_with(const laze_graph *graph, laze_value value, laze_scala
   return true;
 }
 
-static bool is_float(const laze_type *type) { return laze_dtype_is_float(type->dtype); }
+static bool is_float(const laze_type *type) {
+  return laze_dtype_is_float(type->dtype);
+}
 
 static void simplify_mul(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
   for (int i = 0; i < 2 && out->kind == KEEP; i++)
@@ -137,13 +139,12 @@ static void simplify_where(const laze_graph *graph, const laze_call *call, const
 }
 
 static const rule rules[LAZE_OP_COUNT] = {
-    [LAZE_OP_RESHAPE] = simplify_reshape, [LAZE_OP_EXPAND] = take_operand,    [LAZE_OP_PERMUTE] = simplify_permute,
-    [LAZE_OP_TO_DTYPE] = take_operand,    [LAZE_OP_MUL] = simplify_mul,       [LAZE_OP_DIV] = simplify_div,
-    [LAZE_OP_ADD] = simplify_add,         [LAZE_OP_SUB] = simplify_sub,       [LAZE_OP_WHERE_SELF] = simplify_where,
+    [LAZE_OP_RESHAPE] = simplify_reshape, [LAZE_OP_EXPAND] = take_operand, [LAZE_OP_PERMUTE] = simplify_permute,
+    [LAZE_OP_TO_DTYPE] = take_operand,    [LAZE_OP_MUL] = simplify_mul,    [LAZE_OP_DIV] = simplify_div,
+    [LAZE_OP_ADD] = simplify_add,         [LAZE_OP_SUB] = simplify_sub,    [LAZE_OP_WHERE_SELF] = simplify_where,
 };
 
-static laze_status simplify_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced,
-                                 laze_error *error) {
+static laze_status simplify_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
   const laze_node *node = &rewrite->source->nodes[number];
   replacement found;
   laze_call call;

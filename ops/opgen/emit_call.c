@@ -25,10 +25,12 @@ static const char *dtype_of_number(gen_emitter *emitter, const gen_expression *n
 static const char *emit_size_value(gen_emitter *emitter, const gen_expression *size, const char *dtype) {
   const char *value = emit_value(emitter, size, NULL), *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter, "const laze_attribute %s_attributes[] = {laze_attribute_size(%s), laze_attribute_dtype(%s)};", name, value,
+            dtype);
   emit_line(emitter,
-            "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_SIZE_TENSOR, .attributes = (const "
-            "laze_attribute[]){laze_attribute_size(%s), laze_attribute_dtype(%s)}}, &%s, error));",
-            value, dtype, name);
+            "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_SIZE_TENSOR, .attributes = %s_attributes}, "
+            "&%s, error));",
+            name, name);
   return name;
 }
 
@@ -45,10 +47,11 @@ static const char *emit_conversion(gen_emitter *emitter, const char *value, cons
   const gen_operator *conversion = table_conversion(emitter->table);
   const char *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter, "const laze_attribute %s_dtype = laze_attribute_dtype(%s);", name, dtype);
   emit_line(emitter,
             "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_%s, .operand_count = 1, .operands = (const "
-            "laze_value[]){%s}, .attributes = (const laze_attribute[]){laze_attribute_dtype(%s)}}, &%s, error));",
-            conversion == NULL ? "NONE" : conversion->upper, value, dtype, name);
+            "laze_value[]){%s}, .attributes = &%s_dtype}, &%s, error));",
+            conversion == NULL ? "NONE" : conversion->upper, value, name, name);
   return name;
 }
 
@@ -241,7 +244,10 @@ static const char *emit_attributes(gen_emitter *emitter, const gen_expression *c
   for (int i = 0; i < callee->schema.count; i++)
     if (!kind_is_operand(callee->schema.arguments[i].kind))
       attributes = join(attributes, emit_attribute(emitter, &callee->schema.arguments[i], call->bound[i]));
-  return *attributes == '\0' ? "" : memory_format(".attributes = (const laze_attribute[]){%s}", attributes);
+  if (*attributes == '\0') return "";
+  const char *name = emit_temporary(emitter, "attributes");
+  emit_line(emitter, "const laze_attribute %s[] = {%s};", name, attributes);
+  return memory_format(".attributes = %s", name);
 }
 
 const char *emit_record(gen_emitter *emitter, const gen_expression *call, const char *results) {

@@ -111,7 +111,7 @@ static void write_broken(FILE *out, const char *line, size_t size) {
     if (at == 0) break;
     for (size_t i = 0; i < at;) i += advance(&brackets, rest, i);
     size_t column = brackets.depth > 0 ? brackets.columns[brackets.depth - 1] : indent + 4;
-    if (column > COLUMNS - 36) column = indent + 8;
+    if (column > COLUMNS - 36 || column >= at) column = indent + 8;
     if (column >= at) break;
     fprintf(out, "%.*s\n", (int)at, rest);
     rest = memory_format("%*s%s", (int)column, "", rest + at + 1);

@@ -19,7 +19,7 @@ static laze_status read_inline(laze_context *context, const char *text, lazec_in
   LAZE_TRY(laze_type_elements(NULL, &out->type, &count, error));
   if (*cursor != ':')
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "':' and the elements are expected after the type, such as f32[2]:1,2, not '%s'", cursor);
+                     "'%s': ':' and the elements are expected after the type, as in f32[2]:1,2", text);
   LAZE_TRY(laze_buffer_create(context, count * laze_dtype_size(out->type.dtype), &out->buffer, error));
   return lazec_values_parse(cursor + 1, out->type.dtype, count, out->buffer->data, error);
 }

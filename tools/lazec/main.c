@@ -16,7 +16,8 @@ static const struct command {
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-const char *argp_program_version = "lazec " LAZE_VERSION;
+/* Read by argp, in libc: it must be visible there. */
+__attribute__((visibility("default"))) const char *argp_program_version = "lazec " LAZE_VERSION;
 
 typedef struct {
   const struct command *command;

@@ -205,8 +205,8 @@ static laze_status check_outputs(const job *self, const lazec_list *files, laze_
   int64_t results = self->graph->body->result_count;
   if (files->count == 0 || files->count == results) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "graph %s returns %lld results, but %d files are named; give --output once for each ('-' prints it)",
-                   self->graph->name, (long long)results, files->count);
+                   "%d --output for the %lld result%s of graph %s; give one for each, '-' prints it", files->count,
+                   (long long)results, results == 1 ? "" : "s", self->graph->name);
 }
 
 static void print_metric(void *self, const char *name, int64_t value) {

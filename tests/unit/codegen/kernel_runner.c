@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const laze_llvm_table *laze_llvm_module(void);
 laze_kernel_failure runner_failure;
 
 void runner_open(runner *r, uint64_t seed) {

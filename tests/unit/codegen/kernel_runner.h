@@ -22,6 +22,9 @@ typedef struct {
   uint64_t random;
 } runner;
 
+/* The code generator, linked in. */
+const laze_llvm_table *laze_llvm_module(void);
+
 void runner_open(runner *r, uint64_t seed);
 void runner_close(runner *r);
 /* Verifies and compiles; fails the test with the kernel's text when either refuses. */

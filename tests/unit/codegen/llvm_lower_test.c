@@ -4,8 +4,10 @@
 #include "codegen/interp/eval.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const int64_t extents[] = {0, 1, 15, 16, 17, 31, 33, 100, 2048, 2049, 5000};
 #define EXTENT_COUNT ((int)(sizeof extents / sizeof extents[0]))
@@ -513,6 +515,94 @@ START_TEST(test_random) {
 }
 END_TEST
 
+/* y = x + 1 of one dtype; the body of a module's kernels. */
+static void build_increment(runner *r, laze_dtype dtype) {
+  laze_loop_kernel *k = &r->kernel;
+  laze_loop_add_buffer(k, dtype, true);
+  int32_t i = laze_loop_begin(k, laze_loop_index_size(k, 0), LAZE_LOOP_RANGE | LAZE_LOOP_LANES);
+  int32_t one = laze_loop_constant(k, dtype, laze_scalar_integer(1));
+  laze_loop_store(k, 0, i, runner_op(r, "add.Tensor", dtype, laze_loop_load(k, 0, i, -1), one), -1);
+  laze_loop_end(k);
+}
+
+/* Two kernels in one module, as text: each is a function of its own name, with the processor's registers allowed. */
+START_TEST(test_module) {
+  runner first, second;
+  laze_text text;
+  laze_error error = {0};
+  runner_open(&first, 1);
+  runner_open(&second, 2);
+  build_increment(&first, LAZE_F32);
+  build_increment(&second, LAZE_I64);
+  laze_text_init(&text, first.context);
+  const laze_loop_kernel *kernels[2] = {&first.kernel, &second.kernel};
+  const char *symbols[2] = {"alpha", "beta"};
+  laze_status status = laze_llvm_module()->compile(first.context, kernels, symbols, 2, LAZE_LLVM_IR, &text, &error);
+  ck_assert_msg(status == LAZE_OK, "%s", error.message);
+  ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @alpha(ptr %0, i64 %1, i64 %2, ptr %3)"));
+  ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @beta("));
+  ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "target-cpu"));
+  laze_text_deinit(&text);
+  runner_close(&first);
+  runner_close(&second);
+}
+END_TEST
+
+/* An operator that is no element operation has no lowering: an error, and nothing left behind. */
+START_TEST(test_no_lowering) {
+  runner r;
+  laze_text text;
+  laze_error error = {0};
+  runner_open(&r, 3);
+  laze_loop_kernel *k = &r.kernel;
+  laze_loop_add_buffer(k, LAZE_F32, true);
+  int32_t i = laze_loop_begin(k, laze_loop_index_size(k, 0), LAZE_LOOP_RANGE);
+  int32_t value = laze_loop_load(k, 0, i, -1);
+  laze_loop_store(k, 0, i, laze_loop_element(k, laze_op_find("mm"), LAZE_F32, LAZE_F32, &value, 1), -1);
+  laze_loop_end(k);
+  const laze_loop_kernel *kernel = k;
+  const char *symbol = "kernel";
+  laze_text_init(&text, r.context);
+  ck_assert_int_eq(laze_llvm_module()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, &error),
+                   LAZE_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(error.message, "no lowering"));
+  ck_assert_int_eq(text.size, 0);
+  laze_text_deinit(&text);
+  runner_close(&r);
+}
+END_TEST
+
+static void *compile_many(void *dtype) {
+  for (int n = 0; n < 5; n++) {
+    runner r;
+    laze_text text;
+    runner_open(&r, 4);
+    build_increment(&r, *(laze_dtype *)dtype);
+    laze_text_init(&text, r.context);
+    const laze_loop_kernel *kernel = &r.kernel;
+    const char *symbol = "kernel";
+    laze_status status = laze_llvm_module()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, NULL);
+    bool good = status == LAZE_OK && text.size > 0;
+    laze_text_deinit(&text);
+    runner_close(&r);
+    if (!good) return dtype;
+  }
+  return NULL;
+}
+
+/* Threads compile at once: LLVM is only safe where nothing is shared between them. */
+START_TEST(test_threads) {
+  pthread_t threads[4];
+  static laze_dtype which[4] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64};
+  for (int t = 0; t < 4; t++) ck_assert_int_eq(pthread_create(&threads[t], NULL, compile_many, &which[t]), 0);
+  for (int t = 0; t < 4; t++) {
+    void *failed = NULL;
+    ck_assert_int_eq(pthread_join(threads[t], &failed), 0);
+    ck_assert_ptr_null(failed);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("llvm_lower");
   TCase *tests = tcase_create("native against interpreted");
@@ -527,6 +617,9 @@ int main(void) {
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_matrix, 0, 3);
   tcase_add_loop_test(tests, test_random, 0, 40);
+  tcase_add_test(tests, test_module);
+  tcase_add_test(tests, test_no_lowering);
+  tcase_add_test(tests, test_threads);
   suite_add_tcase(suite, tests);
   SRunner *suites = srunner_create(suite);
   srunner_run_all(suites, CK_NORMAL);

@@ -80,4 +80,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, refuses_dtypes_and_conditions);
 }
 
-int main(void) { return run_suite("elementwise", add_tests); }
+int main(void) {
+  return run_suite("elementwise", add_tests);
+}

@@ -135,17 +135,22 @@ START_TEST(control_checks_its_regions) {
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {"laze 1\ngraph @g(%x: f32[4]) { %0 = if %x, [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a }\n return }",
+      {"laze 1\ngraph @g(%x: f32[4]) { %0 = if %x, [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a }\n return "
+       "}",
        "if: operand 0 has type f32[4], expected bool[]"},
-      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] () { return } (%a: f32[4]) { return %a }\n return }",
+      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] () { return } (%a: f32[4]) { return %a }\n return "
+       "}",
        "if: parameters of a region: got 0, expected 1"},
-      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] (%a: f32[3]) { return %a } (%a: f32[4]) { return %a "
+      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] (%a: f32[3]) { return %a } (%a: f32[4]) { return "
+       "%a "
        "}\n return }",
        "the parameter of a region at 0 has type f32[3], expected f32[4]"},
-      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a, "
+      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return "
+       "%a, "
        "%a }\n return }",
        "if: results of the second region: got 2, expected 1"},
-      {"laze 1\ngraph @g(%x: f32[4]) { %0 = while [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a }\n return }",
+      {"laze 1\ngraph @g(%x: f32[4]) { %0 = while [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a }\n return "
+       "}",
        "while: the result of the condition at 0 has type f32[4], expected bool[]"},
       {"laze 1\ngraph @g(%x: f32[4], %i: f32[]) { %0 = reduce %x, [%i], dim=[0, 0] (%a: f32[], %b: f32[]) { return %a "
        "}\n return }",
@@ -216,8 +221,7 @@ START_TEST(survives_running_out_of_memory) {
     const int64_t *bindings;
     assert_ok(laze_context_create(&options, &starved, &error));
     left = allowed;
-    laze_status status =
-        laze_graph_parse(starved, with_regions, (int64_t)strlen(with_regions), "t.lz", &graph, &error);
+    laze_status status = laze_graph_parse(starved, with_regions, (int64_t)strlen(with_regions), "t.lz", &graph, &error);
     if (status == LAZE_OK) status = laze_passes_run(&graph, NULL, &error);
     if (status == LAZE_OK) status = laze_graph_symbolise(graph, &symbolic, &bindings, &error);
     bool done = status == LAZE_OK;
@@ -242,4 +246,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, survives_running_out_of_memory);
 }
 
-int main(void) { return run_suite("graph", add_tests); }
+int main(void) {
+  return run_suite("graph", add_tests);
+}

@@ -12,8 +12,12 @@
 static laze_context *context;
 static laze_error error;
 
-static void set_up(void) { ck_assert_int_eq(laze_context_create(NULL, &context, &error), LAZE_OK); }
-static void tear_down(void) { laze_context_release(context); }
+static void set_up(void) {
+  ck_assert_int_eq(laze_context_create(NULL, &context, &error), LAZE_OK);
+}
+static void tear_down(void) {
+  laze_context_release(context);
+}
 
 /* Fails the test with the message where a status is not LAZE_OK. */
 #define assert_ok(expression)                                                                                          \

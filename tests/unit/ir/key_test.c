@@ -114,7 +114,8 @@ static laze_graph *with_sizes(int rows, int start, int end) {
 
 /* Graphs share the key without sizes exactly when symbolising makes the same graph of them: 1 and 0 stay numbers. */
 START_TEST(key_without_sizes) {
-  laze_graph *a = with_sizes(32, 2, 9), *b = with_sizes(17, 3, 16), *one = with_sizes(32, 1, 9), *zero = with_sizes(32, 0, 9);
+  laze_graph *a = with_sizes(32, 2, 9), *b = with_sizes(17, 3, 16), *one = with_sizes(32, 1, 9),
+             *zero = with_sizes(32, 0, 9);
   ck_assert(laze_hash_equal(laze_graph_hash(a, false), laze_graph_hash(b, false)));
   ck_assert(!laze_hash_equal(laze_graph_hash(a, true), laze_graph_hash(b, true)));
   ck_assert(laze_graph_equal_but_sizes(a, b, NULL));
@@ -136,4 +137,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, key_without_sizes);
 }
 
-int main(void) { return run_suite("key", add_tests); }
+int main(void) {
+  return run_suite("key", add_tests);
+}

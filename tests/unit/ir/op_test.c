@@ -119,4 +119,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, checks_calls_against_the_schema);
 }
 
-int main(void) { return run_suite("op", add_tests); }
+int main(void) {
+  return run_suite("op", add_tests);
+}

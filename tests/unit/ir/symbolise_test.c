@@ -36,7 +36,8 @@ START_TEST(facts_tell_which_sizes_fit) {
   laze_graph *graph = parse(dense), *symbolic;
   const int64_t *bindings;
   assert_ok(laze_graph_symbolise(graph, &symbolic, &bindings, &error));
-  int64_t other_batch[] = {7, 784, 784, 10, 10, 2}, broken[] = {7, 784, 783, 10, 10, 2}, short_row[] = {7, 784, 784, 1, 10, 2};
+  int64_t other_batch[] = {7, 784, 784, 10, 10, 2}, broken[] = {7, 784, 783, 10, 10, 2},
+          short_row[] = {7, 784, 784, 1, 10, 2};
   ck_assert(laze_facts_hold(symbolic->sizes, other_batch));
   ck_assert(!laze_facts_hold(symbolic->sizes, broken));
   ck_assert(!laze_facts_hold(symbolic->sizes, short_row));
@@ -94,4 +95,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, refuses_symbolic_graphs);
 }
 
-int main(void) { return run_suite("symbolise", add_tests); }
+int main(void) {
+  return run_suite("symbolise", add_tests);
+}

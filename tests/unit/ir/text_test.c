@@ -45,18 +45,19 @@ END_TEST
 
 /* Every bit of a constant survives: payloads, signs and the quiet bit of NaNs, -0, subnormals, extremes. */
 START_TEST(constants_are_bit_exact) {
-  assert_round_trip("laze 1\n"
-                    "graph @g() -> f32[8], f64[5], i64[2], i32[2], bool[2], f32[], f32[0], f32[1,2] {\n"
-                    "  %0 = constant [nan, nan(0x7fc00001), nan(0xffc00000), nan(0x7f800001), -0.0, inf, -inf, 1e-45] : f32[8]\n"
-                    "  %1 = constant [nan, nan(0x7ff8000000000001), nan(0x7ff0000000000001), 5e-324, 0.1] : f64[5]\n"
-                    "  %2 = constant [-9223372036854775808, 9223372036854775807] : i64[2]\n"
-                    "  %3 = constant [-2147483648, 7] : i32[2]\n"
-                    "  %4 = constant [true, false] : bool[2]\n"
-                    "  %5 = constant 3.4028235e+38 : f32[]\n"
-                    "  %6 = constant [] : f32[0]\n"
-                    "  %7 = constant [1.0, 2.0] : f32[1,2]\n"
-                    "  return %0, %1, %2, %3, %4, %5, %6, %7\n"
-                    "}\n");
+  assert_round_trip(
+      "laze 1\n"
+      "graph @g() -> f32[8], f64[5], i64[2], i32[2], bool[2], f32[], f32[0], f32[1,2] {\n"
+      "  %0 = constant [nan, nan(0x7fc00001), nan(0xffc00000), nan(0x7f800001), -0.0, inf, -inf, 1e-45] : f32[8]\n"
+      "  %1 = constant [nan, nan(0x7ff8000000000001), nan(0x7ff0000000000001), 5e-324, 0.1] : f64[5]\n"
+      "  %2 = constant [-9223372036854775808, 9223372036854775807] : i64[2]\n"
+      "  %3 = constant [-2147483648, 7] : i32[2]\n"
+      "  %4 = constant [true, false] : bool[2]\n"
+      "  %5 = constant 3.4028235e+38 : f32[]\n"
+      "  %6 = constant [] : f32[0]\n"
+      "  %7 = constant [1.0, 2.0] : f32[1,2]\n"
+      "  return %0, %1, %2, %3, %4, %5, %6, %7\n"
+      "}\n");
 }
 END_TEST
 
@@ -208,8 +209,10 @@ static const struct {
     {"laze 1\ngraph @g(%x: f32[]) {\n  %0 = exp\n", "e.lz:3:8: exp: argument 'self' is missing"},
     {"laze 1\ngraph @g(%x: f32[]) {\n  %0 = exp %x, dim=1\n", "e.lz:3:8: exp: it has no argument 'dim'"},
     {"laze 1\ngraph @g(%x: f32[]) {\n  %0 = exp [%x]\n", "e.lz:3:8: exp: argument 'self' cannot be a value list"},
-    {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[0\n", "e.lz:3:25: attribute 'dims': expected ',' or ']'"},
-    {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[n]\n", "e.lz:3:25: attribute 'dims': expected constants"},
+    {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[0\n",
+     "e.lz:3:25: attribute 'dims': expected ',' or ']'"},
+    {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[n]\n",
+     "e.lz:3:25: attribute 'dims': expected constants"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[1]\n", "e.lz:3:8: permute"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = to %x, dtype=f128\n", "e.lz:3:21: attribute 'dtype': 'f128' is no dtype"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = exp %x : f64[2]\n", "e.lz:3:17: result 0 has type f32[2], not f64[2]"},
@@ -217,12 +220,15 @@ static const struct {
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0:2147483648 = exp %x\n", "e.lz:3:6: expected the number of results"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = exp %x#1\n", "e.lz:3:15: %x has 1 results, numbered from 0"},
     {"laze 1\ngraph @g() {\n  %0 = constant 1.5\n", "e.lz:4:1: expected ':' and the constant's type"},
-    {"laze 1\ngraph @g() {\n  %0 = constant [1.0, 2.0] : f32[3]\n", "e.lz:3:17: constant: 2 elements do not make f32[3]"},
+    {"laze 1\ngraph @g() {\n  %0 = constant [1.0, 2.0] : f32[3]\n",
+     "e.lz:3:17: constant: 2 elements do not make f32[3]"},
     {"laze 1\ngraph @g() {\n  %0 = constant [1.0] : f32[4611686018427387904]\n", "e.lz:3:"},
-    {"laze 1\ngraph @g() {\n  %0 = constant 3000000000 : i32[]\n", "e.lz:3:17: constant: element 0 is no i32 that fits"},
+    {"laze 1\ngraph @g() {\n  %0 = constant 3000000000 : i32[]\n",
+     "e.lz:3:17: constant: element 0 is no i32 that fits"},
     {"laze 1\ngraph @g() {\n  %0 = constant 1e99 : f32[]\n", "e.lz:3:17: constant: element 0 is no f32 that fits"},
     {"laze 1\ngraph @g() {\n  %0 = constant nan(0x3f800000) : f32[]\n", "e.lz:3:17: constant: element 0 is no f32"},
-    {"laze 1\ngraph @g() {\n  %0 = constant [1.0 2.0] : f32[2]\n", "e.lz:3:17: constant: 1 elements do not make f32[2]"},
+    {"laze 1\ngraph @g() {\n  %0 = constant [1.0 2.0] : f32[2]\n",
+     "e.lz:3:17: constant: 1 elements do not make f32[2]"},
     {"laze 1\ngraph @g(%x: f32[2]) -> f32[2] {\n  return\n}", "e.lz:3:3: returns 0 values, but the header declares 1"},
     {"laze 1\ngraph @g(%x: f32[2]) -> f32[3] {\n  return %x\n}",
      "e.lz:3:3: returns f32[2] as result 0, but the header declares f32[3]"},
@@ -230,7 +236,8 @@ static const struct {
     {"laze 1\ngraph @g() {\n  \x01", "e.lz:3:3: expected a statement or 'return', found byte 0x01"},
     {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x] (%a: f32[2]) {\n    return %x\n",
      "e.lz:4:12: %x belongs to a block outside this region; pass it as an operand"},
-    {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x]\n  return\n}", "e.lz:4:3: expected '(', found 'return'"},
+    {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x]\n  return\n}",
+     "e.lz:4:3: expected '(', found 'return'"},
     {"laze 1\nsizes n=-2\ngraph @g() {\n  return\n}", "e.lz:2:9: expected the value of a size"},
     {"laze 1\nsizes n, n\ngraph @g() {\n  return\n}", "e.lz:2:10: expected the name of a size that is not listed yet"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = parameter\n", "e.lz:3:8: parameters stand in the header of a block"},
@@ -247,17 +254,17 @@ START_TEST(malformed_input_is_located) {
 }
 END_TEST
 
-static const char *valid =
-    "laze 1\nsizes n=3\n"
-    "graph @g(%x: f32[n,4], %w: f32[4,2], %c: bool[]) -> f32[n,2], f32[n], f32[n,4] {\n"
-    "  %0 = mm %x, %w : f32[n,2]\n"
-    "  %1 = sum %x, dim=[1], keepdim=false : f32[n]\n"
-    "  %2 = constant [1.0, nan(0x7fc00001), -inf, 1e-3] : f32[4]\n"
-    "  %3 = mul %x, 2.5\n"
-    "  %4 = cat [%3, %x], dim=1 : f32[n,8]\n"
-    "  %5 = reshape %4, shape=[n*2, 4] : f32[n*2,4]\n"
-    "  %6:1 = if %c, [%3] (%a: f32[n,4]) {\n    %b = exp %a\n    return %b\n  } (%a: f32[n,4]) {\n    return %a\n  } : f32[n,4]\n"
-    "  return %0, %1, %6\n}\n";
+static const char *valid = "laze 1\nsizes n=3\n"
+                           "graph @g(%x: f32[n,4], %w: f32[4,2], %c: bool[]) -> f32[n,2], f32[n], f32[n,4] {\n"
+                           "  %0 = mm %x, %w : f32[n,2]\n"
+                           "  %1 = sum %x, dim=[1], keepdim=false : f32[n]\n"
+                           "  %2 = constant [1.0, nan(0x7fc00001), -inf, 1e-3] : f32[4]\n"
+                           "  %3 = mul %x, 2.5\n"
+                           "  %4 = cat [%3, %x], dim=1 : f32[n,8]\n"
+                           "  %5 = reshape %4, shape=[n*2, 4] : f32[n*2,4]\n"
+                           "  %6:1 = if %c, [%3] (%a: f32[n,4]) {\n    %b = exp %a\n    return %b\n  } (%a: f32[n,4]) "
+                           "{\n    return %a\n  } : f32[n,4]\n"
+                           "  return %0, %1, %6\n}\n";
 
 /* Damaged text is refused or read as some valid graph; it never crashes (run under the sanitisers). */
 START_TEST(damaged_text_never_crashes) {
@@ -302,4 +309,6 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, damaged_text_never_crashes);
 }
 
-int main(void) { return run_suite("text", add_tests); }
+int main(void) {
+  return run_suite("text", add_tests);
+}

@@ -1,0 +1,188 @@
+"""Runs laze beside NumPy and PyTorch (eager, and its lazy backend), each as its users write it, and compares times.
+
+Every library has a process of its own; after their results were compared they are timed in turns, so that whatever
+else the machine does meets all of them. `./dev bench --peers` runs this in a virtual environment that has numpy and
+torch. Nothing here is a test: the exit status says whether it could be measured and whether results agree.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent / "peers"
+# Settings that make NumPy's matrix products slow or pin them to an old kernel: not how users run it.
+UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+# case: what it is, times in a row, tolerance of the comparison (None: compared as "digits")
+CASES = {
+    "chain": ("8 elementwise operators, 16M floats", 1, 1e-5),
+    "functions": ("the same with exp and tanh", 1, 1e-4),
+    "adds": ("100 adds of 16 floats, one read", 20, 1e-5),
+    "digits": ("training step, batch 128", 10, 1e-3),
+    "sizes": ("training steps at 20 new batch sizes", 1, None),
+}
+FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
+
+
+class Worker:
+    """One library in its own process."""
+
+    def __init__(self, name, command, environment):
+        self.name = name
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def ask(self, request):
+        self.process.stdin.write(request + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"peers: {self.name} ended at the request: {request}")
+        return answer.strip()
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def start_workers(programs, environment):
+    python = sys.executable
+    return [
+        Worker("laze", [str(programs / "peer")], environment),
+        Worker("numpy", [python, str(HERE / "worker_numpy.py")], environment),
+        Worker("torch eager", [python, str(HERE / "worker_torch.py")], environment),
+        Worker("torch lazy", [python, str(HERE / "worker_torch.py"), "lazy"], environment),
+    ]
+
+
+def check(workers, folder):
+    """Compares every library's results with NumPy's."""
+    for case, (_, _, tolerance) in CASES.items():
+        if tolerance is None:
+            continue
+        results = {}
+        for worker in workers:
+            path = folder / f"{worker.name.replace(' ', '-')}-{case}.f32"
+            worker.ask(f"check {case} {path}")
+            results[worker.name] = np.fromfile(path, dtype=np.float32).astype(np.float64)
+        wanted = results["numpy"]
+        for name, result in results.items():
+            if result.shape != wanted.shape:
+                raise SystemExit(f"peers: {case}: {name} gave {result.size} results, numpy {wanted.size}")
+            error = float(np.max(np.abs(result - wanted) / np.maximum(1, np.abs(wanted))))
+            if not error <= tolerance:
+                raise SystemExit(f"peers: {case}: {name} differs from numpy by {error:g}, more than {tolerance:g}")
+
+
+def measure(workers, rounds):
+    """{case: {library: seconds}}. A round asks every library once; the first warms up and is left out."""
+    times = {case: {worker.name: [] for worker in workers} for case in CASES}
+    for case, (_, count, _) in CASES.items():
+        for turn in range(rounds + 1):
+            for worker in workers:
+                seconds = float(worker.ask(f"time {case} {count} {FIRST_SIZE + 20 * turn}"))
+                time.sleep(0.01)  # threads that still spin after one library's work would slow the next
+                if turn > 0:
+                    times[case][worker.name].append(seconds)
+    return times
+
+
+def time_process(command, environment):
+    start = time.perf_counter()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def measure_first(programs, environment, rounds, folder):
+    """Whole-process times of ten operators in a new process; {name: seconds}."""
+    python, script = sys.executable, str(HERE / "first.py")
+    first, cache, cold = str(programs / "first_result"), folder / "warm", folder / "cold"
+    warm = {**environment, "LAZE_CACHE_DIR": str(cache)}
+    commands = {
+        "laze, nothing cached": ([first], {**environment, "LAZE_CACHE_DIR": str(cold)}),
+        "laze, warm disk cache": ([first], warm),
+        "numpy": ([python, script, "numpy"], environment),
+        "torch eager": ([python, script, "torch"], environment),
+        "torch lazy": ([python, script, "lazy"], environment),
+        "empty program": ([str(programs / "empty")], environment),
+        "empty Python": ([python, "-c", "pass"], environment),
+    }
+    times = {name: [] for name in commands}
+    for turn in range(rounds + 1):
+        for name, (command, variables) in commands.items():
+            shutil.rmtree(cold, ignore_errors=True)
+            seconds = time_process(command, variables)
+            if turn > 0:
+                times[name].append(seconds)
+    return times
+
+
+def quartiles(values):
+    ordered = sorted(values)
+    return ordered[len(ordered) // 4], statistics.median(ordered), ordered[3 * len(ordered) // 4]
+
+
+def show(title, times, base, as_json):
+    """One table: medians, quartiles and the ratio to `base`."""
+    if not as_json:
+        print(f"\n{title}")
+    reference = statistics.median(times[base])
+    for name, values in times.items():
+        low, median, high = (1e6 * value for value in quartiles(values))
+        ratio = median / (1e6 * reference)
+        if as_json:
+            row = {"case": title, "library": name, "low_us": low, "median_us": median, "high_us": high, "ratio": ratio}
+            print(json.dumps(row))
+        else:
+            print(f"  {name:<24} {median:>12.1f} us  ({low:.1f} .. {high:.1f})  {ratio:8.2f} x")
+
+
+def blas_kernels():
+    """Which kernel NumPy's matrix products run, where threadpoolctl can tell."""
+    try:
+        import threadpoolctl
+    except ImportError:
+        return "unknown (threadpoolctl is not installed)"
+    found = [library.get("architecture") for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    return ", ".join(str(name) for name in found) or "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", type=pathlib.Path, help="the folder with peer, first_result and empty")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    options = parser.parse_args()
+
+    removed = [name for name in UNSET if os.environ.pop(name, None) is not None]
+    if removed and "LAZE_PEERS_AGAIN" not in os.environ:  # NumPy in this process has read them already
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "LAZE_PEERS_AGAIN": "1"})
+    environment = dict(os.environ)
+    import torch
+
+    if not options.json:
+        print(f"numpy {np.__version__} (BLAS kernel: {blas_kernels()}), torch {torch.__version__}, {os.cpu_count()} processors")
+        print("Medians, quartiles in brackets, and times as multiples of laze's.")
+    with tempfile.TemporaryDirectory(prefix="laze-peers-") as name:
+        folder = pathlib.Path(name)
+        workers = start_workers(options.programs, environment)
+        check(workers, folder)
+        for case, times in measure(workers, options.rounds).items():
+            show(f"{case}: {CASES[case][0]}", times, "laze", options.json)
+        for worker in workers:
+            worker.stop()
+        times = measure_first(options.programs, environment, options.rounds, folder)
+        show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the workers of all libraries share: the inputs, and the loop that answers peers.py (the protocol of ../peer.c)."""
+
+import sys
+import time
+
+import numpy as np
+
+CHAIN_ELEMENTS = 1 << 24
+ADDS = 100
+ADD_ELEMENTS = 16
+BATCH = 128
+SIZES = 20
+CHECKED_STEPS = 5
+CHECKED_STRIDE = 4097
+LARGEST_BATCH = 4096
+SHAPES = [(64, 128), (128,), (128, 10), (10,)]
+LEARNING_RATE = 0.05
+MOMENTUM = 0.9
+
+
+def fill(count, first):
+    """The numbers of workload_fill in ../workloads.c."""
+    integers = (np.arange(count, dtype=np.uint32) + np.uint32(first)) * np.uint32(2654435761)
+    return integers.astype(np.float32) * np.float32(2.0**-31) - np.float32(1)
+
+
+def parameters():
+    return [fill(int(np.prod(shape)), 10000 * i).reshape(shape) * np.float32(0.125) for i, shape in enumerate(SHAPES)]
+
+
+def digits():
+    images = fill(LARGEST_BATCH * 64, 100000).reshape(LARGEST_BATCH, 64)
+    labels = np.arange(LARGEST_BATCH, dtype=np.int64) * 7 % 10
+    return images, labels
+
+
+def serve(library):
+    """Answers requests until the input ends. `library` has chain, functions, adds, step, network and values."""
+    network = library.network()
+    images, labels = digits()
+
+    def step(which, size):
+        library.step(which, images[:size], labels[:size])
+
+    def sizes(first):
+        for size in range(first, first + SIZES):
+            step(network, size)
+
+    cases = {
+        "chain": lambda first: library.chain(),
+        "functions": lambda first: library.functions(),
+        "adds": lambda first: library.adds(),
+        "digits": lambda first: step(network, BATCH),
+        "sizes": sizes,
+    }
+
+    def check(case):
+        if case != "digits":
+            result = library.numpy(cases[case](0))
+            return result if case == "adds" else result[::CHECKED_STRIDE]
+        fresh = library.network()
+        for _ in range(CHECKED_STEPS):
+            step(fresh, BATCH)
+        return np.concatenate([value.reshape(-1) for value in library.values(fresh)])
+
+    for line in sys.stdin:
+        words = line.split()
+        if words[0] == "check":
+            check(words[1]).astype(np.float32).tofile(words[2])
+            print("ok", flush=True)
+        else:
+            count, first = int(words[2]), int(words[3])
+            run = cases[words[1]]
+            start = time.perf_counter()
+            for _ in range(count):
+                run(first)
+            print((time.perf_counter() - start) / count, flush=True)

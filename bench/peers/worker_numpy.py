@@ -1,0 +1,62 @@
+"""The cases in NumPy, as its users write them."""
+
+import numpy as np
+
+import worker
+
+
+class Network:
+    def __init__(self):
+        self.parameters = worker.parameters()
+        self.velocities = [np.zeros_like(p) for p in self.parameters]
+
+
+class Library:
+    network = Network
+
+    def __init__(self):
+        self.x = worker.fill(worker.CHAIN_ELEMENTS, 0)
+        self.y = worker.fill(worker.CHAIN_ELEMENTS, 12345)
+        self.small_x = worker.fill(worker.ADD_ELEMENTS, 0)
+        self.small_y = worker.fill(worker.ADD_ELEMENTS, 1000)
+
+    def chain(self):
+        positive = np.maximum((self.x * self.y + self.x) * 0.5 - self.y, 0)
+        return positive * positive * self.x + 1
+
+    def functions(self):
+        return np.maximum(np.exp((np.tanh(self.x * self.y) + self.x) * 0.5) - self.y, 0) + 1
+
+    def adds(self):
+        z = self.small_x
+        for _ in range(worker.ADDS):
+            z = z + self.small_y
+        return z
+
+    def step(self, network, images, labels):
+        w1, b1, w2, b2 = network.parameters
+        hidden = np.maximum(images @ w1 + b1, 0)
+        logits = hidden @ w2 + b2
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        rows = np.arange(len(labels))
+        network.loss = -log_p[rows, labels].mean()
+        d_logits = np.exp(log_p)
+        d_logits[rows, labels] -= 1
+        d_logits /= np.float32(len(labels))
+        d_sum = (d_logits @ w2.T) * (hidden > 0)
+        gradients = [images.T @ d_sum, d_sum.sum(axis=0), hidden.T @ d_logits, d_logits.sum(axis=0)]
+        for parameter, velocity, gradient in zip(network.parameters, network.velocities, gradients):
+            velocity *= worker.MOMENTUM
+            velocity += gradient
+            parameter -= worker.LEARNING_RATE * velocity
+
+    def values(self, network):
+        return network.parameters
+
+    def numpy(self, result):
+        return result
+
+
+if __name__ == "__main__":
+    worker.serve(Library())

@@ -1,0 +1,73 @@
+"""The cases in PyTorch, as its users write them: eager on the CPU, or on its lazy backend with the argument `lazy`."""
+
+import sys
+
+import torch
+import torch.nn.functional as F
+
+import worker
+
+
+class Network:
+    def __init__(self, device):
+        self.parameters = [torch.from_numpy(p).to(device).requires_grad_() for p in worker.parameters()]
+        self.optimiser = torch.optim.SGD(self.parameters, lr=worker.LEARNING_RATE, momentum=worker.MOMENTUM)
+
+
+class Library:
+    def __init__(self, lazy):
+        self.device = "lazy" if lazy else "cpu"
+        if lazy:
+            import torch._lazy
+            import torch._lazy.ts_backend
+
+            torch._lazy.ts_backend.init()
+            self.end_step = torch._lazy.mark_step
+        else:
+            self.end_step = lambda: None
+        self.x = self.tensor(worker.fill(worker.CHAIN_ELEMENTS, 0))
+        self.y = self.tensor(worker.fill(worker.CHAIN_ELEMENTS, 12345))
+        self.small_x = self.tensor(worker.fill(worker.ADD_ELEMENTS, 0))
+        self.small_y = self.tensor(worker.fill(worker.ADD_ELEMENTS, 1000))
+
+    def tensor(self, array):
+        return torch.from_numpy(array).to(self.device)
+
+    def network(self):
+        return Network(self.device)
+
+    def chain(self):
+        positive = F.relu((self.x * self.y + self.x) * 0.5 - self.y)
+        result = positive * positive * self.x + 1
+        self.end_step()
+        return result
+
+    def functions(self):
+        result = F.relu(torch.exp((torch.tanh(self.x * self.y) + self.x) * 0.5) - self.y) + 1
+        self.end_step()
+        return result
+
+    def adds(self):
+        z = self.small_x
+        for _ in range(worker.ADDS):
+            z = z + self.small_y
+        return z.cpu()
+
+    def step(self, network, images, labels):
+        w1, b1, w2, b2 = network.parameters
+        hidden = F.relu(self.tensor(images) @ w1 + b1)
+        network.loss = F.cross_entropy(hidden @ w2 + b2, self.tensor(labels))
+        network.optimiser.zero_grad()
+        network.loss.backward()
+        network.optimiser.step()
+        self.end_step()
+
+    def values(self, network):
+        return [self.numpy(p.detach()) for p in network.parameters]
+
+    def numpy(self, result):
+        return result.cpu().numpy()
+
+
+if __name__ == "__main__":
+    worker.serve(Library(sys.argv[1:] == ["lazy"]))

@@ -1,0 +1,135 @@
+/* Reads the values of attributes, once the operator says what they are. */
+#include "ir/text_parser.h"
+
+#include <string.h>
+
+const char *laze_text_skip_blanks(const char *at) {
+  while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n') at++;
+  return at;
+}
+
+const char *laze_text_skip_string(const char *at) {
+  for (at++; *at && *at != '"' && *at != '\n'; at++)
+    if (*at == '\\' && at[1]) at++;
+  return *at == '"' ? at + 1 : at;
+}
+
+/* Reads a list attribute, or one number where the schema lets it stand for a list of a given size. */
+static laze_status read_sizes(laze_parser *parser, const laze_argument_info *info, const char **cursor,
+                              laze_attribute *out, laze_error *error) {
+  laze_size_table *table = parser->graph->sizes;
+  int64_t commas = 0;
+  for (const char *c = *cursor; **cursor == '[' && *c && *c != ']'; c++) commas += *c == ',';
+  int64_t capacity = commas + 1 > info->list_size ? commas + 1 : info->list_size;
+  laze_size *items = laze_arena_alloc_array(&parser->scratch, capacity, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list", capacity * 8);
+  out->value.items = items;
+  if (**cursor != '[') {
+    LAZE_TRY(laze_size_parse(table, cursor, &items[0], error));
+    for (out->count = 1; out->count < info->list_size; out->count++) items[out->count] = items[0];
+    return LAZE_OK;
+  }
+  *cursor = laze_text_skip_blanks(*cursor + 1);
+  while (**cursor != ']' && out->count < capacity) {
+    LAZE_TRY(laze_size_parse(table, cursor, &items[out->count++], error));
+    *cursor = laze_text_skip_blanks(*cursor);
+    if (**cursor == ',')
+      *cursor = laze_text_skip_blanks(*cursor + 1);
+    else if (**cursor != ']')
+      break;
+  }
+  if (**cursor != ']') return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected ',' or ']' in the list");
+  ++*cursor;
+  return LAZE_OK;
+}
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static laze_status read_string(laze_parser *parser, const char **cursor, const char **out, laze_error *error) {
+  const char *at = *cursor + 1;
+  char *string = laze_arena_alloc(&parser->scratch, laze_text_skip_string(*cursor) - *cursor), *end = string;
+  if (!string) return laze_fail_memory(error, "a string", -1);
+  while (*at != '"' && *at) {
+    if (*at == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
+      *end++ = (char)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
+      at += 4;
+    } else if (*at == '\\' && (at[1] == '"' || at[1] == '\\')) {
+      *end++ = at[1];
+      at += 2;
+    } else if (*at == '\\') {
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "unknown escape in a string; write \\\", \\\\ or \\x0a");
+    } else {
+      *end++ = *at++;
+    }
+  }
+  *end = 0;
+  *out = string;
+  *cursor = at + (*at == '"');
+  return LAZE_OK;
+}
+
+static laze_status read_dtype(const char **cursor, int64_t *out, laze_error *error) {
+  char name[16];
+  size_t length = strspn(*cursor, "abcdefghijklmnopqrstuvwxyz0123456789");
+  if (length >= sizeof name) length = sizeof name - 1;
+  memcpy(name, *cursor, length);
+  name[length] = 0;
+  *out = laze_dtype_find(name);
+  *cursor += length;
+  if (*out != LAZE_DTYPE_NONE) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no dtype; expected bool, i32, i64, f32 or f64", name);
+}
+
+static laze_status read_number(const laze_argument_info *info, const char **cursor, laze_attribute *out,
+                               laze_error *error) {
+  bool read = false;
+  if (info->kind == LAZE_ARGUMENT_FLOAT) {
+    read = laze_text_read_element(cursor, LAZE_F64, &out->value.real, 0);
+  } else if (info->kind == LAZE_ARGUMENT_INT) {
+    read = laze_text_read_element(cursor, LAZE_I64, &out->value.integer, 0);
+  } else if (info->kind == LAZE_ARGUMENT_BOOL) {
+    uint8_t boolean;
+    read = laze_text_read_element(cursor, LAZE_BOOL, &boolean, 0);
+    if (read) out->value.integer = boolean;
+  } else {
+    read = laze_text_read_scalar(cursor, &out->value.literal);
+  }
+  if (read) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected %s that fits",
+                   info->kind == LAZE_ARGUMENT_BOOL  ? "true or false"
+                   : info->kind == LAZE_ARGUMENT_INT ? "a 64-bit integer"
+                                                     : "a number");
+}
+
+static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info, const char **cursor,
+                                  laze_attribute *out, laze_error *error) {
+  switch (info->kind) {
+  case LAZE_ARGUMENT_SIZE: return laze_size_parse(parser->graph->sizes, cursor, &out->value.size, error);
+  case LAZE_ARGUMENT_DTYPE: return read_dtype(cursor, &out->value.integer, error);
+  case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST: return read_sizes(parser, info, cursor, out, error);
+  default: return read_number(info, cursor, out, error);
+  }
+}
+
+laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *info,
+                                 const laze_parsed_argument *argument, laze_attribute *out, laze_error *error) {
+  const char *cursor = argument->start;
+  *out = (laze_attribute){.kind = (uint8_t)info->kind};
+  if (!argument->start) return LAZE_OK; /* none */
+  out->present = true;
+  laze_status status = read_attribute(parser, info, &cursor, out, error);
+  for (int32_t i = 0; status == LAZE_OK && info->kind == LAZE_ARGUMENT_INT_LIST && i < out->count; i++)
+    if (!laze_size_is_constant(out->value.items[i]))
+      status = laze_fail(error, LAZE_INVALID_ARGUMENT, "expected constants in the list");
+  if (status == LAZE_OK && laze_text_skip_blanks(cursor) < argument->end)
+    status = laze_fail(error, LAZE_INVALID_ARGUMENT, "unexpected '%.*s' behind the value",
+                       argument->end - cursor > 40 ? 40 : (int)(argument->end - cursor), cursor);
+  if (status == LAZE_OK) return LAZE_OK;
+  (void)laze_error_prefix(error, "attribute '%s'", info->name);
+  return laze_lexer_locate(&parser->lexer, argument->start, error);
+}

@@ -1,0 +1,165 @@
+/* lazec print, check, compile, and what --help and --version say. */
+#include "tests/tools/lazec_runner.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const examples[] = {"dense.lz", "softmax.lz", "mlp.lz"};
+enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
+
+static const char loose[] = "laze 1\n"
+                            "# loosely written\n"
+                            "graph @g(%x: f32[n,3], %bias: f32[3]) -> f32[n,3] {\n"
+                            "  %y = add.Tensor %x,%bias\n"
+                            "  %z = relu %y\n"
+                            "  return %z\n"
+                            "}\n";
+
+START_TEST(print_is_canonical) {
+  static const char canonical[] = "laze 1\n"
+                                  "graph @g(%x: f32[n,3], %bias: f32[3]) -> f32[n,3] {\n"
+                                  "  %0 = add %x, %bias : f32[n,3]\n"
+                                  "  %1 = constant 0.0 : f32[]\n"
+                                  "  %2 = maximum %0, %1 : f32[n,3]\n"
+                                  "  return %2\n"
+                                  "}\n";
+  LAZEC_INPUT(loose, "print", "-");
+  lazec_expect(0, canonical, "");
+  LAZEC_INPUT(canonical, "print", "-");
+  lazec_expect(0, canonical, "");
+}
+END_TEST
+
+START_TEST(printed_examples_print_the_same_again) {
+  LAZEC("print", lazec_example(examples[_i]));
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_str_eq(lazec_err, "");
+  char *first = strdup(lazec_out);
+  LAZEC_INPUT(first, "print", "-");
+  lazec_expect(0, first, "");
+  free(first);
+}
+END_TEST
+
+START_TEST(check_is_silent_about_right_graphs) {
+  LAZEC("check", lazec_example(examples[_i]));
+  lazec_expect(0, "", "");
+}
+END_TEST
+
+START_TEST(check_names_line_and_column) {
+  LAZEC_INPUT("laze 1\ngraph @g(%x: f32[2], %y: f32[3]) -> f32[2] {\n  %0 = add %x, %y\n  return %0\n}\n", "check",
+              "-");
+  ck_assert_int_eq(lazec_code, 1);
+  ck_assert_str_eq(lazec_out, "");
+  ck_assert_msg(strncmp(lazec_err, "lazec: standard input:3:", 24) == 0, "%s", lazec_err);
+  ck_assert_ptr_nonnull(strstr(lazec_err, "f32[2]"));
+  ck_assert_ptr_nonnull(strstr(lazec_err, "f32[3]"));
+  LAZEC_INPUT(NULL, "check", "-"); /* empty */
+  ck_assert_int_eq(lazec_code, 1);
+}
+END_TEST
+
+START_TEST(emitted_ir_is_a_graph) {
+  LAZEC("compile", lazec_example(examples[_i]), "--emit", "ir");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_str_eq(lazec_err, "");
+  ck_assert_ptr_nonnull(strstr(lazec_out, "graph @"));
+  ck_assert_ptr_null(strstr(lazec_out, "softmax %")); /* late composites are expanded by now */
+  char *first = strdup(lazec_out);
+  LAZEC_INPUT(first, "check", "-");
+  lazec_expect(0, "", "");
+  free(first);
+}
+END_TEST
+
+/* Code is generic in sizes: the same for every value of a size that nothing was asked about. */
+START_TEST(emitted_code_does_not_depend_on_sizes) {
+  if (!lazec_has_llvm()) return;
+  LAZEC("compile", lazec_example("dense.lz"), "--emit=llvm", "-o", "any.ll");
+  lazec_expect(0, "", "");
+  LAZEC("compile", lazec_example("dense.lz"), "--emit=llvm", "-o", "given.ll", "--dim", "n=1000");
+  lazec_expect(0, "", "");
+  expect_same_files("any.ll", "given.ll");
+  size_t size;
+  char *text = read_bytes("any.ll", &size);
+  ck_assert_ptr_nonnull(strstr(text, "define void @laze_"));
+  free(text);
+}
+END_TEST
+
+START_TEST(every_form_is_emitted) {
+  if (!lazec_has_llvm()) return;
+  LAZEC("compile", lazec_example(examples[_i]), "--emit", "schedule");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, "kernel 0"));
+  LAZEC("compile", lazec_example(examples[_i]), "--emit", "asm");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, ".globl\tlaze_"));
+  LAZEC("compile", lazec_example(examples[_i]), "--emit", "obj", "--output", "g.o");
+  lazec_expect(0, "", "");
+  size_t size;
+  char *bytes = read_bytes("g.o", &size);
+  ck_assert_uint_gt(size, 64);
+  ck_assert_mem_eq(bytes,
+                   "\x7f"
+                   "ELF",
+                   4);
+  LAZEC("compile", lazec_example(examples[_i]), "--emit", "obj"); /* standard output is a file here */
+  ck_assert_int_eq(lazec_code, 0);
+  if (size < sizeof lazec_out) ck_assert_uint_eq(lazec_out_size, size);
+  free(bytes);
+}
+END_TEST
+
+/* A file that is there is replaced whole, also behind a link. */
+START_TEST(output_replaces_a_file) {
+  struct stat info;
+  write_text("old.txt", "something old");
+  ck_assert_int_eq(system("ln -s old.txt link.txt"), 0);
+  LAZEC("compile", lazec_example("dense.lz"), "--emit", "ir", "-o", "link.txt");
+  lazec_expect(0, "", "");
+  ck_assert_int_eq(lstat("link.txt", &info), 0);
+  ck_assert(S_ISLNK(info.st_mode));
+  size_t size;
+  char *text = read_bytes("old.txt", &size);
+  ck_assert_int_eq(strncmp(text, "laze 1\n", 7), 0);
+  free(text);
+}
+END_TEST
+
+START_TEST(help_names_every_command) {
+  static const char *const commands[] = {"run", "print", "check", "compile"};
+  LAZEC("--help");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_str_eq(lazec_err, "");
+  char *help = strdup(lazec_out), line[32], usage[32];
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    snprintf(line, sizeof line, "\n  %s ", commands[i]);
+    ck_assert_msg(strstr(help, line) != NULL, "no %s in:\n%s", commands[i], help);
+    LAZEC(commands[i], "--help");
+    ck_assert_int_eq(lazec_code, 0);
+    snprintf(usage, sizeof usage, "Usage: lazec %s ", commands[i]);
+    ck_assert_int_eq(strncmp(lazec_out, usage, strlen(usage)), 0);
+  }
+  free(help);
+  LAZEC("--version");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_int_eq(strncmp(lazec_out, "lazec 0.", 8), 0);
+}
+END_TEST
+
+int main(void) {
+  TCase *tests = tcase_create("compile");
+  tcase_add_test(tests, print_is_canonical);
+  tcase_add_loop_test(tests, printed_examples_print_the_same_again, 0, EXAMPLE_COUNT);
+  tcase_add_loop_test(tests, check_is_silent_about_right_graphs, 0, EXAMPLE_COUNT);
+  tcase_add_test(tests, check_names_line_and_column);
+  tcase_add_loop_test(tests, emitted_ir_is_a_graph, 0, EXAMPLE_COUNT);
+  tcase_add_test(tests, emitted_code_does_not_depend_on_sizes);
+  tcase_add_loop_test(tests, every_form_is_emitted, 0, EXAMPLE_COUNT);
+  tcase_add_test(tests, output_replaces_a_file);
+  tcase_add_test(tests, help_names_every_command);
+  return lazec_run_suite(tests, "lazec compile");
+}

@@ -1,0 +1,148 @@
+/* Runs opgen as the build does: what it writes, that it writes the same bytes each time, and what it answers to wrong
+ * usage. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define TABLES SOURCE_ROOT "/ops/native_functions/*.yaml"
+#define RULES " --rules '" SOURCE_ROOT "/ops/rules.yaml' "
+#define FEATURES "'" SOURCE_ROOT "/tests/unit/ops/features.yaml' "
+
+static char directory[] = "/tmp/laze-opgen-XXXXXX";
+
+/* Runs a shell command in a fresh directory ("." is it) and returns its exit status. */
+static int run(const char *command) {
+  char text[8192];
+  const int size = snprintf(text, sizeof(text), "cd '%s' && { %s; } >output 2>&1", directory, command);
+  ck_assert_int_lt(size, (int)sizeof(text));
+  const int status = system(text);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+/* Fails the test with the command's output unless it ends with `expected`. */
+static void expect(const char *command, int expected) {
+  const int status = run(command);
+  if (status == expected) return;
+  static char output[8192];
+  char path[4096];
+  snprintf(path, sizeof(path), "%s/output", directory);
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+  fclose(file);
+  ck_abort_msg("%s\nended with %d, expected %d:\n%s", command, status, expected, output);
+}
+
+static void set_up(void) {
+  memcpy(strrchr(directory, '-') + 1, "XXXXXX", 6);
+  ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void tear_down(void) {
+  char command[4096];
+  snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* Two builds of one source must give the same library, and a person comparing two versions of generated code must see
+ * only what changed. */
+START_TEST(writes_the_same_bytes) {
+  expect(OPGEN RULES "--output a " TABLES, 0);
+  expect(OPGEN RULES "--output b " TABLES, 0);
+  expect("diff -r a b", 0);
+}
+END_TEST
+
+/* Ninja would build everything again if files changed their time. */
+START_TEST(leaves_equal_files_alone) {
+  expect(OPGEN RULES "--output a " FEATURES, 0);
+  expect("touch -d 2001-01-01 a/ir/op.gen.h a/ir/op.gen.c && echo '/* */' >>a/ir/op.gen.c", 0);
+  expect(OPGEN RULES "--output a " FEATURES, 0);
+  expect("test \"$(date -r a/ir/op.gen.h +%Y)\" = 2001", 0);
+  expect("test \"$(date -r a/ir/op.gen.c +%Y)\" != 2001", 0);
+}
+END_TEST
+
+/* The build runs opgen once per folder; the two ways must not differ, and --list names every file. */
+START_TEST(writes_one_folder) {
+  expect(OPGEN RULES "--output all " FEATURES, 0);
+  expect(OPGEN RULES "--only ir --output one " FEATURES, 0);
+  expect("diff -r all/ir one", 0);
+  expect(OPGEN " --list >listed && (cd all && find . -type f | sed 's,^./,,') | sort >found && sort listed | diff - found",
+         0);
+}
+END_TEST
+
+/* The real operators use a part of the expression language; code for the rest must compile as well, without warnings
+ * that the library's build would show. */
+START_TEST(code_for_every_construct_compiles) {
+  expect(OPGEN RULES "--output . " FEATURES, 0);
+  expect("for file in ir/*.c codegen/interp/*.c lazy/*.c tests/differential/*.c; do " COMPILER
+         " -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Werror"
+         " -fsyntax-only -I. -Iinclude -I" SOURCE_ROOT " -I" SOURCE_ROOT "/include $file || exit 1; done",
+         0);
+}
+END_TEST
+
+/* Generated code names the line it comes from, and no line is longer than the project's own. */
+START_TEST(code_is_readable) {
+  expect(OPGEN RULES "--output . " TABLES, 0);
+  expect("grep -q 'ops/native_functions/arithmetic.yaml:[0-9]*: mul.Scalar' ir/composite_m_r.gen.c", 0);
+  expect("! grep -rnE '^.{121,}' ir lazy codegen tests", 0);
+  expect("test $(wc -l <lazy/functions_a_d.gen.c) -lt 2000", 0);
+}
+END_TEST
+
+START_TEST(writes_nothing_when_tables_are_wrong) {
+  expect(OPGEN RULES "--output a '" SOURCE_ROOT "/tests/unit/ops/bad/unknown_key.yaml'", 1);
+  expect("test ! -e a", 0);
+}
+END_TEST
+
+START_TEST(refuses_wrong_usage) {
+  expect(OPGEN, 2);
+  expect(OPGEN RULES "--output a", 2);
+  expect(OPGEN " --output a " FEATURES, 2);
+  expect(OPGEN RULES FEATURES, 2);
+  expect(OPGEN " --colour", 2);
+  expect(OPGEN RULES "--only nowhere --output a " FEATURES, 2);
+}
+END_TEST
+
+START_TEST(reports_files_it_cannot_use) {
+  expect(OPGEN RULES "--check missing.yaml 2>message; test $? = 1 && grep -q '^missing.yaml:1: cannot be read: ' message", 0);
+  expect(OPGEN " --rules missing.yaml --check " FEATURES, 1);
+  expect("echo text >file", 0);
+  expect(OPGEN RULES "--output file " FEATURES, 1);
+}
+END_TEST
+
+START_TEST(answers_help) {
+  expect(OPGEN " --help | grep -q -- --rules", 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("opgen");
+  TCase *cases = tcase_create("runs");
+  tcase_set_timeout(cases, 0);
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, writes_the_same_bytes);
+  tcase_add_test(cases, leaves_equal_files_alone);
+  tcase_add_test(cases, writes_one_folder);
+  tcase_add_test(cases, code_for_every_construct_compiles);
+  tcase_add_test(cases, code_is_readable);
+  tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
+  tcase_add_test(cases, refuses_wrong_usage);
+  tcase_add_test(cases, reports_files_it_cannot_use);
+  tcase_add_test(cases, answers_help);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
