@@ -21,6 +21,8 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent / "peers"
 # Settings that make NumPy's matrix products slow or pin them to an old kernel: not how users run it.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+# What says how many threads a library takes.
+THREADS = ("LAZE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # case: what it is, times in a row, tolerance of the comparison (None: compared as "digits")
 CASES = {
     "chain": ("8 elementwise operators, 16M floats", 1, 1e-5),
@@ -160,6 +162,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("programs", type=pathlib.Path, help="the folder with peer, first_result and empty")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
 
@@ -167,11 +170,18 @@ def main():
     if removed and "LAZE_PEERS_AGAIN" not in os.environ:  # NumPy in this process has read them already
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "LAZE_PEERS_AGAIN": "1"})
     environment = dict(os.environ)
+    if options.threads is not None:
+        environment.update({name: str(options.threads) for name in THREADS})
     import torch
 
     if not options.json:
         print(f"numpy {np.__version__} (BLAS kernel: {blas_kernels()}), torch {torch.__version__}, {os.cpu_count()} processors")
         print("Medians, quartiles in brackets, and times as multiples of laze's.")
+        if os.getloadavg()[0] > 0.5:
+            print(
+                f"Other programs are running (load {os.getloadavg()[0]:.1f}): libraries whose threads wait for each "
+                "other suffer most; --threads 1 is fairer."
+            )
     with tempfile.TemporaryDirectory(prefix="laze-peers-") as name:
         folder = pathlib.Path(name)
         workers = start_workers(options.programs, environment)

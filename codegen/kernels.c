@@ -63,7 +63,9 @@ static laze_status create_kernel(loaded_code *code, laze_hash key, const char *s
 
 /* The module's path: beside the library or program that holds this code, below it where it is installed, or in the
  * build folder. */
+#ifdef LAZE_LLVM_MODULE_FILE
 static bool is_readable(const char *path) { return access(path, R_OK) == 0; }
+#endif
 
 const char *laze_llvm_module_path(char *buffer, int64_t size) {
 #ifdef LAZE_LLVM_MODULE_FILE

@@ -13,7 +13,6 @@ typedef struct {
   int32_t *positions; /* of each node in the walk: numbers may differ between equal graphs */
   int32_t next_position;
   bool with_sizes;
-  bool failed;
   laze_hash hash;
 } hasher;
 
@@ -30,8 +29,7 @@ static void add_size(hasher *state, laze_size size, bool may_vary) {
   if (may_vary && !state->with_sizes && laze_size_is_symbolised(size))
     add(state, UINT64_C(0x7fffffffffffffff));
   else
-    add(state,
-        laze_size_is_constant(size) ? (uint64_t)size : laze_size_pairs_hash(&state->pairs, size, &state->failed));
+    add(state, laze_size_is_constant(size) ? (uint64_t)size : laze_size_pairs_hash(&state->pairs, size));
 }
 
 /* Without sizes those of regions do not count at all: they follow from the operands. */
@@ -102,5 +100,5 @@ laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes) {
   }
   laze_size_pairs_deinit(&state.pairs);
   laze_free(graph->context, state.positions);
-  return state.failed ? (laze_hash){0, 0} : state.hash;
+  return state.pairs.failed ? (laze_hash){0, 0} : state.hash;
 }

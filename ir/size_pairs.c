@@ -1,126 +1,139 @@
 #include "ir/size_pairs.h"
 
-#include <string.h>
-
 void laze_size_pairs_init(laze_size_pairs *pairs, laze_context *context, const laze_size_table *left,
                           const laze_size_table *right) {
-  *pairs = (laze_size_pairs){.context = context, .left = left, .right = right};
+  *pairs = (laze_size_pairs){.context = context, .tables = {left, right}};
 }
 
 void laze_size_pairs_deinit(laze_size_pairs *pairs) {
-  laze_free(pairs->context, pairs->slots);
-  laze_free(pairs->context, pairs->symbols);
+  for (int side = 0; side < 2; side++) {
+    laze_free(pairs->context, pairs->hashes[side].entries);
+    laze_free(pairs->context, pairs->partners[side].entries);
+  }
   laze_free(pairs->context, pairs->stack);
 }
 
-static laze_size_pair *find_slot(laze_size_pair *slots, int64_t capacity, laze_size key) {
-  uint64_t at = laze_hash_mix((uint64_t)key, 1);
-  for (;; at++) {
-    laze_size_pair *slot = &slots[at & (uint64_t)(capacity - 1)];
-    if (!slot->used || slot->left == key) return slot;
+static laze_word_entry *find_entry(const laze_word_map *map, laze_size key) {
+  for (uint64_t at = laze_hash_mix((uint64_t)key, 1);; at++) {
+    laze_word_entry *entry = &map->entries[at & (uint64_t)(map->capacity - 1)];
+    if (!entry->used || entry->key == key) return entry;
   }
 }
 
-static const laze_size_pair *find(laze_size_pair *slots, int64_t capacity, laze_size key) {
-  const laze_size_pair *slot = capacity ? find_slot(slots, capacity, key) : NULL;
-  return slot && slot->used ? slot : NULL;
+static const uint64_t *find(const laze_word_map *map, laze_size key) {
+  const laze_word_entry *entry = map->capacity ? find_entry(map, key) : NULL;
+  return entry && entry->used ? &entry->value : NULL;
 }
 
-static bool insert(laze_context *context, laze_size_pair **slots, int64_t *count, int64_t *capacity, laze_size key,
-                   uint64_t value) {
-  if (*count * 2 >= *capacity) {
-    int64_t wanted = *capacity ? *capacity * 2 : 16;
-    laze_size_pair *grown = laze_alloc_zero(context, wanted * (int64_t)sizeof *grown);
-    if (!grown) return false;
-    for (int64_t i = 0; i < *capacity; i++)
-      if ((*slots)[i].used) *find_slot(grown, wanted, (*slots)[i].left) = (*slots)[i];
-    laze_free(context, *slots);
-    *slots = grown;
-    *capacity = wanted;
+static void insert(laze_size_pairs *pairs, laze_word_map *map, laze_size key, uint64_t value) {
+  if (map->count * 2 >= map->capacity) {
+    laze_word_map grown = {.capacity = map->capacity ? map->capacity * 2 : 16};
+    grown.entries = laze_alloc_zero(pairs->context, grown.capacity * (int64_t)sizeof *grown.entries);
+    if (!grown.entries) {
+      pairs->failed = true;
+      return;
+    }
+    for (int64_t i = 0; i < map->capacity; i++)
+      if (map->entries[i].used) *find_entry(&grown, map->entries[i].key) = map->entries[i];
+    laze_free(pairs->context, map->entries);
+    map->entries = grown.entries;
+    map->capacity = grown.capacity;
   }
-  *find_slot(*slots, *capacity, key) = (laze_size_pair){key, value, true};
-  ++*count;
-  return true;
+  laze_word_entry *entry = find_entry(map, key);
+  map->count += !entry->used;
+  *entry = (laze_word_entry){key, value, true};
 }
 
-static const laze_size_pair *find_known(laze_size_pairs *pairs, laze_size left) {
-  return find(pairs->slots, pairs->capacity, left);
-}
-
-static bool learn(laze_size_pairs *pairs, laze_size left, uint64_t value) {
-  return insert(pairs->context, &pairs->slots, &pairs->count, &pairs->capacity, left, value);
-}
-
-static bool push(laze_size_pairs *pairs, laze_size size) {
+static void push(laze_size_pairs *pairs, laze_size size) {
   if (laze_grow(pairs->context, (void **)&pairs->stack, &pairs->stack_capacity, pairs->stack_count + 1, sizeof size,
-                NULL) != LAZE_OK)
-    return false;
-  pairs->stack[pairs->stack_count++] = size;
+                NULL) == LAZE_OK)
+    pairs->stack[pairs->stack_count++] = size;
+  else
+    pairs->failed = true;
+}
+
+/* Whether the two symbols correspond; makes them do so where neither has a partner yet. */
+static bool match_symbols(laze_size_pairs *pairs, laze_size left, laze_size right) {
+  const uint64_t *forth = find(&pairs->partners[LAZE_LEFT], left);
+  const uint64_t *back = find(&pairs->partners[LAZE_RIGHT], right);
+  if (forth || back) return forth && back && (laze_size)*forth == right;
+  insert(pairs, &pairs->partners[LAZE_LEFT], left, (uint64_t)right);
+  insert(pairs, &pairs->partners[LAZE_RIGHT], right, (uint64_t)left);
   return true;
 }
 
-/* Two symbols correspond unless one of them already corresponds to another. */
-static bool match_symbols(laze_size_pairs *pairs, laze_size left, laze_size right) {
-  const laze_size_pair *back = find(pairs->symbols, pairs->symbol_capacity, right);
-  if (back) return (laze_size)back->right == left;
-  return insert(pairs->context, &pairs->symbols, &pairs->symbol_count, &pairs->symbol_capacity, right, (uint64_t)left);
+/* Equal for symbols that correspond. One that appears inside an expression before it stands alone is taken to
+ * correspond to the one of the same number. */
+static uint64_t hash_symbol(laze_size_pairs *pairs, int side, laze_size symbol) {
+  if (!pairs->tables[LAZE_RIGHT]) return pairs->next_number++;
+  if (side == LAZE_LEFT) return (uint64_t)symbol;
+  const uint64_t *partner = find(&pairs->partners[LAZE_RIGHT], symbol);
+  if (partner) return *partner;
+  int64_t number = laze_size_get(pairs->tables[LAZE_RIGHT], symbol)->symbol;
+  if (number >= laze_size_symbol_count(pairs->tables[LAZE_LEFT])) return (uint64_t)number;
+  laze_size left = laze_size_symbol_at(pairs->tables[LAZE_LEFT], number);
+  return match_symbols(pairs, left, symbol) ? (uint64_t)left : (uint64_t)number;
 }
 
-/* Matches the top two sizes of the stack, pushing what remains to be matched below them. */
-static bool match_top(laze_size_pairs *pairs) {
-  laze_size right = pairs->stack[--pairs->stack_count], left = pairs->stack[--pairs->stack_count];
-  if (laze_size_is_constant(left) || laze_size_is_constant(right)) return left == right;
-  const laze_size_pair *known = find_known(pairs, left);
-  if (known) return (laze_size)known->right == right;
-  const laze_size_node *a = laze_size_get(pairs->left, left), *b = laze_size_get(pairs->right, right);
-  if (a->kind != b->kind || !learn(pairs, left, (uint64_t)right)) return false;
-  if (a->kind == LAZE_SIZE_SYMBOL) return match_symbols(pairs, left, right);
-  return push(pairs, a->left) && push(pairs, b->left) && push(pairs, a->right) && push(pairs, b->right);
+/* The hash of an operand of a node of that kind: terms of a sum and factors of a product are added up, so that neither
+ * order nor grouping counts. */
+static bool find_hash(const laze_size_pairs *pairs, int side, laze_size size, int parent_kind, uint64_t *out) {
+  if (laze_size_is_constant(size)) {
+    *out = laze_hash_mix((uint64_t)size, 2);
+    return true;
+  }
+  const uint64_t *raw = find(&pairs->hashes[side], size);
+  if (!raw) return false;
+  int kind = laze_size_get(pairs->tables[side], size)->kind;
+  bool joins = kind == parent_kind && (kind == LAZE_SIZE_ADD || kind == LAZE_SIZE_MUL);
+  *out = joins ? *raw : laze_hash_mix(*raw, (uint64_t)kind + 3);
+  return true;
+}
+
+static bool is_commutative(int kind) {
+  return kind == LAZE_SIZE_ADD || kind == LAZE_SIZE_MUL || kind == LAZE_SIZE_MIN || kind == LAZE_SIZE_MAX;
+}
+
+/* Hashes the expression on top of the stack, or pushes what has to be hashed before. */
+static void hash_top(laze_size_pairs *pairs, int side) {
+  laze_size size = pairs->stack[pairs->stack_count - 1];
+  const laze_size_node *node = laze_size_get(pairs->tables[side], size);
+  uint64_t left = 0, right = 0, hash;
+  if (node->kind == LAZE_SIZE_SYMBOL) {
+    hash = hash_symbol(pairs, side, size);
+  } else {
+    bool left_known = find_hash(pairs, side, node->left, node->kind, &left);
+    bool right_known = find_hash(pairs, side, node->right, node->kind, &right);
+    if (!left_known) push(pairs, node->left);
+    if (!right_known) push(pairs, node->right);
+    if (!left_known || !right_known) return;
+    hash = is_commutative(node->kind) ? left + right : laze_hash_mix(left * 3 + 1, right);
+  }
+  pairs->stack_count--;
+  if (!find(&pairs->hashes[side], size)) insert(pairs, &pairs->hashes[side], size, hash);
+}
+
+static uint64_t hash_size(laze_size_pairs *pairs, int side, laze_size size) {
+  uint64_t hash = 0;
+  if (find_hash(pairs, side, size, -1, &hash)) return hash;
+  pairs->stack_count = 0;
+  push(pairs, size);
+  while (!pairs->failed && pairs->stack_count > 0) hash_top(pairs, side);
+  if (!find_hash(pairs, side, size, -1, &hash)) pairs->failed = true;
+  return hash;
+}
+
+uint64_t laze_size_pairs_hash(laze_size_pairs *pairs, laze_size size) {
+  return hash_size(pairs, LAZE_LEFT, size);
 }
 
 bool laze_size_pairs_equal(laze_size_pairs *pairs, laze_size left, laze_size right) {
   if (laze_size_is_constant(left) || laze_size_is_constant(right)) return left == right;
-  if (pairs->left == pairs->right && left == right) return true;
-  pairs->stack_count = 0;
-  bool equal = push(pairs, left) && push(pairs, right);
-  while (equal && pairs->stack_count > 0) equal = match_top(pairs);
-  return equal;
-}
-
-static uint64_t known_hash(laze_size_pairs *pairs, laze_size size, bool *known) {
-  *known = true;
-  if (laze_size_is_constant(size)) return laze_hash_mix((uint64_t)size, 2);
-  const laze_size_pair *pair = find_known(pairs, size);
-  *known = pair != NULL;
-  return pair ? pair->right : 0;
-}
-
-/* Hashes the size on top of the stack, or pushes the operands it needs first. */
-static bool hash_top(laze_size_pairs *pairs) {
-  laze_size size = pairs->stack[pairs->stack_count - 1];
-  const laze_size_node *node = laze_size_get(pairs->left, size);
-  bool left_known = true, right_known = true;
-  uint64_t left = 0, right = 0;
-  if (node->kind == LAZE_SIZE_SYMBOL) {
-    left = (uint64_t)pairs->symbol_count++; /* numbered as they are met, not by name */
-  } else {
-    left = known_hash(pairs, node->left, &left_known);
-    right = known_hash(pairs, node->right, &right_known);
-  }
-  if (!left_known) return push(pairs, node->left);
-  if (!right_known) return push(pairs, node->right);
-  pairs->stack_count--;
-  return find_known(pairs, size) ||
-         learn(pairs, size, laze_hash_mix(laze_hash_mix(left, (uint64_t)node->kind + 3), right));
-}
-
-uint64_t laze_size_pairs_hash(laze_size_pairs *pairs, laze_size size, bool *failed) {
-  bool known;
-  uint64_t hash = known_hash(pairs, size, &known);
-  if (known) return hash;
-  pairs->stack_count = 0;
-  bool going = push(pairs, size);
-  while (going && pairs->stack_count > 0) going = hash_top(pairs);
-  if (!going) *failed = true;
-  return known_hash(pairs, size, &known);
+  if (pairs->tables[LAZE_LEFT] == pairs->tables[LAZE_RIGHT]) return left == right;
+  int left_kind = laze_size_get(pairs->tables[LAZE_LEFT], left)->kind;
+  int right_kind = laze_size_get(pairs->tables[LAZE_RIGHT], right)->kind;
+  if (left_kind == LAZE_SIZE_SYMBOL && right_kind == LAZE_SIZE_SYMBOL)
+    return match_symbols(pairs, left, right) && !pairs->failed;
+  uint64_t left_hash = hash_size(pairs, LAZE_LEFT, left), right_hash = hash_size(pairs, LAZE_RIGHT, right);
+  return left_hash == right_hash && !pairs->failed;
 }

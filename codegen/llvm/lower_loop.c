@@ -16,7 +16,7 @@
 #include "codegen/llvm/lower_internal.h"
 
 /* Longest body, in instructions, that runs two strips in lockstep. */
-#define SHORT_BODY 32
+#define SHORT_BODY 16
 
 /* A loop's accumulators: all that its body updates, and those for which it is the innermost reduced loop. */
 typedef struct {

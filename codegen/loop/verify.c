@@ -283,8 +283,13 @@ static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
   if (i->dtype == LAZE_BOOL) return fault(v, "a matrix product of bool");
   if (v->depth == 0) return fault(v, "a matrix product outside the RANGE loop");
   if (lanes_loop(v) >= 0) return fault(v, "a matrix product inside a LANES loop");
-  for (int k = 0; k < 3; k++) LAZE_TRY(want_buffer(v, i->imm >> 16 * k & 0xffff, i->dtype, k == 2));
-  return LAZE_OK;
+  int64_t buffers[3];
+  for (int k = 0; k < 3; k++) {
+    buffers[k] = i->imm >> 16 * k & 0xffff;
+    LAZE_TRY(want_buffer(v, buffers[k], i->dtype, k == 2));
+  }
+  bool in_place = buffers[2] == buffers[0] || buffers[2] == buffers[1];
+  return in_place ? fault(v, "it writes one of its factors") : LAZE_OK;
 }
 
 static const verify_function rules[] = {

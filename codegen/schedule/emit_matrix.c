@@ -1,14 +1,15 @@
 /* A matrix product as loop IR: blocks of rows, each one MATRIX instruction.
  *
- *   for t in 0 ... batches * ceil(rows / 64)          RANGE: what threads share
- *     batch = t / ceil(rows / 64), first = t % ceil(rows / 64) * 64
- *     c[batch, first ... first + 64, :] = a[batch, first ... first + 64, :] . b[batch, :, :]
+ *   for t in 0 ... batches * ceil(rows / 72)          RANGE: what threads share
+ *     batch = t / ceil(rows / 72), first = t % ceil(rows / 72) * 72
+ *     c[batch, first ... first + 72, :] = a[batch, first ... first + 72, :] . b[batch, :, :]
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy.
  */
 #include "codegen/schedule/schedule_internal.h"
 
-enum { BATCH, ROWS, COLUMNS, DEPTH, AXES, ROW_BLOCK = 64 };
+/* A multiple of the lowering's register block of 6 rows. */
+enum { BATCH, ROWS, COLUMNS, DEPTH, AXES, ROW_BLOCK = 72 };
 
 typedef struct {
   laze_scheduler *scheduler;

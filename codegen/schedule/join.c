@@ -138,8 +138,14 @@ static laze_status iota_needs(join_state *join, laze_needs *out, bool *possible)
   laze_inference inference = {join->scheduler->graph->sizes, "iota", join->scheduler->error};
   int axis;
   LAZE_TRY(laze_infer_axis(&inference, join->node->attributes[LAZE_IOTA_DIM].value.integer, join->type->rank, &axis));
-  out->kind = LAZE_INSTANCE_IOTA;
   out->count = 0;
+  if (join->type->rank == 0) { /* the only index there is */
+    out->kind = LAZE_INSTANCE_SIZE;
+    out->size = 0;
+    *possible = true;
+    return LAZE_OK;
+  }
+  out->kind = LAZE_INSTANCE_IOTA;
   const laze_map *own;
   LAZE_TRY(own_axes(join, &own));
   *possible = own != NULL;

@@ -48,6 +48,13 @@ static void record(const laze_call *call, laze_value *operand, const laze_attrib
   out->call.attributes = &out->attribute;
 }
 
+/* Whether both have the same number of elements in the same words, so that the shape rule says the same of both. */
+static bool same_elements(const laze_graph *graph, const laze_type *a, const laze_type *b) {
+  laze_size x, y;
+  return laze_type_elements(graph->sizes, a, &x, NULL) == LAZE_OK &&
+         laze_type_elements(graph->sizes, b, &y, NULL) == LAZE_OK && x == y;
+}
+
 /* reshape(reshape(x)) reads the same elements as reshape(x). */
 static void simplify_reshape(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
   const laze_node *inner = laze_graph_node(graph, call->operands[0]);
@@ -55,7 +62,8 @@ static void simplify_reshape(const laze_graph *graph, const laze_call *call, con
   if (out->kind != KEEP || inner->op != LAZE_OP_RESHAPE) return;
   laze_value source = inner->operands[0];
   take_if_same_type(graph, source, type, out);
-  if (out->kind == KEEP) record(call, &source, &call->attributes[0], out);
+  if (out->kind == KEEP && same_elements(graph, laze_graph_type(graph, source), inner->types[0]))
+    record(call, &source, &call->attributes[0], out);
 }
 
 static int64_t permuted_axis(const laze_attribute *dims, int64_t axis, int rank) {

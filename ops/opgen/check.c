@@ -50,7 +50,9 @@ static void check_list(gen_scope *scope, gen_expression *list) {
       list->kind = KIND_WRONG;
       return;
     }
-    const gen_kind kind = item->kind == KIND_TENSOR ? KIND_TENSOR_LIST : item->kind == KIND_SIZE ? KIND_SIZE_LIST : KIND_INT_LIST;
+    const gen_kind kind = item->kind == KIND_TENSOR ? KIND_TENSOR_LIST
+                          : item->kind == KIND_SIZE ? KIND_SIZE_LIST
+                                                    : KIND_INT_LIST;
     const bool good = (item->kind == KIND_TENSOR || kind_is_integer(item->kind)) && !item->optional &&
                       (i == 0 || (kind == KIND_TENSOR_LIST) == (list->kind == KIND_TENSOR_LIST));
     if (!good) {
@@ -62,14 +64,17 @@ static void check_list(gen_scope *scope, gen_expression *list) {
   }
 }
 
-static bool is_value(gen_kind kind) { return kind == KIND_TENSOR || kind == KIND_SCALAR; }
+static bool is_value(gen_kind kind) {
+  return kind == KIND_TENSOR || kind == KIND_SCALAR;
+}
 
 static void check_unary(gen_scope *scope, gen_expression *unary) {
   const gen_expression *item = unary->items[0];
   if (*unary->text == '!') {
     unary->kind = KIND_BOOL;
     if (item->kind != KIND_BOOL || item->optional)
-      check_fault(scope, unary, "\"!\" takes a condition, given %s; call logical_not() for tensors", kind_name(item->kind));
+      check_fault(scope, unary, "\"!\" takes a condition, given %s; call logical_not() for tensors",
+                  kind_name(item->kind));
   } else if (is_value(item->kind)) {
     check_overload(scope, unary, "neg");
   } else if ((kind_is_integer(item->kind) || item->kind == KIND_FLOAT) && !item->optional) {
@@ -119,7 +124,8 @@ static void check_binary(gen_scope *scope, gen_expression *binary) {
   const gen_expression *left = binary->items[0], *right = binary->items[1];
   const gen_expression *absent = left->optional ? left : right->optional ? right : NULL;
   if (absent != NULL) {
-    check_fault(scope, binary, "\"%s\" may be absent here; use it as \"present(%s) ? ... : ...\"", absent->text, absent->text);
+    check_fault(scope, binary, "\"%s\" may be absent here; use it as \"present(%s) ? ... : ...\"", absent->text,
+                absent->text);
   } else if (arithmetic_operator(binary->text) != NULL) {
     check_arithmetic(scope, binary);
   } else if (strcmp(binary->text, "&&") == 0 || strcmp(binary->text, "||") == 0) {
@@ -195,8 +201,10 @@ static void check_operators(gen_scope *scope, gen_expression *expression) {
     if (strcmp(expression->text, "||") == 0) scope->known |= check_presence(expression->items[i], false);
   }
   scope->known = known;
-  if (expression->form == FORM_UNARY) check_unary(scope, expression);
-  else check_binary(scope, expression);
+  if (expression->form == FORM_UNARY)
+    check_unary(scope, expression);
+  else
+    check_binary(scope, expression);
 }
 
 void check_expression(gen_scope *scope, gen_expression *expression) {
@@ -248,15 +256,18 @@ static void check_results(gen_scope *scope, gen_program *program) {
     gen_expression *result = program->results[i];
     check_expression(scope, result);
     if (result->kind == KIND_WRONG) return;
-    if (result->kind == KIND_SEVERAL && program->result_count == 1) given = result->callee->schema.result_count;
+    if (result->kind == KIND_SEVERAL && program->result_count == 1)
+      given = result->callee->schema.result_count;
     else if (result->kind != KIND_TENSOR || result->optional) {
-      check_fault(scope, result, "what is returned is %s%s; return a tensor (to() makes one of a Scalar, full() of a number)",
+      check_fault(scope, result,
+                  "what is returned is %s%s; return a tensor (to() makes one of a Scalar, full() of a number)",
                   kind_name(result->kind), result->optional ? " that may be absent" : "");
       return;
     }
   }
   if (given != expected)
-    check_fault(scope, program->results[0], "%d results are returned, the schema has %d; return as many", given, expected);
+    check_fault(scope, program->results[0], "%d results are returned, the schema has %d; return as many", given,
+                expected);
 }
 
 static void check_unused(gen_scope *scope) {
@@ -268,7 +279,8 @@ static void check_unused(gen_scope *scope) {
   }
   for (int i = 0; i < scope->op->schema.count; i++)
     if ((scope->used >> i & 1) == 0)
-      report_error(&scope->table->report, scope->at, "argument \"%s\" is never used; use it in the composite or drop it",
+      report_error(&scope->table->report, scope->at,
+                   "argument \"%s\" is never used; use it in the composite or drop it",
                    scope->op->schema.arguments[i].name);
 }
 
@@ -283,7 +295,8 @@ void check_operator(gen_table *table, gen_operator *op) {
     scope.in_condition = true;
     check_expression(&scope, op->when);
     if (op->when->kind != KIND_BOOL && op->when->kind != KIND_WRONG)
-      check_fault(&scope, op->when, "\"when\" is a condition such as present(alpha), not %s", kind_name(op->when->kind));
+      check_fault(&scope, op->when, "\"when\" is a condition such as present(alpha), not %s",
+                  kind_name(op->when->kind));
     scope.in_condition = false;
     scope.known = check_presence(op->when, true);
   }

@@ -31,9 +31,9 @@ typedef struct gen_scope {
   gen_table *table;
   gen_operator *op;
   gen_place at;
-  bool in_condition;    /* a `when`: attributes and present() only */
-  uint64_t known;       /* bit i: argument i is known to be present here */
-  uint64_t used;        /* bit i: argument i was used */
+  bool in_condition; /* a `when`: attributes and present() only */
+  uint64_t known;    /* bit i: argument i is known to be present here */
+  uint64_t used;     /* bit i: argument i was used */
   int variable_count;
   gen_variable **variables;
 } gen_scope;

@@ -129,8 +129,8 @@ static gen_match match(const gen_operator *callee, const gen_expression *call) {
     const int index = parameter_of(callee, call, i);
     if (index < 0) {
       const char *keyword = call->keywords[i];
-      out.reason = keyword != NULL ? memory_format("it has no argument \"%s\"", keyword)
-                                   : "it takes fewer positional arguments";
+      out.reason =
+          keyword != NULL ? memory_format("it has no argument \"%s\"", keyword) : "it takes fewer positional arguments";
     } else if (out.bound[index] != NULL) {
       out.reason = memory_format("\"%s\" is given twice", schema->arguments[index].name);
     } else {
@@ -151,8 +151,10 @@ static gen_match match(const gen_operator *callee, const gen_expression *call) {
 
 static void unknown_operator(gen_scope *scope, gen_expression *call, const char *base) {
   const char *near = table_suggest(scope->table, base);
-  if (near != NULL) check_fault(scope, call, "no operator or function \"%s\"; did you mean \"%s\"?", base, near);
-  else check_fault(scope, call, "no operator or function \"%s\"; add its entry or call another", base);
+  if (near != NULL)
+    check_fault(scope, call, "no operator or function \"%s\"; did you mean \"%s\"?", base, near);
+  else
+    check_fault(scope, call, "no operator or function \"%s\"; add its entry or call another", base);
 }
 
 /* What generated code records for plain numbers that a call passes as tensors must be in the table, and a list that was
@@ -165,10 +167,12 @@ static void check_operands(gen_scope *scope, gen_expression *call) {
     if (kind == KIND_TENSOR_LIST && item->form != FORM_LIST && operator_segments(call->callee) > 1)
       check_fault(scope, call, "\"%s\" cannot be passed beside other tensors; write \"composite: c\"", item->text);
     else if (item->kind == KIND_SIZE && table_find(scope->table, "size_tensor") == NULL)
-      check_fault(scope, call, "a size becomes a tensor here, which needs the operator size_tensor(SymInt value, *, "
-                               "ScalarType? dtype=None); add it");
+      check_fault(scope, call,
+                  "a size becomes a tensor here, which needs the operator size_tensor(SymInt value, *, "
+                  "ScalarType? dtype=None); add it");
     else if (item->kind == KIND_SCALAR && kind == KIND_TENSOR && table_conversion(scope->table) == NULL)
-      check_fault(scope, call, "a Scalar becomes a tensor here, which needs an operator with \"compute: convert\"; add it");
+      check_fault(scope, call,
+                  "a Scalar becomes a tensor here, which needs an operator with \"compute: convert\"; add it");
   }
 }
 
@@ -201,10 +205,15 @@ void check_overload(gen_scope *scope, gen_expression *call, const char *base) {
       chosen = candidate;
     }
   }
-  if (chosen != NULL) set_callee(scope, call, chosen, best.bound);
-  else if (tried == 0) unknown_operator(scope, call, base);
-  else if (*reasons == '\0') check_fault(scope, call, "\"%s\" cannot be called in an expression; write \"composite: c\"", base);
-  else check_fault(scope, call, "no overload of \"%s\" takes these arguments; pass what one of them wants:%s", base, reasons);
+  if (chosen != NULL)
+    set_callee(scope, call, chosen, best.bound);
+  else if (tried == 0)
+    unknown_operator(scope, call, base);
+  else if (*reasons == '\0')
+    check_fault(scope, call, "\"%s\" cannot be called in an expression; write \"composite: c\"", base);
+  else
+    check_fault(scope, call, "no overload of \"%s\" takes these arguments; pass what one of them wants:%s", base,
+                reasons);
 }
 
 void check_call(gen_scope *scope, gen_expression *call) {
@@ -214,6 +223,8 @@ void check_call(gen_scope *scope, gen_expression *call) {
     return;
   }
   for (int i = 0; i < call->count; i++) check_expression(scope, call->items[i]);
-  if (scope->in_condition) check_fault(scope, call, "a condition calls no operators; it may use attributes and present()");
-  else check_overload(scope, call, call->text);
+  if (scope->in_condition)
+    check_fault(scope, call, "a condition calls no operators; it may use attributes and present()");
+  else
+    check_overload(scope, call, call->text);
 }

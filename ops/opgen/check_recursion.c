@@ -8,7 +8,8 @@ static void visit(gen_table *table, gen_operator *op);
 static void visit_expression(gen_table *table, gen_operator *op, const gen_expression *expression) {
   for (int i = 0; i < expression->count; i++) visit_expression(table, op, expression->items[i]);
   const gen_operator *callee = expression->callee;
-  /* A primitive that expands in some forms only is taken for one that does not: its own composite leads away from it. */
+  /* A primitive that expands in some forms only is taken for one that does not: its own composite leads away from it.
+   */
   if (callee == NULL || callee->op_class != CLASS_COMPOSITE) return;
   for (int i = 0; i < table->count; i++) {
     gen_operator *next = table->operators[i];
@@ -28,10 +29,8 @@ static void visit(gen_table *table, gen_operator *op) {
   if (op->reached) return;
   op->reached = true;
   const gen_program *program = op->composite;
-  for (int i = 0; program != NULL && i < program->count; i++)
-    visit_expression(table, op, program->statements[i].value);
-  for (int i = 0; program != NULL && i < program->result_count; i++)
-    visit_expression(table, op, program->results[i]);
+  for (int i = 0; program != NULL && i < program->count; i++) visit_expression(table, op, program->statements[i].value);
+  for (int i = 0; program != NULL && i < program->result_count; i++) visit_expression(table, op, program->results[i]);
   op->left = true;
 }
 

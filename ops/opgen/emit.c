@@ -55,7 +55,8 @@ const char *emit_bare(const char *value) {
 void emit_into(gen_emitter *emitter, const gen_expression *expression, gen_target *target) {
   const char *value = emit_value(emitter, expression, target);
   if (strcmp(value, target->name) == 0 && target->declared) return;
-  if (target->declared) emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
+  if (target->declared)
+    emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
   else
     emit_line(emitter, "%s%s%s = %s;", expression->kind == KIND_STRING ? "" : "const ", emit_type(expression->kind),
               target->name, emit_bare(value));
@@ -131,7 +132,8 @@ static const char *emit_arm(gen_emitter *emitter, const gen_expression *arm, gen
                             gen_block *block) {
   block_begin(emitter, block);
   const char *value = arm->kind == KIND_ABSENT ? absent_value(kind) : emit_value(emitter, arm, target);
-  if (target != NULL && strcmp(value, target->name) != 0) emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
+  if (target != NULL && strcmp(value, target->name) != 0)
+    emit_line(emitter, "%s = %s;", target->name, emit_bare(value));
   block_end(emitter, block);
   return value;
 }
@@ -153,8 +155,10 @@ static void trial_begin(gen_emitter *emitter, gen_trial *trial) {
 static void trial_end(gen_emitter *emitter, gen_trial *trial, bool keep) {
   fclose(emitter->storage);
   emitter->storage = trial->storage;
-  if (keep) fputs(trial->text, emitter->storage);
-  else emitter->temporaries = trial->temporaries;
+  if (keep)
+    fputs(trial->text, emitter->storage);
+  else
+    emitter->temporaries = trial->temporaries;
 }
 
 static void emit_branch(gen_emitter *emitter, const gen_expression *arm, uint64_t known, const gen_target *target,
@@ -169,7 +173,8 @@ static void emit_branch(gen_emitter *emitter, const gen_expression *arm, uint64_
 }
 
 static const char *emit_conditional(gen_emitter *emitter, const gen_expression *conditional, gen_target *target) {
-  const gen_expression *condition = conditional->items[0], *left = conditional->items[1], *right = conditional->items[2];
+  const gen_expression *condition = conditional->items[0], *left = conditional->items[1],
+                       *right = conditional->items[2];
   const char *test = emit_value(emitter, condition, NULL);
   const uint64_t known = emitter->known;
   const uint64_t if_true = known | check_presence(condition, true), if_false = known | check_presence(condition, false);

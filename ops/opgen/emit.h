@@ -29,8 +29,8 @@ typedef struct gen_target {
 const char *emit_value(gen_emitter *emitter, const gen_expression *expression, gen_target *target);
 /* The same, with the value in the target in any case. */
 void emit_into(gen_emitter *emitter, const gen_expression *expression, gen_target *target);
-/* The call of an operator (or arithmetic on tensors) that writes its results to `results`, a C pointer, as an expression
- * of type laze_status. */
+/* The call of an operator (or arithmetic on tensors) that writes its results to `results`, a C pointer, as an
+ * expression of type laze_status. */
 const char *emit_record(gen_emitter *emitter, const gen_expression *call, const char *results);
 /* A function of the language. */
 const char *emit_builtin(gen_emitter *emitter, const gen_expression *call);

@@ -21,8 +21,10 @@ static const char *emit_size(gen_emitter *emitter, const gen_expression *call) {
 
 static const char *emit_sizes(gen_emitter *emitter, const gen_expression *call) {
   const char *value = emit_value(emitter, call->items[0], NULL), *storage = emit_temporary(emitter, "sizes");
-  if (emitter->depth == 1) emit_line(emitter, "laze_size %s[LAZE_MAX_RANK];", storage);
-  else fprintf(emitter->storage, "  laze_size %s[LAZE_MAX_RANK];\n", storage);
+  if (emitter->depth == 1)
+    emit_line(emitter, "laze_size %s[LAZE_MAX_RANK];", storage);
+  else
+    fprintf(emitter->storage, "  laze_size %s[LAZE_MAX_RANK];\n", storage);
   return memory_format("laze_value_sizes(recorder, %s, %s)", value, storage);
 }
 
@@ -30,7 +32,8 @@ static const char *emit_numel(gen_emitter *emitter, const gen_expression *call) 
   const char *value = emit_value(emitter, call->items[0], NULL), *dims = "(laze_size_list){.present = false}";
   if (call->count == 2) {
     dims = emit_value(emitter, call->items[1], NULL);
-    if (call->items[1]->kind == KIND_INT) dims = memory_format("(laze_size_list){(const laze_size[]){%s}, 1, true}", dims);
+    if (call->items[1]->kind == KIND_INT)
+      dims = memory_format("(laze_size_list){(const laze_size[]){%s}, 1, true}", dims);
   }
   const char *name = emit_temporary(emitter, "numel");
   emit_line(emitter, "laze_size %s;", name);
@@ -41,8 +44,9 @@ static const char *emit_numel(gen_emitter *emitter, const gen_expression *call) 
 static const char *promoted_item(gen_emitter *emitter, const gen_expression *item) {
   if (item->kind == KIND_LITERAL) return memory_format("{.number = %s.dtype}", emit_value(emitter, item, NULL));
   if (kind_is_number(item->kind))
-    return memory_format("{.number = %s}",
-                         item->kind == KIND_FLOAT ? "LAZE_F64" : item->kind == KIND_BOOL ? "LAZE_BOOL" : "LAZE_I64");
+    return memory_format("{.number = %s}", item->kind == KIND_FLOAT  ? "LAZE_F64"
+                                           : item->kind == KIND_BOOL ? "LAZE_BOOL"
+                                                                     : "LAZE_I64");
   return memory_format("{.value = %s%s}", emit_value(emitter, item, NULL),
                        item->kind == KIND_SCALAR ? ", .is_number = true" : "");
 }
@@ -68,7 +72,8 @@ const char *emit_builtin(gen_emitter *emitter, const gen_expression *call) {
   default: break;
   }
   const char *value = emit_value(emitter, item, NULL);
-  const char *dtype = item->kind == KIND_DTYPE ? value : memory_format("laze_recorder_type(recorder, %s)->dtype", value);
+  const char *dtype =
+      item->kind == KIND_DTYPE ? value : memory_format("laze_recorder_type(recorder, %s)->dtype", value);
   switch (call->builtin->number) {
   case BUILTIN_RANK: return memory_format("laze_recorder_type(recorder, %s)->rank", value);
   case BUILTIN_IS_FLOAT: return memory_format("laze_dtype_is_float(%s)", dtype);

@@ -25,8 +25,8 @@ static const char *dtype_of_number(gen_emitter *emitter, const gen_expression *n
 static const char *emit_size_value(gen_emitter *emitter, const gen_expression *size, const char *dtype) {
   const char *value = emit_value(emitter, size, NULL), *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
-  emit_line(emitter, "const laze_attribute %s_attributes[] = {laze_attribute_size(%s), laze_attribute_dtype(%s)};", name, value,
-            dtype);
+  emit_line(emitter, "const laze_attribute %s_attributes[] = {laze_attribute_size(%s), laze_attribute_dtype(%s)};",
+            name, value, dtype);
   emit_line(emitter,
             "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_SIZE_TENSOR, .attributes = %s_attributes}, "
             "&%s, error));",
@@ -68,7 +68,8 @@ static bool passes_absence(const gen_emitter *emitter, const gen_argument *param
   if (argument->kind != parameter->kind) return false;
   if (!argument_may_be_absent(argument) || !argument_may_be_absent(parameter)) return false;
   const gen_literal none = {.form = LITERAL_NONE};
-  return literal_equal(argument->has_default ? &argument->value : &none, parameter->has_default ? &parameter->value : &none);
+  return literal_equal(argument->has_default ? &argument->value : &none,
+                       parameter->has_default ? &parameter->value : &none);
 }
 
 static void emit_operand(gen_emitter *emitter, const gen_operator *callee, gen_operand *operand) {
@@ -102,7 +103,8 @@ static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_o
   for (int i = 0; i < count; i++) {
     numbers += operands[i].is_number;
     const bool present = operands[i].value != NULL || operands[i].is_number;
-    if (!present || operands[i].parameter->kind == KIND_TENSOR_LIST || (callee->compute == COMPUTE_SELECT && i == 0)) continue;
+    if (!present || operands[i].parameter->kind == KIND_TENSOR_LIST || (callee->compute == COMPUTE_SELECT && i == 0))
+      continue;
     list = memory_format("%s%s%s", list, listed++ == 0 ? "" : ", ", promoted_operand(emitter, &operands[i]));
   }
   if (numbers == 0) return;
@@ -120,8 +122,9 @@ static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_o
 static const char *emit_whole_list(gen_emitter *emitter, const gen_operand *operand) {
   const char *name = c_name(operand->item->text);
   emitter->loaded |= (uint64_t)1 << operand->item->argument;
-  return memory_format(".operand_count = %s_count, .operands = call->operands + %s_first, .segments = (const int32_t[]){%s_count}",
-                       name, name, name);
+  return memory_format(
+      ".operand_count = %s_count, .operands = call->operands + %s_first, .segments = (const int32_t[]){%s_count}", name,
+      name, name);
 }
 
 static const char *join(const char *list, const char *item) {
@@ -173,7 +176,8 @@ static const char *emit_operands(gen_emitter *emitter, const gen_operand *operan
     if (operands[i].may_be_absent) return emit_compacted(emitter, &layout, count);
   const char *text = "";
   if (layout.value_count > 0)
-    text = memory_format(".operand_count = %d, .operands = (const laze_value[]){%s}", layout.value_count, layout.values);
+    text =
+        memory_format(".operand_count = %d, .operands = (const laze_value[]){%s}", layout.value_count, layout.values);
   if (!layout.plain) text = join(text, memory_format(".segments = (const int32_t[]){%s}", layout.segments));
   return text;
 }
@@ -205,7 +209,8 @@ static const char *default_attribute(const gen_argument *parameter) {
 }
 
 /* Items of a list of a fixed length: a list written out, or one integer for all. */
-static const char *emit_list_attribute(gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
+static const char *emit_list_attribute(gen_emitter *emitter, const gen_argument *parameter,
+                                       const gen_expression *item) {
   const char *family = parameter->kind == KIND_INT_LIST ? "integers" : "sizes";
   const char *items = "";
   if (item->form == FORM_LIST && item->count == 0) return memory_format("laze_attribute_%s(NULL, 0)", family);

@@ -61,7 +61,8 @@ static void read_nothing(gen_table *table, gen_operator *op, const gen_tree *val
 static void read_compute(gen_table *table, gen_operator *op, const gen_tree *value) {
   const char *text = text_of(table, op, "compute", value);
   const gen_compute compute = compute_find(text);
-  if (compute != COMPUTE_COUNT) op->compute = compute;
+  if (compute != COMPUTE_COUNT)
+    op->compute = compute;
   else if (*text != '\0')
     report_error(&table->report, place_of(op, value),
                  "\"compute: %s\" is unknown; write one of: promote float compare logical select convert bits", text);
@@ -89,7 +90,8 @@ static void read_dtype(gen_table *table, gen_operator *op, const gen_tree *value
 
 static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value) {
   if (value->form != TREE_MAP) {
-    report_error(&table->report, place_of(op, value), "\"eval\" is a map: {float: ..., int: ..., bool: ...} or {all: ...}");
+    report_error(&table->report, place_of(op, value),
+                 "\"eval\" is a map: {float: ..., int: ..., bool: ...} or {all: ...}");
     return;
   }
   for (int i = 0; i < value->count; i++) {
@@ -102,15 +104,16 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
       op->dtypes |= 1u << dtype;
     }
     if (!known)
-      report_error(&table->report, place_of(op, value->keys[i]), "\"eval\" has no kind \"%s\"; write float, int, bool or all",
-                   key);
+      report_error(&table->report, place_of(op, value->keys[i]),
+                   "\"eval\" has no kind \"%s\"; write float, int, bool or all", key);
   }
 }
 
 static void read_lower(gen_table *table, gen_operator *op, const gen_tree *value) {
   op->lower = text_of(table, op, "lower", value);
   if (op->lower[strspn(op->lower, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
-    report_error(&table->report, place_of(op, value), "\"lower: %s\" is no name; write the NAME of laze_lower_NAME", op->lower);
+    report_error(&table->report, place_of(op, value), "\"lower: %s\" is no name; write the NAME of laze_lower_NAME",
+                 op->lower);
 }
 
 static void read_initial(gen_table *table, gen_operator *op, const gen_tree *value) {
@@ -142,8 +145,9 @@ static void read_literals(gen_table *table, gen_operator *op, const gen_tree *va
     if (index >= 0 && op->schema.arguments[index].kind == KIND_SCALAR) {
       op->schema.arguments[index].kind = KIND_LITERAL;
     } else {
-      report_error(&table->report, place_of(op, value->items[i]), "\"literals\" names \"%s\", which is no Scalar argument; %s",
-                   value->items[i]->text, index < 0 ? "write the name of one" : "only Scalars can be literals");
+      report_error(&table->report, place_of(op, value->items[i]),
+                   "\"literals\" names \"%s\", which is no Scalar argument; %s", value->items[i]->text,
+                   index < 0 ? "write the name of one" : "only Scalars can be literals");
     }
   }
   schema_number(&op->schema);
@@ -163,11 +167,14 @@ static void read_effect(gen_table *table, gen_operator *op, const gen_tree *valu
 static void read_skipped(gen_table *table, const gen_operator *op, const gen_tree *value, gen_test *test) {
   for (int i = 0; i < value->count; i++) {
     const int dtype = dtype_find(value->items[i]->text);
-    if (dtype >= 0) test->skipped |= 1u << dtype;
-    else report_error(&table->report, place_of(op, value), "\"%s\" is no dtype; write f32, f64, i32, i64 or bool",
-                      value->items[i]->text);
+    if (dtype >= 0)
+      test->skipped |= 1u << dtype;
+    else
+      report_error(&table->report, place_of(op, value), "\"%s\" is no dtype; write f32, f64, i32, i64 or bool",
+                   value->items[i]->text);
   }
-  if (value->form != TREE_LIST) report_error(&table->report, place_of(op, value), "\"skip_dtypes\" is a list: [i64, bool]");
+  if (value->form != TREE_LIST)
+    report_error(&table->report, place_of(op, value), "\"skip_dtypes\" is a list: [i64, bool]");
 }
 
 static void read_domain(gen_table *table, const gen_operator *op, const gen_tree *value, gen_test *test) {
@@ -186,16 +193,21 @@ static void read_test(gen_table *table, gen_operator *op, const gen_tree *value)
   for (int i = 0; value->form == TREE_MAP && i < value->count; i++) {
     const char *key = value->keys[i]->text;
     const gen_tree *item = value->items[i];
-    if (strcmp(key, "exact") == 0) test->exact = flag_of(table, op, key, item);
-    else if (strcmp(key, "ulp") == 0) test->ulp = number_of(table, op, key, item);
-    else if (strcmp(key, "domain") == 0) read_domain(table, op, item, test);
-    else if (strcmp(key, "skip_dtypes") == 0) read_skipped(table, op, item, test);
+    if (strcmp(key, "exact") == 0)
+      test->exact = flag_of(table, op, key, item);
+    else if (strcmp(key, "ulp") == 0)
+      test->ulp = number_of(table, op, key, item);
+    else if (strcmp(key, "domain") == 0)
+      read_domain(table, op, item, test);
+    else if (strcmp(key, "skip_dtypes") == 0)
+      read_skipped(table, op, item, test);
     else if (strcmp(key, "why") != 0)
       report_error(&table->report, place_of(op, value->keys[i]),
                    "\"test\" has no key \"%s\"; write exact, ulp, domain, skip_dtypes or why", key);
   }
   if (value->form != TREE_MAP || (!test->exact && !(test->ulp > 0)))
-    report_error(&table->report, place_of(op, value), "\"test\" says how near results must be: {exact: true} or {ulp: 2}");
+    report_error(&table->report, place_of(op, value),
+                 "\"test\" says how near results must be: {exact: true} or {ulp: 2}");
   else if (test->exact && test->ulp > 0)
     report_error(&table->report, place_of(op, value), "\"test\" has both exact and ulp; keep one of them");
   if (test->skipped != 0 && tree_get(value, "why") == NULL)
@@ -237,7 +249,9 @@ static const struct {
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(*keys))
 
-bool entry_has(const gen_operator *op, const char *key) { return tree_get(op->entry, key) != NULL; }
+bool entry_has(const gen_operator *op, const char *key) {
+  return tree_get(op->entry, key) != NULL;
+}
 
 static void read_class(gen_table *table, gen_operator *op) {
   const gen_tree *value = tree_get(op->entry, "class");
@@ -256,7 +270,8 @@ static void read_key(gen_table *table, gen_operator *op, const gen_tree *key, co
   for (size_t k = 0; k < KEY_COUNT; k++) {
     if (keys[k].classes >> op->op_class & 1) all = memory_format("%s %s", all, keys[k].name);
     if (strcmp(keys[k].name, key->text) != 0) continue;
-    if (keys[k].classes >> op->op_class & 1) keys[k].read(table, op, value);
+    if (keys[k].classes >> op->op_class & 1)
+      keys[k].read(table, op, value);
     else
       report_error(&table->report, place_of(op, key), "class %s has no key \"%s\"; drop it or change the class",
                    class_name(op->op_class), key->text);

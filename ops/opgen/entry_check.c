@@ -29,7 +29,8 @@ static void check_eval(gen_table *table, const gen_operator *op, const char *key
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
     if (mentions(text, argument->name) && argument_may_be_absent(argument))
-      report_error(&table->report, at, "eval: \"%s\" may be absent; expand calls that have it with \"when: present(%s)\" and a composite",
+      report_error(&table->report, at,
+                   "eval: \"%s\" may be absent; expand calls that have it with \"when: present(%s)\" and a composite",
                    argument->name, argument->name);
   }
 }
@@ -63,13 +64,15 @@ static void check_compute(gen_table *table, gen_operator *op) {
     report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
   if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~floats) != 0)
     report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
-  if (op->compute == COMPUTE_BITS) require(table, op, "dtype", "the rule that checks the operands' dtypes");
+  if (op->compute == COMPUTE_BITS)
+    require(table, op, "dtype", "the rule that checks the operands' dtypes");
   else if (op->dtype.call != NULL)
     report_error(&table->report, op->at, "\"dtype\" beside \"compute\", which gives the dtype already; drop one");
   for (int i = 0; i < op->schema.count && operator_attributes(op) > 0; i++)
     if (!kind_is_operand(op->schema.arguments[i].kind))
       report_error(&table->report, op->at,
-                   "argument \"%s\" is an attribute, which an element does not see; write a composite over operators for each case",
+                   "argument \"%s\" is an attribute, which an element does not see; write a composite over operators "
+                   "for each case",
                    op->schema.arguments[i].name);
 }
 
@@ -81,16 +84,16 @@ static void check_elementwise(gen_table *table, gen_operator *op) {
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
     if (argument->kind == KIND_TENSOR_LIST)
-      report_error(&table->report, op->at, "\"%s\" is a list, which elementwise operators cannot have; write a composite",
-                   argument->name);
+      report_error(&table->report, op->at,
+                   "\"%s\" is a list, which elementwise operators cannot have; write a composite", argument->name);
     if (argument_may_be_absent(argument) && kind_is_operand(argument->kind) && op->when == NULL)
       report_error(&table->report, op->at, "\"%s\" may be absent; add \"when: present(%s)\" and the composite for it",
                    argument->name, argument->name);
     present += kind_is_operand(argument->kind) && !argument_may_be_absent(argument);
   }
   if (present < 1 || present > MAX_ELEMENTWISE_OPERANDS)
-    report_error(&table->report, op->at, "elementwise operators have 1 to %d operands, this has %d", MAX_ELEMENTWISE_OPERANDS,
-                 present);
+    report_error(&table->report, op->at, "elementwise operators have 1 to %d operands, this has %d",
+                 MAX_ELEMENTWISE_OPERANDS, present);
   if (op->schema.result_count != 1) report_error(&table->report, op->at, "elementwise operators have one result");
 }
 
@@ -101,8 +104,8 @@ static void check_reduction(gen_table *table, gen_operator *op) {
   if (name == NULL) return;
   op->combine = table_find(table, name->text);
   if (op->combine == NULL)
-    report_error(&table->report, op->at, "combine: there is no operator \"%s\"; write its full name, such as add.Tensor",
-                 name->text);
+    report_error(&table->report, op->at,
+                 "combine: there is no operator \"%s\"; write its full name, such as add.Tensor", name->text);
   else if (op->combine->op_class != CLASS_ELEMENTWISE)
     report_error(&table->report, op->at, "combine: \"%s\" is of class %s; name an elementwise operator of two operands",
                  name->text, class_name(op->combine->op_class));

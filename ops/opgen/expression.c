@@ -230,8 +230,10 @@ gen_program *program_parse(const char *text, gen_place at, gen_report *report) {
     if (parser.token->form != TOKEN_NEWLINE) fail(&parser, "a new line");
     skip_newlines(&parser);
   }
-  if (!parser.failed && is_word(parser.token, "return")) parser.token++;
-  else if (out->count > 0) fail(&parser, "\"return expression\" as the last line");
+  if (!parser.failed && is_word(parser.token, "return"))
+    parser.token++;
+  else if (out->count > 0)
+    fail(&parser, "\"return expression\" as the last line");
   if (parser.failed) return NULL;
   do {
     out->results = memory_grow(out->results, out->result_count, sizeof(*out->results));

@@ -37,12 +37,12 @@ struct gen_expression {
 
   /* From here on the checker's. */
   gen_kind kind;
-  bool optional;                      /* the value may be absent */
-  int argument;                       /* NAME: the operator's argument, or -1 */
-  struct gen_variable *variable;      /* NAME: what a statement assigned, or NULL */
-  const struct gen_operator *callee;  /* CALL, and UNARY and BINARY on tensors: the overload */
-  const struct gen_builtin *builtin;  /* CALL of a function */
-  gen_expression **bound;             /* per argument of the callee; NULL: its default */
+  bool optional;                     /* the value may be absent */
+  int argument;                      /* NAME: the operator's argument, or -1 */
+  struct gen_variable *variable;     /* NAME: what a statement assigned, or NULL */
+  const struct gen_operator *callee; /* CALL, and UNARY and BINARY on tensors: the overload */
+  const struct gen_builtin *builtin; /* CALL of a function */
+  gen_expression **bound;            /* per argument of the callee; NULL: its default */
 };
 
 typedef struct gen_variable {

@@ -64,8 +64,9 @@ bool files_write(gen_table *table, const char *directory, const char *only) {
   for (size_t i = 0; i < FILE_COUNT; i++) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     found = true;
-    write_file(table, i, only != NULL ? memory_format("%s/%s", directory, files[i].name)
-                                      : memory_format("%s/%s/%s", directory, files[i].folder, files[i].name));
+    write_file(table, i,
+               only != NULL ? memory_format("%s/%s", directory, files[i].name)
+                            : memory_format("%s/%s/%s", directory, files[i].folder, files[i].name));
   }
   return found;
 }
@@ -75,8 +76,10 @@ bool files_list(const char *only) {
   for (size_t i = 0; i < FILE_COUNT; i++) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     found = true;
-    if (only != NULL) puts(files[i].name);
-    else printf("%s/%s\n", files[i].folder, files[i].name);
+    if (only != NULL)
+      puts(files[i].name);
+    else
+      printf("%s/%s\n", files[i].folder, files[i].name);
   }
   return found;
 }

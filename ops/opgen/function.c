@@ -26,7 +26,9 @@ bool function_has_flag(const gen_argument *argument) {
   }
 }
 
-const char *function_result(const gen_operator *op) { return op->schema.result_count == 1 ? "laze_tensor *" : "void "; }
+const char *function_result(const gen_operator *op) {
+  return op->schema.result_count == 1 ? "laze_tensor *" : "void ";
+}
 
 const char *function_declaration(const gen_argument *argument) {
   const char *name = c_name(argument->name);

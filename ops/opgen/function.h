@@ -5,7 +5,9 @@
 #include "ops/opgen/operator.h"
 
 /* Arguments with a default are fields of the options; the others are parameters. */
-static inline bool argument_is_option(const gen_argument *argument) { return argument->has_default; }
+static inline bool argument_is_option(const gen_argument *argument) {
+  return argument->has_default;
+}
 bool function_has_options(const gen_operator *op);
 /* Whether the first parameter is a context: no argument is a tensor that would tell it. */
 bool function_takes_context(const gen_operator *op);

@@ -25,12 +25,16 @@ static const struct {
     [KIND_WRONG] = {"wrong", ""},
 };
 
-const char *kind_name(gen_kind kind) { return names[kind].name; }
-const char *kind_enumerator(gen_kind kind) { return names[kind].enumerator; }
+const char *kind_name(gen_kind kind) {
+  return names[kind].name;
+}
+const char *kind_enumerator(gen_kind kind) {
+  return names[kind].enumerator;
+}
 
 const gen_dtype_info dtype_infos[DTYPE_COUNT] = {
-    {"bool", "LAZE_BOOL", "bool", "bool", 1},     {"i32", "LAZE_I32", "int32_t", "int", 4},
-    {"i64", "LAZE_I64", "int64_t", "int", 5},     {"f32", "LAZE_F32", "float", "float", 12},
+    {"bool", "LAZE_BOOL", "bool", "bool", 1},   {"i32", "LAZE_I32", "int32_t", "int", 4},
+    {"i64", "LAZE_I64", "int64_t", "int", 5},   {"f32", "LAZE_F32", "float", "float", 12},
     {"f64", "LAZE_F64", "double", "float", 13},
 };
 

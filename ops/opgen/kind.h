@@ -19,14 +19,20 @@ typedef enum {
   KIND_SIZE_LIST,
   KIND_LITERAL,
   KIND_DATA,
-  KIND_ABSENT, /* the literal `none` */
+  KIND_ABSENT,  /* the literal `none` */
   KIND_SEVERAL, /* a call with several results */
   KIND_WRONG,   /* of an expression whose fault was reported */
 } gen_kind;
 
-static inline bool kind_is_operand(gen_kind kind) { return kind <= KIND_SCALAR; }
-static inline bool kind_is_list(gen_kind kind) { return kind == KIND_INT_LIST || kind == KIND_SIZE_LIST; }
-static inline bool kind_is_integer(gen_kind kind) { return kind == KIND_INT || kind == KIND_SIZE; }
+static inline bool kind_is_operand(gen_kind kind) {
+  return kind <= KIND_SCALAR;
+}
+static inline bool kind_is_list(gen_kind kind) {
+  return kind == KIND_INT_LIST || kind == KIND_SIZE_LIST;
+}
+static inline bool kind_is_integer(gen_kind kind) {
+  return kind == KIND_INT || kind == KIND_SIZE;
+}
 /* A plain number that is no value of the graph. */
 static inline bool kind_is_number(gen_kind kind) {
   return kind_is_integer(kind) || kind == KIND_FLOAT || kind == KIND_BOOL || kind == KIND_LITERAL;

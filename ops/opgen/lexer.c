@@ -66,8 +66,8 @@ static bool read_string(gen_lexer *lexer) {
 }
 
 static bool read_mark(gen_lexer *lexer) {
-  static const char *const marks[] = {"==", "!=", "<=", ">=", "&&", "||", "(", ")", "[", "]", ",", "=",
-                                      "<",  ">",  "?",  ":",  "+",  "-",  "*", "/", "!"};
+  static const char *const marks[] = {"==", "!=", "<=", ">=", "&&", "||", "(", ")", "[", "]", ",",
+                                      "=",  "<",  ">",  "?",  ":",  "+",  "-", "*", "/", "!"};
   for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
     const size_t size = strlen(marks[i]);
     if (strncmp(lexer->cursor, marks[i], size) != 0) continue;
@@ -95,12 +95,18 @@ gen_token *lexer_read(const char *text, gen_place at, gen_report *report) {
   while (*lexer.cursor != '\0') {
     const unsigned char c = (unsigned char)*lexer.cursor;
     bool good = true;
-    if (c == '\n') read_newline(&lexer);
-    else if (isspace(c)) lexer.cursor++;
-    else if (isalpha(c) || c == '_') read_name(&lexer);
-    else if (isdigit(c)) good = read_number(&lexer);
-    else if (c == '"' || c == '\'') good = read_string(&lexer);
-    else good = read_mark(&lexer);
+    if (c == '\n')
+      read_newline(&lexer);
+    else if (isspace(c))
+      lexer.cursor++;
+    else if (isalpha(c) || c == '_')
+      read_name(&lexer);
+    else if (isdigit(c))
+      good = read_number(&lexer);
+    else if (c == '"' || c == '\'')
+      good = read_string(&lexer);
+    else
+      good = read_mark(&lexer);
     if (!good) return NULL;
   }
   add(&lexer, TOKEN_END, lexer.cursor);

@@ -7,7 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum { TOKEN_END, TOKEN_NAME, TOKEN_INTEGER, TOKEN_REAL, TOKEN_STRING, TOKEN_MARK, TOKEN_NEWLINE } gen_token_form;
+typedef enum {
+  TOKEN_END,
+  TOKEN_NAME,
+  TOKEN_INTEGER,
+  TOKEN_REAL,
+  TOKEN_STRING,
+  TOKEN_MARK,
+  TOKEN_NEWLINE
+} gen_token_form;
 
 typedef struct gen_token {
   gen_token_form form;

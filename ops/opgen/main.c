@@ -75,10 +75,14 @@ static void check_tables(gen_table *table) {
 
 int main(int argc, char **argv) {
   static const struct argp parser = {
-      option_list, parse_option, "TABLE...",
+      option_list,
+      parse_option,
+      "TABLE...",
       "Checks the operator tables (ops/README.md) and writes the code that follows from them.\v"
       "Exit status: 0 done, 1 the tables are wrong or a file could not be written, 2 wrong usage.",
-      NULL, NULL, NULL};
+      NULL,
+      NULL,
+      NULL};
   gen_options options = {0};
   argp_err_exit_status = 2;
   argp_parse(&parser, argc, argv, 0, NULL, &options);
@@ -94,6 +98,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "opgen: nothing is generated for the folder \"%s\"; see --list\n", options.only);
     return 2;
   }
-  if (table.report.errors > 0) fprintf(stderr, "opgen: %d error%s\n", table.report.errors, table.report.errors == 1 ? "" : "s");
+  if (table.report.errors > 0)
+    fprintf(stderr, "opgen: %d error%s\n", table.report.errors, table.report.errors == 1 ? "" : "s");
   return table.report.errors > 0 ? 1 : 0;
 }

@@ -11,7 +11,9 @@ static void *check(void *memory) {
   exit(1);
 }
 
-void *memory_take(size_t size) { return check(calloc(1, size == 0 ? 1 : size)); }
+void *memory_take(size_t size) {
+  return check(calloc(1, size == 0 ? 1 : size));
+}
 
 char *memory_copy(const char *text, size_t size) {
   char *copy = memory_take(size + 1);

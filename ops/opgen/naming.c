@@ -18,8 +18,7 @@ static bool takes_base_name(const gen_table *table, const gen_operator *op) {
 
 static void name_operator(const gen_table *table, gen_operator *op) {
   const gen_schema *schema = &op->schema;
-  const char *name =
-      takes_base_name(table, op) ? schema->base : memory_format("%s_%s", schema->base, schema->overload);
+  const char *name = takes_base_name(table, op) ? schema->base : memory_format("%s_%s", schema->base, schema->overload);
   op->symbol = lower_word(name);
   char *upper = memory_copy(name, strlen(name));
   for (char *c = upper; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
@@ -43,8 +42,8 @@ static void check_against_api(gen_table *table, const gen_operator *op) {
     const char *name = form_name(form, op->symbol);
     for (int i = 0; i < table->api_count; i++) {
       if (strcmp(table->api[i], name) != 0) continue;
-      report_error(&table->report, op->at, "its function %s is already part of the hand-written interface; rename the operator",
-                   name);
+      report_error(&table->report, op->at,
+                   "its function %s is already part of the hand-written interface; rename the operator", name);
       return;
     }
   }
@@ -71,8 +70,9 @@ static void check_attribute_names(gen_table *table, const gen_operator *op, cons
     for (int b = 0; b < other->schema.count; b++) {
       const char *name = operator_attribute_name(op, a);
       if (strcmp(name, operator_attribute_name(other, b)) == 0)
-        report_error(&table->report, op->at, "the constant %s would also stand for an argument of %s; rename one argument",
-                     name, other->schema.name);
+        report_error(&table->report, op->at,
+                     "the constant %s would also stand for an argument of %s; rename one argument", name,
+                     other->schema.name);
     }
   }
 }

@@ -28,9 +28,13 @@ static const char *upper(const char *text) {
   return copy;
 }
 
-const char *class_name(gen_class op_class) { return class_names[op_class]; }
+const char *class_name(gen_class op_class) {
+  return class_names[op_class];
+}
 
-const char *class_enumerator(gen_class op_class) { return memory_format("LAZE_CLASS_%s", upper(class_names[op_class])); }
+const char *class_enumerator(gen_class op_class) {
+  return memory_format("LAZE_CLASS_%s", upper(class_names[op_class]));
+}
 
 gen_class class_find(const char *name) {
   for (int i = CLASS_ELEMENTWISE; i < CLASS_COUNT; i++)
@@ -38,7 +42,9 @@ gen_class class_find(const char *name) {
   return CLASS_COUNT;
 }
 
-const char *compute_enumerator(gen_compute compute) { return computes[compute].enumerator; }
+const char *compute_enumerator(gen_compute compute) {
+  return computes[compute].enumerator;
+}
 
 gen_compute compute_find(const char *name) {
   for (int i = COMPUTE_PROMOTED; i < COMPUTE_COUNT; i++)
@@ -58,7 +64,9 @@ int operator_segments(const gen_operator *op) {
   return count;
 }
 
-int operator_attributes(const gen_operator *op) { return op->schema.count - operator_segments(op); }
+int operator_attributes(const gen_operator *op) {
+  return op->schema.count - operator_segments(op);
+}
 
 bool operator_is_fixed(const gen_operator *op, int argument) {
   for (int i = 0; i < argument; i++) {

@@ -67,7 +67,7 @@ struct gen_operator {
   gen_compute compute;
   int shape_count; /* 0, 1 (for all results), or one per result */
   gen_rule_call *shapes;
-  gen_rule_call dtype; /* `rule` NULL: none */
+  gen_rule_call dtype;            /* `rule` NULL: none */
   const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
   const char *lower;
@@ -84,13 +84,15 @@ struct gen_operator {
   bool left;
 };
 
-const char *class_name(gen_class op_class);         /* "elementwise" */
-const char *class_enumerator(gen_class op_class);   /* "LAZE_CLASS_ELEMENTWISE" */
-gen_class class_find(const char *name);             /* CLASS_COUNT: none */
+const char *class_name(gen_class op_class);          /* "elementwise" */
+const char *class_enumerator(gen_class op_class);    /* "LAZE_CLASS_ELEMENTWISE" */
+gen_class class_find(const char *name);              /* CLASS_COUNT: none */
 const char *compute_enumerator(gen_compute compute); /* "LAZE_COMPUTE_PROMOTED" */
 gen_compute compute_find(const char *name);          /* by the name in entries; COMPUTE_COUNT: none */
 
-static inline bool operator_has_expansion(const gen_operator *op) { return op->composite != NULL || op->by_hand; }
+static inline bool operator_has_expansion(const gen_operator *op) {
+  return op->composite != NULL || op->by_hand;
+}
 /* Whether its result types follow from rules, so that it can be a node. */
 static inline bool operator_has_inference(const gen_operator *op) {
   return op->op_class == CLASS_ELEMENTWISE || op->dtype.rule != NULL;

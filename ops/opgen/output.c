@@ -52,13 +52,13 @@ const char *c_scalar_call(const gen_literal *value) {
 
 const char *c_name(const char *name) {
   static const char *const taken[] = {
-      "auto",     "break",   "case",     "char",     "class",      "const",    "continue", "default",  "delete",
-      "do",       "double",  "else",     "enum",     "extern",     "float",    "for",      "goto",     "if",
-      "inline",   "int",     "long",     "new",      "operator",   "private",  "protected", "public",  "register",
-      "restrict", "return",  "short",    "signed",   "sizeof",     "static",   "struct",   "switch",   "template",
-      "this",     "typedef", "union",    "unsigned", "using",      "virtual",  "void",     "volatile", "while",
-      "bool",     "true",    "false",    "and",      "or",         "not",      "xor",      "recorder", "call",
-      "results",  "error",   "operands", "segments", "attributes", "options",  "file",     "line",     "context",
+      "auto",     "break",   "case",     "char",     "class",      "const",   "continue",  "default",  "delete",
+      "do",       "double",  "else",     "enum",     "extern",     "float",   "for",       "goto",     "if",
+      "inline",   "int",     "long",     "new",      "operator",   "private", "protected", "public",   "register",
+      "restrict", "return",  "short",    "signed",   "sizeof",     "static",  "struct",    "switch",   "template",
+      "this",     "typedef", "union",    "unsigned", "using",      "virtual", "void",      "volatile", "while",
+      "bool",     "true",    "false",    "and",      "or",         "not",     "xor",       "recorder", "call",
+      "results",  "error",   "operands", "segments", "attributes", "options", "file",      "line",     "context",
       "given",    "count"};
   for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
     if (strcmp(taken[i], name) == 0) return memory_format("%s_", name);
@@ -126,7 +126,7 @@ static void write_comment_line(FILE *out, const char *line, size_t size) {
     while (at > indent + 3 && line[at] != ' ') at--;
     if (at <= indent + 3) break;
     fprintf(out, "%.*s\n", (int)at, line);
-    const char *rest = memory_format("%*s%.*s", (int)indent + 3, line[indent] == '/' ? " * " : " * ",
+    const char *rest = memory_format("%*s%s%.*s", (int)indent, "", line[indent] == '/' ? " * " : "* ",
                                      (int)(size - at - 1), line + at + 1);
     size = strlen(rest);
     line = rest;
@@ -155,8 +155,10 @@ static char *format_text(const char *text, bool is_c, int *lines) {
   if (out == NULL) return NULL;
   while (*text != '\0') {
     const size_t length = strcspn(text, "\n");
-    if (is_c) write_line(out, text, length);
-    else fprintf(out, "%.*s\n", (int)length, text);
+    if (is_c)
+      write_line(out, text, length);
+    else
+      fprintf(out, "%.*s\n", (int)length, text);
     text += length + (text[length] == '\n');
   }
   fclose(out);
@@ -186,8 +188,8 @@ void output_write(gen_report *report, const char *path, const char *text, int li
     return;
   }
   if (line_limit > 0 && lines > line_limit) {
-    report_error(report, at, "%d lines, more than %d; split its letters in ops/opgen/files.c and ops/meson.build", lines,
-                 line_limit);
+    report_error(report, at, "%d lines, more than %d; split its letters in ops/opgen/files.c and ops/meson.build",
+                 lines, line_limit);
     return;
   }
   if (file_has(path, formatted)) return;

@@ -45,7 +45,8 @@ static bool item_fits(const gen_argument *parameter, const gen_expression *item)
   if (item->kind == KIND_ABSENT) return parameter->optional;
   if (item->optional && !parameter->optional && item->kind != KIND_SCALAR) return false;
   switch (parameter->kind) {
-  case KIND_TENSOR: return item->kind == KIND_TENSOR || (item->kind == KIND_SCALAR && (parameter->optional || !item->optional));
+  case KIND_TENSOR:
+    return item->kind == KIND_TENSOR || (item->kind == KIND_SCALAR && (parameter->optional || !item->optional));
   case KIND_SIZE: return kind_is_integer(item->kind);
   case KIND_SIZE_LIST:
   case KIND_INT_LIST: return kind_is_list(item->kind);
@@ -53,7 +54,9 @@ static bool item_fits(const gen_argument *parameter, const gen_expression *item)
   }
 }
 
-static bool is_tensor(const gen_expression *item) { return item->kind == KIND_TENSOR || item->kind == KIND_SCALAR; }
+static bool is_tensor(const gen_expression *item) {
+  return item->kind == KIND_TENSOR || item->kind == KIND_SCALAR;
+}
 
 /* Gives parameter `index` its items from *next on. */
 static bool bind_parameter(const gen_binding *binding, int index, int *next) {
@@ -61,8 +64,11 @@ static bool bind_parameter(const gen_binding *binding, int index, int *next) {
   const gen_argument *parameter = &call->rule->schema.arguments[index];
   call->firsts[index] = *next;
   if (parameter->kind == KIND_TENSOR_LIST) {
-    if (*next < call->call->count && call->call->items[*next]->kind == KIND_TENSOR_LIST) (*next)++;
-    else while (*next < call->call->count && is_tensor(call->call->items[*next]) && !call->call->items[*next]->optional) (*next)++;
+    if (*next < call->call->count && call->call->items[*next]->kind == KIND_TENSOR_LIST)
+      (*next)++;
+    else
+      while (*next < call->call->count && is_tensor(call->call->items[*next]) && !call->call->items[*next]->optional)
+        (*next)++;
   } else if (*next < call->call->count && item_fits(parameter, call->call->items[*next])) {
     (*next)++;
   }
@@ -93,8 +99,8 @@ static void bind(const gen_binding *binding, const gen_rule *rule) {
   for (int i = 0; i < rule->schema.count; i++)
     if (!bind_parameter(binding, i, &next)) return;
   if (next < call->call->count)
-    report_error(&binding->table->report, binding->at, "%s: rule %s has no parameter for \"%s\"; write %s", binding->key,
-                 rule->schema.name, call->call->items[next]->text, rule->schema.text);
+    report_error(&binding->table->report, binding->at, "%s: rule %s has no parameter for \"%s\"; write %s",
+                 binding->key, rule->schema.name, call->call->items[next]->text, rule->schema.text);
 }
 
 static void check_call(gen_binding *binding, const gen_rule *rules, int count, const gen_rule *found) {
@@ -108,7 +114,8 @@ static void check_call(gen_binding *binding, const gen_rule *rules, int count, c
   const char *all = "";
   for (int i = 0; i < count; i++) all = memory_format("%s %s", all, rules[i].schema.name);
   if (call->form != FORM_CALL)
-    report_error(&binding->table->report, binding->at, "%s: write a rule with its arguments, such as same(self)", binding->key);
+    report_error(&binding->table->report, binding->at, "%s: write a rule with its arguments, such as same(self)",
+                 binding->key);
   else
     report_error(&binding->table->report, binding->at, "%s: no rule \"%s\" in rules.yaml; there are:%s", binding->key,
                  call->text, all);

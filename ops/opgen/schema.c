@@ -66,11 +66,9 @@ static const struct {
   const char *name;
   gen_kind kind, list;
 } type_names[] = {
-    {"Tensor", KIND_TENSOR, KIND_TENSOR_LIST}, {"Scalar", KIND_SCALAR, KIND_WRONG},
-    {"int", KIND_INT, KIND_INT_LIST},          {"SymInt", KIND_SIZE, KIND_SIZE_LIST},
-    {"float", KIND_FLOAT, KIND_WRONG},         {"bool", KIND_BOOL, KIND_WRONG},
-    {"ScalarType", KIND_DTYPE, KIND_WRONG},    {"str", KIND_STRING, KIND_WRONG},
-    {"Data", KIND_DATA, KIND_WRONG},
+    {"Tensor", KIND_TENSOR, KIND_TENSOR_LIST}, {"Scalar", KIND_SCALAR, KIND_WRONG}, {"int", KIND_INT, KIND_INT_LIST},
+    {"SymInt", KIND_SIZE, KIND_SIZE_LIST},     {"float", KIND_FLOAT, KIND_WRONG},   {"bool", KIND_BOOL, KIND_WRONG},
+    {"ScalarType", KIND_DTYPE, KIND_WRONG},    {"str", KIND_STRING, KIND_WRONG},    {"Data", KIND_DATA, KIND_WRONG},
 };
 #define TYPE_LIST "a type (Tensor, Scalar, int, SymInt, float, bool, ScalarType, str; [] and ? after it)"
 
@@ -155,9 +153,12 @@ static void parse_literal(gen_parser *parser, gen_literal *out) {
     const char *name = word(parser, "a default");
     out->text = name;
     out->integer = strcmp(name, "True") == 0;
-    if (strcmp(name, "None") == 0) out->form = LITERAL_NONE;
-    else if (strcmp(name, "True") == 0 || strcmp(name, "False") == 0) out->form = LITERAL_BOOL;
-    else if (dtype_find(name) >= 0) out->form = LITERAL_DTYPE;
+    if (strcmp(name, "None") == 0)
+      out->form = LITERAL_NONE;
+    else if (strcmp(name, "True") == 0 || strcmp(name, "False") == 0)
+      out->form = LITERAL_BOOL;
+    else if (dtype_find(name) >= 0)
+      out->form = LITERAL_DTYPE;
     else {
       parser->cursor = start;
       fail(parser, "a default (None, True, False, a number, a \"string\", a [list] or a dtype such as f32)");
@@ -229,8 +230,10 @@ static void parse_arguments(gen_parser *parser, gen_schema *out) {
   bool keyword_only = false;
   if (!expect(parser, "(") || accept(parser, ")")) return;
   do {
-    if (accept(parser, "*")) keyword_only = true;
-    else parse_argument(parser, out, keyword_only);
+    if (accept(parser, "*"))
+      keyword_only = true;
+    else
+      parse_argument(parser, out, keyword_only);
   } while (!parser->failed && accept(parser, ","));
   expect(parser, parser->failed ? "" : ")");
 }

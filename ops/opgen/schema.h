@@ -22,18 +22,18 @@ typedef struct gen_argument {
   gen_kind kind;
   bool optional; /* written with "?" */
   bool has_default, keyword_only;
-  int list_size; /* int[N] */
-  int position;  /* among the operands, or among the attributes */
+  int list_size;     /* int[N] */
+  int position;      /* among the operands, or among the attributes */
   gen_literal value; /* the default */
 } gen_argument;
 
 typedef struct gen_schema {
-  const char *text;           /* as written, without surrounding blanks */
-  const char *name;           /* "add.Tensor" */
+  const char *text;            /* as written, without surrounding blanks */
+  const char *name;            /* "add.Tensor" */
   const char *base, *overload; /* "add", "Tensor" (may be "") */
   int count;
   gen_argument *arguments;
-  int result_count; /* -1: Tensor[] */
+  int result_count;          /* -1: Tensor[] */
   const char **result_names; /* NULL where a result has none */
 } gen_schema;
 

@@ -60,7 +60,8 @@ void table_read_operators(gen_table *table, const char *path) {
   const gen_tree *root = tree_read(path, &table->report);
   if (root == NULL) return;
   if (root->form != TREE_LIST) {
-    report_error(&table->report, (gen_place){path, 1, NULL}, "a table is a list of entries; start each with \"- func:\"");
+    report_error(&table->report, (gen_place){path, 1, NULL},
+                 "a table is a list of entries; start each with \"- func:\"");
     return;
   }
   for (int i = 0; i < root->count; i++) read_operator(table, path, root->items[i]);

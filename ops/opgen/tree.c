@@ -77,8 +77,9 @@ static gen_tree *read_document(gen_reader *reader, FILE *file) {
   yaml_parser_set_input_file(&parser, file);
   gen_tree *result = NULL;
   if (!yaml_parser_load(&parser, &reader->document)) {
-    report_error(reader->report, (gen_place){reader->path, (int)parser.problem_mark.line + 1, NULL}, "no valid YAML: %s%s%s",
-                 parser.problem, parser.context != NULL ? " " : "", parser.context != NULL ? parser.context : "");
+    report_error(reader->report, (gen_place){reader->path, (int)parser.problem_mark.line + 1, NULL},
+                 "no valid YAML: %s%s%s", parser.problem, parser.context != NULL ? " " : "",
+                 parser.context != NULL ? parser.context : "");
   } else {
     yaml_node_t *root = yaml_document_get_root_node(&reader->document);
     if (root != NULL) {

@@ -15,8 +15,8 @@ struct gen_tree {
   int text_line;    /* SCALAR: the line of its first character of text, below the "|" of a block */
   const char *text; /* SCALAR */
   int count;
-  gen_tree **keys;      /* MAP: scalars */
-  gen_tree **items;     /* MAP, LIST */
+  gen_tree **keys;  /* MAP: scalars */
+  gen_tree **items; /* MAP, LIST */
 };
 
 /* Reads a file of one document. NULL, with an error reported, when it cannot be read or is no YAML; an empty document

@@ -19,9 +19,12 @@ void write_cases(const gen_table *table, const gen_shard *shard, FILE *out) {
   for (int i = 0; i < table->count; i++) {
     const gen_operator *op = table->operators[i];
     if (op->test == NULL) continue;
-    fprintf(out, "    {.op = LAZE_OP_%s, .low = %s, .high = %s, ", op->upper, c_real(op->test->low), c_real(op->test->high));
-    if (op->test->exact) fprintf(out, ".exact = true, ");
-    else fprintf(out, ".ulp = %s, ", c_real(op->test->ulp));
+    fprintf(out, "    {.op = LAZE_OP_%s, .low = %s, .high = %s, ", op->upper, c_real(op->test->low),
+            c_real(op->test->high));
+    if (op->test->exact)
+      fprintf(out, ".exact = true, ");
+    else
+      fprintf(out, ".ulp = %s, ", c_real(op->test->ulp));
     fprintf(out, ".dtypes = %s},\n", dtype_mask_text(tested_dtypes(op)));
     count++;
   }

@@ -34,7 +34,8 @@ static const char *make_number(const gen_argument *argument, const char *value) 
 }
 
 static const char *default_number(const gen_argument *argument) {
-  if (argument->value.form == LITERAL_NONE) return memory_format("laze_attribute_absent(%s)", kind_enumerator(argument->kind));
+  if (argument->value.form == LITERAL_NONE)
+    return memory_format("laze_attribute_absent(%s)", kind_enumerator(argument->kind));
   if (argument->kind == KIND_FLOAT) return make_number(argument, c_real(argument->value.real));
   if (argument->kind == KIND_BOOL) return make_number(argument, argument->value.integer ? "true" : "false");
   return make_number(argument, c_integer(argument->value.integer));
@@ -42,7 +43,8 @@ static const char *default_number(const gen_argument *argument) {
 
 static const char *number_attribute(const gen_argument *argument, const char *value) {
   if (argument_is_option(argument) && function_has_flag(argument))
-    return memory_format("given.has_%s ? %s : %s", argument->name, make_number(argument, value), default_number(argument));
+    return memory_format("given.has_%s ? %s : %s", argument->name, make_number(argument, value),
+                         default_number(argument));
   if (argument->optional && !argument_is_option(argument))
     return memory_format("%s == NULL ? laze_attribute_absent(%s) : %s", value, kind_enumerator(argument->kind),
                          make_number(argument, memory_format("*%s", value)));
@@ -123,10 +125,12 @@ static bool is_plain(const gen_operator *op) {
 
 static const char *segment_text(const gen_argument *argument) {
   const char *value = source(argument);
-  if (argument->kind == KIND_TENSOR_LIST) return memory_format("laze_pack_tensors(operands, &count, %s, %s_count)", value, value);
+  if (argument->kind == KIND_TENSOR_LIST)
+    return memory_format("laze_pack_tensors(operands, &count, %s, %s_count)", value, value);
   if (!argument_may_be_absent(argument))
     return memory_format("laze_pack_required(operands, &count, (laze_frame_operand)%s)", plain_operand(argument));
-  return memory_format("laze_pack_%s(operands, &count, %s)", argument->kind == KIND_SCALAR ? "scalar" : "tensor", value);
+  return memory_format("laze_pack_%s(operands, &count, %s)", argument->kind == KIND_SCALAR ? "scalar" : "tensor",
+                       value);
 }
 
 static void write_packed_operands(const gen_operator *op, FILE *out) {
@@ -135,14 +139,16 @@ static void write_packed_operands(const gen_operator *op, FILE *out) {
   if (list != NULL) {
     const char *name = c_name(list->name);
     fprintf(out, "  laze_frame_operand local[LAZE_PACK_LOCAL];\n");
-    fprintf(out, "  laze_frame_operand *operands = laze_pack_reserve(local, %d, &%s, &%s_count);\n", segments - 1, name, name);
+    fprintf(out, "  laze_frame_operand *operands = laze_pack_reserve(local, %d, &%s, &%s_count);\n", segments - 1, name,
+            name);
   } else {
     fprintf(out, "  laze_frame_operand operands[%d];\n", segments);
   }
   fprintf(out, "  int32_t segments[%d], count = 0;\n", segments);
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
-    if (kind_is_operand(argument->kind)) fprintf(out, "  segments[%d] = %s;\n", argument->position, segment_text(argument));
+    if (kind_is_operand(argument->kind))
+      fprintf(out, "  segments[%d] = %s;\n", argument->position, segment_text(argument));
   }
 }
 
@@ -150,7 +156,8 @@ static void write_frame(const gen_operator *op, FILE *out) {
   const bool plain = is_plain(op);
   fprintf(out, "  const laze_frame frame = {.op = LAZE_OP_%s", op->upper);
   if (function_takes_context(op)) fprintf(out, ", .context = context");
-  if (plain && operator_segments(op) > 0) fprintf(out, ", .operand_count = %d, .operands = operands", operator_segments(op));
+  if (plain && operator_segments(op) > 0)
+    fprintf(out, ", .operand_count = %d, .operands = operands", operator_segments(op));
   if (!plain) fprintf(out, ", .operand_count = count, .operands = operands, .segments = segments");
   if (operator_attributes(op) > 0) fprintf(out, ", .attributes = attributes");
   fprintf(out, ", .location = {file, line}};\n");
@@ -158,23 +165,29 @@ static void write_frame(const gen_operator *op, FILE *out) {
 
 static void write_at(const gen_operator *op, FILE *out) {
   const bool options = function_has_options(op);
-  fprintf(out, "%slaze_%s_at(%s%s, const char *file, int32_t line) {\n", function_result(op), op->symbol, function_parameters(op),
-          options ? memory_format(", const laze_%s_options *options", op->symbol) : "");
+  fprintf(out, "%slaze_%s_at(%s%s, const char *file, int32_t line) {\n", function_result(op), op->symbol,
+          function_parameters(op), options ? memory_format(", const laze_%s_options *options", op->symbol) : "");
   if (options)
     fprintf(out, "  laze_%s_options given = {0};\n  laze_pack_options(&given, sizeof(given), options);\n", op->symbol);
-  if (!is_plain(op)) write_packed_operands(op, out);
-  else if (operator_segments(op) > 0) write_plain_operands(op, out);
+  if (!is_plain(op))
+    write_packed_operands(op, out);
+  else if (operator_segments(op) > 0)
+    write_plain_operands(op, out);
   write_attributes(op, out);
   write_frame(op, out);
   const bool one = op->schema.result_count == 1;
   if (one) fprintf(out, "  laze_tensor *result = NULL;\n");
-  fprintf(out, "  laze_frame_record(&frame, %s);\n", one ? "&result" : op->schema.result_count == 0 ? "NULL" : "results");
+  fprintf(out, "  laze_frame_record(&frame, %s);\n",
+          one                            ? "&result"
+          : op->schema.result_count == 0 ? "NULL"
+                                         : "results");
   if (tensor_list(op) != NULL) fprintf(out, "  laze_pack_release(local, operands);\n");
   if (one) fprintf(out, "  return result;\n");
   fprintf(out, "}\n");
 }
 
-static void write_short_form(const gen_operator *op, const char *suffix, const char *parameter, const char *passed, FILE *out) {
+static void write_short_form(const gen_operator *op, const char *suffix, const char *parameter, const char *passed,
+                             FILE *out) {
   fprintf(out, "%slaze_%s%s(%s%s) {\n  %slaze_%s_at(%s%s, NULL, 0);\n}\n", function_result(op), op->symbol, suffix,
           function_parameters(op), parameter, op->schema.result_count == 1 ? "return " : "", op->symbol,
           function_arguments(op), passed);
@@ -191,8 +204,9 @@ static void write_function(const gen_operator *op, FILE *out) {
 }
 
 void write_functions(const gen_table *table, const gen_shard *shard, FILE *out) {
-  fprintf(out, "/* Functions of laze/functions.h from %c to %c. Generated by ops/opgen. */\n#define LAZE_NO_LOCATIONS\n"
-               "#include \"laze/functions.h\"\n\n#include \"ir/op.gen.h\"\n#include \"lazy/pack.h\"\n\n",
+  fprintf(out,
+          "/* Functions of laze/functions.h from %c to %c. Generated by ops/opgen. */\n#define LAZE_NO_LOCATIONS\n"
+          "#include \"laze/functions.h\"\n\n#include \"ir/op.gen.h\"\n#include \"lazy/pack.h\"\n\n",
           shard->first, shard->last);
   for (int i = 0; i < table->count; i++) {
     const gen_operator *op = table->operators[i];

@@ -32,8 +32,10 @@ static void write_cell(const char *text, FILE *out) {
 }
 
 static void write_row(const gen_operator *op, FILE *out) {
-  if (operator_is_public(op)) fprintf(out, "| `laze_%s` | `", op->symbol);
-  else fprintf(out, "| | `");
+  if (operator_is_public(op))
+    fprintf(out, "| `laze_%s` | `", op->symbol);
+  else
+    fprintf(out, "| | `");
   write_cell(op->schema.text, out);
   fprintf(out, "` | %s | %s | %s | ", kind_of(op), dtypes_of(op), test_of(op));
   write_cell(op->doc == NULL ? "" : op->doc, out);
@@ -43,9 +45,12 @@ static void write_row(const gen_operator *op, FILE *out) {
 void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
   (void)shard;
   fprintf(out, "# Operators\n\n"
-               "Generated from `ops/native_functions/`. *Function* is the C function of `laze/functions.h`. *Kind* is the class, or\n"
-               "*composite* for an operator that is recorded as others (a *late* one stays whole until just before scheduling).\n"
-               "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value results are.\n");
+               "Generated from `ops/native_functions/`. *Function* is the C function of `laze/functions.h`. *Kind* is "
+               "the class, or\n"
+               "*composite* for an operator that is recorded as others (a *late* one stays whole until just before "
+               "scheduling).\n"
+               "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value "
+               "results are.\n");
   const char *file = "";
   for (int i = 0; i < table->count; i++) {
     const gen_operator *op = table->operators[i];

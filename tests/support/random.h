@@ -1,4 +1,5 @@
-/* Random numbers of tests: a function of the seed alone, the same on every machine (SplitMix64). */
+/* Random numbers of tests: a function of the seed alone, the same on every
+ * machine (SplitMix64). */
 #ifndef LAZE_TESTS_SUPPORT_RANDOM_H
 #define LAZE_TESTS_SUPPORT_RANDOM_H
 
@@ -21,11 +22,16 @@ static inline int64_t test_random_below(test_random *random, int64_t bound) {
   return (int64_t)(test_random_bits(random) % (uint64_t)bound);
 }
 /* True in one of `n` cases. */
-static inline bool test_random_one_in(test_random *random, int n) { return test_random_below(random, n) == 0; }
+static inline bool test_random_one_in(test_random *random, int n) {
+  return test_random_below(random, n) == 0;
+}
 /* In [0, 1). */
-static inline double test_random_unit(test_random *random) { return (double)(test_random_bits(random) >> 11) * 0x1p-53; }
+static inline double test_random_unit(test_random *random) {
+  return (double)(test_random_bits(random) >> 11) * 0x1p-53;
+}
 
-/* A number from the environment, so that a failing run can be repeated or made longer; `otherwise` if not set. */
+/* A number from the environment, so that a failing run can be repeated or made
+ * longer; `otherwise` if not set. */
 static inline int64_t test_setting(const char *name, int64_t otherwise) {
   const char *text = getenv(name);
   return text ? strtoll(text, NULL, 0) : otherwise;

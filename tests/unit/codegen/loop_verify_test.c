@@ -164,6 +164,11 @@ static void break_matrix(void) {
   for (int k = 0; k < 11; k++) operands[k] = size;
   emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16, operands, 11); /* C is buffer 0, which is only read */
 }
+static void break_factor(void) {
+  int32_t operands[11];
+  for (int k = 0; k < 11; k++) operands[k] = size;
+  emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16 | INT64_C(1) << 32, operands, 11);
+}
 static void break_code(void) {
   emit((laze_loop_code)99, LAZE_F32, 0, NULL, 0);
 }
@@ -202,6 +207,7 @@ static const struct {
              {break_lanes_division, "use nested loops"},
              {break_varying_extent, "differs between lanes"},
              {break_matrix, "only read"},
+             {break_factor, "writes one of its factors"},
              {break_code, "code does not exist"}};
 #define CASE_COUNT ((int)(sizeof cases / sizeof cases[0]))
 

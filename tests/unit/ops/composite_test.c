@@ -25,7 +25,9 @@ static void tear_down(void) {
   laze_context_release(context);
 }
 
-static void require(laze_status status) { ck_assert_msg(status == LAZE_OK, "%s", error.message); }
+static void require(laze_status status) {
+  ck_assert_msg(status == LAZE_OK, "%s", error.message);
+}
 
 static laze_value parameter(laze_dtype dtype, int rank, const int64_t *sizes) {
   laze_type type;
@@ -47,7 +49,9 @@ static laze_value record(laze_op op, const laze_value *operands, int32_t count, 
   return results[0];
 }
 
-static laze_dtype dtype_of(laze_value value) { return (laze_dtype)laze_graph_type(graph, value)->dtype; }
+static laze_dtype dtype_of(laze_value value) {
+  return (laze_dtype)laze_graph_type(graph, value)->dtype;
+}
 
 /* The operators recorded so far, parameters and constants aside: "to.dtype mul.Tensor". */
 static const char *recorded(void) {
@@ -69,8 +73,8 @@ START_TEST(numbers_are_weak) {
   static const struct {
     laze_dtype tensor, expected;
     bool real;
-  } cases[] = {{LAZE_F32, LAZE_F32, true},  {LAZE_F64, LAZE_F64, true}, {LAZE_I32, LAZE_I32, false},
-               {LAZE_I64, LAZE_F32, true},  {LAZE_BOOL, LAZE_I64, false}, {LAZE_F32, LAZE_F32, false}};
+  } cases[] = {{LAZE_F32, LAZE_F32, true}, {LAZE_F64, LAZE_F64, true},   {LAZE_I32, LAZE_I32, false},
+               {LAZE_I64, LAZE_F32, true}, {LAZE_BOOL, LAZE_I64, false}, {LAZE_F32, LAZE_F32, false}};
   for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
     const laze_value operands[] = {parameter(cases[i].tensor, 2, two_by_three),
                                    number(cases[i].real ? laze_scalar_real(0.5) : laze_scalar_integer(3))};
@@ -95,7 +99,8 @@ END_TEST
 START_TEST(condition_decides_expansion) {
   laze_value operands[] = {parameter(LAZE_F32, 2, two_by_three), parameter(LAZE_F32, 2, two_by_three), {0}};
   const int32_t segments[] = {1, 1, -1};
-  ck_assert(!laze_must_expand_add(&(laze_call){.op = LAZE_OP_ADD, .operand_count = 2, .operands = operands, .segments = segments}));
+  ck_assert(!laze_must_expand_add(
+      &(laze_call){.op = LAZE_OP_ADD, .operand_count = 2, .operands = operands, .segments = segments}));
   record(LAZE_OP_ADD, operands, 2, NULL);
   ck_assert_str_eq(recorded(), "add.Tensor");
   operands[2] = number(laze_scalar_real(2));
@@ -129,7 +134,8 @@ START_TEST(outermost_composite_is_the_origin) {
   const laze_attribute attributes[] = {laze_attribute_integers(far, 1), laze_attribute_boolean(false),
                                        laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
   laze_value result;
-  ck_assert_int_ne(laze_record_call(&builder.recorder, LAZE_OP_MEAN_DIM, &self, 1, attributes, &result, &error), LAZE_OK);
+  ck_assert_int_ne(laze_record_call(&builder.recorder, LAZE_OP_MEAN_DIM, &self, 1, attributes, &result, &error),
+                   LAZE_OK);
   ck_assert_ptr_nonnull(strstr(error.message, "7"));
   ck_assert_int_eq(builder.recorder.origin, LAZE_OP_NONE);
 }
@@ -177,8 +183,7 @@ START_TEST(table_is_consistent) {
     int32_t segments = 0, attributes = 0;
     for (int32_t i = 0; i < info->argument_count; i++) {
       const laze_argument_info *argument = &info->arguments[i];
-      ck_assert_int_eq(argument->position,
-                       laze_argument_is_operand(argument->kind) ? segments++ : attributes++);
+      ck_assert_int_eq(argument->position, laze_argument_is_operand(argument->kind) ? segments++ : attributes++);
       if (argument->has_default && argument->default_value.kind != LAZE_ARGUMENT_LITERAL)
         ck_assert_msg(argument->default_value.kind == argument->kind, "%s: %s", info->name, argument->name);
     }

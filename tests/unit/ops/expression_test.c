@@ -87,8 +87,8 @@ START_TEST(reads_programs) {
 END_TEST
 
 START_TEST(refuses_what_is_no_expression) {
-  static const char *const texts[] = {"",       "a +",    "f(a",     "f(a,)",  "[a",          "a ? b",  "a b",  "f(x=1, 2)",
-                                      "1.2.3",  "'open",  "a @ b",   ")",      "a = b",       "1e999",  "a ? : b"};
+  static const char *const texts[] = {"",      "a +",   "f(a",   "f(a,)", "[a",    "a ? b", "a b",    "f(x=1, 2)",
+                                      "1.2.3", "'open", "a @ b", ")",     "a = b", "1e999", "a ? : b"};
   for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
     ck_assert_msg(expression_parse(texts[i], start, &report) == NULL, "accepted: %s", texts[i]);
   ck_assert_ptr_null(program_parse("a = f(x)\nf(a)", start, &report));
@@ -109,7 +109,9 @@ START_TEST(bounds_nesting) {
 }
 END_TEST
 
-static void set_up(void) { report.errors = 0; }
+static void set_up(void) {
+  report.errors = 0;
+}
 
 int main(void) {
   Suite *suite = suite_create("expression");

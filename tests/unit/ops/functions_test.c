@@ -44,14 +44,18 @@ END_TEST
 /* Options reach the operator one by one, and what is left zero is the schema's default. */
 START_TEST(options_are_passed) {
   laze_tensor *a = vector(1, 2), *b = vector(10, 20);
-  assert_values(laze_add_with(a, b, &(laze_add_options){sizeof(laze_add_options), .alpha = laze_scalar_integer(2)}), 21, 42);
-  assert_values(laze_add_with(a, b, &(laze_add_options){sizeof(laze_add_options)}), 11, 22);
+  assert_values(
+      laze_add_with(a, b,
+                    &(laze_add_options){.struct_size = sizeof(laze_add_options), .alpha = laze_scalar_integer(2)}),
+      21, 42);
+  assert_values(laze_add_with(a, b, &(laze_add_options){.struct_size = sizeof(laze_add_options)}), 11, 22);
   assert_values(laze_add_with(a, b, NULL), 11, 22);
   laze_tensor *kept = laze_sum_dim_intlist_with(
-      a, &(laze_sum_dim_intlist_options){sizeof(laze_sum_dim_intlist_options), .dim = LAZE_INTS(0), .keepdim = true});
+      a, &(laze_sum_dim_intlist_options){
+             .struct_size = sizeof(laze_sum_dim_intlist_options), .dim = LAZE_INTS(0), .keepdim = true});
   ck_assert_int_eq(laze_tensor_rank(kept), 1);
   laze_tensor *integers =
-      laze_sum_with(a, &(laze_sum_options){sizeof(laze_sum_options), .dtype = LAZE_I64});
+      laze_sum_with(a, &(laze_sum_options){.struct_size = sizeof(laze_sum_options), .dtype = LAZE_I64});
   ck_assert_int_eq(laze_tensor_dtype(integers), LAZE_I64);
 }
 END_TEST
@@ -60,14 +64,14 @@ END_TEST
 START_TEST(flags_pass_zero) {
   laze_tensor *a = vector(1, 3);
   ck_assert_double_eq(laze_tensor_item(laze_var(a)), 2);
-  const laze_var_options biased = {sizeof(biased), .has_unbiased = true, .unbiased = false};
+  const laze_var_options biased = {.struct_size = sizeof(biased), .has_unbiased = true, .unbiased = false};
   ck_assert_double_eq(laze_tensor_item(laze_var_with(a, &biased)), 1);
 }
 END_TEST
 
 /* A program built with an older header has a shorter structure: what lies behind it must not be read. */
 START_TEST(short_options_are_read_as_far_as_they_go) {
-  laze_add_options options = {sizeof(size_t), .alpha = laze_scalar_integer(100)};
+  laze_add_options options = {.struct_size = sizeof(size_t), .alpha = laze_scalar_integer(100)};
   assert_values(laze_add_with(vector(1, 2), vector(10, 20), &options), 11, 22);
   options.struct_size = 0;
   assert_values(laze_add_with(vector(1, 2), vector(1, 1), &options), 101, 102);

@@ -14,7 +14,9 @@
 static struct dirent **tables;
 static int table_count;
 
-static int is_table(const struct dirent *entry) { return strstr(entry->d_name, ".yaml") != NULL; }
+static int is_table(const struct dirent *entry) {
+  return strstr(entry->d_name, ".yaml") != NULL;
+}
 
 /* Runs a shell command; its output goes to `out`, its exit status is returned. */
 static int run(const char *command, char *out) {
@@ -45,8 +47,10 @@ static void read_expectation(const char *table, char *text, char *expected) {
   ck_assert_ptr_nonnull(file);
   *text = *expected = '\0';
   while (fgets(line, sizeof(line), file) != NULL) {
-    if (strncmp(line, "#! ", 3) == 0) strncat(expected, line + 3, MAX_TEXT - strlen(expected) - 1);
-    else strncat(text, line, MAX_TEXT - strlen(text) - 1);
+    if (strncmp(line, "#! ", 3) == 0)
+      strncat(expected, line + 3, MAX_TEXT - strlen(expected) - 1);
+    else
+      strncat(text, line, MAX_TEXT - strlen(text) - 1);
   }
   fclose(file);
 }
@@ -66,8 +70,10 @@ START_TEST(prints_expected_errors) {
   const char *table = tables[_i]->d_name;
   run_opgen(table, printed);
   read_expectation(table, text, expected);
-  if (getenv("LAZE_UPDATE") != NULL) update(table, text, printed);
-  else ck_assert_msg(strcmp(printed, expected) == 0, "%s: expected\n%sprinted\n%s", table, expected, printed);
+  if (getenv("LAZE_UPDATE") != NULL)
+    update(table, text, printed);
+  else
+    ck_assert_msg(strcmp(printed, expected) == 0, "%s: expected\n%sprinted\n%s", table, expected, printed);
 }
 END_TEST
 

@@ -45,13 +45,25 @@ START_TEST(reads_types) {
     bool optional;
     int size;
   } types[] = {
-      {"Tensor", KIND_TENSOR, false, 0},     {"Tensor?", KIND_TENSOR, true, 0},    {"Tensor(a!)", KIND_TENSOR, false, 0},
-      {"Tensor(a -> *)", KIND_TENSOR, false, 0}, {"Tensor[]", KIND_TENSOR_LIST, false, 0},
-      {"Tensor(a)[]", KIND_TENSOR_LIST, false, 0}, {"Scalar", KIND_SCALAR, false, 0}, {"Scalar?", KIND_SCALAR, true, 0},
-      {"int", KIND_INT, false, 0},           {"int?", KIND_INT, true, 0},          {"int[]", KIND_INT_LIST, false, 0},
-      {"int[2]", KIND_INT_LIST, false, 2},   {"int[1]?", KIND_INT_LIST, true, 1},  {"SymInt", KIND_SIZE, false, 0},
-      {"SymInt[]?", KIND_SIZE_LIST, true, 0}, {"float", KIND_FLOAT, false, 0},     {"bool?", KIND_BOOL, true, 0},
-      {"ScalarType?", KIND_DTYPE, true, 0},  {"str", KIND_STRING, false, 0},
+      {"Tensor", KIND_TENSOR, false, 0},
+      {"Tensor?", KIND_TENSOR, true, 0},
+      {"Tensor(a!)", KIND_TENSOR, false, 0},
+      {"Tensor(a -> *)", KIND_TENSOR, false, 0},
+      {"Tensor[]", KIND_TENSOR_LIST, false, 0},
+      {"Tensor(a)[]", KIND_TENSOR_LIST, false, 0},
+      {"Scalar", KIND_SCALAR, false, 0},
+      {"Scalar?", KIND_SCALAR, true, 0},
+      {"int", KIND_INT, false, 0},
+      {"int?", KIND_INT, true, 0},
+      {"int[]", KIND_INT_LIST, false, 0},
+      {"int[2]", KIND_INT_LIST, false, 2},
+      {"int[1]?", KIND_INT_LIST, true, 1},
+      {"SymInt", KIND_SIZE, false, 0},
+      {"SymInt[]?", KIND_SIZE_LIST, true, 0},
+      {"float", KIND_FLOAT, false, 0},
+      {"bool?", KIND_BOOL, true, 0},
+      {"ScalarType?", KIND_DTYPE, true, 0},
+      {"str", KIND_STRING, false, 0},
   };
   for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
     char text[100];

@@ -1,0 +1,61 @@
+/* Native code of random graphs: against the interpreter of the same loop IR,
+ * and fused against one kernel per node. */
+#include "tests/property/check_graphs.h"
+#include "tests/support/loop_backend.h"
+
+#include <check.h>
+
+typedef struct {
+  test_way a, b;
+} two_ways;
+
+static bool agree(void *self, const laze_graph *graph, uint64_t seed,
+                  char *message, size_t size) {
+  const two_ways *ways = self;
+  return test_ways_agree(&ways->a, &ways->b, graph, seed, message, size);
+}
+
+static const laze_backend *llvm(laze_context *context) {
+  const laze_backend *backend;
+  ck_assert_int_eq(laze_backend_find(context, "llvm", &backend, NULL), LAZE_OK);
+  return backend;
+}
+
+/* Equal loop IR, exact operators: what differs is a lowering. */
+START_TEST(native_code_gives_the_bits_of_its_loops) {
+  two_ways ways = {{test_context(NULL), &test_backend_loop, NULL},
+                   {test_context("verify"), NULL, NULL}};
+  ways.b.backend = llvm(ways.b.context);
+  test_check_graphs(ways.a.context, 160, &(test_graph_options){2, 16, true},
+                    agree, &ways);
+  laze_context_release(ways.a.context);
+  laze_context_release(ways.b.context);
+}
+END_TEST
+
+/* The same operator must give the same bits in every surrounding, inexact
+ * functions too. */
+START_TEST(fusion_changes_no_bit_of_native_code) {
+  two_ways ways = {{test_context(NULL), NULL, NULL},
+                   {test_context("nofusion"), NULL, NULL}};
+  ways.a.backend = ways.b.backend = llvm(ways.a.context);
+  test_check_graphs(ways.a.context, 80, &(test_graph_options){3, 12, false},
+                    agree, &ways);
+  laze_context_release(ways.a.context);
+  laze_context_release(ways.b.context);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("native");
+  TCase *tests = tcase_create("random graphs");
+  tcase_set_timeout(tests, 0);
+  tcase_add_test(tests, native_code_gives_the_bits_of_its_loops);
+  tcase_add_test(tests, fusion_changes_no_bit_of_native_code);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
