@@ -51,8 +51,11 @@ static bool is_met(const bench_row *row) {
 }
 
 static void write_json(const bench_report *report, const bench_row *row) {
-  fprintf(report->file, "{\"name\": \"%s\", \"unit\": \"%s\", \"low\": %.9g, \"median\": %.9g, \"high\": %.9g",
-          row->name, row->unit, row->value.low, row->value.median, row->value.high);
+  const char *name = row->name + strspn(row->name, " ");
+  fprintf(report->file, "{\"name\": \"%s\", ", name);
+  if (name != row->name) fprintf(report->file, "\"of\": \"%s\", ", report->of);
+  fprintf(report->file, "\"unit\": \"%s\", \"low\": %.9g, \"median\": %.9g, \"high\": %.9g", row->unit, row->value.low,
+          row->value.median, row->value.high);
   if (row->target_kind != TARGET_NONE)
     fprintf(report->file, ", \"%s\": %.9g, \"met\": %s", row->target_kind == TARGET_AT_MOST ? "at_most" : "at_least",
             row->target, is_met(row) ? "true" : "false");
@@ -61,6 +64,7 @@ static void write_json(const bench_report *report, const bench_row *row) {
 
 void report_add(bench_report *report, bench_row row) {
   if (!is_met(&row)) report->missed++;
+  if (row.name[0] != ' ') snprintf(report->of, sizeof report->of, "%s", row.name);
   if (report->json) {
     write_json(report, &row);
     return;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define SAMPLES_MOST 1024
+#define REPORT_NAME_SIZE 96
 
 /* Seconds on the monotonic clock. */
 double measure_now(void);
@@ -34,7 +35,7 @@ bench_summary summary_of(double value);
 #define TARGET_AT_LEAST 2
 
 typedef struct bench_row {
-  const char *name, *unit; /* letters, digits and punctuation that JSON needs no escape for */
+  const char *name, *unit; /* need no escapes in JSON; a name that begins with spaces is a detail of the row before */
   bench_summary value;
   int target_kind;
   double target;
@@ -42,7 +43,8 @@ typedef struct bench_row {
 
 typedef struct bench_report {
   FILE *file;
-  bool json; /* one object a line; otherwise a table for people */
+  bool json;                 /* one object a line; otherwise a table for people */
+  char of[REPORT_NAME_SIZE]; /* the name of the last row that was no detail */
   int missed;
 } bench_report;
 

@@ -160,7 +160,7 @@ def blas_kernels():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("programs", type=pathlib.Path, help="the folder with peer, first_result and empty")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder (default: build)")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -184,13 +184,13 @@ def main():
             )
     with tempfile.TemporaryDirectory(prefix="laze-peers-") as name:
         folder = pathlib.Path(name)
-        workers = start_workers(options.programs, environment)
+        workers = start_workers(options.build.resolve() / "bench", environment)
         check(workers, folder)
         for case, times in measure(workers, options.rounds).items():
             show(f"{case}: {CASES[case][0]}", times, "laze", options.json)
         for worker in workers:
             worker.stop()
-        times = measure_first(options.programs, environment, options.rounds, folder)
+        times = measure_first(options.build.resolve() / "bench", environment, options.rounds, folder)
         show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
 
 

@@ -28,8 +28,9 @@ static bool __attribute__((format(printf, 2, 3))) differ(const comparer *state, 
   return false;
 }
 
-static bool sizes_equal(comparer *state, laze_size a, laze_size b, bool may_vary) {
-  if (may_vary && state->any_sizes && laze_size_is_symbolised(a) && laze_size_is_symbolised(b)) return true;
+static bool sizes_equal(comparer *state, laze_size a, laze_size b, bool may_vary, bool listed) {
+  bool any = may_vary && state->any_sizes;
+  if (any && laze_size_is_symbolised(a, listed) && laze_size_is_symbolised(b, listed)) return true;
   return laze_size_pairs_equal(&state->sizes, a, b);
 }
 
@@ -37,7 +38,7 @@ static bool sizes_equal(comparer *state, laze_size a, laze_size b, bool may_vary
 static bool types_equal(comparer *state, const laze_type *a, const laze_type *b, bool input) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank) return false;
   for (int i = 0; i < a->rank && (input || !state->any_sizes); i++)
-    if (!sizes_equal(state, a->sizes[i], b->sizes[i], true)) return false;
+    if (!sizes_equal(state, a->sizes[i], b->sizes[i], true, false)) return false;
   return true;
 }
 
@@ -54,9 +55,9 @@ static bool attributes_equal(comparer *state, const laze_attribute *a, const laz
   bool one = a->kind == LAZE_ARGUMENT_SIZE, list = a->kind == LAZE_ARGUMENT_SIZE_LIST;
   if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
   if (!a->present || (!one && !list)) return laze_attribute_equal(a, b);
-  if (one) return sizes_equal(state, a->value.size, b->value.size, may_vary);
+  if (one) return sizes_equal(state, a->value.size, b->value.size, may_vary, false);
   for (int32_t i = 0; i < a->count; i++)
-    if (!sizes_equal(state, a->value.items[i], b->value.items[i], may_vary)) return false;
+    if (!sizes_equal(state, a->value.items[i], b->value.items[i], may_vary, true)) return false;
   return true;
 }
 

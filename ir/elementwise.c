@@ -69,6 +69,11 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
                      laze_dtype_name(operand_types[0]->dtype));
   laze_dtype computed = laze_call_compute_dtype(call, operand_types, call->operand_count - 1);
   if (info->compute_dtypes && !(info->compute_dtypes >> computed & 1)) return refuse_dtype(inference, info, computed);
+  for (int32_t i = 0; i < call->operand_count && info->compute == LAZE_COMPUTE_BITS; i++)
+    if (operand_types[i]->dtype != LAZE_I64)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: operand %d is %s, expected i64, whose bits it works on: convert with to()", info->name,
+                       (int)i, laze_dtype_name(operand_types[i]->dtype));
   for (int32_t i = 0; i < call->operand_count; i++)
     LAZE_TRY(laze_infer_broadcast_into(inference, operand_types[i], &result));
   result.dtype = (uint8_t)result_dtype(call, info->compute, computed);

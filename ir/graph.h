@@ -98,9 +98,10 @@ laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes);
 /* Checks every rule of docs/ir.md; LAZE_INTERNAL with the first fault. */
 LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, laze_error *error);
 
-/* Whether laze_graph_symbolise makes a symbol of this size: a constant larger than 1. From 2^62 up, which is how callers
- * say "to the end", it stays. */
-bool laze_size_is_symbolised(laze_size size);
+/* Whether laze_graph_symbolise makes a symbol of this size: a constant of 1 or more, so that a batch of one runs what was
+ * compiled for others. A 1 in a list attribute (`listed`), which is mostly an axis that somebody put in, stays 1, and so
+ * does 0, and what is 2^62 or more, which is how callers say "to the end". */
+bool laze_size_is_symbolised(laze_size size, bool listed);
 /* A copy in which every such constant in an input's type or in a size attribute becomes a symbol with that value as
  * hint, so that what is compiled from it is generic in sizes. Types are inferred anew. The sizes of operators with data
  * (`constant`) stay. `bindings` receives the symbols' values in order (allocated from the copy's arena). */

@@ -20,13 +20,13 @@ static void add(hasher *state, uint64_t value) {
   state->hash = laze_hash_add(state->hash, value);
 }
 
-bool laze_size_is_symbolised(laze_size size) {
-  return size > 1 && size < LAZE_SIZE_CONSTANT_MAX;
+bool laze_size_is_symbolised(laze_size size, bool listed) {
+  return size > listed && size < LAZE_SIZE_CONSTANT_MAX;
 }
 
 /* A size that symbolising turns into a symbol counts as "some size" when sizes are left out. */
-static void add_size(hasher *state, laze_size size, bool may_vary) {
-  if (may_vary && !state->with_sizes && laze_size_is_symbolised(size))
+static void add_size(hasher *state, laze_size size, bool may_vary, bool listed) {
+  if (may_vary && !state->with_sizes && laze_size_is_symbolised(size, listed))
     add(state, UINT64_C(0x7fffffffffffffff));
   else
     add(state, laze_size_is_constant(size) ? (uint64_t)size : laze_size_pairs_hash(&state->pairs, size));
@@ -35,7 +35,7 @@ static void add_size(hasher *state, laze_size size, bool may_vary) {
 /* Without sizes those of regions do not count at all: they follow from the operands. */
 static void add_type(hasher *state, const laze_type *type, bool region) {
   add(state, (uint64_t)type->kind << 16 | (uint64_t)type->dtype << 8 | type->rank);
-  for (int i = 0; i < type->rank && (state->with_sizes || !region); i++) add_size(state, type->sizes[i], true);
+  for (int i = 0; i < type->rank && (state->with_sizes || !region); i++) add_size(state, type->sizes[i], true, false);
 }
 
 static bool has_data(const laze_op_info *info, const laze_attribute *attributes) {
@@ -55,8 +55,8 @@ static void add_attributes(hasher *state, const laze_node *node) {
       continue;
     }
     add(state, (uint64_t)attribute->kind << 32 | (uint32_t)attribute->count);
-    if (one) add_size(state, attribute->value.size, vary);
-    for (int32_t k = 0; list && k < attribute->count; k++) add_size(state, attribute->value.items[k], vary);
+    if (one) add_size(state, attribute->value.size, vary, false);
+    for (int32_t k = 0; list && k < attribute->count; k++) add_size(state, attribute->value.items[k], vary, true);
   }
 }
 

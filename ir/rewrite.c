@@ -18,6 +18,18 @@ static void map_node(laze_rewrite *rewrite, int32_t number, int32_t target) {
   for (int32_t i = 0; i < rewrite->source->nodes[number].result_count; i++) values[i] = (laze_value){target, i};
 }
 
+/* Names of source files may live in the source's arena, which a target of its own outlives. */
+static laze_status copy_file_name(laze_rewrite *rewrite, laze_location *location, laze_error *error) {
+  if (rewrite->target->sizes == rewrite->source->sizes || !location->file) return LAZE_OK;
+  if (location->file != rewrite->file) {
+    rewrite->file_copy = laze_arena_copy_string(&rewrite->target->arena, location->file);
+    if (!rewrite->file_copy) return laze_fail_memory(error, "the name of a source file", -1);
+    rewrite->file = location->file;
+  }
+  location->file = rewrite->file_copy;
+  return LAZE_OK;
+}
+
 laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *out, laze_error *error) {
   const laze_node *node = &rewrite->source->nodes[number];
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
@@ -26,7 +38,7 @@ laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *
     rewrite->operands[i] = laze_rewrite_value(rewrite, node->operands[i]);
   *out = laze_node_call(node);
   out->operands = rewrite->operands;
-  return LAZE_OK;
+  return copy_file_name(rewrite, &out->location, error);
 }
 
 /* Whether every operand has the type it had, so that the results have theirs. */
@@ -162,6 +174,7 @@ laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hook
   rewrite.source = source;
   rewrite.hooks = hooks;
   rewrite.target = NULL;
+  rewrite.file = rewrite.file_copy = NULL;
   rewrite.operands = NULL;
   rewrite.operand_capacity = 0;
   LAZE_TRY(laze_graph_create_sharing(source->context, source->name, share_sizes ? source->sizes : NULL, &rewrite.target,

@@ -32,7 +32,8 @@ struct laze_rewrite {
   laze_walk walk;    /* through the source */
   int64_t *offsets;  /* of each source node's results in `values` */
   laze_value *values;
-  laze_value *operands; /* scratch for one node */
+  const char *file, *file_copy; /* the last name of a source file met, and what stands for it in the target */
+  laze_value *operands;         /* scratch for one node */
   int64_t operand_capacity;
   laze_block *regions[LAZE_MAX_NESTING + 1][4]; /* of the nodes being copied, by depth */
 };

@@ -19,9 +19,10 @@ typedef struct {
   const laze_type *checked_source, *checked_target; /* the last pair of types found to agree */
 } symboliser;
 
-static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, laze_size *size, laze_error *error) {
+static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, bool listed, laze_size *size,
+                              laze_error *error) {
   char name[32];
-  if (!laze_size_is_symbolised(*size)) return LAZE_OK;
+  if (!laze_size_is_symbolised(*size, listed)) return LAZE_OK;
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + 1,
                      sizeof *state->values, error));
   snprintf(name, sizeof name, "s%lld", (long long)state->count);
@@ -34,7 +35,7 @@ static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, laze_siz
 
 static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error) {
   int32_t owner = laze_walk_owner(&rewrite->walk);
-  for (int i = 0; owner < 0 && i < type->rank; i++) LAZE_TRY(add_symbol(rewrite, self, &type->sizes[i], error));
+  for (int i = 0; owner < 0 && i < type->rank; i++) LAZE_TRY(add_symbol(rewrite, self, false, &type->sizes[i], error));
   if (owner < 0) return LAZE_OK;
   const laze_node *node = &rewrite->source->nodes[owner];
   int32_t operand = laze_control_parameter_operand(node->op, index);
@@ -60,11 +61,11 @@ static laze_status map_attributes(laze_rewrite *rewrite, symboliser *state, cons
   for (int32_t i = 0; i < count; i++) {
     laze_attribute *attribute = &attributes[i];
     if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(add_symbol(rewrite, state, &attribute->value.size, error));
+    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(add_symbol(rewrite, state, false, &attribute->value.size, error));
     if (attribute->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
     laze_size *items = laze_arena_copy(arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
     if (!items) return laze_fail_memory(error, "attributes", -1);
-    for (int32_t k = 0; k < attribute->count; k++) LAZE_TRY(add_symbol(rewrite, state, &items[k], error));
+    for (int32_t k = 0; k < attribute->count; k++) LAZE_TRY(add_symbol(rewrite, state, true, &items[k], error));
     attribute->value.items = items;
   }
   call->attributes = attributes;
@@ -131,8 +132,8 @@ typedef struct {
   int64_t count, capacity;
 } binding_list;
 
-static void add_binding(binding_list *list, laze_size size) {
-  if (!laze_size_is_symbolised(size)) return;
+static void add_binding(binding_list *list, laze_size size, bool listed) {
+  if (!laze_size_is_symbolised(size, listed)) return;
   if (list->count < list->capacity) list->values[list->count] = size;
   list->count++;
 }
@@ -143,9 +144,9 @@ static void add_node_bindings(binding_list *list, const laze_node *node) {
   for (int32_t i = 0; i < count; i++) {
     const laze_attribute *attribute = &node->attributes[i];
     if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE) add_binding(list, attribute->value.size);
+    if (attribute->kind == LAZE_ARGUMENT_SIZE) add_binding(list, attribute->value.size, false);
     for (int32_t k = 0; attribute->kind == LAZE_ARGUMENT_SIZE_LIST && k < attribute->count; k++)
-      add_binding(list, attribute->value.items[k]);
+      add_binding(list, attribute->value.items[k], true);
   }
 }
 
@@ -157,7 +158,7 @@ int64_t laze_graph_bindings(const laze_graph *graph, int64_t *bindings, int64_t 
     if (event == LAZE_WALK_NODE) add_node_bindings(&list, &graph->nodes[walk.node]);
     for (int64_t i = 0; event == LAZE_WALK_BLOCK && walk.block->depth == 0 && i < walk.block->parameter_count; i++) {
       const laze_type *type = graph->nodes[walk.block->parameters[i]].types[0];
-      for (int axis = 0; axis < type->rank; axis++) add_binding(&list, type->sizes[axis]);
+      for (int axis = 0; axis < type->rank; axis++) add_binding(&list, type->sizes[axis], false);
     }
   }
   return list.count;

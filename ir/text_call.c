@@ -183,8 +183,7 @@ static laze_status record_literal(laze_parser *parser, const laze_argument_info 
       if (laze_dtype_is_float(other)) dtype = other;
     }
   }
-  LAZE_TRY(laze_record_number(&parser->builder.recorder, dtype, scalar, out, error));
-  return LAZE_OK;
+  return laze_record_number(&parser->builder.recorder, dtype, scalar, out, error);
 }
 
 /* Lays the arguments out by the schema. */

@@ -25,7 +25,8 @@ static bool accepts_argument(const laze_argument_info *info, const passed *given
   const laze_argument *argument = &given->arguments[index];
   switch (info->kind) {
   case LAZE_ARGUMENT_TENSOR: return argument->kind == LAZE_PASS_TENSOR;
-  case LAZE_ARGUMENT_TENSOR_LIST: return argument->kind == LAZE_PASS_TENSORS;
+  case LAZE_ARGUMENT_TENSOR_LIST:
+    return argument->kind == LAZE_PASS_TENSORS && (argument->value.tensors || argument->count <= 0);
   case LAZE_ARGUMENT_SCALAR:
   case LAZE_ARGUMENT_LITERAL: return is_number(argument->kind);
   case LAZE_ARGUMENT_FLOAT: return argument->kind == LAZE_PASS_REAL || argument->kind == LAZE_PASS_INTEGER;
@@ -189,7 +190,7 @@ static laze_lazy *find_lazy(laze_context *context, const passed *given) {
   for (int32_t i = 0; i < given->count; i++) {
     const laze_argument *argument = &given->arguments[i];
     laze_lazy *lazy = argument->kind == LAZE_PASS_TENSOR ? laze_handle_lazy(argument->value.tensor)
-                      : argument->kind == LAZE_PASS_TENSORS && argument->count > 0
+                      : argument->kind == LAZE_PASS_TENSORS && argument->count > 0 && argument->value.tensors
                           ? laze_handle_lazy(argument->value.tensors[0])
                           : NULL;
     if (lazy) return lazy;

@@ -10,6 +10,10 @@ typedef struct {
   bool failed, out_of_memory;
 } obstacle;
 
+static bool is_number(laze_dtype dtype) {
+  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_BOOL;
+}
+
 static laze_lazy *frame_lazy(const laze_frame *frame) {
   for (int32_t i = 0; i < frame->operand_count; i++) {
     laze_lazy *lazy = laze_handle_lazy(frame->operands[i].tensor);
@@ -59,7 +63,7 @@ static laze_status push_operand(laze_lazy_recorder *recorder, const char *op, co
   if (argument->kind != LAZE_ARGUMENT_SCALAR)
     return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is NULL; it needs a tensor", op,
                      argument->name);
-  if (dtype != LAZE_F64 && dtype != LAZE_I64 && dtype != LAZE_BOOL)
+  if (!is_number(dtype))
     return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean", op,
                      argument->name, (int)dtype);
@@ -83,18 +87,28 @@ static laze_status push_operands(laze_lazy_recorder *recorder, const laze_frame 
   return LAZE_OK;
 }
 
-/* Lists that the caller gave a length but no items, or a negative length. */
+/* What the caller can get wrong in an attribute whatever the operator: a list with a length but no items, a number of
+ * no kind. */
+static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
+                                   const laze_attribute *attribute, laze_error *error) {
+  bool is_list = argument->kind == LAZE_ARGUMENT_INT_LIST || argument->kind == LAZE_ARGUMENT_SIZE_LIST;
+  if (is_list && (attribute->count < 0 || (attribute->count > 0 && !attribute->value.items)))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is no list: its items are NULL or its count is negative; use LAZE_INTS",
+                     info->name, argument->name);
+  if (argument->kind == LAZE_ARGUMENT_LITERAL && !is_number(attribute->value.literal.dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean",
+                     info->name, argument->name, (int)attribute->value.literal.dtype);
+  return LAZE_OK;
+}
+
 static laze_status check_attributes(const laze_frame *frame, laze_error *error) {
   const laze_op_info *info = laze_op_get(frame->op);
   for (int i = 0; i < info->argument_count; i++) {
     const laze_argument_info *argument = &info->arguments[i];
-    if (argument->kind != LAZE_ARGUMENT_INT_LIST && argument->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
-    const laze_attribute *attribute = &frame->attributes[argument->position];
-    if (!attribute->present || attribute->count == 0 || (attribute->count > 0 && attribute->value.items)) continue;
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: argument '%s' is no list: its items are NULL or its count is "
-                     "negative; use LAZE_INTS",
-                     info->name, argument->name);
+    if (laze_argument_is_operand(argument->kind) || !frame->attributes[argument->position].present) continue;
+    LAZE_TRY(check_attribute(info, argument, &frame->attributes[argument->position], error));
   }
   return LAZE_OK;
 }

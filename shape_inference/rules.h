@@ -30,6 +30,9 @@ LAZE_MUST_USE laze_status laze_shape_permute(laze_inference *inference, const la
 /* The same number of elements in another shape; one size may be -1 and follows from the others. */
 LAZE_MUST_USE laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self, laze_size_list shape,
                                              laze_type *out);
+/* `self` with an axis of size 1 put in before axis `dim`, which counts the result's axes. */
+LAZE_MUST_USE laze_status laze_shape_unsqueeze(laze_inference *inference, const laze_type *self, int64_t dim,
+                                               laze_type *out);
 /* Elements start, start + step, ... below end of axis `dim`, with bounds as laze_slice_bounds() reads them. */
 LAZE_MUST_USE laze_status laze_shape_slice(laze_inference *inference, const laze_type *self, int64_t dim,
                                            const laze_size *start, const laze_size *end, int64_t step, laze_type *out);

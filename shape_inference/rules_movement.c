@@ -86,6 +86,18 @@ laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self,
                       "the numbers of elements differ; give sizes with the same product, or -1 for one of them");
 }
 
+laze_status laze_shape_unsqueeze(laze_inference *inference, const laze_type *self, int64_t dim, laze_type *out) {
+  int axis;
+  if (self->rank >= LAZE_MAX_RANK)
+    return laze_fail(inference->error, LAZE_UNSUPPORTED,
+                     "%s: %s has %d axes, which is as many as a tensor may have; join axes with reshape first",
+                     inference->operator_name, laze_show(inference, self).text, LAZE_MAX_RANK);
+  LAZE_TRY(laze_infer_axis(inference, dim, self->rank + 1, &axis));
+  out->rank = (uint8_t)(self->rank + 1);
+  for (int i = 0, from = 0; i < out->rank; i++) out->sizes[i] = i == axis ? 1 : self->sizes[from++];
+  return LAZE_OK;
+}
+
 static int64_t clamp_constant(int64_t bound, int64_t size) {
   if (bound < 0) bound += size;
   if (bound < 0) return 0;

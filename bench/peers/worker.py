@@ -35,7 +35,8 @@ def digits():
 
 
 def serve(library):
-    """Answers requests until the input ends. `library` has chain, functions, adds, step, network and values."""
+    """Answers requests until the input ends. `library` has chain, functions, adds, step, network, values and
+    finish, which waits for what is still running."""
     network = library.network()
     images, labels = digits()
 
@@ -74,4 +75,5 @@ def serve(library):
             start = time.perf_counter()
             for _ in range(count):
                 run(first)
+            library.finish()
             print((time.perf_counter() - start) / count, flush=True)

@@ -23,8 +23,9 @@ class Library:
 
             torch._lazy.ts_backend.init()
             self.end_step = torch._lazy.mark_step
+            self.finish = torch._lazy.wait_device_ops
         else:
-            self.end_step = lambda: None
+            self.end_step = self.finish = lambda: None
         self.x = self.tensor(worker.fill(worker.CHAIN_ELEMENTS, 0))
         self.y = self.tensor(worker.fill(worker.CHAIN_ELEMENTS, 12345))
         self.small_x = self.tensor(worker.fill(worker.ADD_ELEMENTS, 0))

@@ -286,6 +286,7 @@ interp_execute interp_find_execute(laze_op op) {
       {LAZE_OP_EXPAND, interp_execute_expand},
       {LAZE_OP_PERMUTE, interp_execute_permute},
       {LAZE_OP_RESHAPE, interp_execute_reshape},
+      {LAZE_OP_UNSQUEEZE, interp_execute_reshape}, /* the same elements in the same order */
       {LAZE_OP_SLICE, interp_execute_slice},
       {LAZE_OP_CAT, interp_execute_cat},
       {LAZE_OP_GATHER, interp_execute_gather},

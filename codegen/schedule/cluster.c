@@ -344,6 +344,19 @@ static laze_status add_write(laze_scheduler *scheduler, laze_group_builder *grou
   return LAZE_OK;
 }
 
+/* An iota's map gives its value, so that one which is stored needs an instance at the place it is stored to. */
+static laze_status place_root(laze_scheduler *scheduler, laze_group_builder *group, int32_t node_index,
+                              const laze_map *map, laze_needs *needs, int32_t *out) {
+  laze_value value = {node_index, 0};
+  int32_t iota;
+  if (needs->kind != LAZE_INSTANCE_IOTA) return place(scheduler, group, node_index, 0, map, needs, out);
+  LAZE_TRY(add_instance(scheduler, group, LAZE_INSTANCE_PASS, value, map, out));
+  LAZE_TRY(place(scheduler, group, node_index, 0, map, needs, &iota));
+  group->instances[*out].operand_count = 1;
+  group->instances[*out].operands[0] = iota;
+  return LAZE_OK;
+}
+
 /* A group that ends in this node, over its elements as one flat axis. */
 static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, laze_split why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
@@ -360,8 +373,7 @@ static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, la
   LAZE_TRY(laze_schedule_needs(scheduler, group, node, map, &needs, &possible));
   if (!possible) return library_group(scheduler, node_index);
   if (needs.pass_through) needs.kind = LAZE_INSTANCE_PASS;
-  LAZE_TRY(place(scheduler, group, node_index, 0, map, &needs, &instance));
-  group->instances[instance].map = needs.kind == LAZE_INSTANCE_IOTA ? needs.maps[0] : map;
+  LAZE_TRY(place_root(scheduler, group, node_index, map, &needs, &instance));
   return add_write(scheduler, group, instance);
 }
 
@@ -420,8 +432,7 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   if (node->op == LAZE_OP_PARAMETER) return load_uses(scheduler, node_index);
   if (node->op == LAZE_OP_CONSTANT) return visit_constant(scheduler, node_index);
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
-  bool movable = node->op == LAZE_OP_RESHAPE || node->op == LAZE_OP_EXPAND || node->op == LAZE_OP_PERMUTE ||
-                 node->op == LAZE_OP_SLICE;
+  bool movable = op_class == LAZE_CLASS_MOVEMENT && node->op != LAZE_OP_CAT;
   bool inlines = op_class == LAZE_CLASS_ELEMENTWISE || op_class == LAZE_CLASS_REDUCTION ||
                  op_class == LAZE_CLASS_INDEXING || op_class == LAZE_CLASS_CREATION || node->op == LAZE_OP_CAT;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);

@@ -151,6 +151,13 @@ static void place_instance(loop_emitter *emitter, int32_t index) {
     stage++;
   }
   if (stage > emitter->stage_count) emitter->stage_count = stage;
+  /* What is stored at each element of a reduced axis is computed there, also where it is the same for all of them. */
+  if (instance->store >= 0 && instance->kind != LAZE_INSTANCE_REDUCE) {
+    int32_t stored = component_depth(emitter, &emitter->stores[index].offset.affine, -1);
+    if (stored >= emitter->kept_count && stored > depth) depth = stored;
+  }
+  /* A check notes a failure for the range its call runs, so it stands in the range loop. */
+  if (instance->kind == LAZE_INSTANCE_CHECK && depth < 0 && emitter->kept_count > 0) depth = 0;
   emitter->depth[index] = depth;
   emitter->stage[index] = stage;
 }
@@ -238,20 +245,29 @@ static int32_t guard_value(loop_emitter *emitter, const laze_guard *guard, int32
   return all;
 }
 
+/* Where an access lies: what the loops around it add up to, and the indices read from memory. */
+static int32_t access_value(loop_emitter *emitter, int32_t index) {
+  const laze_offset *offset = &emitter->loads[index].offset;
+  int32_t at = emitter->loads[index].partial;
+  for (int32_t i = 0; i < offset->dynamic_count; i++)
+    at = add_index(emitter, at,
+                   scale_index(emitter, emitter->value[offset->dynamics[i]], offset->coefficients[i]));
+  return value_or_zero(emitter, at);
+}
+
 static int32_t load_value(loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = instance_at(emitter, index);
   const laze_offset *offset = &emitter->loads[index].offset;
-  int32_t at = emitter->loads[index].partial, guard = -1;
+  int32_t at = access_value(emitter, index), guard = -1;
   for (int32_t i = 0; i < offset->dynamic_count; i++) {
     int32_t dynamic = emitter->value[offset->dynamics[i]];
-    at = add_index(emitter, at, scale_index(emitter, dynamic, offset->coefficients[i]));
     /* The axis may have no element at all. */
     int32_t size = emit_size(emitter, instance_at(emitter, offset->dynamics[i])->size);
     int32_t inside = laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, dynamic, size);
     guard = guard < 0 ? inside : laze_loop_index(emitter->kernel, LAZE_LOOP_AND, guard, inside);
   }
   guard = guard_value(emitter, instance->map->guards, guard);
-  return laze_loop_load(emitter->kernel, emitter->buffer[index], value_or_zero(emitter, at), guard);
+  return laze_loop_load(emitter->kernel, emitter->buffer[index], at, guard);
 }
 
 static int32_t converted(loop_emitter *emitter, int32_t value, laze_dtype dtype) {
@@ -322,9 +338,7 @@ static void emit_instance(loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_CHECK: *value = check_value(emitter, index); break;
   case LAZE_INSTANCE_PASS: *value = emitter->value[instance->operands[0]]; break;
   case LAZE_INSTANCE_SIZE: *value = converted(emitter, emit_size(emitter, instance->size), dtype); break;
-  case LAZE_INSTANCE_IOTA:
-    *value = converted(emitter, value_or_zero(emitter, emitter->loads[index].partial), dtype);
-    break;
+  case LAZE_INSTANCE_IOTA: *value = converted(emitter, access_value(emitter, index), dtype); break;
   case LAZE_INSTANCE_REDUCE:
   case LAZE_INSTANCE_MATRIX: break; /* by the loops around them */
   }
@@ -516,6 +530,8 @@ static laze_status write_label(loop_emitter *emitter) {
     if (instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CONSTANT ||
         instance->kind == LAZE_INSTANCE_CHECK)
       continue;
+    if (instance->kind == LAZE_INSTANCE_PASS && instance_at(emitter, instance->operands[0])->kind == LAZE_INSTANCE_IOTA)
+      continue; /* where an iota is stored: the iota is counted */
     const char *name = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op)->base;
     emitter->group->group.node_count++;
     if (length + strlen(name) + 5 > sizeof label) {

@@ -201,7 +201,8 @@ static const struct {
   bool pass_through;
   needs_function needs;
 } mapped_operators[] = {
-    {LAZE_OP_RESHAPE, true, reshape_needs},     {LAZE_OP_EXPAND, true, expand_needs},
+    {LAZE_OP_RESHAPE, true, reshape_needs},     {LAZE_OP_UNSQUEEZE, true, reshape_needs},
+    {LAZE_OP_EXPAND, true, expand_needs},
     {LAZE_OP_PERMUTE, true, permute_needs},     {LAZE_OP_SLICE, true, slice_needs},
     {LAZE_OP_CAT, false, cat_needs},            {LAZE_OP_IOTA, false, iota_needs},
     {LAZE_OP_SIZE_TENSOR, false, size_needs},   {LAZE_OP_GATHER, false, indexed_needs},

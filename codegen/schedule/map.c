@@ -57,13 +57,15 @@ laze_status laze_component_scale(laze_mapper *mapper, const laze_component *comp
   return multiply(mapper, component->dynamic_coefficient, factor, &out->dynamic_coefficient);
 }
 
-/* Terms on the same axis join. At most one of the two has a dynamic part: callers see to that. */
+/* Terms on the same axis join. At most one of the two has a dynamic part: callers see to that. `out` may be an operand. */
 laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, const laze_component *b,
                                laze_component *out) {
   const laze_component *with_dynamic = a->dynamic >= 0 ? a : b;
   laze_term *terms = laze_arena_alloc_array(mapper->arena, a->term_count + b->term_count, sizeof *terms);
   if (!terms) return memory_error(mapper);
   int32_t count = a->term_count;
+  laze_size offset;
+  LAZE_TRY(add(mapper, a->offset, b->offset, &offset));
   if (count > 0) memcpy(terms, a->terms, (size_t)count * sizeof *terms);
   for (int32_t i = 0; i < b->term_count; i++) {
     int32_t same = 0;
@@ -75,9 +77,10 @@ laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, con
   }
   *out = (laze_component){.terms = terms,
                           .term_count = count,
+                          .offset = offset,
                           .dynamic = with_dynamic->dynamic,
                           .dynamic_coefficient = with_dynamic->dynamic_coefficient};
-  return add(mapper, a->offset, b->offset, &out->offset);
+  return LAZE_OK;
 }
 
 /* The coefficient of an axis, 0 where there is no term on it. */
@@ -115,9 +118,7 @@ laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes, const l
 }
 
 laze_status laze_map_flat(laze_mapper *mapper, laze_size extent, const laze_map **out) {
-  bool one;
-  LAZE_TRY(laze_size_is_one(mapper, extent, &one));
-  if (one) return laze_map_create(mapper, NULL, NULL, 0, NULL, out);
+  if (extent == 1) return laze_map_create(mapper, NULL, NULL, 0, NULL, out);
   laze_term term = {laze_domain_add_axis(mapper->domain, extent, -1), 1};
   const laze_term *copy = laze_arena_copy(mapper->arena, &term, sizeof term);
   if (!copy) return memory_error(mapper);
@@ -295,17 +296,31 @@ static laze_status refine_block(laze_mapper *mapper, const laze_map *map, int fr
   return LAZE_OK;
 }
 
+/* Which of two different products is the smaller one. Where one divides the other that is known without asking, and
+ * right even if the quotient happens to be 1, so that a program for many rows serves for a single one. */
+static laze_status is_smaller(laze_mapper *mapper, laze_size left, laze_size right, bool *equal, bool *less) {
+  laze_size quotient;
+  bool left_divides, right_divides;
+  *equal = left == right;
+  if (*equal) return LAZE_OK;
+  LAZE_TRY(divide_exactly(mapper, right, left, &left_divides, &quotient));
+  LAZE_TRY(divide_exactly(mapper, left, right, &right_divides, &quotient));
+  *less = left_divides;
+  if (left_divides != right_divides) return LAZE_OK;
+  LAZE_TRY(same_size(mapper, left, right, equal));
+  if (*equal) return LAZE_OK;
+  return laze_size_ask_less_equal(mapper->sizes, left, right, less, mapper->error);
+}
+
 /* Grows a block from view axis *i and size *j (both past the end of what is left) until the products agree. */
 static laze_status find_block(laze_mapper *mapper, const laze_map *map, int *i, const laze_size *sizes, int *j,
                               bool *found) {
   laze_size left = map->sizes[--*i], right = sizes[--*j];
-  *found = false;
   for (;;) {
     bool less;
-    LAZE_TRY(same_size(mapper, left, right, found));
+    LAZE_TRY(is_smaller(mapper, left, right, found, &less));
     if (*found) return LAZE_OK;
-    LAZE_TRY(laze_size_ask_less_equal(mapper->sizes, left, right, &less, mapper->error));
-    if (less ? *i == 0 : *j == 0) return LAZE_OK;
+    if (less ? *i == 0 : *j == 0) return same_size(mapper, left, right, found);
     if (less)
       LAZE_TRY(multiply(mapper, left, map->sizes[--*i], &left));
     else
@@ -313,18 +328,15 @@ static laze_status find_block(laze_mapper *mapper, const laze_map *map, int *i, 
   }
 }
 
-/* Leaves axes of size 1 out of a list of sizes, so that blocks are found whatever such axes stand between. */
-static laze_status squeeze_view(laze_mapper *mapper, const laze_size *sizes, int rank, laze_size *kept_sizes, int *kept,
-                                int *count) {
+/* Leaves axes of size 1 out of a list of sizes, so that blocks are found whatever such axes stand between. Those that
+ * only happen to be 1 stay. */
+static void squeeze_view(const laze_size *sizes, int rank, laze_size *kept_sizes, int *kept, int *count) {
   *count = 0;
   for (int i = 0; i < rank; i++) {
-    bool one;
-    LAZE_TRY(laze_size_is_one(mapper, sizes[i], &one));
-    if (one) continue;
+    if (sizes[i] == 1) continue;
     kept_sizes[*count] = sizes[i];
     kept[(*count)++] = i;
   }
-  return LAZE_OK;
 }
 
 laze_status laze_map_refine(laze_mapper *mapper, const laze_map *map, const laze_size *sizes, int rank,
@@ -333,7 +345,7 @@ laze_status laze_map_refine(laze_mapper *mapper, const laze_map *map, const laze
   int kept[LAZE_MAX_RANK], count;
   laze_component found[LAZE_MAX_RANK], components[LAZE_MAX_RANK];
   *out = NULL;
-  LAZE_TRY(squeeze_view(mapper, sizes, rank, wanted, kept, &count));
+  squeeze_view(sizes, rank, wanted, kept, &count);
   int i = map->rank, j = count;
   while (i > 0 && j > 0) {
     int to = i, last = j;
@@ -342,12 +354,26 @@ laze_status laze_map_refine(laze_mapper *mapper, const laze_map *map, const laze
     if (done) LAZE_TRY(refine_block(mapper, map, i, to, wanted, j, last, found, &done));
     if (!done) return LAZE_OK;
   }
-  if (i > 0 || j > 0) return LAZE_OK; /* an empty value against sizes with a 0 elsewhere: not worth a kernel */
+  /* What is left over on one side is 1, or the value is empty: not worth a kernel. */
+  bool rest_is_one = true;
+  for (; i > 0 && rest_is_one; i--) LAZE_TRY(laze_size_is_one(mapper, map->sizes[i - 1], &rest_is_one));
+  for (; j > 0 && rest_is_one; j--) {
+    LAZE_TRY(laze_size_is_one(mapper, wanted[j - 1], &rest_is_one));
+    found[j - 1] = zero_component;
+  }
+  if (!rest_is_one) return LAZE_OK;
   for (int axis = 0; axis < rank; axis++) components[axis] = zero_component;
   for (int axis = 0; axis < count; axis++) components[kept[axis]] = found[axis];
   const laze_map *refined;
   LAZE_TRY(laze_map_create(mapper, sizes, components, rank, map->guards, &refined));
   return laze_map_normalise(mapper, refined, out);
+}
+
+/* Whether an operand has this axis of the value, or 1 in its place. Equality is asked first: with both 1, either is right,
+ * and the answer serves other sizes as well. */
+static laze_status is_present(laze_mapper *mapper, laze_size value, laze_size operand, bool *out) {
+  *out = false;
+  return operand == 1 ? LAZE_OK : same_size(mapper, value, operand, out);
 }
 
 /* Broadcasting: axes in runs that are, or are not, in the operand; each run is one axis of a coarse view. */
@@ -358,18 +384,14 @@ laze_status laze_map_broadcast(laze_mapper *mapper, const laze_map *map, const l
   int count = 0, missing = value->rank - operand->rank;
   bool any_missing = false;
   for (int axis = 0; axis < value->rank; axis++) {
-    bool one, operand_one = true;
-    LAZE_TRY(laze_size_is_one(mapper, value->sizes[axis], &one));
-    if (one) continue;
-    if (axis >= missing && operand->sizes[axis - missing] != value->sizes[axis])
-      LAZE_TRY(laze_size_is_one(mapper, operand->sizes[axis - missing], &operand_one));
-    else
-      operand_one = axis < missing;
-    any_missing = any_missing || operand_one;
-    if (count > 0 && present[count - 1] == !operand_one) {
+    bool in_operand = axis >= missing;
+    if (value->sizes[axis] == 1) continue;
+    if (in_operand) LAZE_TRY(is_present(mapper, value->sizes[axis], operand->sizes[axis - missing], &in_operand));
+    any_missing = any_missing || !in_operand;
+    if (count > 0 && present[count - 1] == in_operand) {
       LAZE_TRY(multiply(mapper, runs[count - 1], value->sizes[axis], &runs[count - 1]));
     } else {
-      present[count] = !operand_one;
+      present[count] = in_operand;
       runs[count++] = value->sizes[axis];
     }
   }

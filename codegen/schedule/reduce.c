@@ -32,13 +32,16 @@ static void reduced_axes(const laze_node *node, int rank, bool *out) {
 }
 
 static laze_status find_runs(laze_mapper *mapper, const laze_node *node, const laze_type *type, run_list *runs) {
-  bool reduced[LAZE_MAX_RANK];
+  bool reduced[LAZE_MAX_RANK], after_reduced = false;
   reduced_axes(node, type->rank, reduced);
   runs->count = 0;
   for (int axis = 0; axis < type->rank; axis++) {
-    bool one;
-    LAZE_TRY(laze_size_is_one(mapper, type->sizes[axis], &one));
+    bool one = type->sizes[axis] == 1;
+    /* A kept axis of size 1 behind reduced ones decides on the order. Others make no difference to the result: not
+     * asking about them lets one program serve a batch of any size, one included. */
+    if (!reduced[axis] && after_reduced) LAZE_TRY(laze_size_is_one(mapper, type->sizes[axis], &one));
     if (one) continue;
+    after_reduced = after_reduced || reduced[axis];
     int last = runs->count - 1;
     if (last >= 0 && runs->reduced[last] == reduced[axis]) {
       LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, runs->sizes[last], type->sizes[axis],

@@ -6,7 +6,8 @@
  * scope. NULL stands for an absent optional tensor. Using a handle after its release is reported as an error.
  *
  * Handles may be used from any thread, one thread at a time per handle; different threads may use different handles
- * that share values.
+ * that share values. A thread that ends releases what it did not retain. Join threads that used a context before you
+ * release its last reference.
  */
 #ifndef LAZE_TENSOR_H
 #define LAZE_TENSOR_H
@@ -46,14 +47,15 @@ LAZE_API const char *laze_scope_error(laze_scope *scope);
 /* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need). */
 LAZE_API laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                             size_t size);
-/* The same without a copy: `data` must stay unchanged until `release` is called (on any thread). */
+/* The same without a copy: `data` must stay unchanged until `release` (may be NULL) is called, once, on any thread; when
+ * the call fails, that is before it returns. No lock is held then: it may use laze. */
 LAZE_API laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                          size_t size, void (*release)(void *self), void *self);
 /* A 0-d tensor that is a run-time input of what is recorded from it. */
 LAZE_API laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, laze_scalar value);
 
-/* Keeps a handle beyond its scope; returns it. Each retain needs a laze_tensor_release(). A retained tensor is *held*:
- * laze_step_end and reads store its value. An error handle may be retained as well. */
+/* Keeps a handle, and its context, beyond its scope; returns it. Each retain needs a laze_tensor_release(). A retained
+ * tensor is *held*: laze_step_end and reads store its value. An error handle may be retained as well. */
 LAZE_API laze_tensor *laze_tensor_retain(laze_tensor *tensor);
 /* Gives a retained handle back. NULL is ignored. */
 LAZE_API void laze_tensor_release(laze_tensor *tensor);
@@ -62,13 +64,15 @@ LAZE_API void laze_tensor_release(laze_tensor *tensor);
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
 
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
- * 0 on success. The error is then read by laze_tensor_error(). */
+ * 0 on success; otherwise laze_tensor_error() has the message. After a failed run every tensor is as it was before: a
+ * later read tries again. */
 LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size);
 /* Reads a tensor of one element as a number: its value, or NaN with the error noted as laze_tensor_read does. */
 LAZE_API double laze_tensor_item(laze_tensor *tensor);
 /* Computes the tensor now, without reading it. */
 LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
-/* The message of the error this handle stands for or its last failed read; "" if none. Borrowed while the handle lives. */
+/* The message of the error this handle stands for or its last failed read; "" if none. Borrowed until its next failed
+ * read or its release. */
 LAZE_API const char *laze_tensor_error(laze_tensor *tensor);
 
 /* Metadata: known without computing. An error handle has dtype LAZE_DTYPE_NONE and rank -1. */

@@ -67,13 +67,8 @@ laze_status laze_compose_with_number(laze_recorder *recorder, laze_op op, laze_v
 
 laze_status laze_compose_insert_axis(laze_recorder *recorder, laze_value value, int axis, laze_value *out,
                                      laze_error *error) {
-  laze_type type = laze_compose_type(recorder, value);
-  laze_size sizes[LAZE_MAX_RANK];
-  if (type.rank >= LAZE_MAX_RANK)
-    return laze_fail(error, LAZE_UNSUPPORTED, "a dim more than %d is not supported: join dims with reshape first",
-                     LAZE_MAX_RANK);
-  for (int i = 0, from = 0; i < type.rank + 1; i++) sizes[i] = i == axis ? 1 : type.sizes[from++];
-  return laze_compose_reshape(recorder, value, sizes, type.rank + 1, out, error);
+  laze_attribute dim = laze_attribute_integer(axis);
+  return laze_record_call(recorder, LAZE_OP_UNSQUEEZE, &value, 1, &dim, out, error);
 }
 
 laze_status laze_compose_drop_axis(laze_recorder *recorder, laze_value value, int axis, laze_value *out,

@@ -72,14 +72,6 @@ laze_status laze_composite_squeeze_dims(laze_recorder *recorder, const laze_call
   return squeeze(recorder, call->operands[0], candidates, results, error);
 }
 
-laze_status laze_composite_unsqueeze(laze_recorder *recorder, const laze_call *call, laze_value *results,
-                                     laze_error *error) {
-  int rank = laze_recorder_type(recorder, call->operands[0])->rank, axis;
-  LAZE_TRY(
-      laze_compose_axis(recorder, call, call->attributes[LAZE_UNSQUEEZE_DIM].value.integer, rank + 1, &axis, error));
-  return laze_compose_insert_axis(recorder, call->operands[0], axis, results, error);
-}
-
 /* The axis of select or narrow, the first attribute of both. A tensor without dims has nothing to choose. */
 static laze_status choose_axis(laze_recorder *recorder, const laze_call *call, laze_type *type, int *axis,
                                laze_error *error) {

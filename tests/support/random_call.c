@@ -143,9 +143,19 @@ static laze_value first_operand(random_call *call) {
     int32_t rank = test_random_shape(caller->random, sizes, 4);
     return parameter(call, operand_dtype(call), rank, sizes);
   }
-  /* Recent values more often, so that graphs get deep. */
-  int64_t back = below(call, below(call, caller->count) + 1);
-  return caller->pool[caller->count - 1 - back];
+  /* Recent values more often, and those that nothing uses, so that graphs get deep and little of them is dead. */
+  for (int i = 0; i < 4; i++) {
+    int64_t at = caller->count - 1 - below(call, below(call, caller->count) + 1);
+    if (caller->used[at] && i < 3) continue;
+    return caller->pool[at];
+  }
+  return caller->pool[caller->count - 1];
+}
+
+static void mark_used(test_caller *caller, const laze_value *operands, int32_t count) {
+  for (int32_t i = 0; i < count; i++)
+    for (int32_t k = 0; k < caller->count; k++)
+      if (laze_value_equal(caller->pool[k], operands[i])) caller->used[k] = true;
 }
 
 static bool broadcasts_to(const laze_type *from, const laze_type *to) {
@@ -512,6 +522,7 @@ laze_status test_random_call(test_caller *caller, laze_op op,
                      .attributes = call.attributes};
   laze_recorder *recorder = &caller->builder.recorder;
   LAZE_TRY(recorder->record(recorder, &frame, results, error));
+  mark_used(caller, call.operands, call.operand_count);
   for (int32_t i = 0; i < call.info->result_count; i++) {
     int64_t elements = 1;
     const laze_type *type = laze_graph_type(caller->graph, results[i]);

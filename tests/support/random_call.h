@@ -17,6 +17,7 @@ typedef struct test_caller {
   test_random *random;
   laze_value pool[TEST_POOL];
   int32_t count;         /* of the pool */
+  bool used[TEST_POOL]; /* by a later call */
   int64_t most_elements; /* of any value */
   bool fresh;            /* every operand is a parameter of its own */
   laze_dtype dtype;      /* fresh: of operands; LAZE_DTYPE_NONE: random ones */

@@ -25,14 +25,18 @@ static laze_op random_operator(test_random *random, bool exact) {
   }
 }
 
+/* The last value, and now and then others: what nothing uses, so that most of the graph is alive, or anything. */
 static bool choose_outputs(test_caller *caller) {
-  laze_value outputs[8];
-  int64_t count = 1 + test_random_below(caller->random, 3);
+  laze_value outputs[12];
+  int64_t count = 1;
   outputs[0] = caller->pool[caller->count - 1];
-  for (int64_t i = 1; i < count; i++)
-    outputs[i] = caller->pool[test_random_below(caller->random, caller->count)];
-  return laze_block_set_results(caller->graph, caller->graph->body, outputs,
-                                count, NULL) == LAZE_OK;
+  for (int32_t i = caller->count - 1; i-- > 0 && count < 10;)
+    if (!caller->used[i] && laze_graph_node(caller->graph, caller->pool[i])->op != LAZE_OP_PARAMETER)
+      outputs[count++] = caller->pool[i];
+  if (test_random_one_in(caller->random, 2)) count = 1 + test_random_below(caller->random, count);
+  if (test_random_one_in(caller->random, 3))
+    outputs[count++] = caller->pool[test_random_below(caller->random, caller->count)];
+  return laze_block_set_results(caller->graph, caller->graph->body, outputs, count, NULL) == LAZE_OK;
 }
 
 laze_graph *test_random_graph(laze_context *context, test_random *random,

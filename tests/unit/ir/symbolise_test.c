@@ -10,7 +10,7 @@ static const char *dense = "laze 1\n"
                            "  return %1, %3\n"
                            "}\n";
 
-/* Symbols come in the order of the inputs, then of the attributes; data, 1, and "to the end" stay as they are. */
+/* Symbols come in the order of the inputs, then of the attributes; data and "to the end" stay as they are. */
 START_TEST(makes_symbols_of_sizes) {
   laze_graph *graph = parse(dense), *symbolic;
   const int64_t *bindings;
@@ -79,6 +79,20 @@ START_TEST(regions_follow_their_operands) {
 }
 END_TEST
 
+/* The copy outlives the graph it was made from, with all it says about where nodes came from. */
+START_TEST(copy_stands_alone) {
+  laze_graph *graph = parse(dense), *symbolic;
+  const int64_t *bindings;
+  assert_ok(laze_graph_symbolise(graph, &symbolic, &bindings, &error));
+  laze_graph_destroy(graph);
+  const laze_node *mm = &symbolic->nodes[symbolic->body->nodes[0]];
+  ck_assert_str_eq(mm->location.file, "t.lz");
+  ck_assert_int_eq(mm->location.line, 3);
+  ck_assert_str_eq(symbolic->nodes[symbolic->body->parameters[1]].name, "w");
+  laze_graph_destroy(symbolic);
+}
+END_TEST
+
 START_TEST(refuses_symbolic_graphs) {
   laze_graph *graph = parse("laze 1\ngraph @g(%x: f32[n]) {\n  return\n}\n"), *symbolic;
   const int64_t *bindings;
@@ -92,6 +106,7 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, facts_tell_which_sizes_fit);
   tcase_add_test(tests, bindings_count_beyond_the_capacity);
   tcase_add_test(tests, regions_follow_their_operands);
+  tcase_add_test(tests, copy_stands_alone);
   tcase_add_test(tests, refuses_symbolic_graphs);
 }
 

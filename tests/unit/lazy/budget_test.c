@@ -10,7 +10,7 @@ static void count_warnings(void *self, int32_t severity, const char *message) {
 
 static laze_context *new_counting_context(void) {
   laze_context_options options = {
-      .struct_size = sizeof options, .cache_directory = "", .threads = 1, .log = count_warnings};
+      .struct_size = sizeof options, .backend = "interp", .cache_directory = "", .threads = 1, .log = count_warnings};
   laze_context *context = NULL;
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
   warnings = 0;

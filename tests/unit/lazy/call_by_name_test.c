@@ -29,6 +29,12 @@ START_TEST(wrong_calls_are_errors) {
   ck_assert(strstr(laze_tensor_error(call("neg", many, 3)), "3 arguments"));
   ck_assert(strstr(laze_tensor_error(call("mul", wrong, 2)), "no overload accepts"));
   ck_assert(strstr(laze_tensor_error(call(NULL, one, 1)), "NULL"));
+  laze_argument no_list[] = {{.kind = LAZE_PASS_TENSORS, .count = 2}, {.kind = LAZE_PASS_INTEGER}};
+  ck_assert_int_eq(laze_tensor_rank(call("cat", no_list, 2)), -1);
+  laze_argument no_items[] = {pass(x), {.kind = LAZE_PASS_INTEGERS, .count = 2}};
+  ck_assert(strstr(laze_tensor_error(call("sum.dim_IntList", no_items, 2)), "'dim'"));
+  laze_argument no_number[] = {pass(x), {.kind = LAZE_PASS_SCALAR, .value.scalar = {.dtype = 77}}};
+  ck_assert(strstr(laze_tensor_error(call("mul.Scalar", no_number, 2)), "dtype 77"));
   ck_assert_int_eq(laze_call_by_name(context, "neg", one, 1, &result, 0), 0);
   ck_assert_ptr_null(result);
   ck_assert_int_eq(laze_call_by_name(context, "neg", NULL, 0, &result, 1), 1);

@@ -198,6 +198,8 @@ START_TEST(reads_convert_and_check) {
   ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, wide, 4), LAZE_INVALID_ARGUMENT);
   ck_assert(strstr(laze_tensor_error(x), "8 bytes"));
   ck_assert_int_eq(laze_tensor_read(x, LAZE_DTYPE_NONE, wide, 8), LAZE_INVALID_ARGUMENT);
+  laze_tensor *empty = neg(laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(0, 3), NULL, 0));
+  ck_assert_int_eq(laze_tensor_read(empty, LAZE_F64, NULL, 0), LAZE_OK);
   laze_tensor *seven = laze_tensor_from_scalar(context, LAZE_I32, laze_scalar_real(7.9));
   ck_assert_double_eq(laze_tensor_item(seven), 7);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);

@@ -28,7 +28,7 @@ static void count_release(void *self, void *memory) {
 static laze_status counting_context(counting *state, laze_context **out) {
   laze_allocator allocator = {count_allocate, count_release, state};
   laze_context_options options = {
-      .struct_size = sizeof options, .cache_directory = "", .threads = 1, .allocator = &allocator};
+      .struct_size = sizeof options, .backend = "interp", .cache_directory = "", .threads = 1, .allocator = &allocator};
   return laze_context_create(&options, out, NULL);
 }
 

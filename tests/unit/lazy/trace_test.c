@@ -89,8 +89,12 @@ static void keep_log(void *self, int32_t severity, const char *message) {
 }
 
 static laze_context *new_explaining_context(void) {
-  laze_context_options options = {
-      .struct_size = sizeof options, .cache_directory = "", .threads = 1, .debug = "miss", .log = keep_log};
+  laze_context_options options = {.struct_size = sizeof options,
+                                  .backend = "interp",
+                                  .cache_directory = "",
+                                  .threads = 1,
+                                  .debug = "miss",
+                                  .log = keep_log};
   laze_context *made = NULL;
   ck_assert_int_eq(laze_context_create(&options, &made, NULL), LAZE_OK);
   return made;
