@@ -66,9 +66,9 @@ def start_workers(programs, environment):
     ]
 
 
-def check(workers, folder):
+def check(workers, cases, folder):
     """Compares every library's results with NumPy's."""
-    for case, (_, _, tolerance) in CASES.items():
+    for case, (_, _, tolerance) in cases.items():
         if tolerance is None:
             continue
         results = {}
@@ -85,10 +85,10 @@ def check(workers, folder):
                 raise SystemExit(f"peers: {case}: {name} differs from numpy by {error:g}, more than {tolerance:g}")
 
 
-def measure(workers, rounds):
+def measure(workers, cases, rounds):
     """{case: {library: seconds}}. A round asks every library once; the first warms up and is left out."""
-    times = {case: {worker.name: [] for worker in workers} for case in CASES}
-    for case, (_, count, _) in CASES.items():
+    times = {case: {worker.name: [] for worker in workers} for case in cases}
+    for case, (_, count, _) in cases.items():
         for turn in range(rounds + 1):
             for worker in workers:
                 seconds = float(worker.ask(f"time {case} {count} {FIRST_SIZE + 20 * turn}"))
@@ -154,13 +154,15 @@ def blas_kernels():
         import threadpoolctl
     except ImportError:
         return "unknown (threadpoolctl is not installed)"
-    found = [library.get("architecture") for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
-    return ", ".join(str(name) for name in found) or "unknown"
+    libraries = threadpoolctl.threadpool_info()
+    found = [str(library.get("architecture")) for library in libraries if library["user_api"] == "blas"]
+    return ", ".join(found) or "unknown"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder (default: build)")
+    parser.add_argument("--build", type=pathlib.Path, default="build", help="the build folder (default: build)")
+    parser.add_argument("--only", choices=[*CASES, "first"], help="one case")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -169,13 +171,13 @@ def main():
     removed = [name for name in UNSET if os.environ.pop(name, None) is not None]
     if removed and "LAZE_PEERS_AGAIN" not in os.environ:  # NumPy in this process has read them already
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "LAZE_PEERS_AGAIN": "1"})
-    environment = dict(os.environ)
+    environment, programs = dict(os.environ), options.build.resolve() / "bench"
     if options.threads is not None:
         environment.update({name: str(options.threads) for name in THREADS})
     import torch
 
     if not options.json:
-        print(f"numpy {np.__version__} (BLAS kernel: {blas_kernels()}), torch {torch.__version__}, {os.cpu_count()} processors")
+        print(f"numpy {np.__version__} (matrix kernel: {blas_kernels()}), torch {torch.__version__}")
         print("Medians, quartiles in brackets, and times as multiples of laze's.")
         if os.getloadavg()[0] > 0.5:
             print(
@@ -184,14 +186,17 @@ def main():
             )
     with tempfile.TemporaryDirectory(prefix="laze-peers-") as name:
         folder = pathlib.Path(name)
-        workers = start_workers(options.build.resolve() / "bench", environment)
-        check(workers, folder)
-        for case, times in measure(workers, options.rounds).items():
-            show(f"{case}: {CASES[case][0]}", times, "laze", options.json)
-        for worker in workers:
-            worker.stop()
-        times = measure_first(options.build.resolve() / "bench", environment, options.rounds, folder)
-        show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
+        cases = {case: what for case, what in CASES.items() if options.only in (case, None)}
+        if cases:
+            workers = start_workers(programs, environment)
+            check(workers, cases, folder)
+            for case, times in measure(workers, cases, options.rounds).items():
+                show(f"{case}: {CASES[case][0]}", times, "laze", options.json)
+            for worker in workers:
+                worker.stop()
+        if options.only in ("first", None):
+            times = measure_first(programs, environment, options.rounds, folder)
+            show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,9 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
   laze_kernel_failure failure = {.position = INT64_MAX};
   laze_kernel_arguments arguments = {step->run->step_pointers, step->bound->sizes, &failure, kernel->closure};
   uint32_t control = laze_float_control_set(LAZE_FLOAT_CONTROL_DEFAULT);
-  kernel->function(&arguments, begin, end, step->run->scratch + worker * step->run->executable->scratch_bytes);
+  char *scratch = step->run->scratch;
+  if (scratch) scratch += worker * step->run->executable->scratch_bytes;
+  kernel->function(&arguments, begin, end, scratch);
   laze_float_control_set(control);
   if (failure.position == INT64_MAX) return;
   pthread_mutex_lock(&step->lock);

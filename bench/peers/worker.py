@@ -1,4 +1,4 @@
-"""What the workers of all libraries share: the inputs, and the loop that answers peers.py (the protocol of ../peer.c)."""
+"""What the workers of all libraries share: inputs, and the loop that answers peers.py (the protocol of ../peer.c)."""
 
 import sys
 import time

@@ -7,14 +7,14 @@
 #include <string.h>
 
 void check_fault(gen_scope *scope, gen_expression *expression, const char *format, ...) {
-  char *message = NULL;
+  char message[1024];
   va_list arguments;
   va_start(arguments, format);
-  if (vasprintf(&message, format, arguments) < 0) message = NULL;
+  vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   gen_place at = scope->at;
   at.line = expression->line;
-  report_error(&scope->table->report, at, "%s", message == NULL ? "memory is out" : message);
+  report_error(&scope->table->report, at, "%s", message);
   expression->kind = KIND_WRONG;
 }
 

@@ -110,13 +110,12 @@ typedef struct gen_block {
 
 static void block_begin(gen_emitter *emitter, gen_block *block) {
   *block = (gen_block){.outer = emitter->out};
-  emitter->out = open_memstream(&block->text, &block->size);
-  if (emitter->out == NULL) exit(1);
+  emitter->out = memory_stream(&block->text, &block->size);
   emitter->depth++;
 }
 
 static void block_end(gen_emitter *emitter, gen_block *block) {
-  fclose(emitter->out);
+  memory_stream_close(emitter->out, &block->text);
   emitter->out = block->outer;
   emitter->depth--;
 }
@@ -148,12 +147,11 @@ typedef struct gen_trial {
 
 static void trial_begin(gen_emitter *emitter, gen_trial *trial) {
   *trial = (gen_trial){.storage = emitter->storage, .temporaries = emitter->temporaries};
-  emitter->storage = open_memstream(&trial->text, &trial->size);
-  if (emitter->storage == NULL) exit(1);
+  emitter->storage = memory_stream(&trial->text, &trial->size);
 }
 
 static void trial_end(gen_emitter *emitter, gen_trial *trial, bool keep) {
-  fclose(emitter->storage);
+  memory_stream_close(emitter->storage, &trial->text);
   emitter->storage = trial->storage;
   if (keep)
     fputs(trial->text, emitter->storage);

@@ -1,9 +1,27 @@
+/* Blocks are linked in a list and freed when the process ends, so that a leak checker sees an empty heap. */
 #include "ops/opgen/memory.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct block {
+  struct block *previous, *next;
+  max_align_t contents[];
+} block;
+
+static block blocks = {&blocks, &blocks};
+
+static void free_blocks(void) {
+  while (blocks.next != &blocks) {
+    block *first = blocks.next;
+    blocks.next = first->next;
+    free(first);
+  }
+  blocks.previous = &blocks;
+}
 
 static void *check(void *memory) {
   if (memory != NULL) return memory;
@@ -11,8 +29,17 @@ static void *check(void *memory) {
   exit(1);
 }
 
+static void *link_block(block *made) {
+  if (blocks.next == &blocks) atexit(free_blocks);
+  made->previous = &blocks;
+  made->next = blocks.next;
+  made->next->previous = made;
+  blocks.next = made;
+  return made->contents;
+}
+
 void *memory_take(size_t size) {
-  return check(calloc(1, size == 0 ? 1 : size));
+  return link_block(check(calloc(1, sizeof(block) + (size == 0 ? 1 : size))));
 }
 
 char *memory_copy(const char *text, size_t size) {
@@ -23,18 +50,38 @@ char *memory_copy(const char *text, size_t size) {
 
 char *memory_format(const char *format, ...) {
   va_list arguments;
-  char *text = NULL;
   va_start(arguments, format);
-  if (vasprintf(&text, format, arguments) < 0) text = NULL;
+  int length = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  return check(text);
+  char *text = memory_take((size_t)(length < 0 ? 0 : length) + 1);
+  va_start(arguments, format);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+FILE *memory_stream(char **text, size_t *size) {
+  *text = NULL;
+  return check(open_memstream(text, size));
+}
+
+void memory_stream_close(FILE *stream, char **text) {
+  fclose(stream);
+  char *written = check(*text);
+  *text = memory_copy(written, strlen(written));
+  free(written);
 }
 
 void *memory_grow(void *array, int count, size_t element_size) {
   /* Doubles whenever the count reaches a power of two, so that no capacity has to be kept. */
   if (count > 0 && (count & (count - 1)) != 0) return array;
   size_t capacity = count == 0 ? 1 : (size_t)count * 2;
-  void *grown = check(realloc(array, capacity * element_size));
-  memset((char *)grown + (size_t)count * element_size, 0, (capacity - (size_t)count) * element_size);
+  void *grown = memory_take(capacity * element_size);
+  if (array == NULL) return grown;
+  memcpy(grown, array, (size_t)count * element_size);
+  block *old = (block *)((char *)array - offsetof(block, contents));
+  old->previous->next = old->next;
+  old->next->previous = old->previous;
+  free(old);
   return grown;
 }

@@ -151,8 +151,7 @@ static void write_line(FILE *out, const char *line, size_t size) {
 static char *format_text(const char *text, bool is_c, int *lines) {
   char *formatted = NULL;
   size_t size = 0;
-  FILE *out = open_memstream(&formatted, &size);
-  if (out == NULL) return NULL;
+  FILE *out = memory_stream(&formatted, &size);
   while (*text != '\0') {
     const size_t length = strcspn(text, "\n");
     if (is_c)
@@ -161,7 +160,7 @@ static char *format_text(const char *text, bool is_c, int *lines) {
       fprintf(out, "%.*s\n", (int)length, text);
     text += length + (text[length] == '\n');
   }
-  fclose(out);
+  memory_stream_close(out, &formatted);
   *lines = 0;
   for (const char *c = formatted; c != NULL && *c != '\0'; c++) *lines += *c == '\n';
   return formatted;

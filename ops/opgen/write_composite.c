@@ -132,9 +132,8 @@ static void write_expression(const gen_operator *op, FILE *out) {
 static void write_body(gen_emitter *emitter, const gen_program *program, const gen_expression *condition, FILE *out) {
   char *body = NULL, *storage = NULL;
   size_t body_size = 0, storage_size = 0;
-  emitter->out = open_memstream(&body, &body_size);
-  emitter->storage = open_memstream(&storage, &storage_size);
-  if (emitter->out == NULL || emitter->storage == NULL) exit(1);
+  emitter->out = memory_stream(&body, &body_size);
+  emitter->storage = memory_stream(&storage, &storage_size);
   emitter->depth = 1;
   if (program != NULL)
     emit_program(emitter, program);
@@ -142,8 +141,8 @@ static void write_body(gen_emitter *emitter, const gen_program *program, const g
     const char *value = emit_value(emitter, condition, NULL);
     emit_line(emitter, "return %s;", emit_bare(value));
   }
-  fclose(emitter->out);
-  fclose(emitter->storage);
+  memory_stream_close(emitter->out, &body);
+  memory_stream_close(emitter->storage, &storage);
   const bool needs_call = (emitter->loaded | emitter->defaulted) != 0 || strstr(body, "call->") != NULL ||
                           strstr(body, "(recorder, call,") != NULL;
   if (!needs_call) fprintf(out, "  (void)call;\n");

@@ -3,53 +3,43 @@
 #include <check.h>
 #include <stdio.h>
 
-void test_seeded_inputs(laze_context *context, const laze_graph *graph,
-                        uint64_t seed, test_arrays *out) {
+void test_seeded_inputs(laze_context *context, const laze_graph *graph, uint64_t seed, test_arrays *out) {
   test_random random = {seed * 31 + 7};
   test_range range = {.low = -4, .high = 4, .special = seed % 2 == 1};
   test_inputs(context, graph, &random, &range, out);
 }
 
-void test_check_graphs(laze_context *context, int64_t count,
-                       const test_graph_options *options,
-                       test_property property, void *self) {
+void test_check_graphs(laze_context *context, int64_t count, const test_graph_options *options, test_property property,
+                       void *self) {
   uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
   count *= test_setting("LAZE_TEST_FACTOR", 1);
-  if (getenv("LAZE_TEST_ONE"))
-    count = 1;
+  if (getenv("LAZE_TEST_ONE")) count = 1;
   for (uint64_t seed = first; seed < first + (uint64_t)count; seed++) {
     test_random random = {seed};
     char message[1500] = "";
     laze_graph *graph = test_random_graph(context, &random, options);
-    ck_assert_msg(graph != NULL, "seed %llu: no graph could be made",
-                  (unsigned long long)seed);
+    ck_assert_msg(graph != NULL, "seed %llu: no graph could be made", (unsigned long long)seed);
     bool right = property(self, graph, seed, message, sizeof message);
-    if (!right)
-      test_print_graph("this graph fails:", graph);
+    if (!right) test_print_graph("this graph fails:", graph);
     laze_graph_destroy(graph);
-    ck_assert_msg(right, "seed %llu (LAZE_TEST_SEED=%llu LAZE_TEST_ONE=1): %s",
-                  (unsigned long long)seed, (unsigned long long)seed, message);
+    ck_assert_msg(right, "seed %llu (LAZE_TEST_SEED=%llu LAZE_TEST_ONE=1): %s", (unsigned long long)seed,
+                  (unsigned long long)seed, message);
   }
 }
 
-bool test_ways_agree(const test_way *a, const test_way *b,
-                     const laze_graph *graph, uint64_t seed, char *message,
+bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *graph, uint64_t seed, char *message,
                      size_t size) {
   test_arrays inputs, left, right;
   laze_error left_error = {0}, right_error = {0};
   test_seeded_inputs(a->context, graph, seed, &inputs);
-  laze_status left_status = test_run(a->context, a->backend, graph, a->without,
-                                     &inputs, &left, &left_error);
-  laze_status right_status = test_run(b->context, b->backend, graph, b->without,
-                                      &inputs, &right, &right_error);
+  laze_status left_status = test_run(a->context, a->backend, graph, a->without, &inputs, &left, &left_error);
+  laze_status right_status = test_run(b->context, b->backend, graph, b->without, &inputs, &right, &right_error);
   bool same = left_status == LAZE_OK && right_status == LAZE_OK;
   if (same)
     same = test_arrays_same(&left, &right, message, size);
   else
-    snprintf(message, size, "%s gives %s (%s), %s gives %s (%s)",
-             a->backend->name, laze_status_name(left_status),
-             left_error.message, b->backend->name,
-             laze_status_name(right_status), right_error.message);
+    snprintf(message, size, "%s gives %s (%s), %s gives %s (%s)", a->backend->name, laze_status_name(left_status),
+             left_error.message, b->backend->name, laze_status_name(right_status), right_error.message);
   test_arrays_release(&left);
   test_arrays_release(&right);
   test_arrays_release(&inputs);

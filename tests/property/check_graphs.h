@@ -8,19 +8,16 @@
 
 /* Looks at one graph. False, with what is wrong in `message`, fails the test.
  */
-typedef bool (*test_property)(void *self, const laze_graph *graph,
-                              uint64_t seed, char *message, size_t size);
+typedef bool (*test_property)(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size);
 
 /* Checks `count` graphs (times LAZE_TEST_FACTOR) from seed LAZE_TEST_SEED on,
  * each made in `context`. A failure prints its seed and the graph in text form,
  * and fails the running Check test. */
-void test_check_graphs(laze_context *context, int64_t count,
-                       const test_graph_options *options,
-                       test_property property, void *self);
+void test_check_graphs(laze_context *context, int64_t count, const test_graph_options *options, test_property property,
+                       void *self);
 /* Inputs for a graph that follow from the seed; half of the seeds have special
  * values among them. */
-void test_seeded_inputs(laze_context *context, const laze_graph *graph,
-                        uint64_t seed, test_arrays *out);
+void test_seeded_inputs(laze_context *context, const laze_graph *graph, uint64_t seed, test_arrays *out);
 
 /* Two ways to run a graph, which must agree: same outcome, types and bits. */
 typedef struct test_way {
@@ -28,8 +25,7 @@ typedef struct test_way {
   const laze_backend *backend;
   const char *without; /* a pass left out, or NULL */
 } test_way;
-bool test_ways_agree(const test_way *a, const test_way *b,
-                     const laze_graph *graph, uint64_t seed, char *message,
+bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *graph, uint64_t seed, char *message,
                      size_t size);
 
 #endif

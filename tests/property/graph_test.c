@@ -14,27 +14,20 @@
 
 /* Text */
 
-static bool reads_back(laze_context *context, const laze_graph *graph,
-                       char *message, size_t size) {
+static bool reads_back(laze_context *context, const laze_graph *graph, char *message, size_t size) {
   laze_text text, difference;
   laze_graph *parsed;
   laze_error error;
   laze_text_init(&text, context);
   laze_graph_print(&text, graph, true);
-  laze_status status = laze_graph_parse(context, laze_text_get(&text),
-                                        text.size, "printed", &parsed, &error);
-  if (status != LAZE_OK)
-    snprintf(message, size, "does not parse: %s", error.message);
+  laze_status status = laze_graph_parse(context, laze_text_get(&text), text.size, "printed", &parsed, &error);
+  if (status != LAZE_OK) snprintf(message, size, "does not parse: %s", error.message);
   laze_text_deinit(&text);
-  if (status != LAZE_OK)
-    return false;
+  if (status != LAZE_OK) return false;
   laze_text_init(&difference, context);
   bool equal = laze_graph_equal(graph, parsed, &difference);
-  if (!equal)
-    snprintf(message, size, "reads back as another graph: %s",
-             laze_text_get(&difference));
-  if (equal && !laze_hash_equal(laze_graph_hash(graph, true),
-                                laze_graph_hash(parsed, true))) {
+  if (!equal) snprintf(message, size, "reads back as another graph: %s", laze_text_get(&difference));
+  if (equal && !laze_hash_equal(laze_graph_hash(graph, true), laze_graph_hash(parsed, true))) {
     snprintf(message, size, "the graph read back is equal and has another key");
     equal = false;
   }
@@ -44,30 +37,26 @@ static bool reads_back(laze_context *context, const laze_graph *graph,
 }
 
 /* As recorded, and with symbols and expressions for sizes. */
-static bool round_trip(void *self, const laze_graph *graph, uint64_t seed,
-                       char *message, size_t size) {
+static bool round_trip(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   laze_context *context = self;
   laze_graph *symbolic;
   const int64_t *bindings;
   laze_error error;
   (void)seed;
-  if (!reads_back(context, graph, message, size))
-    return false;
+  if (!reads_back(context, graph, message, size)) return false;
   if (laze_graph_symbolise(graph, &symbolic, &bindings, &error) != LAZE_OK) {
     snprintf(message, size, "cannot be made symbolic: %s", error.message);
     return false;
   }
   bool right = reads_back(context, symbolic, message, size);
-  if (!right)
-    test_print_graph("symbolic:", symbolic);
+  if (!right) test_print_graph("symbolic:", symbolic);
   laze_graph_destroy(symbolic);
   return right;
 }
 
 START_TEST(printing_and_parsing_gives_an_equal_graph) {
   laze_context *context = test_context(NULL);
-  test_check_graphs(context, 1000, &(test_graph_options){1, 40, false},
-                    round_trip, context);
+  test_check_graphs(context, 1000, &(test_graph_options){1, 40, false}, round_trip, context);
   laze_context_release(context);
 }
 END_TEST
@@ -83,13 +72,10 @@ typedef struct {
 static laze_op other_operator(mutation *state, laze_op op) {
   const laze_op_info *info = laze_op_get(op);
   for (int i = 0; i < 50; i++) {
-    laze_op other =
-        (laze_op)(1 + test_random_below(&state->random, laze_op_count - 1));
+    laze_op other = (laze_op)(1 + test_random_below(&state->random, laze_op_count - 1));
     const laze_op_info *candidate = laze_op_get(other);
-    if (other != op && candidate->infer &&
-        candidate->op_class == info->op_class &&
-        candidate->segment_count == info->segment_count &&
-        candidate->attribute_count == info->attribute_count &&
+    if (other != op && candidate->infer && candidate->op_class == info->op_class &&
+        candidate->segment_count == info->segment_count && candidate->attribute_count == info->attribute_count &&
         candidate->result_count == info->result_count)
       return other;
   }
@@ -98,8 +84,7 @@ static laze_op other_operator(mutation *state, laze_op op) {
 
 /* Changes a call in one way; what is changed lives in the arrays given. False
  * where this way does not apply. */
-static bool mutate(mutation *state, laze_call *call, laze_value *operands,
-                   laze_attribute *attributes, bool *changed) {
+static bool mutate(mutation *state, laze_call *call, laze_value *operands, laze_attribute *attributes, bool *changed) {
   const laze_op_info *info = laze_op_get(call->op);
   switch (test_random_below(&state->random, 3)) {
   case 0: {
@@ -109,8 +94,7 @@ static bool mutate(mutation *state, laze_call *call, laze_value *operands,
     break;
   }
   case 1: {
-    if (call->operand_count < 2)
-      break;
+    if (call->operand_count < 2) break;
     laze_value first = operands[0];
     *changed = !laze_value_equal(first, operands[1]);
     operands[0] = operands[1];
@@ -118,15 +102,10 @@ static bool mutate(mutation *state, laze_call *call, laze_value *operands,
     break;
   }
   default:
-    if (info->attribute_count == 0)
-      break;
-    laze_attribute *attribute =
-        &attributes[test_random_below(&state->random, info->attribute_count)];
-    if (!attribute->present || attribute->kind == LAZE_ARGUMENT_STRING ||
-        attribute->count)
-      break;
-    if (attribute->kind == LAZE_ARGUMENT_INT ||
-        attribute->kind == LAZE_ARGUMENT_SIZE)
+    if (info->attribute_count == 0) break;
+    laze_attribute *attribute = &attributes[test_random_below(&state->random, info->attribute_count)];
+    if (!attribute->present || attribute->kind == LAZE_ARGUMENT_STRING || attribute->count) break;
+    if (attribute->kind == LAZE_ARGUMENT_INT || attribute->kind == LAZE_ARGUMENT_SIZE)
       attribute->value.integer++;
     else if (attribute->kind == LAZE_ARGUMENT_BOOL)
       attribute->value.integer ^= 1;
@@ -139,14 +118,12 @@ static bool mutate(mutation *state, laze_call *call, laze_value *operands,
 
 /* A copy of the graph in which node number `at` is another one. NULL where that
  * is refused. */
-static laze_graph *copy_mutated(mutation *state, const laze_graph *graph,
-                                int32_t at) {
+static laze_graph *copy_mutated(mutation *state, const laze_graph *graph, int32_t at) {
   laze_graph *copy;
   laze_error error;
   bool changed = false;
   if (graph->nodes[at].op == LAZE_OP_PARAMETER) return NULL;
-  ck_assert_int_eq(laze_graph_create(state->context, "mutant", &copy, &error),
-                   LAZE_OK);
+  ck_assert_int_eq(laze_graph_create(state->context, "mutant", &copy, &error), LAZE_OK);
   for (int32_t i = 0; i < graph->node_count; i++) {
     const laze_node *node = &graph->nodes[i];
     laze_value results[8] = {{0}}, operands[32];
@@ -154,14 +131,10 @@ static laze_graph *copy_mutated(mutation *state, const laze_graph *graph,
     laze_call call = laze_node_call(node);
     laze_status status;
     if (node->op == LAZE_OP_PARAMETER) {
-      status = laze_graph_add_parameter(copy, copy->body, node->name,
-                                        node->types[0], results, &error);
+      status = laze_graph_add_parameter(copy, copy->body, node->name, node->types[0], results, &error);
     } else {
-      memcpy(operands, call.operands,
-             (size_t)call.operand_count * sizeof *operands);
-      memcpy(attributes, call.attributes,
-             (size_t)laze_op_get(call.op)->attribute_count *
-                 sizeof *attributes);
+      memcpy(operands, call.operands, (size_t)call.operand_count * sizeof *operands);
+      memcpy(attributes, call.attributes, (size_t)laze_op_get(call.op)->attribute_count * sizeof *attributes);
       call.operands = operands;
       call.attributes = attributes;
       if (i == at && !mutate(state, &call, operands, attributes, &changed))
@@ -169,39 +142,29 @@ static laze_graph *copy_mutated(mutation *state, const laze_graph *graph,
       else
         status = laze_graph_append(copy, copy->body, &call, results, &error);
     }
-    if (status == LAZE_OK && results[0].node == i)
-      continue;
+    if (status == LAZE_OK && results[0].node == i) continue;
     laze_graph_destroy(copy);
     return NULL;
   }
-  if (laze_block_set_results(copy, copy->body, graph->body->results,
-                             graph->body->result_count, &error) == LAZE_OK)
+  if (laze_block_set_results(copy, copy->body, graph->body->results, graph->body->result_count, &error) == LAZE_OK)
     return copy;
   laze_graph_destroy(copy);
   return NULL;
 }
 
-static bool mutations_differ(void *self, const laze_graph *graph, uint64_t seed,
-                             char *message, size_t size) {
+static bool mutations_differ(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   mutation *state = self;
   state->random = (test_random){seed};
   for (int i = 0; i < 6; i++) {
-    laze_graph *mutant = copy_mutated(
-        state, graph,
-        (int32_t)test_random_below(&state->random, graph->node_count));
-    if (!mutant)
-      continue;
+    laze_graph *mutant = copy_mutated(state, graph, (int32_t)test_random_below(&state->random, graph->node_count));
+    if (!mutant) continue;
     state->mutants++;
     bool equal = laze_graph_equal(graph, mutant, NULL);
-    bool same_key = laze_hash_equal(laze_graph_hash(graph, true),
-                                    laze_graph_hash(mutant, true));
-    if (equal || same_key)
-      test_print_graph("mutant:", mutant);
+    bool same_key = laze_hash_equal(laze_graph_hash(graph, true), laze_graph_hash(mutant, true));
+    if (equal || same_key) test_print_graph("mutant:", mutant);
     laze_graph_destroy(mutant);
-    if (!equal && !same_key)
-      continue;
-    snprintf(message, size, "a mutant %s",
-             equal ? "is found equal" : "has the same key");
+    if (!equal && !same_key) continue;
+    snprintf(message, size, "a mutant %s", equal ? "is found equal" : "has the same key");
     return false;
   }
   return true;
@@ -210,8 +173,7 @@ static bool mutations_differ(void *self, const laze_graph *graph, uint64_t seed,
 /* Dead nodes are part of a graph: a change anywhere in it must show. */
 START_TEST(a_change_of_any_node_changes_the_key) {
   mutation state = {.context = test_context(NULL)};
-  test_check_graphs(state.context, 500, &(test_graph_options){1, 20, false},
-                    mutations_differ, &state);
+  test_check_graphs(state.context, 500, &(test_graph_options){1, 20, false}, mutations_differ, &state);
   ck_assert_int_gt(state.mutants, 300);
   laze_context_release(state.context);
 }
@@ -231,42 +193,32 @@ static laze_graph *resize(const laze_graph *graph) {
   laze_graph *symbolic, *resized = NULL;
   const int64_t *bindings;
   laze_error error;
-  ck_assert_int_eq(laze_graph_symbolise(graph, &symbolic, &bindings, &error),
-                   LAZE_OK);
+  ck_assert_int_eq(laze_graph_symbolise(graph, &symbolic, &bindings, &error), LAZE_OK);
   int64_t count = laze_size_symbol_count(symbolic->sizes);
   int64_t *larger = calloc((size_t)count + 1, sizeof *larger);
-  for (int64_t i = 0; i < count; i++)
-    larger[i] = bindings[i] + 2;
-  if (laze_graph_specialise(symbolic, larger, &resized, &error) != LAZE_OK)
-    resized = NULL;
+  for (int64_t i = 0; i < count; i++) larger[i] = bindings[i] + 2;
+  if (laze_graph_specialise(symbolic, larger, &resized, &error) != LAZE_OK) resized = NULL;
   free(larger);
   laze_graph_destroy(symbolic);
   return resized;
 }
 
-static bool reuse_agrees(void *self, const laze_graph *graph, uint64_t seed,
-                         char *message, size_t size) {
+static bool reuse_agrees(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   resizing *state = self;
   laze_error error;
   test_arrays inputs, outputs;
   laze_graph *resized = resize(graph);
-  if (!resized)
-    return true;
+  if (!resized) return true;
   /* Compiles and runs the first sizes, so that the second ones meet its
    * program. */
   test_seeded_inputs(state->context, graph, seed, &inputs);
-  laze_status status = test_run(state->context, state->backend, graph, NULL,
-                                &inputs, &outputs, &error);
+  laze_status status = test_run(state->context, state->backend, graph, NULL, &inputs, &outputs, &error);
   test_arrays_release(&inputs);
   test_arrays_release(&outputs);
-  test_way reused = {state->context, state->backend, NULL},
-           fresh = {test_context("verify"), state->backend, NULL};
-  bool same = status == LAZE_OK &&
-              test_ways_agree(&reused, &fresh, resized, seed, message, size);
-  if (status != LAZE_OK)
-    snprintf(message, size, "%s", error.message);
-  if (!same)
-    test_print_graph("with other sizes:", resized);
+  test_way reused = {state->context, state->backend, NULL}, fresh = {test_context("verify"), state->backend, NULL};
+  bool same = status == LAZE_OK && test_ways_agree(&reused, &fresh, resized, seed, message, size);
+  if (status != LAZE_OK) snprintf(message, size, "%s", error.message);
+  if (!same) test_print_graph("with other sizes:", resized);
   laze_context_release(fresh.context);
   laze_graph_destroy(resized);
   state->compared++;
@@ -276,22 +228,18 @@ static bool reuse_agrees(void *self, const laze_graph *graph, uint64_t seed,
 static void check_reuse(const laze_backend *backend, int64_t count) {
   resizing state = {.context = test_context("verify"), .backend = backend};
   int64_t reused;
-  if (!backend)
-    ck_assert_int_eq(
-        laze_backend_find(state.context, "interp", &state.backend, NULL),
-        LAZE_OK);
-  test_check_graphs(state.context, count, &(test_graph_options){1, 12, true},
-                    reuse_agrees, &state);
-  ck_assert_int_eq(
-      laze_metric_read(state.context, "schedule_cache_hits", &reused, NULL),
-      LAZE_OK);
+  if (!backend) ck_assert_int_eq(laze_backend_find(state.context, "interp", &state.backend, NULL), LAZE_OK);
+  test_check_graphs(state.context, count, &(test_graph_options){1, 12, true}, reuse_agrees, &state);
+  ck_assert_int_eq(laze_metric_read(state.context, "schedule_cache_hits", &reused, NULL), LAZE_OK);
   /* Otherwise the test would not test anything. */
   ck_assert_int_gt(state.compared, count / 4);
   ck_assert_int_gt(reused, state.compared / 2);
   laze_context_release(state.context);
 }
 
-START_TEST(a_program_serves_other_sizes) { check_reuse(NULL, 400); }
+START_TEST(a_program_serves_other_sizes) {
+  check_reuse(NULL, 400);
+}
 END_TEST
 
 #ifdef LAZE_TEST_LOOPS

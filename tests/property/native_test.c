@@ -9,8 +9,7 @@ typedef struct {
   test_way a, b;
 } two_ways;
 
-static bool agree(void *self, const laze_graph *graph, uint64_t seed,
-                  char *message, size_t size) {
+static bool agree(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   const two_ways *ways = self;
   return test_ways_agree(&ways->a, &ways->b, graph, seed, message, size);
 }
@@ -23,11 +22,9 @@ static const laze_backend *llvm(laze_context *context) {
 
 /* Equal loop IR, exact operators: what differs is a lowering. */
 START_TEST(native_code_gives_the_bits_of_its_loops) {
-  two_ways ways = {{test_context(NULL), &test_backend_loop, NULL},
-                   {test_context("verify"), NULL, NULL}};
+  two_ways ways = {{test_context(NULL), &test_backend_loop, NULL}, {test_context("verify"), NULL, NULL}};
   ways.b.backend = llvm(ways.b.context);
-  test_check_graphs(ways.a.context, 160, &(test_graph_options){2, 16, true},
-                    agree, &ways);
+  test_check_graphs(ways.a.context, 160, &(test_graph_options){2, 16, true}, agree, &ways);
   laze_context_release(ways.a.context);
   laze_context_release(ways.b.context);
 }
@@ -36,11 +33,9 @@ END_TEST
 /* The same operator must give the same bits in every surrounding, inexact
  * functions too. */
 START_TEST(fusion_changes_no_bit_of_native_code) {
-  two_ways ways = {{test_context(NULL), NULL, NULL},
-                   {test_context("nofusion"), NULL, NULL}};
+  two_ways ways = {{test_context(NULL), NULL, NULL}, {test_context("nofusion"), NULL, NULL}};
   ways.a.backend = ways.b.backend = llvm(ways.a.context);
-  test_check_graphs(ways.a.context, 80, &(test_graph_options){3, 12, false},
-                    agree, &ways);
+  test_check_graphs(ways.a.context, 80, &(test_graph_options){3, 12, false}, agree, &ways);
   laze_context_release(ways.a.context);
   laze_context_release(ways.b.context);
 }

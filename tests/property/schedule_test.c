@@ -14,26 +14,21 @@ typedef struct {
   test_way a, b;
 } two_ways;
 
-static bool agree(void *self, const laze_graph *graph, uint64_t seed,
-                  char *message, size_t size) {
+static bool agree(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   const two_ways *ways = self;
   return test_ways_agree(&ways->a, &ways->b, graph, seed, message, size);
 }
 
 static const laze_backend *interp(laze_context *context) {
   const laze_backend *backend;
-  ck_assert_int_eq(laze_backend_find(context, "interp", &backend, NULL),
-                   LAZE_OK);
+  ck_assert_int_eq(laze_backend_find(context, "interp", &backend, NULL), LAZE_OK);
   return backend;
 }
 
-static void check_two(const char *debug_a, const laze_backend *a,
-                      const char *debug_b, const laze_backend *b, int64_t count,
-                      const test_graph_options *options) {
-  two_ways ways = {{test_context(debug_a), a, NULL},
-                   {test_context(debug_b), b, NULL}};
-  if (!a)
-    ways.a.backend = interp(ways.a.context);
+static void check_two(const char *debug_a, const laze_backend *a, const char *debug_b, const laze_backend *b,
+                      int64_t count, const test_graph_options *options) {
+  two_ways ways = {{test_context(debug_a), a, NULL}, {test_context(debug_b), b, NULL}};
+  if (!a) ways.a.backend = interp(ways.a.context);
   test_check_graphs(ways.a.context, count, options, agree, &ways);
   laze_context_release(ways.a.context);
   laze_context_release(ways.b.context);
@@ -42,21 +37,19 @@ static void check_two(const char *debug_a, const laze_backend *a,
 /* Exact operators have one right result: whatever shares a kernel, it must come
  * out. */
 START_TEST(small_graphs_give_the_reference_bits) {
-  check_two(NULL, NULL, "verify", &test_backend_loop, 700,
-            &(test_graph_options){1, 5, true});
+  check_two(NULL, NULL, "verify", &test_backend_loop, 700, &(test_graph_options){1, 5, true});
 }
 END_TEST
 
 START_TEST(large_graphs_give_the_reference_bits) {
-  check_two(NULL, NULL, "verify", &test_backend_loop, 300,
-            &(test_graph_options){6, 40, true});
+  check_two(NULL, NULL, "verify", &test_backend_loop, 300, &(test_graph_options){6, 40, true});
 }
 END_TEST
 
 /* Fusing must not change a bit, of inexact functions neither. */
 START_TEST(fusion_changes_no_bit) {
-  check_two("verify", &test_backend_loop, "nofusion,verify", &test_backend_loop,
-            400, &(test_graph_options){3, 20, false});
+  check_two("verify", &test_backend_loop, "nofusion,verify", &test_backend_loop, 400,
+            &(test_graph_options){3, 20, false});
 }
 END_TEST
 
@@ -64,10 +57,8 @@ START_TEST(each_pass_preserves_bits) {
   test_graph_options options = {3, 20, false};
   for (int i = 0; laze_pass_name(i); i++) {
     /* Nothing but this pass can run softmax and its like. */
-    if (!strcmp(laze_pass_name(i), "expand"))
-      continue;
-    two_ways ways = {{test_context("verify"), &test_backend_loop, NULL},
-                     {NULL, &test_backend_loop, laze_pass_name(i)}};
+    if (!strcmp(laze_pass_name(i), "expand")) continue;
+    two_ways ways = {{test_context("verify"), &test_backend_loop, NULL}, {NULL, &test_backend_loop, laze_pass_name(i)}};
     ways.b.context = ways.a.context;
     test_check_graphs(ways.a.context, 100, &options, agree, &ways);
     laze_context_release(ways.a.context);

@@ -21,58 +21,44 @@ typedef struct {
 
 static void release_shared(void *self) {
   shared_schedule *shared = self;
-  if (atomic_fetch_sub(&shared->references, 1) != 1)
-    return;
+  if (atomic_fetch_sub(&shared->references, 1) != 1) return;
   laze_context *context = shared->context;
   laze_arena_deinit(&shared->arena);
   laze_free(context, shared);
 }
 
-static void run_loop(const laze_kernel_arguments *arguments, int64_t begin,
-                     int64_t end, void *scratch) {
+static void run_loop(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
   const loop_closure *closure = arguments->closure;
   (void)scratch;
   laze_error error;
   /* Later ranges first: no iteration may rely on an earlier one. */
   int64_t third = (end - begin + 2) / 3;
   for (int part = 2; part >= 0; part--) {
-    int64_t from = begin + part * third,
-            to = from + third < end ? from + third : end;
-    if (from >= to)
-      continue;
-    if (laze_loop_interpret(closure->loop, closure->shared->context, arguments,
-                            from, to, &error) == LAZE_OK)
-      continue;
+    int64_t from = begin + part * third, to = from + third < end ? from + third : end;
+    if (from >= to) continue;
+    if (laze_loop_interpret(closure->loop, closure->shared->context, arguments, from, to, &error) == LAZE_OK) continue;
     fprintf(stderr, "loop IR: %s\n", error.message);
     abort();
   }
 }
 
-static laze_status create_kernel(shared_schedule *shared,
-                                 const laze_loop_kernel *loop,
-                                 laze_kernel **out, laze_error *error) {
+static laze_status create_kernel(shared_schedule *shared, const laze_loop_kernel *loop, laze_kernel **out,
+                                 laze_error *error) {
   LAZE_TRY(laze_loop_verify(loop, error));
   loop_closure *closure = laze_arena_alloc(&shared->arena, sizeof *closure);
-  if (!closure)
-    return laze_fail_memory(error, "a kernel", sizeof *closure);
+  if (!closure) return laze_fail_memory(error, "a kernel", sizeof *closure);
   *closure = (loop_closure){shared, loop};
   atomic_fetch_add(&shared->references, 1);
-  return laze_kernel_create(shared->context, "loop", run_loop, closure, shared,
-                            release_shared, out, error);
+  return laze_kernel_create(shared->context, "loop", run_loop, closure, shared, release_shared, out, error);
 }
 
-static laze_status add_loop_step(laze_translation *translation,
-                                 shared_schedule *shared,
-                                 const laze_group *group, laze_error *error) {
+static laze_status add_loop_step(laze_translation *translation, shared_schedule *shared, const laze_group *group,
+                                 laze_error *error) {
   int32_t count = group->read_count + group->write_count;
-  int32_t *buffers =
-      laze_arena_alloc_array(&translation->arena, count, sizeof *buffers);
-  if (!buffers)
-    return laze_fail_memory(error, "a step", count);
+  int32_t *buffers = laze_arena_alloc_array(&translation->arena, count, sizeof *buffers);
+  if (!buffers) return laze_fail_memory(error, "a step", count);
   for (int32_t i = 0; i < count; i++) {
-    laze_value value = i < group->read_count
-                           ? group->reads[i]
-                           : group->writes[i - group->read_count];
+    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
     LAZE_TRY(laze_translation_value(translation, value, &buffers[i], error));
   }
   laze_step step = {.buffers = buffers,
@@ -84,41 +70,30 @@ static laze_status add_loop_step(laze_translation *translation,
                     .label = group->label,
                     .node_count = group->node_count};
   LAZE_TRY(create_kernel(shared, group->kernel, &step.kernel, error));
-  laze_status status =
-      laze_program_add_step(translation->program, &step, error);
+  laze_status status = laze_program_add_step(translation->program, &step, error);
   laze_kernel_release(step.kernel);
   return status;
 }
 
-static laze_status add_library_step(laze_translation *translation,
-                                    const laze_group *group,
-                                    laze_error *error) {
+static laze_status add_library_step(laze_translation *translation, const laze_group *group, laze_error *error) {
   const laze_node *node = laze_graph_node(translation->graph, group->root);
   int32_t count = node->operand_count + node->result_count;
-  int32_t *numbers =
-      laze_arena_alloc_array(&translation->arena, count, sizeof *numbers);
-  if (!numbers)
-    return laze_fail_memory(error, "a step", count);
+  int32_t *numbers = laze_arena_alloc_array(&translation->arena, count, sizeof *numbers);
+  if (!numbers) return laze_fail_memory(error, "a step", count);
   for (int32_t i = 0; i < count; i++) {
     bool operand = i < node->operand_count;
-    laze_value value =
-        operand ? node->operands[i]
-                : (laze_value){group->root.node, i - node->operand_count};
+    laze_value value = operand ? node->operands[i] : (laze_value){group->root.node, i - node->operand_count};
     LAZE_TRY(laze_translation_value(translation, value, &numbers[i], error));
   }
-  return laze_interp_add_step(translation->program, translation->graph, node,
-                              numbers, numbers + node->operand_count, true,
-                              error);
+  return laze_interp_add_step(translation->program, translation->graph, node, numbers, numbers + node->operand_count,
+                              true, error);
 }
 
-static laze_status translate(laze_graph *graph, shared_schedule *shared,
-                             laze_program **out, laze_error *error) {
+static laze_status translate(laze_graph *graph, shared_schedule *shared, laze_program **out, laze_error *error) {
   laze_schedule schedule;
-  laze_schedule_options options = {
-      .no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
+  laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
   laze_translation translation;
-  LAZE_TRY(
-      laze_schedule_build(graph, &shared->arena, &options, &schedule, error));
+  LAZE_TRY(laze_schedule_build(graph, &shared->arena, &options, &schedule, error));
   laze_status status = laze_translation_begin(&translation, graph, error);
   for (int32_t i = 0; i < schedule.group_count && status == LAZE_OK; i++) {
     const laze_group *group = schedule.groups[i];
@@ -128,11 +103,9 @@ static laze_status translate(laze_graph *graph, shared_schedule *shared,
   return laze_translation_end(&translation, status, out);
 }
 
-static laze_status compile(laze_context *context, laze_graph *graph,
-                           laze_program **out, laze_error *error) {
+static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
   shared_schedule *shared = laze_alloc(context, sizeof *shared);
-  if (!shared)
-    return laze_fail_memory(error, "a schedule", sizeof *shared);
+  if (!shared) return laze_fail_memory(error, "a schedule", sizeof *shared);
   shared->references = 1;
   shared->context = context;
   laze_arena_init(&shared->arena, context);
@@ -141,17 +114,14 @@ static laze_status compile(laze_context *context, laze_graph *graph,
   return status;
 }
 
-static laze_status allocate(laze_context *context, int64_t size,
-                            laze_buffer **out, laze_error *error) {
+static laze_status allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {
   return laze_buffer_create(context, size, out, error);
 }
 
-static laze_status emit(laze_context *context, laze_graph *graph,
-                        laze_emit_kind kind, laze_text *out,
+static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,
                         laze_error *error) {
   (void)context, (void)graph, (void)kind, (void)out;
-  return laze_fail(error, LAZE_UNSUPPORTED,
-                   "the loop backend of the tests shows nothing");
+  return laze_fail(error, LAZE_UNSUPPORTED, "the loop backend of the tests shows nothing");
 }
 
 const laze_backend test_backend_loop = {

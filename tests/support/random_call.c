@@ -33,51 +33,41 @@ static bool is_base(const random_call *call, const char *name) {
 }
 
 laze_dtype test_random_dtype(test_random *random) {
-  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F32, LAZE_F64,
-                                      LAZE_I32, LAZE_I64, LAZE_BOOL};
+  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_BOOL};
   return dtypes[test_random_below(random, sizeof dtypes / sizeof *dtypes)];
 }
 
-int32_t test_random_shape(test_random *random, int64_t *sizes,
-                          int32_t most_rank) {
+int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank) {
   static const int64_t common[] = {1, 1, 2, 3, 3, 5, 7};
   static const int64_t rare[] = {0, 13, 17, 33, 70, 130, 2100};
   int32_t rank = (int32_t)test_random_below(random, most_rank + 1);
   for (int32_t i = 0; i < rank; i++)
-    sizes[i] = test_random_one_in(random, 12)
-                   ? rare[test_random_below(random, 7)]
-                   : common[test_random_below(random, 7)];
+    sizes[i] =
+        test_random_one_in(random, 12) ? rare[test_random_below(random, 7)] : common[test_random_below(random, 7)];
   return rank;
 }
 
-void test_caller_init(test_caller *caller, laze_graph *graph,
-                      test_random *random) {
-  *caller =
-      (test_caller){.graph = graph, .random = random, .most_elements = 4200};
+void test_caller_init(test_caller *caller, laze_graph *graph, test_random *random) {
+  *caller = (test_caller){.graph = graph, .random = random, .most_elements = 4200};
   laze_builder_init(&caller->builder, graph, graph->body);
 }
 
 static void add_to_pool(test_caller *caller, laze_value value) {
-  if (caller->count < TEST_POOL)
-    caller->pool[caller->count++] = value;
+  if (caller->count < TEST_POOL) caller->pool[caller->count++] = value;
 }
 
-laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype,
-                                 int32_t rank, const int64_t *sizes,
+laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype, int32_t rank, const int64_t *sizes,
                                  int64_t index_below) {
   char name[48];
   laze_type type;
   laze_value value = LAZE_VALUE_NONE;
   int number = (int)caller->graph->body->parameter_count;
   if (index_below)
-    snprintf(name, sizeof name, "i%d_below%lld", number,
-             (long long)index_below);
+    snprintf(name, sizeof name, "i%d_below%lld", number, (long long)index_below);
   else
     snprintf(name, sizeof name, "x%d", number);
-  if (laze_type_init(&type, name, dtype, rank, sizes, NULL) != LAZE_OK)
-    return LAZE_VALUE_NONE;
-  if (laze_graph_add_parameter(caller->graph, caller->graph->body, name, &type,
-                               &value, NULL) != LAZE_OK)
+  if (laze_type_init(&type, name, dtype, rank, sizes, NULL) != LAZE_OK) return LAZE_VALUE_NONE;
+  if (laze_graph_add_parameter(caller->graph, caller->graph->body, name, &type, &value, NULL) != LAZE_OK)
     return LAZE_VALUE_NONE;
   add_to_pool(caller, value);
   return value;
@@ -88,44 +78,32 @@ static const laze_type *type_of(const random_call *call, laze_value value) {
 }
 
 static laze_dtype operand_dtype(const random_call *call) {
-  if (call->caller->dtype != LAZE_DTYPE_NONE)
-    return call->caller->dtype;
-  return call->self.dtype && !one_in(call, 4)
-             ? call->self.dtype
-             : test_random_dtype(call->caller->random);
+  if (call->caller->dtype != LAZE_DTYPE_NONE) return call->caller->dtype;
+  return call->self.dtype && !one_in(call, 4) ? call->self.dtype : test_random_dtype(call->caller->random);
 }
 
-static laze_value parameter(const random_call *call, laze_dtype dtype,
-                            int32_t rank, const int64_t *sizes) {
+static laze_value parameter(const random_call *call, laze_dtype dtype, int32_t rank, const int64_t *sizes) {
   int64_t elements = 1;
-  for (int32_t i = 0; i < rank; i++)
-    elements *= sizes[i];
-  if (elements > call->caller->most_elements)
-    return LAZE_VALUE_NONE;
+  for (int32_t i = 0; i < rank; i++) elements *= sizes[i];
+  if (elements > call->caller->most_elements) return LAZE_VALUE_NONE;
   return test_caller_parameter(call->caller, dtype, rank, sizes, 0);
 }
 
 /* A parameter of permuted and larger shape, moved into the shape asked for, so
  * that operators meet strides. */
-static laze_value moved_parameter(const random_call *call, laze_dtype dtype,
-                                  int32_t rank, const int64_t *sizes) {
+static laze_value moved_parameter(const random_call *call, laze_dtype dtype, int32_t rank, const int64_t *sizes) {
   int64_t larger[LAZE_MAX_RANK], order[LAZE_MAX_RANK];
   for (int32_t i = 0; i < rank; i++) {
     order[i] = (i + 1) % rank; /* result dim i is dim i + 1 of the parameter */
     larger[(i + 1) % rank] = i == 0 ? sizes[i] * 2 + 1 : sizes[i];
   }
-  laze_value value =
-      test_caller_parameter(call->caller, dtype, rank, larger, 0);
+  laze_value value = test_caller_parameter(call->caller, dtype, rank, larger, 0);
   laze_recorder *recorder = &call->caller->builder.recorder;
   laze_attribute permute[] = {laze_attribute_integers(order, rank)};
-  laze_attribute slice[] = {laze_attribute_integer(0), laze_attribute_size(1),
-                            laze_attribute_size(sizes[0] * 2 + 1),
+  laze_attribute slice[] = {laze_attribute_integer(0), laze_attribute_size(1), laze_attribute_size(sizes[0] * 2 + 1),
                             laze_attribute_integer(2)};
-  if (laze_value_is_none(value) ||
-      laze_record_call(recorder, LAZE_OP_PERMUTE, &value, 1, permute, &value,
-                       NULL) ||
-      laze_record_call(recorder, LAZE_OP_SLICE, &value, 1, slice, &value,
-                       NULL))
+  if (laze_value_is_none(value) || laze_record_call(recorder, LAZE_OP_PERMUTE, &value, 1, permute, &value, NULL) ||
+      laze_record_call(recorder, LAZE_OP_SLICE, &value, 1, slice, &value, NULL))
     return LAZE_VALUE_NONE;
   return value;
 }
@@ -134,9 +112,8 @@ static laze_value first_operand(random_call *call) {
   test_caller *caller = call->caller;
   if (caller->fresh) {
     laze_dtype dtype = operand_dtype(call);
-    return caller->moved && caller->rank > 0
-               ? moved_parameter(call, dtype, caller->rank, caller->sizes)
-               : parameter(call, dtype, caller->rank, caller->sizes);
+    return caller->moved && caller->rank > 0 ? moved_parameter(call, dtype, caller->rank, caller->sizes)
+                                             : parameter(call, dtype, caller->rank, caller->sizes);
   }
   if (caller->count == 0 || one_in(call, 12)) {
     int64_t sizes[4];
@@ -159,12 +136,10 @@ static void mark_used(test_caller *caller, const laze_value *operands, int32_t c
 }
 
 static bool broadcasts_to(const laze_type *from, const laze_type *to) {
-  if (from->rank > to->rank)
-    return false;
+  if (from->rank > to->rank) return false;
   for (int i = 0; i < from->rank; i++) {
     int64_t size = from->sizes[i];
-    if (size != 1 && size != to->sizes[to->rank - from->rank + i])
-      return false;
+    if (size != 1 && size != to->sizes[to->rank - from->rank + i]) return false;
   }
   return true;
 }
@@ -173,26 +148,20 @@ static laze_value broadcast_operand(random_call *call) {
   test_caller *caller = call->caller;
   for (int i = 0; i < 6 && !caller->fresh && caller->count > 0; i++) {
     laze_value value = caller->pool[below(call, caller->count)];
-    if (broadcasts_to(type_of(call, value), &call->self))
-      return value;
+    if (broadcasts_to(type_of(call, value), &call->self)) return value;
   }
   int64_t sizes[LAZE_MAX_RANK];
   int32_t rank = call->self.rank, drop = 0;
   bool varied = caller->fresh ? caller->broadcast : one_in(call, 2);
-  if (varied && rank > 0)
-    drop = (int32_t)below(call, rank + 1);
-  for (int32_t i = drop; i < rank; i++)
-    sizes[i - drop] = varied && one_in(call, 3) ? 1 : call->self.sizes[i];
+  if (varied && rank > 0) drop = (int32_t)below(call, rank + 1);
+  for (int32_t i = drop; i < rank; i++) sizes[i - drop] = varied && one_in(call, 3) ? 1 : call->self.sizes[i];
   return parameter(call, operand_dtype(call), rank - drop, sizes);
 }
 
-static laze_value to_dtype(const random_call *call, laze_value value,
-                           laze_dtype dtype) {
+static laze_value to_dtype(const random_call *call, laze_value value, laze_dtype dtype) {
   laze_attribute attributes[] = {laze_attribute_dtype(dtype)};
-  if (laze_value_is_none(value) || type_of(call, value)->dtype == dtype)
-    return value;
-  if (laze_record_call(&call->caller->builder.recorder, LAZE_OP_TO_DTYPE,
-                       &value, 1, attributes, &value, NULL))
+  if (laze_value_is_none(value) || type_of(call, value)->dtype == dtype) return value;
+  if (laze_record_call(&call->caller->builder.recorder, LAZE_OP_TO_DTYPE, &value, 1, attributes, &value, NULL))
     return LAZE_VALUE_NONE;
   return value;
 }
@@ -201,16 +170,13 @@ static laze_value to_dtype(const random_call *call, laze_value value,
 static laze_value factor(random_call *call) {
   const laze_type *self = &call->self;
   static const int64_t widths[] = {1, 2, 7, 16, 33};
-  int64_t sizes[LAZE_MAX_RANK],
-      inner = self->rank > 0 ? self->sizes[self->rank - 1] : 1;
+  int64_t sizes[LAZE_MAX_RANK], inner = self->rank > 0 ? self->sizes[self->rank - 1] : 1;
   int64_t width = widths[below(call, 5)];
   int32_t rank = self->rank < 2 ? 2 : self->rank;
-  for (int32_t i = 0; i < rank - 2; i++)
-    sizes[i] = self->sizes[i];
+  for (int32_t i = 0; i < rank - 2; i++) sizes[i] = self->sizes[i];
   sizes[rank - 2] = inner;
   sizes[rank - 1] = width;
-  if (is_base(call, "dot") || is_base(call, "mv") ||
-      (is_base(call, "matmul") && one_in(call, 4))) {
+  if (is_base(call, "dot") || is_base(call, "mv") || (is_base(call, "matmul") && one_in(call, 4))) {
     rank = 1;
     sizes[0] = inner;
   }
@@ -220,30 +186,24 @@ static laze_value factor(random_call *call) {
     sizes[1] = inner;
   }
   laze_value value = parameter(call, self->dtype, rank, sizes);
-  if (call->caller->fresh || laze_value_is_none(value))
-    return value;
+  if (call->caller->fresh || laze_value_is_none(value)) return value;
   /* Now and then a value of the graph instead of the parameter. */
   for (int i = 0; i < 8; i++) {
     laze_value other = call->caller->pool[below(call, call->caller->count)];
     const laze_type *type = type_of(call, other);
-    if (type->rank == rank &&
-        memcmp(type->sizes, sizes, (size_t)rank * sizeof *sizes) == 0)
-      return other;
+    if (type->rank == rank && memcmp(type->sizes, sizes, (size_t)rank * sizeof *sizes) == 0) return other;
   }
   return value;
 }
 
 static laze_value index_operand(random_call *call) {
   const laze_type *self = &call->self;
-  int64_t sizes[LAZE_MAX_RANK] = {0},
-          axis = self->rank > 0 ? self->sizes[call->dim] : 1;
+  int64_t sizes[LAZE_MAX_RANK] = {0}, axis = self->rank > 0 ? self->sizes[call->dim] : 1;
   int32_t rank = 1;
   sizes[0] = below(call, 6);
   if (is_base(call, "gather")) {
     rank = self->rank;
-    for (int32_t i = 0; i < rank; i++)
-      sizes[i] =
-          i == call->dim ? below(call, 6) : below(call, self->sizes[i] + 1);
+    for (int32_t i = 0; i < rank; i++) sizes[i] = i == call->dim ? below(call, 6) : below(call, self->sizes[i] + 1);
   } else if (is_base(call, "embedding")) {
     axis = self->rank > 0 ? self->sizes[0] : 1;
     rank = (int32_t)below(call, 3);
@@ -251,41 +211,30 @@ static laze_value index_operand(random_call *call) {
   } else if (one_in(call, 5)) {
     rank = 0;
   }
-  if (axis == 0)
-    return LAZE_VALUE_NONE;
-  return test_caller_parameter(
-      call->caller, one_in(call, 2) ? LAZE_I64 : LAZE_I32, rank, sizes, axis);
+  if (axis == 0) return LAZE_VALUE_NONE;
+  return test_caller_parameter(call->caller, one_in(call, 2) ? LAZE_I64 : LAZE_I32, rank, sizes, axis);
 }
 
 static laze_value number(const random_call *call) {
   static const double reals[] = {0, 1, 2, -1, 0.5, -1.5, 3};
   laze_value value = LAZE_VALUE_NONE;
-  laze_scalar scalar = one_in(call, 2)
-                           ? laze_scalar_integer(below(call, 7) - 3)
-                           : laze_scalar_real(reals[below(call, 7)]);
-  if (laze_record_number(&call->caller->builder.recorder, scalar.dtype, scalar,
-                         &value, NULL) != LAZE_OK)
+  laze_scalar scalar =
+      one_in(call, 2) ? laze_scalar_integer(below(call, 7) - 3) : laze_scalar_real(reals[below(call, 7)]);
+  if (laze_record_number(&call->caller->builder.recorder, scalar.dtype, scalar, &value, NULL) != LAZE_OK)
     return LAZE_VALUE_NONE;
   return value;
 }
 
-static laze_value tensor_operand(random_call *call,
-                                 const laze_argument_info *argument) {
+static laze_value tensor_operand(random_call *call, const laze_argument_info *argument) {
   const char *name = argument->name;
-  if (strcmp(name, "seed") == 0 || strcmp(name, "offset") == 0 ||
-      strcmp(name, "key") == 0)
+  if (strcmp(name, "seed") == 0 || strcmp(name, "offset") == 0 || strcmp(name, "key") == 0)
     return test_caller_parameter(call->caller, LAZE_I64, 0, NULL, 0);
-  if (strcmp(name, "condition") == 0)
-    return to_dtype(call, first_operand(call), LAZE_BOOL);
-  if (strcmp(name, "index") == 0 || strcmp(name, "indices") == 0)
-    return index_operand(call);
-  if (strcmp(name, "mat2") == 0 || strcmp(name, "weight") == 0 ||
-      strcmp(name, "vec") == 0 || strcmp(name, "tensor") == 0 ||
-      (is_base(call, "matmul") && call->operand_count == 1))
-    if (call->operand_count > 0 && !is_base(call, "addmm"))
-      return factor(call);
-  return call->operand_count == 0 ? first_operand(call)
-                                  : broadcast_operand(call);
+  if (strcmp(name, "condition") == 0) return to_dtype(call, first_operand(call), LAZE_BOOL);
+  if (strcmp(name, "index") == 0 || strcmp(name, "indices") == 0) return index_operand(call);
+  if (strcmp(name, "mat2") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "vec") == 0 ||
+      strcmp(name, "tensor") == 0 || (is_base(call, "matmul") && call->operand_count == 1))
+    if (call->operand_count > 0 && !is_base(call, "addmm")) return factor(call);
+  return call->operand_count == 0 ? first_operand(call) : broadcast_operand(call);
 }
 
 /* addmm's three operands at once: [n,m], [n,k], [k,m]. */
@@ -296,8 +245,7 @@ static bool add_addmm_operands(random_call *call) {
   call->operands[1] = parameter(call, dtype, 2, (int64_t[]){n, k});
   call->operands[2] = parameter(call, dtype, 2, (int64_t[]){k, m});
   call->operand_count = 3;
-  for (int32_t i = 0; i < 3; i++)
-    call->segments[i] = 1;
+  for (int32_t i = 0; i < 3; i++) call->segments[i] = 1;
   call->segments[3] = call->segments[4] = -1;
   return true;
 }
@@ -306,19 +254,14 @@ static bool add_list(random_call *call, int32_t position) {
   int32_t count = 1 + (int32_t)below(call, 3);
   bool stack = is_base(call, "stack");
   for (int32_t k = 0; k < count; k++) {
-    laze_value value =
-        call->operand_count == 0 ? first_operand(call) : LAZE_VALUE_NONE;
+    laze_value value = call->operand_count == 0 ? first_operand(call) : LAZE_VALUE_NONE;
     if (call->operand_count > 0) {
       int64_t sizes[LAZE_MAX_RANK];
       memcpy(sizes, call->self.sizes, sizeof sizes);
-      if (!stack && call->self.rank > 0)
-        sizes[call->dim] = below(call, 5);
-      value = one_in(call, 3) ? call->operands[0]
-                              : parameter(call, operand_dtype(call),
-                                          call->self.rank, sizes);
+      if (!stack && call->self.rank > 0) sizes[call->dim] = below(call, 5);
+      value = one_in(call, 3) ? call->operands[0] : parameter(call, operand_dtype(call), call->self.rank, sizes);
     }
-    if (laze_value_is_none(value))
-      return false;
+    if (laze_value_is_none(value)) return false;
     if (call->operand_count == 0) {
       call->self = *type_of(call, value);
       call->dim = call->self.rank > 0 ? below(call, call->self.rank) : 0;
@@ -332,18 +275,12 @@ static bool add_list(random_call *call, int32_t position) {
 static bool add_operand(random_call *call, const laze_argument_info *argument) {
   bool absent = argument->optional && one_in(call, 2);
   call->segments[argument->position] = absent ? -1 : 1;
-  if (absent)
-    return true;
-  if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST)
-    return add_list(call, argument->position);
-  laze_value value = argument->kind == LAZE_ARGUMENT_SCALAR
-                         ? number(call)
-                         : tensor_operand(call, argument);
-  if (laze_value_is_none(value))
-    return false;
+  if (absent) return true;
+  if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST) return add_list(call, argument->position);
+  laze_value value = argument->kind == LAZE_ARGUMENT_SCALAR ? number(call) : tensor_operand(call, argument);
+  if (laze_value_is_none(value)) return false;
   if (call->operand_count == 0 ||
-      (call->operand_count == 1 &&
-       strcmp(call->info->arguments[0].name, "condition") == 0)) {
+      (call->operand_count == 1 && strcmp(call->info->arguments[0].name, "condition") == 0)) {
     call->self = *type_of(call, value);
     call->dim = call->self.rank > 0 ? below(call, call->self.rank) : 0;
   }
@@ -354,60 +291,41 @@ static bool add_operand(random_call *call, const laze_argument_info *argument) {
 /* Attributes by kind and name. */
 
 static int64_t axis(const random_call *call, const char *name) {
-  int64_t rank = call->self.rank, dim = strcmp(name, "dim") == 0 ? call->dim
-                                        : rank > 0 ? below(call, rank)
-                                                   : 0;
+  int64_t rank = call->self.rank, dim = strcmp(name, "dim") == 0 ? call->dim : rank > 0 ? below(call, rank) : 0;
   bool one_more = is_base(call, "unsqueeze") || is_base(call, "stack");
-  if (one_more)
-    dim = below(call, rank + 1);
-  if (strcmp(name, "end_dim") == 0)
-    dim = rank > 0 ? rank - 1 : 0;
-  if (strcmp(name, "start_dim") == 0)
-    dim = rank > 0 ? below(call, rank) : 0;
-  return one_in(call, 3) ? dim - (rank > 0 || one_more ? rank + one_more : 1)
-                         : dim;
+  if (one_more) dim = below(call, rank + 1);
+  if (strcmp(name, "end_dim") == 0) dim = rank > 0 ? rank - 1 : 0;
+  if (strcmp(name, "start_dim") == 0) dim = rank > 0 ? below(call, rank) : 0;
+  return one_in(call, 3) ? dim - (rank > 0 || one_more ? rank + one_more : 1) : dim;
 }
 
 static int64_t integer(const random_call *call, const char *name) {
-  if (strcmp(name, "step") == 0)
-    return 1 + below(call, 3);
-  if (strcmp(name, "num_classes") == 0)
-    return 5;
-  if (strcmp(name, "steps") == 0)
-    return below(call, 9);
+  if (strcmp(name, "step") == 0) return 1 + below(call, 3);
+  if (strcmp(name, "num_classes") == 0) return 5;
+  if (strcmp(name, "steps") == 0) return below(call, 9);
   return axis(call, name);
 }
 
-static laze_attribute size(const random_call *call,
-                           const laze_argument_info *argument) {
+static laze_attribute size(const random_call *call, const laze_argument_info *argument) {
   int64_t length = call->self.rank > 0 ? call->self.sizes[call->dim] : 1;
-  if (argument->optional && one_in(call, 3))
-    return laze_attribute_absent(argument->kind);
-  if (is_base(call, "slice"))
-    return laze_attribute_size(below(call, 2 * length + 3) - length - 1);
-  if (is_base(call, "select"))
-    return laze_attribute_size(length > 0 ? below(call, 2 * length) - length
-                                          : 0);
-  if (strcmp(argument->name, "start") == 0)
-    return laze_attribute_size(length > 0 ? length / 2 : 0);
-  if (strcmp(argument->name, "length") == 0)
-    return laze_attribute_size(length - length / 2 - (length > 1));
+  if (argument->optional && one_in(call, 3)) return laze_attribute_absent(argument->kind);
+  if (is_base(call, "slice")) return laze_attribute_size(below(call, 2 * length + 3) - length - 1);
+  if (is_base(call, "select")) return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
+  if (strcmp(argument->name, "start") == 0) return laze_attribute_size(length > 0 ? length / 2 : 0);
+  if (strcmp(argument->name, "length") == 0) return laze_attribute_size(length - length / 2 - (length > 1));
   return laze_attribute_size(below(call, 9));
 }
 
 static int32_t shape_of(const random_call *call, int64_t *items) {
   const laze_type *self = &call->self;
-  if (call->operand_count == 0 || call->info->op_class == LAZE_CLASS_CREATION ||
-      is_base(call, "full") || is_base(call, "rand") || is_base(call, "randn"))
+  if (call->operand_count == 0 || call->info->op_class == LAZE_CLASS_CREATION || is_base(call, "full") ||
+      is_base(call, "rand") || is_base(call, "randn"))
     return test_random_shape(call->caller->random, items, 3);
   if (is_base(call, "expand")) {
     int32_t extra = (int32_t)below(call, 2), n = 0;
-    for (; n < extra; n++)
-      items[n] = 1 + below(call, 3);
+    for (; n < extra; n++) items[n] = 1 + below(call, 3);
     for (int i = 0; i < self->rank; i++)
-      items[n++] = self->sizes[i] == 1 ? 1 + below(call, 4)
-                   : one_in(call, 3)   ? -1
-                                       : self->sizes[i];
+      items[n++] = self->sizes[i] == 1 ? 1 + below(call, 4) : one_in(call, 3) ? -1 : self->sizes[i];
     return n;
   }
   /* reshape, view: join some neighbours, split some sizes, add ones. */
@@ -422,70 +340,50 @@ static int32_t shape_of(const random_call *call, int64_t *items) {
     } else {
       items[n++] = length;
     }
-    if (one_in(call, 6) && n < 6)
-      items[n++] = 1;
+    if (one_in(call, 6) && n < 6) items[n++] = 1;
   }
-  if (one_in(call, 6) && test_random_one_in(call->caller->random, 2) && n > 0)
-    items[n - 1] = -1;
+  if (one_in(call, 6) && test_random_one_in(call->caller->random, 2) && n > 0) items[n - 1] = -1;
   return n;
 }
 
 static int32_t axes(const random_call *call, int64_t *items) {
   int64_t rank = call->self.rank;
   int32_t n = 0;
-  for (int64_t i = 0; i < rank; i++)
-    items[n++] = i;
+  for (int64_t i = 0; i < rank; i++) items[n++] = i;
   for (int32_t i = n - 1; i > 0; i--) {
     int64_t k = below(call, i + 1), saved = items[i];
     items[i] = items[k];
     items[k] = saved;
   }
-  if (!is_base(call, "permute") && n > 0)
-    n = 1 + (int32_t)below(call, n);
-  for (int32_t i = 0; i < n; i++)
-    items[i] -= one_in(call, 4) ? rank : 0;
+  if (!is_base(call, "permute") && n > 0) n = 1 + (int32_t)below(call, n);
+  for (int32_t i = 0; i < n; i++) items[i] -= one_in(call, 4) ? rank : 0;
   return n;
 }
 
-static laze_attribute attribute(random_call *call,
-                                const laze_argument_info *argument) {
+static laze_attribute attribute(random_call *call, const laze_argument_info *argument) {
   int64_t *items = call->items[argument->position];
   bool absent = argument->optional && one_in(call, 2);
-  if (absent && argument->kind != LAZE_ARGUMENT_SIZE)
-    return laze_attribute_absent(argument->kind);
+  if (absent && argument->kind != LAZE_ARGUMENT_SIZE) return laze_attribute_absent(argument->kind);
   switch (argument->kind) {
-  case LAZE_ARGUMENT_INT:
-    return laze_attribute_integer(integer(call, argument->name));
-  case LAZE_ARGUMENT_SIZE:
-    return size(call, argument);
-  case LAZE_ARGUMENT_BOOL:
-    return laze_attribute_boolean(one_in(call, 2));
-  case LAZE_ARGUMENT_DTYPE:
-    return laze_attribute_dtype(test_random_dtype(call->caller->random));
-  case LAZE_ARGUMENT_STRING:
-    return laze_attribute_string(one_in(call, 2) ? "floor" : "trunc");
-  case LAZE_ARGUMENT_FLOAT:
-    return laze_attribute_real(0.5);
+  case LAZE_ARGUMENT_INT: return laze_attribute_integer(integer(call, argument->name));
+  case LAZE_ARGUMENT_SIZE: return size(call, argument);
+  case LAZE_ARGUMENT_BOOL: return laze_attribute_boolean(one_in(call, 2));
+  case LAZE_ARGUMENT_DTYPE: return laze_attribute_dtype(test_random_dtype(call->caller->random));
+  case LAZE_ARGUMENT_STRING: return laze_attribute_string(one_in(call, 2) ? "floor" : "trunc");
+  case LAZE_ARGUMENT_FLOAT: return laze_attribute_real(0.5);
   case LAZE_ARGUMENT_LITERAL:
-    if (strcmp(argument->name, "step") == 0)
-      return laze_attribute_literal(laze_scalar_real(1.5));
-    return laze_attribute_literal(laze_scalar_integer(
-        below(call, 9) + (strcmp(argument->name, "end") == 0 ? 8 : 0)));
-  case LAZE_ARGUMENT_INT_LIST:
-    return laze_attribute_integers(items, axes(call, items));
-  default:
-    return laze_attribute_sizes(items, shape_of(call, items));
+    if (strcmp(argument->name, "step") == 0) return laze_attribute_literal(laze_scalar_real(1.5));
+    return laze_attribute_literal(laze_scalar_integer(below(call, 9) + (strcmp(argument->name, "end") == 0 ? 8 : 0)));
+  case LAZE_ARGUMENT_INT_LIST: return laze_attribute_integers(items, axes(call, items));
+  default: return laze_attribute_sizes(items, shape_of(call, items));
   }
 }
 
 bool test_is_callable(laze_op op) {
   const laze_op_info *info = laze_op_get(op);
-  if (info->op_class == LAZE_CLASS_CONTROL ||
-      info->op_class == LAZE_CLASS_STRUCTURE)
-    return false;
+  if (info->op_class == LAZE_CLASS_CONTROL || info->op_class == LAZE_CLASS_STRUCTURE) return false;
   for (int32_t i = 0; i < info->argument_count; i++)
-    if (info->arguments[i].kind == LAZE_ARGUMENT_DATA)
-      return false;
+    if (info->arguments[i].kind == LAZE_ARGUMENT_DATA) return false;
   return info->attribute_count <= MAX_CALL_ATTRIBUTES;
 }
 
@@ -493,28 +391,20 @@ static bool add_arguments(random_call *call) {
   const laze_op_info *info = call->info;
   bool addmm = is_base(call, "addmm");
   for (int32_t i = 0; i < info->argument_count && !addmm; i++)
-    if (laze_argument_is_operand(info->arguments[i].kind) &&
-        !add_operand(call, &info->arguments[i]))
-      return false;
-  if (addmm && !add_addmm_operands(call))
-    return false;
+    if (laze_argument_is_operand(info->arguments[i].kind) && !add_operand(call, &info->arguments[i])) return false;
+  if (addmm && !add_addmm_operands(call)) return false;
   for (int32_t i = 0; i < info->argument_count; i++)
     if (!laze_argument_is_operand(info->arguments[i].kind))
-      call->attributes[info->arguments[i].position] =
-          attribute(call, &info->arguments[i]);
+      call->attributes[info->arguments[i].position] = attribute(call, &info->arguments[i]);
   return true;
 }
 
-laze_status test_random_call(test_caller *caller, laze_op op,
-                             laze_error *error) {
+laze_status test_random_call(test_caller *caller, laze_op op, laze_error *error) {
   random_call call = {.caller = caller, .info = laze_op_get(op)};
   laze_value results[8];
-  if (!test_is_callable(op))
-    return laze_fail(error, LAZE_UNSUPPORTED, "%s is not called at random",
-                     call.info->name);
+  if (!test_is_callable(op)) return laze_fail(error, LAZE_UNSUPPORTED, "%s is not called at random", call.info->name);
   if (!add_arguments(&call))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: no operands of a fitting size", call.info->name);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no operands of a fitting size", call.info->name);
   laze_call frame = {.op = op,
                      .operand_count = call.operand_count,
                      .operands = call.operands,
@@ -526,12 +416,9 @@ laze_status test_random_call(test_caller *caller, laze_op op,
   for (int32_t i = 0; i < call.info->result_count; i++) {
     int64_t elements = 1;
     const laze_type *type = laze_graph_type(caller->graph, results[i]);
-    for (int k = 0; k < type->rank; k++)
-      elements *= type->sizes[k];
+    for (int k = 0; k < type->rank; k++) elements *= type->sizes[k];
     if (elements > caller->most_elements)
-      return laze_fail(error, LAZE_OUT_OF_RANGE,
-                       "%s: a result with more elements than wanted",
-                       call.info->name);
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: a result with more elements than wanted", call.info->name);
     add_to_pool(caller, results[i]);
   }
   return LAZE_OK;

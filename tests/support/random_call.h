@@ -17,7 +17,7 @@ typedef struct test_caller {
   test_random *random;
   laze_value pool[TEST_POOL];
   int32_t count;         /* of the pool */
-  bool used[TEST_POOL]; /* by a later call */
+  bool used[TEST_POOL];  /* by a later call */
   int64_t most_elements; /* of any value */
   bool fresh;            /* every operand is a parameter of its own */
   laze_dtype dtype;      /* fresh: of operands; LAZE_DTYPE_NONE: random ones */
@@ -30,24 +30,20 @@ typedef struct test_caller {
 } test_caller;
 
 /* The graph is borrowed and gets nodes; nothing has to be released. */
-void test_caller_init(test_caller *caller, laze_graph *graph,
-                      test_random *random);
+void test_caller_init(test_caller *caller, laze_graph *graph, test_random *random);
 /* A new parameter, also in the pool. LAZE_VALUE_NONE on failure. */
-laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype,
-                                 int32_t rank, const int64_t *sizes,
+laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype, int32_t rank, const int64_t *sizes,
                                  int64_t below);
 laze_dtype test_random_dtype(test_random *random);
 /* A small shape; sizes 0 and 1 are among them, and now and then one that
  * crosses the blocks of reductions. */
-int32_t test_random_shape(test_random *random, int64_t *sizes,
-                          int32_t most_rank);
+int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank);
 
 /* Records a call of `op` with random arguments and puts its results into the
  * pool. The status is that of recording: many combinations are refused, which
  * is no failure of a test. LAZE_UNSUPPORTED: an operator these calls leave out.
  */
-laze_status test_random_call(test_caller *caller, laze_op op,
-                             laze_error *error);
+laze_status test_random_call(test_caller *caller, laze_op op, laze_error *error);
 /* Whether test_random_call knows how to call it. */
 bool test_is_callable(laze_op op);
 

@@ -7,20 +7,17 @@
 /* Classes are drawn first: most operators are elementwise, but the others are
  * where graphs are cut. */
 static laze_op random_operator(test_random *random, bool exact) {
-  static const uint8_t classes[] = {
-      LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
-      LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,
-      LAZE_CLASS_MOVEMENT,    LAZE_CLASS_REDUCTION,   LAZE_CLASS_REDUCTION,
-      LAZE_CLASS_INDEXING,    LAZE_CLASS_CREATION,    LAZE_CLASS_COMPOSITE,
-      LAZE_CLASS_COMPOSITE,   LAZE_CLASS_COMPOSITE,   LAZE_CLASS_PRODUCT};
+  static const uint8_t classes[] = {LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
+                                    LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,
+                                    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_REDUCTION,   LAZE_CLASS_REDUCTION,
+                                    LAZE_CLASS_INDEXING,    LAZE_CLASS_CREATION,    LAZE_CLASS_COMPOSITE,
+                                    LAZE_CLASS_COMPOSITE,   LAZE_CLASS_COMPOSITE,   LAZE_CLASS_PRODUCT};
   uint8_t wanted = classes[test_random_below(random, sizeof classes)];
   for (;;) {
     laze_op op = (laze_op)(1 + test_random_below(random, laze_op_count - 1));
     const laze_op_info *info = laze_op_get(op);
-    if (info->op_class != wanted || !test_is_callable(op))
-      continue;
-    if (exact && !info->exact)
-      continue;
+    if (info->op_class != wanted || !test_is_callable(op)) continue;
+    if (exact && !info->exact) continue;
     return op;
   }
 }
@@ -39,25 +36,18 @@ static bool choose_outputs(test_caller *caller) {
   return laze_block_set_results(caller->graph, caller->graph->body, outputs, count, NULL) == LAZE_OK;
 }
 
-laze_graph *test_random_graph(laze_context *context, test_random *random,
-                              const test_graph_options *options) {
+laze_graph *test_random_graph(laze_context *context, test_random *random, const test_graph_options *options) {
   laze_graph *graph;
   test_caller caller;
   laze_error error;
-  if (laze_graph_create(context, "random", &graph, &error) != LAZE_OK)
-    return NULL;
+  if (laze_graph_create(context, "random", &graph, &error) != LAZE_OK) return NULL;
   test_caller_init(&caller, graph, random);
-  int64_t calls =
-      options->least_calls +
-      test_random_below(random, options->most_calls - options->least_calls + 1);
+  int64_t calls = options->least_calls + test_random_below(random, options->most_calls - options->least_calls + 1);
   for (int64_t attempts = 0; calls > 0 && attempts < 400; attempts++) {
-    if (graph->body->parameter_count > TEST_MAX_VALUES - 8)
-      break;
-    calls -= test_random_call(&caller, random_operator(random, options->exact),
-                              &error) == LAZE_OK;
+    if (graph->body->parameter_count > TEST_MAX_VALUES - 8) break;
+    calls -= test_random_call(&caller, random_operator(random, options->exact), &error) == LAZE_OK;
   }
-  if (caller.count > 0 && choose_outputs(&caller))
-    return graph;
+  if (caller.count > 0 && choose_outputs(&caller)) return graph;
   laze_graph_destroy(graph);
   return NULL;
 }

@@ -13,26 +13,21 @@ static void stop(const char *what, const laze_error *error) {
 }
 
 laze_context *test_context(const char *debug) {
-  laze_context_options options = {.struct_size = sizeof options,
-                                  .cache_directory = "",
-                                  .threads = 1,
-                                  .debug = debug ? debug : ""};
+  laze_context_options options = {
+      .struct_size = sizeof options, .cache_directory = "", .threads = 1, .debug = debug ? debug : ""};
   laze_context *context;
   laze_error error;
-  if (laze_context_create(&options, &context, &error) != LAZE_OK)
-    stop("a context for tests", &error);
+  if (laze_context_create(&options, &context, &error) != LAZE_OK) stop("a context for tests", &error);
   return context;
 }
 
 int64_t test_elements(const laze_type *type) {
   int64_t count = 1;
-  for (int i = 0; i < type->rank; i++)
-    count *= type->sizes[i];
+  for (int i = 0; i < type->rank; i++) count *= type->sizes[i];
   return count;
 }
 
-void test_inputs(laze_context *context, const laze_graph *graph,
-                 test_random *random, const test_range *range,
+void test_inputs(laze_context *context, const laze_graph *graph, test_random *random, const test_range *range,
                  test_arrays *out) {
   laze_error error;
   out->count = (int32_t)graph->body->parameter_count;
@@ -44,94 +39,71 @@ void test_inputs(laze_context *context, const laze_graph *graph,
     const laze_node *node = &graph->nodes[graph->body->parameters[i]];
     const char *below = strstr(node->name, "_below");
     test_range own = *range;
-    if (below)
-      own.below = strtoll(below + strlen("_below"), NULL, 10);
+    if (below) own.below = strtoll(below + strlen("_below"), NULL, 10);
     out->types[i] = *node->types[0];
     int64_t count = test_elements(&out->types[i]);
-    if (laze_buffer_create(context,
-                           count * laze_dtype_size(out->types[i].dtype),
-                           &out->buffers[i], &error) != LAZE_OK)
+    if (laze_buffer_create(context, count * laze_dtype_size(out->types[i].dtype), &out->buffers[i], &error) != LAZE_OK)
       stop("an input", &error);
     test_fill(random, out->types[i].dtype, &own, out->buffers[i]->data, count);
   }
 }
 
 void test_arrays_release(test_arrays *arrays) {
-  for (int32_t i = 0; i < arrays->count; i++)
-    laze_buffer_release(arrays->buffers[i]);
+  for (int32_t i = 0; i < arrays->count; i++) laze_buffer_release(arrays->buffers[i]);
   arrays->count = 0;
 }
 
-static laze_status compile_without(laze_context *context,
-                                   const laze_backend *backend,
-                                   const laze_graph *graph, const char *without,
-                                   laze_executable **out, laze_error *error) {
-  const laze_pass_options options = {.fold = laze_interp_fold,
-                                     .without = without};
+static laze_status compile_without(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                                   const char *without, laze_executable **out, laze_error *error) {
+  const laze_pass_options options = {.fold = laze_interp_fold, .without = without};
   laze_graph *symbolic;
   const int64_t *bindings;
   laze_program *program = NULL;
   LAZE_TRY(laze_graph_symbolise(graph, &symbolic, &bindings, error));
   laze_status status = laze_passes_run(&symbolic, &options, error);
-  if (status == LAZE_OK)
-    status = backend->compile(context, symbolic, &program, error);
-  if (status == LAZE_OK)
-    status = laze_executable_create(program, bindings, out, error);
+  if (status == LAZE_OK) status = backend->compile(context, symbolic, &program, error);
+  if (status == LAZE_OK) status = laze_executable_create(program, bindings, out, error);
   laze_program_release(program);
   laze_graph_destroy(symbolic);
   return status;
 }
 
-static laze_status check_types(const laze_graph *graph,
-                               const laze_executable *executable,
-                               const test_arrays *out, laze_error *error) {
+static laze_status check_types(const laze_graph *graph, const laze_executable *executable, const test_arrays *out,
+                               laze_error *error) {
   for (int32_t i = 0; i < out->count; i++) {
     char expected[128], got[128];
     const laze_type *inferred = laze_graph_type(graph, graph->body->results[i]);
     laze_type actual;
     laze_executable_output_type(executable, i, &actual);
     if (!laze_type_equal(inferred, &actual))
-      return laze_fail(
-          error, LAZE_INTERNAL,
-          "output %d: inferred %s, but the program gives %s", (int)i,
-          laze_type_format(NULL, inferred, expected, sizeof expected),
-          laze_type_format(NULL, &actual, got, sizeof got));
-    if (out->buffers[i]->size !=
-        test_elements(&actual) * laze_dtype_size(actual.dtype))
-      return laze_fail(error, LAZE_INTERNAL,
-                       "output %d: a buffer of %lld bytes for %s", (int)i,
-                       (long long)out->buffers[i]->size,
+      return laze_fail(error, LAZE_INTERNAL, "output %d: inferred %s, but the program gives %s", (int)i,
+                       laze_type_format(NULL, inferred, expected, sizeof expected),
                        laze_type_format(NULL, &actual, got, sizeof got));
+    if (out->buffers[i]->size != test_elements(&actual) * laze_dtype_size(actual.dtype))
+      return laze_fail(error, LAZE_INTERNAL, "output %d: a buffer of %lld bytes for %s", (int)i,
+                       (long long)out->buffers[i]->size, laze_type_format(NULL, &actual, got, sizeof got));
   }
   return LAZE_OK;
 }
 
-laze_status test_run(laze_context *context, const laze_backend *backend,
-                     const laze_graph *graph, const char *without,
-                     const test_arrays *inputs, test_arrays *out,
-                     laze_error *error) {
+laze_status test_run(laze_context *context, const laze_backend *backend, const laze_graph *graph, const char *without,
+                     const test_arrays *inputs, test_arrays *out, laze_error *error) {
   laze_executable *executable = NULL;
   out->count = 0;
-  laze_status status =
-      without ? compile_without(context, backend, graph, without, &executable,
-                                error)
-              : laze_compile(context, backend, graph, &executable, error);
-  if (status == LAZE_OK)
-    status = backend->execute(executable, inputs->buffers, out->buffers, error);
+  laze_status status = without ? compile_without(context, backend, graph, without, &executable, error)
+                               : laze_compile(context, backend, graph, &executable, error);
+  if (status == LAZE_OK) status = backend->execute(executable, inputs->buffers, out->buffers, error);
   if (status == LAZE_OK) {
     out->count = (int32_t)graph->body->result_count;
-    for (int32_t i = 0; i < out->count; i++)
-      laze_executable_output_type(executable, i, &out->types[i]);
+    for (int32_t i = 0; i < out->count; i++) laze_executable_output_type(executable, i, &out->types[i]);
     status = check_types(graph, executable, out, error);
-    if (status != LAZE_OK)
-      test_arrays_release(out);
+    if (status != LAZE_OK) test_arrays_release(out);
   }
   laze_executable_release(executable);
   return status;
 }
 
-bool test_arrays_same(const test_arrays *a, const test_arrays *b, char *message,
-                      size_t size) {
+bool test_arrays_same(const test_arrays *a, const test_arrays *b, char *message, size_t size) {
   if (a->count != b->count) {
     snprintf(message, size, "%d and %d outputs", (int)a->count, (int)b->count);
     return false;
@@ -144,17 +116,11 @@ bool test_arrays_same(const test_arrays *a, const test_arrays *b, char *message,
       snprintf(message, size, "output %d has two types", (int)i);
       return false;
     }
-    int64_t at =
-        test_first_difference(dtype, a->buffers[i]->data, b->buffers[i]->data,
-                              test_elements(&a->types[i]));
-    if (at < 0)
-      continue;
-    snprintf(message, size, "output %d, element %lld: %s and %s", (int)i,
-             (long long)at,
-             test_element_text(
-                 dtype, (const char *)a->buffers[i]->data + at * width, left),
-             test_element_text(
-                 dtype, (const char *)b->buffers[i]->data + at * width, right));
+    int64_t at = test_first_difference(dtype, a->buffers[i]->data, b->buffers[i]->data, test_elements(&a->types[i]));
+    if (at < 0) continue;
+    snprintf(message, size, "output %d, element %lld: %s and %s", (int)i, (long long)at,
+             test_element_text(dtype, (const char *)a->buffers[i]->data + at * width, left),
+             test_element_text(dtype, (const char *)b->buffers[i]->data + at * width, right));
     return false;
   }
   return true;

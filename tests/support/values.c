@@ -10,20 +10,15 @@ static double special_float(test_random *random, laze_dtype dtype) {
   const double tiny = dtype == LAZE_F32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
   const double smallest = dtype == LAZE_F32 ? (double)FLT_MIN : DBL_MIN;
   const double largest = dtype == LAZE_F32 ? (double)FLT_MAX : DBL_MAX;
-  const double values[] = {
-      NAN,    INFINITY,     -INFINITY, 0.0,       -0.0,         tiny,
-      -tiny,  smallest / 2, smallest,  -smallest, largest,      -largest,
-      1.0,    -1.0,         0.5,       -0.5,      2147483647.0, -2147483648.0,
-      9.2e18, -1e19,        1.5,       2.5,       3e9,          16777217.0};
+  const double values[] = {NAN,          INFINITY,      -INFINITY, 0.0,      -0.0, tiny, -tiny, smallest / 2,
+                           smallest,     -smallest,     largest,   -largest, 1.0,  -1.0, 0.5,   -0.5,
+                           2147483647.0, -2147483648.0, 9.2e18,    -1e19,    1.5,  2.5,  3e9,   16777217.0};
   return values[test_random_below(random, sizeof values / sizeof *values)];
 }
 
 static int64_t special_integer(test_random *random, laze_dtype dtype) {
-  const int64_t lowest = dtype == LAZE_I32 ? INT32_MIN : INT64_MIN,
-                highest = dtype == LAZE_I32 ? INT32_MAX : INT64_MAX;
-  const int64_t values[] = {0,          1,           -1, lowest,  highest,
-                            lowest + 1, highest - 1, 2,  -2,      63,
-                            64,         31,          32, 1 << 24, 65536};
+  const int64_t lowest = dtype == LAZE_I32 ? INT32_MIN : INT64_MIN, highest = dtype == LAZE_I32 ? INT32_MAX : INT64_MAX;
+  const int64_t values[] = {0, 1, -1, lowest, highest, lowest + 1, highest - 1, 2, -2, 63, 64, 31, 32, 1 << 24, 65536};
   return values[test_random_below(random, sizeof values / sizeof *values)];
 }
 
@@ -31,88 +26,60 @@ static double ordinary_float(test_random *random, const test_range *range) {
   /* Whole and half numbers among the others: ties, equal operands, exact zeros.
    */
   if (test_random_one_in(random, 4)) {
-    double whole = floor(range->low +
-                         test_random_unit(random) * (range->high - range->low));
+    double whole = floor(range->low + test_random_unit(random) * (range->high - range->low));
     return whole < range->low ? range->low : whole;
   }
   return range->low + test_random_unit(random) * (range->high - range->low);
 }
 
-static void store(laze_dtype dtype, void *data, int64_t index, double real,
-                  int64_t integer) {
+static void store(laze_dtype dtype, void *data, int64_t index, double real, int64_t integer) {
   switch (dtype) {
-  case LAZE_F32:
-    ((float *)data)[index] = (float)real;
-    break;
-  case LAZE_F64:
-    ((double *)data)[index] = real;
-    break;
-  case LAZE_I32:
-    ((int32_t *)data)[index] = (int32_t)integer;
-    break;
-  case LAZE_I64:
-    ((int64_t *)data)[index] = integer;
-    break;
-  default:
-    ((uint8_t *)data)[index] = integer & 1;
+  case LAZE_F32: ((float *)data)[index] = (float)real; break;
+  case LAZE_F64: ((double *)data)[index] = real; break;
+  case LAZE_I32: ((int32_t *)data)[index] = (int32_t)integer; break;
+  case LAZE_I64: ((int64_t *)data)[index] = integer; break;
+  default: ((uint8_t *)data)[index] = integer & 1;
   }
 }
 
-void test_fill(test_random *random, laze_dtype dtype, const test_range *range,
-               void *data, int64_t count) {
+void test_fill(test_random *random, laze_dtype dtype, const test_range *range, void *data, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     bool special = range->special && test_random_one_in(random, 4);
-    double real =
-        special ? special_float(random, dtype) : ordinary_float(random, range);
-    int64_t integer = special ? special_integer(random, dtype)
-                              : test_random_below(random, 21) - 10;
-    if (range->below)
-      integer = test_random_below(random, 2 * range->below) - range->below;
+    double real = special ? special_float(random, dtype) : ordinary_float(random, range);
+    int64_t integer = special ? special_integer(random, dtype) : test_random_below(random, 21) - 10;
+    if (range->below) integer = test_random_below(random, 2 * range->below) - range->below;
     store(dtype, data, i, real, integer);
   }
 }
 
 bool test_same_bits(laze_dtype dtype, const void *a, const void *b) {
-  if (memcmp(a, b, (size_t)laze_dtype_size(dtype)) == 0)
-    return true;
-  if (dtype != LAZE_F32 && dtype != LAZE_F64)
-    return false;
-  return isnan(test_element_as_double(dtype, a)) &&
-         isnan(test_element_as_double(dtype, b));
+  if (memcmp(a, b, (size_t)laze_dtype_size(dtype)) == 0) return true;
+  if (dtype != LAZE_F32 && dtype != LAZE_F64) return false;
+  return isnan(test_element_as_double(dtype, a)) && isnan(test_element_as_double(dtype, b));
 }
 
-int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b,
-                              int64_t count) {
+int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b, int64_t count) {
   int64_t size = laze_dtype_size(dtype);
   for (int64_t i = 0; i < count; i++)
-    if (!test_same_bits(dtype, (const char *)a + i * size,
-                        (const char *)b + i * size))
-      return i;
+    if (!test_same_bits(dtype, (const char *)a + i * size, (const char *)b + i * size)) return i;
   return -1;
 }
 
 double test_element_as_double(laze_dtype dtype, const void *element) {
   switch (dtype) {
-  case LAZE_F32:
-    return (double)*(const float *)element;
-  case LAZE_F64:
-    return *(const double *)element;
-  case LAZE_I32:
-    return (double)*(const int32_t *)element;
-  case LAZE_I64:
-    return (double)*(const int64_t *)element;
-  default:
-    return (double)*(const uint8_t *)element;
+  case LAZE_F32: return (double)*(const float *)element;
+  case LAZE_F64: return *(const double *)element;
+  case LAZE_I32: return (double)*(const int32_t *)element;
+  case LAZE_I64: return (double)*(const int64_t *)element;
+  default: return (double)*(const uint8_t *)element;
   }
 }
 
-const char *test_element_text(laze_dtype dtype, const void *element,
-                              char buffer[64]) {
+const char *test_element_text(laze_dtype dtype, const void *element, char buffer[64]) {
   uint64_t bits = 0;
   memcpy(&bits, element, (size_t)laze_dtype_size(dtype));
   if (dtype == LAZE_F32 || dtype == LAZE_F64)
-    snprintf(buffer, 64, "%.17g (0x%" PRIx64 ")",
-             test_element_as_double(dtype, element), bits);
+    snprintf(buffer, 64, "%.17g (0x%" PRIx64 ")", test_element_as_double(dtype, element), bits);
   else if (dtype == LAZE_I32)
     snprintf(buffer, 64, "%" PRId32, *(const int32_t *)element);
   else
@@ -123,25 +90,16 @@ const char *test_element_text(laze_dtype dtype, const void *element,
 double test_ulp_distance(laze_dtype dtype, double got, long double exact) {
   const int digits = dtype == LAZE_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
   const int lowest = dtype == LAZE_F32 ? FLT_MIN_EXP : DBL_MIN_EXP;
-  const double rounded =
-      dtype == LAZE_F32 ? (double)(float)exact : (double)exact;
-  if (isnan(got) || isnan(exact))
-    return isnan(got) && isnan(exact) ? 0 : INFINITY;
-  if (got == rounded)
-    return 0;
+  const double rounded = dtype == LAZE_F32 ? (double)(float)exact : (double)exact;
+  if (isnan(got) || isnan(exact)) return isnan(got) && isnan(exact) ? 0 : INFINITY;
+  if (got == rounded) return 0;
   const double largest = dtype == LAZE_F32 ? (double)FLT_MAX : DBL_MAX;
   /* Just above the largest float, infinity is as near as that float. */
   if (isinf(got))
-    return fabsl(exact) > (long double)largest * (1 - 4e-7L) &&
-                   signbit(got) == signbit(exact)
-               ? 1
-               : INFINITY;
-  if (isinf(exact))
-    return INFINITY;
+    return fabsl(exact) > (long double)largest * (1 - 4e-7L) && signbit(got) == signbit(exact) ? 1 : INFINITY;
+  if (isinf(exact)) return INFINITY;
   int exponent;
   frexpl(exact, &exponent);
-  if (exact == 0 || exponent < lowest)
-    exponent = lowest;
-  return (double)fabsl(((long double)got - exact) /
-                       ldexpl(1.0L, exponent - digits));
+  if (exact == 0 || exponent < lowest) exponent = lowest;
+  return (double)fabsl(((long double)got - exact) / ldexpl(1.0L, exponent - digits));
 }

@@ -9,23 +9,20 @@
 /* Which numbers a tensor is filled with. */
 typedef struct test_range {
   double low, high; /* of ordinary floats */
-  bool special;  /* with NaN, infinities, -0, subnormals, extreme integers among
-                    them */
-  int64_t below; /* not 0: integers in [-below, below), valid indices of an axis
-                    of that size */
+  bool special;     /* with NaN, infinities, -0, subnormals, extreme integers among
+                       them */
+  int64_t below;    /* not 0: integers in [-below, below), valid indices of an axis
+                       of that size */
 } test_range;
 
-void test_fill(test_random *random, laze_dtype dtype, const test_range *range,
-               void *data, int64_t count);
+void test_fill(test_random *random, laze_dtype dtype, const test_range *range, void *data, int64_t count);
 /* Whether two elements have the same bits; any two NaNs are taken as the same.
  */
 bool test_same_bits(laze_dtype dtype, const void *a, const void *b);
 /* The index of the first element in which they differ, -1: none. */
-int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b,
-                              int64_t count);
+int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b, int64_t count);
 /* "1.5 (0x3fc00000)" */
-const char *test_element_text(laze_dtype dtype, const void *element,
-                              char buffer[64]);
+const char *test_element_text(laze_dtype dtype, const void *element, char buffer[64]);
 double test_element_as_double(laze_dtype dtype, const void *element);
 /* Distance of `got` from `exact` in units in the last place of a float of
  * `dtype` at `exact`; 0 where both are NaN, or the same infinity; infinity
