@@ -1,13 +1,14 @@
 #include "codegen/codegen_state.h"
 
-#include "runtime/program.h"
-
 enum { MAX_PROGRAMS = 1024, MAX_KERNELS = 8192 };
 /* Counted in graph nodes for programs and instructions for kernels, a stand-in for bytes that costs nothing to know. */
 enum { MAX_PROGRAM_WEIGHT = 1 << 22, MAX_KERNEL_WEIGHT = 1 << 24 };
 
-static void retain_program(void *object) { laze_program_retain(object); }
-static void release_program(void *object) { laze_program_release(object); }
+static void retain_program(void *object) {
+  laze_cached_program *cached = object;
+  atomic_fetch_add_explicit(&cached->references, 1, memory_order_relaxed);
+}
+static void release_program(void *object) { laze_cached_program_release(object); }
 static void retain_kernel(void *object) { laze_kernel_retain(object); }
 static void release_kernel(void *object) { laze_kernel_release(object); }
 
@@ -43,4 +44,27 @@ static laze_status create_codegen(laze_context *context, void **out, laze_error 
 
 laze_codegen *laze_codegen_get(laze_context *context, laze_error *error) {
   return laze_context_object(context, LAZE_SLOT_CODEGEN, create_codegen, destroy_codegen, error);
+}
+
+void laze_cached_program_release(laze_cached_program *cached) {
+  if (atomic_fetch_sub_explicit(&cached->references, 1, memory_order_acq_rel) != 1) return;
+  laze_context *context = cached->graph->context;
+  laze_program_release(cached->program);
+  laze_graph_destroy(cached->graph);
+  laze_free(context, cached);
+}
+
+void laze_codegen_keep_program(laze_codegen *codegen, laze_hash key, const laze_graph *graph, laze_program *program) {
+  laze_graph *copy;
+  if (graph->node_count > MAX_PROGRAM_WEIGHT || laze_graph_copy(graph, &copy, NULL) != LAZE_OK) return;
+  laze_cached_program *cached = laze_alloc(codegen->context, sizeof *cached);
+  if (!cached) {
+    laze_graph_destroy(copy);
+    return;
+  }
+  laze_graph_give_to_context(copy);
+  *cached = (laze_cached_program){.references = 1, .program = program, .graph = copy};
+  laze_program_retain(program);
+  laze_cache_insert(codegen->programs, key, cached, graph->node_count);
+  laze_cached_program_release(cached);
 }

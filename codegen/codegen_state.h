@@ -5,14 +5,23 @@
 
 #include "base/cache.h"
 #include "codegen/llvm/module.h"
+#include "ir/graph.h"
 #include "runtime/disk_cache.h"
-#include "runtime/kernel.h"
+#include "runtime/program.h"
 
 #include <pthread.h>
 
+/* A program with the graph it was compiled from, by which a hit is confirmed. Refcounted, immutable. */
+typedef struct laze_cached_program {
+  _Atomic int64_t references;
+  laze_program *program; /* retained */
+  laze_graph *graph;     /* owned: a copy */
+} laze_cached_program;
+void laze_cached_program_release(laze_cached_program *cached);
+
 typedef struct laze_codegen {
   laze_context *context; /* borrowed: this structure is part of it */
-  laze_cache *programs;  /* laze_program by structure and backend */
+  laze_cache *programs;  /* laze_cached_program by structure and backend */
   laze_cache *kernels;   /* laze_kernel by kernel key */
   pthread_mutex_t lock;  /* of what follows, each made on first use */
   bool disk_opened;
@@ -22,6 +31,9 @@ typedef struct laze_codegen {
 
 /* The context's codegen state, made on first use; borrowed. NULL when memory is out. */
 laze_codegen *laze_codegen_get(laze_context *context, laze_error *error);
+
+/* Keeps a program for graphs of the same structure. Without memory it is just not kept. */
+void laze_codegen_keep_program(laze_codegen *codegen, laze_hash key, const laze_graph *graph, laze_program *program);
 
 /* Finds or makes a kernel for each loop kernel: in this process, on disk, and what is left through LLVM, in one module.
  * `out[i]` is a new reference; on failure all are NULL. Thread-safe: several threads may compile at once. */

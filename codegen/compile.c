@@ -71,9 +71,17 @@ laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, 
   return status;
 }
 
-/* A program by structure: right for these sizes when its facts hold. */
-static bool facts_hold(void *self, void *object) {
-  return laze_facts_hold(laze_program_sizes(object), self);
+/* What the program cache is asked: the same structure, and sizes for which the program's facts hold. */
+typedef struct {
+  const laze_graph *graph;
+  const int64_t *bindings;
+} program_request;
+
+static bool serves(void *self, void *object) {
+  const program_request *request = self;
+  const laze_cached_program *cached = object;
+  return laze_facts_hold(laze_program_sizes(cached->program), request->bindings) &&
+         laze_graph_equal_but_sizes(cached->graph, request->graph, NULL);
 }
 
 static laze_hash structure_key(const laze_backend *backend, const laze_graph *graph) {
@@ -98,17 +106,21 @@ static laze_status compile_new(laze_context *context, const laze_backend *backen
 }
 
 static laze_status find_program(laze_context *context, const laze_backend *backend, const laze_graph *graph,
-                                int64_t *bindings, laze_program **out, laze_error *error) {
+                                const int64_t *bindings, laze_program **out, laze_error *error) {
   laze_codegen *codegen = laze_codegen_get(context, error);
+  program_request request = {graph, bindings};
   if (!codegen) return LAZE_OUT_OF_MEMORY;
   laze_hash key = structure_key(backend, graph);
-  *out = laze_cache_find(codegen->programs, key, facts_hold, bindings);
-  if (*out) {
+  laze_cached_program *cached = laze_cache_find(codegen->programs, key, serves, &request);
+  if (cached) {
+    *out = cached->program;
+    laze_program_retain(*out);
+    laze_cached_program_release(cached);
     laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_SCHEDULE_CACHE_HITS, 1);
     return LAZE_OK;
   }
   LAZE_TRY(compile_new(context, backend, graph, out, error));
-  laze_cache_insert(codegen->programs, key, *out, graph->node_count);
+  laze_codegen_keep_program(codegen, key, graph, *out);
   return LAZE_OK;
 }
 

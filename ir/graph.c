@@ -52,8 +52,14 @@ void laze_graph_destroy(laze_graph *graph) {
   if (!graph->shares_sizes) laze_size_table_destroy(graph->sizes);
   laze_free(context, graph->nodes);
   laze_arena_deinit(&graph->arena);
+  bool borrowed = graph->borrows_context;
   laze_free(context, graph);
-  laze_context_release(context);
+  if (!borrowed) laze_context_release(context);
+}
+
+void laze_graph_give_to_context(laze_graph *graph) {
+  graph->borrows_context = true;
+  laze_context_release(graph->context);
 }
 
 void laze_graph_take(laze_graph *graph, laze_graph *source) {

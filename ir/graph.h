@@ -40,7 +40,8 @@ struct laze_block {
 };
 
 typedef struct laze_graph {
-  laze_context *context; /* retained */
+  laze_context *context; /* retained, unless borrows_context */
+  bool borrows_context;  /* the context's own cache holds the graph */
   laze_arena arena;
   laze_size_table *sizes;
   const char *name;
@@ -54,6 +55,9 @@ typedef struct laze_graph {
 LAZE_MUST_USE laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out,
                                             laze_error *error);
 void laze_graph_destroy(laze_graph *graph);
+/* For a graph that an object of the context will hold: from now on it does not keep the context alive, which would be a
+ * circle. The caller has a reference of its own. */
+void laze_graph_give_to_context(laze_graph *graph);
 
 /* Appends a parameter to a block (the body: an input of the graph). `name` is copied, NULL makes "arg<i>". */
 LAZE_MUST_USE laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const char *name,
@@ -83,6 +87,9 @@ static inline const laze_type *laze_graph_type(const laze_graph *graph, laze_val
 }
 /* The node as a call, for rules and helpers that take one; borrows the node's arrays. */
 laze_call laze_node_call(const laze_node *node);
+
+/* A copy of a graph without symbols that shares nothing with it; without locations. Owned by the caller. */
+LAZE_MUST_USE laze_status laze_graph_copy(const laze_graph *graph, laze_graph **out, laze_error *error);
 
 /* Structural equality: operators, attributes, wiring, types, regions, inputs and outputs; not names (of symbols
  * neither), locations and origins. Where they differ, the first difference is appended to `difference` (may be NULL).

@@ -246,7 +246,9 @@ static laze_status try_join(laze_scheduler *scheduler, int32_t node_index, bool 
   return LAZE_OK;
 }
 
-static laze_status join_uses(laze_scheduler *scheduler, int32_t node_index) {
+/* Computes the node in the groups of its uses. A split made for one use may leave another that can no longer be
+ * expressed: *done is then false, and only such uses are left, to be loads. */
+static laze_status join_uses(laze_scheduler *scheduler, int32_t node_index, bool *done) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     laze_value value = {node_index, use->result};
@@ -257,8 +259,11 @@ static laze_status join_uses(laze_scheduler *scheduler, int32_t node_index) {
       LAZE_TRY(find_instance(scheduler, use->group, value, use->map, &instance));
     if (instance < 0) {
       LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
-      if (!possible) return laze_fail(scheduler->error, LAZE_INTERNAL, "schedule: %s no longer fits its group",
-                                      laze_op_get(node->op)->name);
+      if (!possible) {
+        scheduler->uses[node_index] = use;
+        *done = false;
+        return LAZE_OK;
+      }
       LAZE_TRY(place(scheduler, use->group, node_index, use->result, use->map, &needs, &instance));
     }
     fill_slot(use, instance);
@@ -406,8 +411,8 @@ static laze_status visit_output(laze_scheduler *scheduler, int32_t node_index, b
   laze_group_builder *group = scheduler->uses[node_index]->group;
   LAZE_TRY(try_join(scheduler, node_index, done, &why));
   if (!*done) return LAZE_OK;
-  LAZE_TRY(join_uses(scheduler, node_index));
-  return add_write(scheduler, group, scheduler->latest[node_index].first);
+  LAZE_TRY(join_uses(scheduler, node_index, done));
+  return *done ? add_write(scheduler, group, scheduler->latest[node_index].first) : LAZE_OK;
 }
 
 static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index) {
@@ -443,7 +448,7 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   }
   if (!output && inlines) {
     LAZE_TRY(try_join(scheduler, node_index, &done, &why));
-    if (done) LAZE_TRY(join_uses(scheduler, node_index));
+    if (done) LAZE_TRY(join_uses(scheduler, node_index, &done));
   }
   return done ? LAZE_OK : store(scheduler, node_index, why);
 }

@@ -235,6 +235,60 @@ static laze_status covers(laze_mapper *mapper, const laze_component *inner, laze
   return LAZE_OK;
 }
 
+/* Which terms of a component = outer * size + inner are outer, and what they are there. */
+typedef struct {
+  bool outer[LAZE_MAX_AXES];
+  laze_size quotients[LAZE_MAX_AXES];
+} peeling;
+
+static laze_status divide_terms(laze_mapper *mapper, const laze_component *component, laze_size size, peeling *out) {
+  for (int32_t i = 0; i < component->term_count; i++)
+    LAZE_TRY(divide_exactly(mapper, component->terms[i].coefficient, size, &out->outer[i], &out->quotients[i]));
+  return LAZE_OK;
+}
+
+/* The same by nesting, which sees what division of sums does not: terms whose coefficients are the products of the
+ * extents within them are inner until those make up `size`. */
+static laze_status nest_terms(laze_mapper *mapper, const laze_component *component, laze_size size, peeling *out,
+                              bool *nested) {
+  laze_size span = 1, quotient = 1;
+  bool used[LAZE_MAX_AXES] = {false};
+  *nested = false;
+  for (int32_t n = 0; n < component->term_count; n++) {
+    int32_t next = 0;
+    while (next < component->term_count && (used[next] || component->terms[next].coefficient != span)) next++;
+    if (next == component->term_count) {
+      *nested = false;
+      return LAZE_OK;
+    }
+    used[next] = true;
+    if (!*nested && n > 0) LAZE_TRY(same_size(mapper, span, size, nested));
+    laze_size extent = mapper->domain->axes[component->terms[next].axis].extent;
+    out->outer[next] = *nested;
+    out->quotients[next] = quotient;
+    if (*nested) LAZE_TRY(multiply(mapper, quotient, extent, &quotient));
+    LAZE_TRY(multiply(mapper, span, extent, &span));
+  }
+  return LAZE_OK;
+}
+
+static laze_status part_terms(laze_mapper *mapper, const laze_component *component, const peeling *parts,
+                              laze_component *outer, laze_component *inner) {
+  int32_t count = component->term_count;
+  laze_term *terms = laze_arena_alloc_array(mapper->arena, 2 * (int64_t)count + 1, sizeof *terms);
+  if (!terms) return memory_error(mapper);
+  *outer = *inner = zero_component;
+  for (int32_t i = 0; i < count; i++) {
+    if (parts->outer[i])
+      terms[outer->term_count++] = (laze_term){component->terms[i].axis, parts->quotients[i]};
+    else
+      terms[count + inner->term_count++] = component->terms[i];
+  }
+  outer->terms = terms;
+  inner->terms = terms + count;
+  return LAZE_OK;
+}
+
 /* Takes the innermost axis of size `size` off a component that runs over rest * size: component = outer * size + inner.
  * *done is false where terms do not fall apart that way. */
 static laze_status peel(laze_mapper *mapper, laze_component *component, laze_size rest, laze_size size,
@@ -250,24 +304,16 @@ static laze_status peel(laze_mapper *mapper, laze_component *component, laze_siz
   }
   if (whole && !split_axis(mapper->domain, component->terms[0].axis, rest, size)) return LAZE_OK;
   LAZE_TRY(normalise_component(mapper, component, component));
-  laze_term *terms = laze_arena_alloc_array(mapper->arena, 2 * (int64_t)component->term_count + 1, sizeof *terms);
-  if (!terms) return memory_error(mapper);
-  int32_t outer_count = 0, inner_count = 0;
-  for (int32_t i = 0; i < component->term_count; i++) {
-    laze_size quotient;
-    bool exact;
-    LAZE_TRY(divide_exactly(mapper, component->terms[i].coefficient, size, &exact, &quotient));
-    if (exact)
-      terms[outer_count++] = (laze_term){component->terms[i].axis, quotient};
-    else
-      terms[2 * component->term_count - inner_count++] = component->terms[i];
-  }
-  *inner = zero_component;
-  inner->terms = &terms[2 * component->term_count - inner_count + 1];
-  inner->term_count = inner_count;
+  peeling parts;
+  laze_component outer;
+  LAZE_TRY(divide_terms(mapper, component, size, &parts));
+  LAZE_TRY(part_terms(mapper, component, &parts, &outer, inner));
   LAZE_TRY(covers(mapper, inner, size, done));
-  component->terms = terms;
-  component->term_count = outer_count;
+  if (!*done) {
+    LAZE_TRY(nest_terms(mapper, component, size, &parts, done));
+    if (*done) LAZE_TRY(part_terms(mapper, component, &parts, &outer, inner));
+  }
+  *component = outer;
   return LAZE_OK;
 }
 

@@ -73,6 +73,7 @@ static char *read_text(gen_table *table, const char *path) {
   size_t size = 0;
   if (file == NULL || getdelim(&text, &size, '\0', file) < 0) {
     report_error(&table->report, (gen_place){path, 1, NULL}, "cannot be read: %s", strerror(errno));
+    free(text);
     text = NULL;
   }
   if (file != NULL) fclose(file);
@@ -85,7 +86,8 @@ void table_read_api(gen_table *table, const char *path) {
     char *end = c + 1;
     if (strncmp(c, "/*", 2) == 0) {
       end = strstr(c, "*/");
-      if (end == NULL) return;
+      if (end == NULL) break;
+      end += 2; /* past the whole mark, so that its slash starts no other comment */
     } else if (isalpha((unsigned char)*c) || *c == '_') {
       while (isalnum((unsigned char)*end) || *end == '_') end++;
       if (strncmp(c, "laze_", 5) == 0) {
@@ -95,6 +97,7 @@ void table_read_api(gen_table *table, const char *path) {
     }
     c = end - 1;
   }
+  free(text);
 }
 
 gen_operator *table_find(const gen_table *table, const char *name) {

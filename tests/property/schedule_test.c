@@ -37,18 +37,18 @@ static void check_two(const char *debug_a, const laze_backend *a, const char *de
 /* Exact operators have one right result: whatever shares a kernel, it must come
  * out. */
 START_TEST(small_graphs_give_the_reference_bits) {
-  check_two(NULL, NULL, "verify", &test_backend_loop, 700, &(test_graph_options){1, 5, true});
+  check_two(NULL, NULL, "verify", &test_backend_loop, 4000, &(test_graph_options){1, 5, true});
 }
 END_TEST
 
 START_TEST(large_graphs_give_the_reference_bits) {
-  check_two(NULL, NULL, "verify", &test_backend_loop, 300, &(test_graph_options){6, 40, true});
+  check_two(NULL, NULL, "verify", &test_backend_loop, 2000, &(test_graph_options){6, 40, true});
 }
 END_TEST
 
 /* Fusing must not change a bit, of inexact functions neither. */
 START_TEST(fusion_changes_no_bit) {
-  check_two("verify", &test_backend_loop, "nofusion,verify", &test_backend_loop, 400,
+  check_two("verify", &test_backend_loop, "nofusion,verify", &test_backend_loop, 2000,
             &(test_graph_options){3, 20, false});
 }
 END_TEST
@@ -60,7 +60,7 @@ START_TEST(each_pass_preserves_bits) {
     if (!strcmp(laze_pass_name(i), "expand")) continue;
     two_ways ways = {{test_context("verify"), &test_backend_loop, NULL}, {NULL, &test_backend_loop, laze_pass_name(i)}};
     ways.b.context = ways.a.context;
-    test_check_graphs(ways.a.context, 100, &options, agree, &ways);
+    test_check_graphs(ways.a.context, 400, &options, agree, &ways);
     laze_context_release(ways.a.context);
   }
 }
