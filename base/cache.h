@@ -23,6 +23,7 @@ typedef bool (*laze_cache_match)(void *self, void *object);
 
 LAZE_MUST_USE laze_status laze_cache_create(laze_context *context, const laze_cache_options *options, laze_cache **out,
                                             laze_error *error);
+laze_context *laze_cache_context(const laze_cache *cache); /* borrowed */
 /* Releases every object. NULL is ignored. */
 void laze_cache_destroy(laze_cache *cache);
 /* The most recently used object with that key for which `match` is true (NULL: any), retained for the caller; NULL if

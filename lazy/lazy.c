@@ -38,7 +38,7 @@ static void lazy_destroy(void *object) {
     next = recorder->next;
     recorder_deinit(recorder);
   }
-  laze_trace_cache_destroy(lazy->traces);
+  laze_cache_destroy(lazy->traces);
   laze_pool_deinit(&lazy->pool);
   laze_free(lazy->context, lazy->garbage);
   pthread_mutex_destroy(&lazy->lock);
@@ -69,7 +69,7 @@ static laze_status lazy_create(laze_context *context, void **out, laze_error *er
   if (status == LAZE_OK && pthread_key_create(&lazy->key, thread_ended) != 0)
     status = laze_fail(error, LAZE_OUT_OF_MEMORY, "too many contexts: the system has no thread-local keys left");
   if (status != LAZE_OK) {
-    laze_trace_cache_destroy(lazy->traces);
+    laze_cache_destroy(lazy->traces);
     laze_free(context, lazy);
     return status;
   }

@@ -24,6 +24,7 @@
 #ifndef LAZE_LAZY_LAZY_H
 #define LAZE_LAZY_LAZY_H
 
+#include "base/cache.h"
 #include "ir/op.h"
 #include "laze/tensor.h"
 #include "lazy/pool.h"
@@ -33,7 +34,6 @@
 
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_lazy_recorder laze_lazy_recorder;
-typedef struct laze_trace_cache laze_trace_cache;
 
 /* An error that handles, cells and scopes share. */
 typedef struct laze_failure {
@@ -180,7 +180,7 @@ struct laze_lazy {
   laze_pending *newest, *oldest;
   uint64_t mark;
   int64_t budget_nodes, budget_bytes;
-  laze_trace_cache *traces;
+  laze_cache *traces; /* lazy/trace_cache.h */
   const laze_backend *backend; /* NULL before the first run */
   laze_buffer **garbage;       /* buffers to release once the lock is free */
   int64_t garbage_count, garbage_capacity;

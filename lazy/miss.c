@@ -183,14 +183,19 @@ static void explain_node(laze_text *out, const node_words *a, const node_words *
   }
 }
 
-static const laze_trace_entry *nearest(const laze_trace *trace, const laze_trace_cache *cache) {
-  const laze_trace_entry *best = NULL;
-  int64_t best_count = -1;
-  for (const laze_trace_entry *entry = laze_trace_cache_first(cache); entry; entry = entry->older) {
-    int64_t count = common_operators(trace, entry);
-    if (count > best_count) best = entry, best_count = count;
-  }
-  return best;
+/* The cached trace that begins like this one for longest; of several the most recently used. */
+typedef struct {
+  const laze_trace *trace;
+  const laze_trace_entry *best;
+  int64_t common;
+} nearest_search;
+
+static bool compare_with(void *self, void *object) {
+  nearest_search *search = self;
+  laze_trace_entry *entry = object;
+  int64_t common = common_operators(search->trace, entry);
+  if (common > search->common) search->best = entry, search->common = common;
+  return true;
 }
 
 static void print_place(laze_text *out, const laze_trace *trace, int64_t position) {
@@ -200,13 +205,7 @@ static void print_place(laze_text *out, const laze_trace *trace, int64_t positio
   laze_text_append(out, ": ");
 }
 
-void laze_miss_explain(const laze_trace *trace, const laze_trace_cache *cache, laze_text *out) {
-  const laze_trace_entry *entry = nearest(trace, cache);
-  laze_text_format(out, "trace cache miss (%lld nodes): ", (long long)trace->node_count);
-  if (!entry) {
-    laze_text_append(out, "the cache is empty");
-    return;
-  }
+static void explain_against(const laze_trace *trace, const laze_trace_entry *entry, laze_text *out) {
   const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
   int64_t a_inputs = 0, b_inputs = 0;
   for (int64_t position = 0; position < trace->node_count; position++) {
@@ -228,4 +227,15 @@ void laze_miss_explain(const laze_trace *trace, const laze_trace_cache *cache, l
   laze_text_append(out, trace->words[0] != entry->words[0] ? "the cached graph is of another backend"
                         : (int64_t)*b == (b_end - b) - 1   ? "other values are stored than in the cached graph"
                                                            : "the cached graph goes on");
+}
+
+void laze_miss_explain(const laze_trace *trace, laze_cache *cache, laze_text *out) {
+  nearest_search search = {trace, NULL, -1};
+  laze_text_format(out, "trace cache miss (%lld nodes): ", (long long)trace->node_count);
+  /* Entries stay while the lazy lock is held: nobody else inserts, and so evicts. */
+  laze_cache_each(cache, compare_with, &search);
+  if (search.best)
+    explain_against(trace, search.best, out);
+  else
+    laze_text_append(out, "the cache is empty");
 }

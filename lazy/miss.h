@@ -8,6 +8,6 @@
 
 /* Appends one line: the node with its source line, what differs there, and both sides. The nearest entry is the one
  * whose operators agree longest. Called with the lock held. */
-void laze_miss_explain(const laze_trace *trace, const laze_trace_cache *cache, laze_text *out);
+void laze_miss_explain(const laze_trace *trace, laze_cache *cache, laze_text *out);
 
 #endif

@@ -50,14 +50,13 @@ char *memory_copy(const char *text, size_t size) {
 
 char *memory_format(const char *format, ...) {
   va_list arguments;
+  char *text = NULL;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  if (vasprintf(&text, format, arguments) < 0) text = NULL;
   va_end(arguments);
-  char *text = memory_take((size_t)(length < 0 ? 0 : length) + 1);
-  va_start(arguments, format);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
-  va_end(arguments);
-  return text;
+  char *copy = memory_copy(check(text), strlen(text));
+  free(text);
+  return copy;
 }
 
 FILE *memory_stream(char **text, size_t *size) {

@@ -24,7 +24,7 @@ static const laze_backend *llvm(laze_context *context) {
 START_TEST(native_code_gives_the_bits_of_its_loops) {
   two_ways ways = {{test_context(NULL), &test_backend_loop, NULL}, {test_context("verify"), NULL, NULL}};
   ways.b.backend = llvm(ways.b.context);
-  test_check_graphs(ways.a.context, 160, &(test_graph_options){2, 16, true}, agree, &ways);
+  test_check_graphs(ways.a.context, 160, &(test_graph_options){2, 16, true, true}, agree, &ways);
   laze_context_release(ways.a.context);
   laze_context_release(ways.b.context);
 }
@@ -35,7 +35,7 @@ END_TEST
 START_TEST(fusion_changes_no_bit_of_native_code) {
   two_ways ways = {{test_context(NULL), NULL, NULL}, {test_context("nofusion"), NULL, NULL}};
   ways.a.backend = ways.b.backend = llvm(ways.a.context);
-  test_check_graphs(ways.a.context, 80, &(test_graph_options){3, 12, false}, agree, &ways);
+  test_check_graphs(ways.a.context, 80, &(test_graph_options){3, 12, false, true}, agree, &ways);
   laze_context_release(ways.a.context);
   laze_context_release(ways.b.context);
 }

@@ -17,6 +17,7 @@ typedef struct test_caller {
   test_random *random;
   laze_value pool[TEST_POOL];
   int32_t count;         /* of the pool */
+  bool wide;             /* new shapes often have a last axis longer than vectors and blocks of reductions */
   bool used[TEST_POOL];  /* by a later call */
   int64_t most_elements; /* of any value */
   bool fresh;            /* every operand is a parameter of its own */
@@ -37,7 +38,7 @@ laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype, int32_t 
 laze_dtype test_random_dtype(test_random *random);
 /* A small shape; sizes 0 and 1 are among them, and now and then one that
  * crosses the blocks of reductions. */
-int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank);
+int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, bool wide);
 
 /* Records a call of `op` with random arguments and puts its results into the
  * pool. The status is that of recording: many combinations are refused, which

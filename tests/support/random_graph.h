@@ -8,6 +8,7 @@
 typedef struct test_graph_options {
   int32_t least_calls, most_calls;
   bool exact; /* operators with the same bits everywhere */
+  bool wide;  /* often with a last axis longer than vectors and blocks of reductions */
 } test_graph_options;
 
 /* A graph of random calls, with random values as outputs. Owned by the caller;

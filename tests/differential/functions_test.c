@@ -1,0 +1,132 @@
+/* Inexact functions, one at a time, against the C library in extended precision: the distance in units in the last
+ * place must stay within the operator's bound, on both backends, for ordinary numbers and special ones. */
+#include "ir/op.gen.h"
+#include "tests/differential/cases.h"
+#include "tests/support/random_call.h"
+#include "tests/support/run.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static long double sigmoid(long double x) {
+  return 1 / (1 + expl(-x));
+}
+static long double rsqrt(long double x) {
+  return 1 / sqrtl(x);
+}
+
+typedef struct {
+  laze_op op;
+  long double (*unary)(long double);
+  long double (*binary)(long double, long double);
+} exact_function;
+
+static const exact_function functions[] = {
+    {LAZE_OP_EXP, expl, NULL},     {LAZE_OP_EXP2, exp2l, NULL},   {LAZE_OP_EXPM1, expm1l, NULL},
+    {LAZE_OP_LOG, logl, NULL},     {LAZE_OP_LOG2, log2l, NULL},   {LAZE_OP_LOG10, log10l, NULL},
+    {LAZE_OP_LOG1P, log1pl, NULL}, {LAZE_OP_SIN, sinl, NULL},     {LAZE_OP_COS, cosl, NULL},
+    {LAZE_OP_TAN, tanl, NULL},     {LAZE_OP_ASIN, asinl, NULL},   {LAZE_OP_ACOS, acosl, NULL},
+    {LAZE_OP_ATAN, atanl, NULL},   {LAZE_OP_SINH, sinhl, NULL},   {LAZE_OP_COSH, coshl, NULL},
+    {LAZE_OP_TANH, tanhl, NULL},   {LAZE_OP_ERF, erfl, NULL},     {LAZE_OP_SIGMOID, sigmoid, NULL},
+    {LAZE_OP_RSQRT, rsqrt, NULL},  {LAZE_OP_ATAN2, NULL, atan2l}, {LAZE_OP_POW_TENSOR_TENSOR, NULL, powl},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions, ELEMENTS = 3001 };
+
+static const exact_function *find_function(laze_op op) {
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (functions[i].op == op) return &functions[i];
+  return NULL;
+}
+
+static long double exact_value(const exact_function *function, const test_arrays *inputs, laze_dtype dtype, int64_t k) {
+  int64_t width = laze_dtype_size(dtype);
+  double x = test_element_as_double(dtype, (const char *)inputs->buffers[0]->data + k * width);
+  if (function->unary) return function->unary((long double)x);
+  double y = test_element_as_double(dtype, (const char *)inputs->buffers[1]->data + k * width);
+  return function->binary((long double)x, (long double)y);
+}
+
+static laze_graph *call_of(laze_context *context, const exact_function *function, laze_dtype dtype) {
+  laze_graph *graph;
+  laze_error error;
+  test_caller caller;
+  laze_value operands[2], result;
+  int32_t count = function->unary ? 1 : 2;
+  ck_assert_int_eq(laze_graph_create(context, "function", &graph, &error), LAZE_OK);
+  test_caller_init(&caller, graph, &(test_random){0});
+  for (int32_t i = 0; i < count; i++) operands[i] = test_caller_parameter(&caller, dtype, 1, (int64_t[]){ELEMENTS}, 0);
+  ck_assert_int_eq(laze_record_call(&caller.builder.recorder, function->op, operands, count, NULL, &result, &error),
+                   LAZE_OK);
+  ck_assert_int_eq(laze_block_set_results(graph, graph->body, &result, 1, &error), LAZE_OK);
+  return graph;
+}
+
+static void check_distance(const laze_differential_case *item, const exact_function *function, laze_dtype dtype,
+                           const laze_backend *backend, laze_context *context, bool special) {
+  test_random random = {(uint64_t)test_setting("LAZE_TEST_SEED", 1) + item->op};
+  test_range range = {.low = item->low, .high = item->high, .special = special};
+  test_arrays inputs, outputs;
+  laze_error error;
+  laze_graph *graph = call_of(context, function, dtype);
+  test_inputs(context, graph, &random, &range, &inputs);
+  laze_status status = test_run(context, backend, graph, NULL, &inputs, &outputs, &error);
+  ck_assert_msg(status == LAZE_OK, "%s: %s", laze_op_get(item->op)->name, error.message);
+  double worst = 0;
+  int64_t at = 0, width = laze_dtype_size(dtype);
+  for (int64_t k = 0; k < ELEMENTS; k++) {
+    double got = test_element_as_double(dtype, (const char *)outputs.buffers[0]->data + k * width);
+    double distance = test_ulp_distance(dtype, got, exact_value(function, &inputs, dtype, k));
+    if (distance > worst) at = k;
+    worst = fmax(worst, distance);
+  }
+  char x[64], y[64] = "", got[64];
+  ck_assert_msg(worst <= item->ulp,
+                "%s of %s on %s%s: %.2f units in the last place, at most %g: f(%s %s) = %s, not %.20Lg",
+                laze_op_get(item->op)->name, laze_dtype_name(dtype), backend->name, special ? ", special values" : "",
+                worst, item->ulp, test_element_text(dtype, (const char *)inputs.buffers[0]->data + at * width, x),
+                inputs.count > 1 ? test_element_text(dtype, (const char *)inputs.buffers[1]->data + at * width, y) : "",
+                test_element_text(dtype, (const char *)outputs.buffers[0]->data + at * width, got),
+                exact_value(function, &inputs, dtype, at));
+  test_arrays_release(&inputs);
+  test_arrays_release(&outputs);
+  laze_graph_destroy(graph);
+}
+
+START_TEST(functions_stay_within_their_bounds) {
+  laze_context *context = test_context(NULL);
+  const laze_differential_case *item = &laze_differential_cases[_i];
+  const exact_function *function = find_function(item->op);
+  for (int b = 0; laze_backend_at(b) && function; b++)
+    for (int special = 0; special < 2; special++) {
+      check_distance(item, function, LAZE_F32, laze_backend_at(b), context, special);
+      check_distance(item, function, LAZE_F64, laze_backend_at(b), context, special);
+    }
+  laze_context_release(context);
+}
+END_TEST
+
+/* An inexact elementwise operator that the list above lacks would go untested. */
+START_TEST(every_inexact_function_is_listed) {
+  for (int32_t i = 0; i < laze_differential_case_count; i++) {
+    const laze_differential_case *item = &laze_differential_cases[i];
+    bool inexact = !item->exact && laze_op_get(item->op)->op_class == LAZE_CLASS_ELEMENTWISE;
+    ck_assert_msg(!inexact || find_function(item->op), "%s has no exact function here", laze_op_get(item->op)->name);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("functions");
+  TCase *tests = tcase_create("distance from exact values");
+  tcase_set_timeout(tests, 0);
+  tcase_add_loop_test(tests, functions_stay_within_their_bounds, 0, laze_differential_case_count);
+  tcase_add_test(tests, every_inexact_function_is_listed);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

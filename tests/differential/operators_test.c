@@ -1,0 +1,166 @@
+/* Every operator on both backends, over the dtypes its table entry names and over shapes that are awkward: no elements,
+ * one, prime numbers of them, broadcast, strided. The reference interpreter says what is right: to the bit for exact
+ * operators, within the entry's bound for the others. */
+#include "tests/differential/cases.h"
+#include "tests/support/random_call.h"
+#include "tests/support/run.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *name;
+  int32_t rank;
+  int64_t sizes[4];
+  bool broadcast, moved;
+} variant;
+
+static const variant variants[] = {
+    {"no dims", 0, {0}, false, false},
+    {"empty", 2, {3, 0}, false, false},
+    {"prime", 1, {7}, false, false},
+    {"two primes", 2, {13, 11}, false, false},
+    {"broadcast", 3, {2, 13, 11}, true, false},
+    {"strided", 2, {5, 17}, false, true},
+    {"strided, three dims", 3, {3, 5, 7}, false, true},
+    {"longer than a block of a reduction", 2, {2, 2100}, false, false},
+    {"rows longer than a block of a reduction", 2, {130, 3}, false, false},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants, CALLS_PER_VARIANT = 2 };
+
+typedef struct {
+  laze_context *reference, *native;
+  const laze_backend *interp, *llvm;
+  test_random random;
+} differential;
+
+static differential setup(void) {
+  differential state = {.reference = test_context(NULL), .native = test_context("verify")};
+  state.random.state = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
+  ck_assert_int_eq(laze_backend_find(state.reference, "interp", &state.interp, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_backend_find(state.native, "llvm", &state.llvm, NULL), LAZE_OK);
+  return state;
+}
+
+static void teardown(differential *state) {
+  laze_context_release(state->reference);
+  laze_context_release(state->native);
+}
+
+/* One graph with calls at every variant, so that all its kernels are compiled at once. How many calls were accepted. */
+static int32_t build(differential *state, const laze_differential_case *item, laze_dtype dtype, laze_graph **out) {
+  laze_value outputs[VARIANTS * CALLS_PER_VARIANT * 2];
+  int32_t accepted = 0;
+  int64_t count = 0;
+  test_caller caller;
+  laze_error error;
+  ck_assert_int_eq(laze_graph_create(state->reference, "case", out, &error), LAZE_OK);
+  test_caller_init(&caller, *out, &state->random);
+  caller.fresh = true;
+  caller.dtype = dtype;
+  int calls = laze_op_get(item->op)->attribute_count > 0 ? CALLS_PER_VARIANT : 1;
+  for (int v = 0; v < VARIANTS * calls; v++) {
+    const variant *shape = &variants[v / calls];
+    caller.rank = shape->rank;
+    memcpy(caller.sizes, shape->sizes, sizeof shape->sizes);
+    caller.broadcast = shape->broadcast;
+    caller.moved = shape->moved;
+    caller.count = 0;
+    if ((*out)->body->parameter_count > TEST_MAX_VALUES - 4) break;
+    if (test_random_call(&caller, item->op, &error) != LAZE_OK) continue;
+    accepted++;
+    for (int32_t i = laze_op_get(item->op)->result_count; i > 0; i--) outputs[count++] = caller.pool[caller.count - i];
+  }
+  ck_assert_int_eq(laze_block_set_results(*out, (*out)->body, outputs, count, &error), LAZE_OK);
+  return accepted;
+}
+
+/* Whether an inexact result is near enough to the reference: `ulp` units of a number of its size, or of 1 where
+ * cancellation made it small. */
+static bool is_near(laze_dtype dtype, const void *expected, const void *got, double ulp) {
+  double a = test_element_as_double(dtype, expected), b = test_element_as_double(dtype, got);
+  if (test_same_bits(dtype, expected, got) || a == b) return true;
+  if (isnan(a) || isnan(b)) return false;
+  double unit = dtype == LAZE_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+  double largest = dtype == LAZE_F32 ? (double)FLT_MAX : DBL_MAX;
+  if (isinf(a) || isinf(b)) return fabs(isinf(a) ? b : a) > largest * (1 - 2 * ulp * unit) && (a > 0) == (b > 0);
+  return fabs(a - b) <= ulp * unit * fmax(fabs(a), 1);
+}
+
+static void check_near(const laze_differential_case *item, const test_arrays *expected, const test_arrays *got,
+                       const laze_graph *graph) {
+  for (int32_t i = 0; i < expected->count; i++) {
+    laze_dtype dtype = expected->types[i].dtype;
+    int64_t width = laze_dtype_size(dtype);
+    for (int64_t k = 0; k < test_elements(&expected->types[i]); k++) {
+      char left[64], right[64];
+      const char *a = (const char *)expected->buffers[i]->data + k * width,
+                 *b = (const char *)got->buffers[i]->data + k * width;
+      bool near = item->exact ? test_same_bits(dtype, a, b) : is_near(dtype, a, b, 2 * item->ulp);
+      if (!near) test_print_graph("this graph fails:", graph);
+      ck_assert_msg(near, "%s: output %d, element %lld: expected %s, got %s", laze_op_get(item->op)->name, (int)i,
+                    (long long)k, test_element_text(dtype, a, left), test_element_text(dtype, b, right));
+    }
+  }
+}
+
+static void compare(differential *state, const laze_differential_case *item, const laze_graph *graph, bool special) {
+  test_arrays inputs, expected, got;
+  laze_error error;
+  test_range range = {.low = item->low, .high = item->high, .special = special};
+  test_inputs(state->reference, graph, &state->random, &range, &inputs);
+  laze_status status = test_run(state->reference, state->interp, graph, NULL, &inputs, &expected, &error);
+  ck_assert_msg(status == LAZE_OK, "%s: interp: %s", laze_op_get(item->op)->name, error.message);
+  status = test_run(state->native, state->llvm, graph, NULL, &inputs, &got, &error);
+  if (status != LAZE_OK) test_print_graph("this graph fails:", graph);
+  ck_assert_msg(status == LAZE_OK, "%s: llvm: %s", laze_op_get(item->op)->name, error.message);
+  check_near(item, &expected, &got, graph);
+  test_arrays_release(&inputs);
+  test_arrays_release(&expected);
+  test_arrays_release(&got);
+}
+
+static int32_t check_dtype(differential *state, const laze_differential_case *item, laze_dtype dtype) {
+  laze_graph *graph;
+  int32_t accepted = build(state, item, dtype, &graph);
+  for (int special = 0; special < 2 && accepted > 0; special++) compare(state, item, graph, special);
+  laze_graph_destroy(graph);
+  return accepted;
+}
+
+/* Operators of the index-th part of the table: parts run one after the other, but fail by themselves. */
+enum { PARTS = 8 };
+
+START_TEST(both_backends_agree) {
+  differential state = setup();
+  const char *only = getenv("LAZE_TEST_OPERATOR");
+  for (int32_t i = _i; i < laze_differential_case_count; i += PARTS) {
+    const laze_differential_case *item = &laze_differential_cases[i];
+    int32_t accepted = 0;
+    if (!test_is_callable(item->op) || (only && strcmp(only, laze_op_get(item->op)->name))) continue;
+    for (laze_dtype dtype = 1; dtype < LAZE_DTYPE_COUNT; dtype++)
+      if (item->dtypes >> dtype & 1) accepted += check_dtype(&state, item, dtype);
+    /* Operands of different dtypes, which are promoted. */
+    if (laze_op_get(item->op)->segment_count > 1) accepted += check_dtype(&state, item, LAZE_DTYPE_NONE);
+    /* Otherwise the operator is not tested at all. */
+    ck_assert_msg(accepted > 0, "no call of %s is accepted", laze_op_get(item->op)->name);
+  }
+  teardown(&state);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("differential");
+  TCase *tests = tcase_create("operators");
+  tcase_set_timeout(tests, 0);
+  tcase_add_loop_test(tests, both_backends_agree, 0, PARTS);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Runs what the documentation shows, as it stands there.
+
+usage: check_docs.py SOURCE BUILD llvm|no-llvm [PAGE...]
+
+The blocks of a page are taken in order, in a scratch folder that looks like the root of the source tree with the build
+folder as build/ and the tools in PATH:
+
+  sh     is run, and must succeed; a text block right after it is what it prints (on standard output)
+  c      with a main(): saved under the name that the text behind it gives ("Saved as `first.c`"), so that the commands
+         which follow can compile it
+  lz, and text that starts with "laze 1"   must be a right graph
+  yaml   that is a whole entry of an operator table: opgen must take it in place of the entry of that name
+
+In expected output a line "..." stands for any lines; times and long hexadecimal numbers are not compared. Lines that
+call ./dev are not run: the commands they name must exist. A comment before a block changes what is checked:
+
+  <!-- docs: fails -->        the command must fail
+  <!-- docs: native -->       only where the native backend was built
+  <!-- docs: not run -->      the commands are not run
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^ {0,3}```(\w*)\s*$")
+DIRECTIVE = re.compile(r"^<!-- docs: ([a-z ,]+) -->$")
+DEV = re.compile(r"\./dev ([a-z]+)")
+LAZY_LINE = re.compile(r"^\s*\./dev\b")
+SAVED = re.compile(r"[Ss]aved as `([^`/]+\.c)`")
+SECONDS = 120
+
+
+class Block:
+    def __init__(self, page, line, language, directives):
+        self.page, self.line, self.language, self.directives = page, line, language, directives
+        self.lines, self.adjacent = [], False
+
+    @property
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+    def place(self):
+        return f"{self.page}:{self.line}"
+
+
+def read_blocks(page, path):
+    """The fenced blocks of a page. `adjacent`: only blank lines lie between a block and the one before it."""
+    blocks, current, directives, gap = [], None, set(), True
+    lines = path.read_text().split("\n")
+    for number, line in enumerate(lines, 1):
+        fence = FENCE.match(line)
+        if current is None and fence:
+            current = Block(page, number, fence.group(1), directives)
+            current.adjacent = not gap
+        elif current is not None and fence:
+            blocks.append(current)
+            current, directives, gap = None, set(), False
+        elif current is not None:
+            current.lines.append(line)
+        elif DIRECTIVE.match(line):
+            directives = set(DIRECTIVE.match(line).group(1).split(", "))
+        elif line.strip():
+            gap, directives = True, set()
+    if current is not None:
+        raise SystemExit(f"{current.place()}: the block is not closed")
+    return lines, blocks
+
+
+def comparable(line):
+    line = re.sub(r"\b[0-9]+(\.[0-9]+)? (us|ms|s)\b", "# \\2", line.rstrip())
+    line = re.sub(r"[0-9a-f]{16,}", "#", line)
+    return re.sub(r"\s+# (us|ms|s)\b", " # \\1", line)
+
+
+def matches(expected, found):
+    """Whether lines are as expected, where "..." stands for any lines."""
+    if not expected:
+        return not found
+    if expected[0].strip() == "...":
+        return any(matches(expected[1:], found[i:]) for i in range(len(found) + 1))
+    return bool(found) and expected[0] == found[0] and matches(expected[1:], found[1:])
+
+
+class Checker:
+    def __init__(self, source, build, native):
+        self.source, self.build, self.native = source, build, native
+        self.failures, self.counts = [], {}
+        self.commands = set(re.findall(r"^cmd_(\w+)\(\)", (source / "dev").read_text(), re.MULTILINE))
+        options = json.loads((build / "meson-info" / "intro-buildoptions.json").read_text())
+        sanitizers = next((o["value"] for o in options if o["name"] == "b_sanitize"), "none")
+        self.sanitized = sanitizers not in ("none", "", [], ["none"])
+
+    def fail(self, block, message):
+        self.failures.append(f"{block.place()}: {message}")
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def make_root(self, root):
+        """Files of the tree by links, so that what commands write lands in the scratch folder."""
+        for entry in self.source.iterdir():
+            if not entry.name.startswith(("build", ".")):
+                (root / entry.name).symlink_to(entry)
+        (root / "build").symlink_to(self.build)
+
+    def environment(self, home):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("LAZE_", "MESON"))}
+        kept.update(PATH=f"{self.build / 'tools'}:{kept['PATH']}", HOME=str(home), LC_ALL="C.UTF-8",
+                    LAZE_CACHE_DIR=str(home / "cache"))
+        return kept
+
+    def run(self, root, script, stdin=""):
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=root, env=self.environment(root.parent),
+                              input=stdin, capture_output=True, text=True, timeout=SECONDS)
+
+    def check_page(self, page, home):
+        lines, blocks = read_blocks(page, self.source / page)
+        root = home / "tree"
+        root.mkdir(parents=True)
+        self.make_root(root)
+        for index, block in enumerate(blocks):
+            following = blocks[index + 1] if index + 1 < len(blocks) else None
+            expected = following if following and following.adjacent and following.language == "text" else None
+            if block.language == "sh":
+                self.check_commands(block, expected, root)
+            elif block.language == "c" and re.search(r"\bint main\b", block.text):
+                self.save_program(block, lines, root)
+            elif block.language == "lz" or (block.language == "text" and block.text.startswith("laze 1\n")):
+                self.check_graph(block, root)
+            elif block.language == "yaml" and block.text.startswith("- func:"):
+                self.check_entry(block, home)
+        for number, line in enumerate(lines, 1):
+            for name in DEV.findall(line):
+                if name not in self.commands:
+                    self.failures.append(f"{page}:{number}: ./dev has no command '{name}'")
+
+    def check_commands(self, block, expected, root):
+        commands = [line for line in block.lines if not LAZY_LINE.match(line)]
+        compiles = self.sanitized and any(re.match(r"(cc|gcc|clang) ", line) for line in commands)
+        if not commands or "not run" in block.directives or compiles or ("native" in block.directives and not self.native):
+            self.count("skipped")
+            return
+        self.count("run")
+        result = self.run(root, "\n".join(commands))
+        failed, should_fail = result.returncode != 0, "fails" in block.directives
+        if failed != should_fail:
+            self.fail(block, f"exit code {result.returncode}\n{result.stdout}{result.stderr}")
+        if expected is None:
+            return
+        self.count("compared")
+        found = [comparable(line) for line in result.stdout.rstrip("\n").split("\n")]
+        wanted = [comparable(line) for line in expected.text.rstrip("\n").split("\n")]
+        if not matches(wanted, found):
+            self.fail(expected, f"the commands before print\n{result.stdout}{result.stderr}")
+
+    def save_program(self, block, lines, root):
+        name = next((m.group(1) for line in lines[block.line + len(block.lines):] if (m := SAVED.search(line))), None)
+        if name is None:
+            self.fail(block, "a program with main(), but no text behind it that says \"Saved as `name.c`\"")
+            return
+        self.count("programs")
+        (root / name).write_text(block.text)
+
+    def check_graph(self, block, root):
+        self.count("graphs")
+        result = self.run(root, "lazec check -", block.text)
+        if result.returncode != 0:
+            self.fail(block, f"is no right graph: {result.stderr.strip()}")
+
+    def check_entry(self, block, home):
+        """opgen on the tables, with this entry in place of the one of its name or else behind the others."""
+        self.count("entries")
+        tables = home / f"tables-{block.line}"
+        tables.mkdir()
+        first, replaced = block.lines[0], False
+        for path in sorted((self.source / "ops" / "native_functions").glob("*.yaml")):
+            entries = re.split(r"(?m)^(?=- func:)", path.read_text())
+            for i, entry in enumerate(entries):
+                if entry.split("\n")[0] == first:
+                    entries[i], replaced = block.text + "\n", True
+            (tables / path.name).write_text("".join(entries))
+        if not replaced:
+            (tables / "documented.yaml").write_text(block.text)
+        headers = [self.source / "include" / "laze" / name for name in ("context.h", "dtype.h", "status.h", "tensor.h")]
+        command = [self.build / "ops" / "opgen", "--rules", self.source / "ops" / "rules.yaml", "--output", home / "gen",
+                   *(part for header in headers for part in ("--api", header)), *sorted(tables.iterdir())]
+        result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS)
+        if result.returncode != 0:
+            self.fail(block, f"opgen refuses the entry:\n{result.stderr}")
+
+
+def pages_of(source):
+    pages = ["README.md", "ops/README.md", "bench/README.md"]
+    pages += sorted(str(path.relative_to(source)) for path in (source / "docs").rglob("*.md"))
+    return [page for page in pages if (source / page).exists()]
+
+
+def main():
+    source, build = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+    checker = Checker(source, build, sys.argv[3] == "llvm")
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="laze-docs-"))
+    try:
+        for number, page in enumerate(sys.argv[4:] or pages_of(source)):
+            checker.check_page(page, scratch / str(number))
+    finally:
+        shutil.rmtree(scratch)
+    print("\n".join(checker.failures))
+    print(", ".join(f"{count} {what}" for what, count in sorted(checker.counts.items())))
+    return 1 if checker.failures or not checker.counts.get("run") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
