@@ -158,6 +158,7 @@ static laze_status adopt_module(laze_codegen *codegen, const laze_disk_module *m
     laze_kernel *kernel;
     status = create_kernel(code, module->entries[i].key, module->entries[i].symbol, &kernel, error);
     if (status != LAZE_OK) break;
+    atomic_store(&kernel->from_disk, true);
     laze_cache_insert(codegen->kernels, module->entries[i].key, kernel, 1);
     laze_kernel_release(kernel);
   }
@@ -249,17 +250,22 @@ static bool is_requested(const module_request *request, laze_hash key) {
   return false;
 }
 
+/* A kernel that another one's module brought along from disk counts as found there the first time it is asked for. */
+static void count_hit(laze_codegen *codegen, laze_kernel *kernel) {
+  bool from_disk = kernel && atomic_exchange(&kernel->from_disk, false);
+  laze_metrics_add(laze_context_metrics(codegen->context),
+                   from_disk ? LAZE_METRIC_DISK_CACHE_HITS : LAZE_METRIC_KERNEL_CACHE_HITS, 1);
+}
+
 static laze_status find_or_request(laze_codegen *codegen, const laze_loop_kernel *loop, laze_hash key,
                                    module_request *request, laze_kernel **out, laze_error *error) {
-  laze_metrics *metrics = laze_context_metrics(codegen->context);
   *out = find_in_process(codegen, key);
-  if (*out || is_requested(request, key)) {
-    laze_metrics_add(metrics, LAZE_METRIC_KERNEL_CACHE_HITS, 1);
+  bool requested = !*out && is_requested(request, key);
+  if (!*out && !requested) *out = find_on_disk(codegen, key);
+  if (*out || requested) {
+    count_hit(codegen, *out);
     return LAZE_OK;
   }
-  *out = find_on_disk(codegen, key);
-  if (*out) laze_metrics_add(metrics, LAZE_METRIC_DISK_CACHE_HITS, 1);
-  if (*out) return LAZE_OK;
   if (request->count == MODULE_KERNELS) {
     LAZE_TRY(compile_request(codegen, request, error));
     request->count = 0;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define IDLE_MAX 64                          /* entries of the free list */
-#define MAP_UNIT (INT64_C(4096))             /* mapped blocks are rounded up to this */
+#define MAP_UNIT (INT64_C(4096))             /* mapped blocks are rounded up to this, larger ones to 1/16 (size_class) */
 #define ADDRESS_SPACE (INT64_C(1) << 47)     /* what a process can address at most; sums of two fit */
 #define HUGE_PAGE_MINIMUM (INT64_C(4) << 20) /* from here on 2 MiB pages save more faults than they waste */
 
@@ -154,10 +154,18 @@ static void *map_fresh(int64_t capacity) {
   return data;
 }
 
+/* Rounds up to one of sixteen sizes between two powers of two, so that a buffer a little larger than the last one (a
+ * growing batch) finds its block on the free list: at most 1/16 is wasted, and a fresh mapping costs a fault a page. */
+static int64_t size_class(int64_t capacity) {
+  int64_t unit = MAP_UNIT;
+  while (unit < capacity / 32) unit *= 2;
+  return (capacity + unit - 1) & -unit;
+}
+
 /* Memory of at least *capacity bytes; updates *capacity to what was taken. NULL when there is none. */
 static void *take_memory(laze_buffer_pool *pool, int64_t *capacity) {
   if (*capacity < LAZE_BUFFER_RECYCLE_MINIMUM) return aligned_alloc(LAZE_BUFFER_ALIGNMENT, (size_t)*capacity);
-  *capacity = (*capacity + MAP_UNIT - 1) & -MAP_UNIT;
+  *capacity = size_class(*capacity);
   void *data = idle_take(pool, capacity);
   if (data) return data;
   data = map_fresh(*capacity);

@@ -18,7 +18,7 @@
 /* Most bytes a context keeps for recycling. */
 #define LAZE_BUFFER_RECYCLE_LIMIT (INT64_C(256) << 20)
 /* Owned blocks from this size on are mapped and recycled; smaller ones come from the C library. */
-#define LAZE_BUFFER_RECYCLE_MINIMUM (INT64_C(1) << 20)
+#define LAZE_BUFFER_RECYCLE_MINIMUM (INT64_C(64) << 10)
 
 typedef struct laze_buffer_pool laze_buffer_pool;
 

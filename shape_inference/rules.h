@@ -21,6 +21,9 @@ LAZE_MUST_USE laze_status laze_shape_sizes(laze_inference *inference, laze_size_
 /* `self` without the axes of `dim` (absent or empty: all axes), which keep size 1 with `keepdim`. */
 LAZE_MUST_USE laze_status laze_shape_reduce(laze_inference *inference, const laze_type *self, laze_size_list dim,
                                             bool keepdim, laze_type *out);
+/* The same, where each reduced axis must have an element: it is a fact that none is empty. */
+LAZE_MUST_USE laze_status laze_shape_reduce_some(laze_inference *inference, const laze_type *self, laze_size_list dim,
+                                                 bool keepdim, laze_type *out);
 /* Axes of size 1 grow to `size`, which may add axes in front; -1 keeps an axis. */
 LAZE_MUST_USE laze_status laze_shape_expand(laze_inference *inference, const laze_type *self, laze_size_list size,
                                             laze_type *out);

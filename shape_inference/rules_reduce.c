@@ -30,3 +30,18 @@ laze_status laze_shape_reduce(laze_inference *inference, const laze_type *self, 
   }
   return laze_infer_check_elements(inference, out); /* without an axis of size 0 there may be more */
 }
+
+laze_status laze_shape_reduce_some(laze_inference *inference, const laze_type *self, laze_size_list dim, bool keepdim,
+                                   laze_type *out) {
+  uint32_t axes;
+  LAZE_TRY(reduced_axes(inference, self, dim, &axes));
+  for (int i = 0; i < self->rank; i++) {
+    bool empty = false;
+    if (axes >> i & 1) LAZE_TRY(laze_infer_equal(inference, self->sizes[i], 0, &empty));
+    if (empty)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: axis %d of %s has no element to choose; reduce axes that have some",
+                       inference->operator_name, i, laze_show(inference, self).text);
+  }
+  return laze_shape_reduce(inference, self, dim, keepdim, out);
+}

@@ -126,7 +126,7 @@ static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *g
   laze_component components[LAZE_MAX_RANK];
   const laze_map *source = needs->maps[0];
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  int32_t check;
+  int32_t check = -1;
   LAZE_TRY(add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, &check));
   group->instances[check].operand_count = 1;
   group->instances[check].size = needs->size;

@@ -12,8 +12,9 @@ folder as build/ and the tools in PATH:
   lz, and text that starts with "laze 1"   must be a right graph
   yaml   that is a whole entry of an operator table: opgen must take it in place of the entry of that name
 
-In expected output a line "..." stands for any lines; times and long hexadecimal numbers are not compared. Lines that
-call ./dev are not run: the commands they name must exist. A comment before a block changes what is checked:
+In expected output a line "..." stands for any lines, and "..." at the end of a line for its rest; times and long
+hexadecimal numbers are not compared. Lines that call ./dev are not run: the commands they name must exist. A comment
+before a block changes what is checked:
 
   <!-- docs: fails -->        the command must fail
   <!-- docs: native -->       only where the native backend was built
@@ -31,7 +32,7 @@ import tempfile
 FENCE = re.compile(r"^ {0,3}```(\w*)\s*$")
 DIRECTIVE = re.compile(r"^<!-- docs: ([a-z ,]+) -->$")
 DEV = re.compile(r"\./dev ([a-z]+)")
-LAZY_LINE = re.compile(r"^\s*\./dev\b")
+DEV_LINE = re.compile(r"^\s*\./dev\b")
 SAVED = re.compile(r"[Ss]aved as `([^`/]+\.c)`")
 SECONDS = 120
 
@@ -78,13 +79,17 @@ def comparable(line):
     return re.sub(r"\s+# (us|ms|s)\b", " # \\1", line)
 
 
+def same_line(expected, found):
+    return found.startswith(expected[:-3]) if expected.endswith("...") else expected == found
+
+
 def matches(expected, found):
     """Whether lines are as expected, where "..." stands for any lines."""
     if not expected:
         return not found
-    if expected[0].strip() == "...":
+    if expected[0] == "...":
         return any(matches(expected[1:], found[i:]) for i in range(len(found) + 1))
-    return bool(found) and expected[0] == found[0] and matches(expected[1:], found[1:])
+    return bool(found) and same_line(expected[0], found[0]) and matches(expected[1:], found[1:])
 
 
 class Checker:
@@ -141,7 +146,7 @@ class Checker:
                     self.failures.append(f"{page}:{number}: ./dev has no command '{name}'")
 
     def check_commands(self, block, expected, root):
-        commands = [line for line in block.lines if not LAZY_LINE.match(line)]
+        commands = [line for line in block.lines if not DEV_LINE.match(line)]
         compiles = self.sanitized and any(re.match(r"(cc|gcc|clang) ", line) for line in commands)
         if not commands or "not run" in block.directives or compiles or ("native" in block.directives and not self.native):
             self.count("skipped")
