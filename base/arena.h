@@ -16,8 +16,8 @@ typedef struct laze_arena {
 void laze_arena_init(laze_arena *arena, laze_context *context);
 /* Frees everything; the arena may be used again. */
 void laze_arena_deinit(laze_arena *arena);
-/* Moves everything allocated from `other` into `arena`, where it keeps its place; `other` is empty afterwards. Both have
- * the same context. */
+/* Moves everything allocated from `other` into `arena`, where it keeps its place; `other` is empty afterwards. Both
+ * have the same context. */
 void laze_arena_adopt(laze_arena *arena, laze_arena *other);
 /* Memory aligned to 16 bytes, or NULL when memory is out or size is negative. Zero bytes give a valid pointer. */
 void *laze_arena_alloc(laze_arena *arena, int64_t size);

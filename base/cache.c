@@ -42,7 +42,9 @@ laze_status laze_cache_create(laze_context *context, const laze_cache_options *o
   return LAZE_OK;
 }
 
-laze_context *laze_cache_context(const laze_cache *cache) { return cache->context; }
+laze_context *laze_cache_context(const laze_cache *cache) {
+  return cache->context;
+}
 
 static cache_entry **bucket_of(const laze_cache *cache, laze_hash key) {
   return &cache->buckets[key.low & (uint64_t)(cache->bucket_count - 1)];

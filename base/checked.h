@@ -5,9 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool laze_add_overflows(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
-static inline bool laze_sub_overflows(int64_t a, int64_t b, int64_t *out) { return __builtin_sub_overflow(a, b, out); }
-static inline bool laze_mul_overflows(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
+static inline bool laze_add_overflows(int64_t a, int64_t b, int64_t *out) {
+  return __builtin_add_overflow(a, b, out);
+}
+static inline bool laze_sub_overflows(int64_t a, int64_t b, int64_t *out) {
+  return __builtin_sub_overflow(a, b, out);
+}
+static inline bool laze_mul_overflows(int64_t a, int64_t b, int64_t *out) {
+  return __builtin_mul_overflow(a, b, out);
+}
 
 /* Quotient rounded towards minus infinity and the matching remainder (sign of the divisor); b != 0. */
 static inline int64_t laze_floor_div(int64_t a, int64_t b) {

@@ -45,8 +45,12 @@ static const struct {
     [LAZE_DEBUG_NO_FUSION] = {"nofusion", "give each node a kernel of its own"},
 };
 
-const char *laze_debug_name(laze_debug_switch which) { return debug_switches[which].name; }
-const char *laze_debug_description(laze_debug_switch which) { return debug_switches[which].description; }
+const char *laze_debug_name(laze_debug_switch which) {
+  return debug_switches[which].name;
+}
+const char *laze_debug_description(laze_debug_switch which) {
+  return debug_switches[which].description;
+}
 
 static void *default_allocate(void *self, size_t size) {
   (void)self;
@@ -151,7 +155,9 @@ laze_status laze_context_create(const laze_context_options *given, laze_context 
   return status;
 }
 
-void laze_context_retain(laze_context *context) { atomic_fetch_add(&context->references, 1); }
+void laze_context_retain(laze_context *context) {
+  atomic_fetch_add(&context->references, 1);
+}
 
 void laze_context_release(laze_context *context) {
   if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
@@ -183,11 +189,21 @@ laze_context *laze_context_default(void) {
   return default_context;
 }
 
-laze_metrics *laze_context_metrics(laze_context *context) { return &context->metrics; }
-bool laze_context_debug(const laze_context *context, laze_debug_switch which) { return context->debug[which]; }
-const char *laze_context_backend_name(const laze_context *context) { return context->backend; }
-const char *laze_context_cache_directory(const laze_context *context) { return context->cache_directory; }
-int laze_context_threads(const laze_context *context) { return context->threads; }
+laze_metrics *laze_context_metrics(laze_context *context) {
+  return &context->metrics;
+}
+bool laze_context_debug(const laze_context *context, laze_debug_switch which) {
+  return context->debug[which];
+}
+const char *laze_context_backend_name(const laze_context *context) {
+  return context->backend;
+}
+const char *laze_context_cache_directory(const laze_context *context) {
+  return context->cache_directory;
+}
+int laze_context_threads(const laze_context *context) {
+  return context->threads;
+}
 
 void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,
                           laze_slot_destroy destroy, laze_error *error) {
@@ -289,7 +305,8 @@ void laze_metric_reset(laze_context *context) {
   for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
     /* Bytes held now are a level, not a count. */
     if (metric == LAZE_METRIC_CURRENT_BYTES) continue;
-    int64_t value = metric == LAZE_METRIC_PEAK_BYTES ? laze_metrics_get(&context->metrics, LAZE_METRIC_CURRENT_BYTES) : 0;
+    int64_t value =
+        metric == LAZE_METRIC_PEAK_BYTES ? laze_metrics_get(&context->metrics, LAZE_METRIC_CURRENT_BYTES) : 0;
     atomic_store(&context->metrics.values[metric], value);
   }
 }

@@ -30,9 +30,9 @@ const char *laze_debug_description(laze_debug_switch which);
 laze_metrics *laze_context_metrics(laze_context *context);
 bool laze_context_debug(const laze_context *context, laze_debug_switch which);
 /* Options as resolved against the environment; borrowed. */
-const char *laze_context_backend_name(const laze_context *context);     /* NULL: the best built */
-const char *laze_context_cache_directory(const laze_context *context);  /* NULL: no disk cache */
-int laze_context_threads(const laze_context *context);                  /* at least 1 */
+const char *laze_context_backend_name(const laze_context *context);    /* NULL: the best built */
+const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
+int laze_context_threads(const laze_context *context);                 /* at least 1 */
 
 /* Objects of higher layers that live as long as the context (caches, thread pool, backends). `slot` is one of the
  * constants below; the object is made on first use by `create` under the context's lock and destroyed with the

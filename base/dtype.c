@@ -9,7 +9,7 @@ typedef struct {
 } dtype_info;
 
 static const dtype_info dtypes[LAZE_DTYPE_COUNT] = {
-    [LAZE_BOOL] = {"bool", 1, LAZE_CATEGORY_BOOL}, [LAZE_I32] = {"i32", 4, LAZE_CATEGORY_INTEGER},
+    [LAZE_BOOL] = {"bool", 1, LAZE_CATEGORY_BOOL},  [LAZE_I32] = {"i32", 4, LAZE_CATEGORY_INTEGER},
     [LAZE_I64] = {"i64", 8, LAZE_CATEGORY_INTEGER}, [LAZE_F32] = {"f32", 4, LAZE_CATEGORY_FLOAT},
     [LAZE_F64] = {"f64", 8, LAZE_CATEGORY_FLOAT},
 };

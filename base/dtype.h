@@ -12,8 +12,12 @@
 typedef enum { LAZE_CATEGORY_NONE, LAZE_CATEGORY_BOOL, LAZE_CATEGORY_INTEGER, LAZE_CATEGORY_FLOAT } laze_category;
 
 laze_category laze_dtype_category(laze_dtype dtype);
-static inline bool laze_dtype_is_float(laze_dtype dtype) { return laze_dtype_category(dtype) == LAZE_CATEGORY_FLOAT; }
-static inline bool laze_dtype_is_valid(laze_dtype dtype) { return laze_dtype_size(dtype) != 0; }
+static inline bool laze_dtype_is_float(laze_dtype dtype) {
+  return laze_dtype_category(dtype) == LAZE_CATEGORY_FLOAT;
+}
+static inline bool laze_dtype_is_valid(laze_dtype dtype) {
+  return laze_dtype_size(dtype) != 0;
+}
 
 /* Reads element `index` of an array of `dtype` as a scalar (f32 widened to f64, i32 to i64: both exact). */
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);

@@ -26,7 +26,9 @@ static inline laze_hash laze_hash_add(laze_hash hash, uint64_t value) {
   laze_hash word = {value, ~value};
   return laze_hash_combine(hash, word);
 }
-static inline bool laze_hash_equal(laze_hash a, laze_hash b) { return a.low == b.low && a.high == b.high; }
+static inline bool laze_hash_equal(laze_hash a, laze_hash b) {
+  return a.low == b.low && a.high == b.high;
+}
 /* 32 hexadecimal digits and a NUL. */
 void laze_hash_format(laze_hash hash, char out[33]);
 

@@ -25,7 +25,9 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_TIME_RUN_US] = "time_run_us",
 };
 
-const char *laze_metric_name(laze_metric metric) { return metric_names[metric]; }
+const char *laze_metric_name(laze_metric metric) {
+  return metric_names[metric];
+}
 
 void laze_metrics_bytes(laze_metrics *metrics, int64_t amount) {
   _Atomic int64_t *peak = &metrics->values[LAZE_METRIC_PEAK_BYTES];

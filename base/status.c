@@ -57,3 +57,10 @@ laze_status laze_error_prefix(laze_error *error, const char *format, ...) {
   error->message[length + 2 + kept] = 0;
   return error->code;
 }
+
+void laze_error_name(laze_error *error, const char *name) {
+  if (!error) return;
+  size_t length = strlen(name);
+  if (strncmp(error->message, name, length) != 0 || error->message[length] != ':')
+    (void)laze_error_prefix(error, "%s", name);
+}

@@ -10,10 +10,10 @@
 
 /* Leaves the enclosing function with the status of `expression` unless it is LAZE_OK. Only where nothing needs
  * cleaning up: owners are arenas or the caller's. */
-#define LAZE_TRY(expression)                                                                                            \
-  do {                                                                                                                  \
-    laze_status laze_try_status = (expression);                                                                         \
-    if (laze_try_status != LAZE_OK) return laze_try_status;                                                             \
+#define LAZE_TRY(expression)                                                                                           \
+  do {                                                                                                                 \
+    laze_status laze_try_status = (expression);                                                                        \
+    if (laze_try_status != LAZE_OK) return laze_try_status;                                                            \
   } while (0)
 
 /* Writes code and formatted message into `error` (which may be NULL) and returns `code`, so that a failing function
@@ -29,5 +29,7 @@ LAZE_MUST_USE laze_status laze_fail_memory(laze_error *error, const char *what, 
 /* Puts formatted text and ": " before the message that `error` holds, keeping its code; returns the code. For callers
  * that know the file or operator a deeper layer does not. */
 laze_status laze_error_prefix(laze_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts the operator's name and ": " before the message, unless it begins with them. `error` may be NULL. */
+void laze_error_name(laze_error *error, const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 #include "base/text.h"
 
+#include "base/real.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void laze_text_init(laze_text *text, laze_context *context) {
@@ -46,7 +47,9 @@ void laze_text_format(laze_text *text, const char *format, ...) {
   text->size += length;
 }
 
-const char *laze_text_get(const laze_text *text) { return text->data ? text->data : ""; }
+const char *laze_text_get(const laze_text *text) {
+  return text->data ? text->data : "";
+}
 
 laze_status laze_text_check(const laze_text *text, laze_error *error) {
   return text->failed ? laze_fail_memory(error, "printed text", -1) : LAZE_OK;
@@ -76,8 +79,10 @@ static void append_real(laze_text *text, laze_dtype dtype, double value) {
     return;
   }
   for (int precision = 1; precision <= 17; precision++) {
-    snprintf(digits, sizeof digits, "%.*g", precision, value);
-    if (dtype == LAZE_F32 ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value) break;
+    laze_real_format(digits, sizeof digits, precision, value);
+    if (dtype == LAZE_F32 ? laze_real_parse_f32(digits, NULL) == (float)value
+                          : laze_real_parse_f64(digits, NULL) == value)
+      break;
   }
   laze_text_append(text, digits);
   if (!strpbrk(digits, ".e")) laze_text_append(text, ".0");

@@ -20,7 +20,8 @@ void laze_text_format(laze_text *text, const char *format, ...) __attribute__((f
 /* The text so far, never NULL; borrowed until the next append. */
 const char *laze_text_get(const laze_text *text);
 /* Appends a number in the shortest form that reads back to the same bits (floats: "1.5", "inf", "nan", "-0.0", or
- * "nan(0x7fc00001)" where the bits are not the default NaN's; bool: "true"). `dtype` says which precision to read back. */
+ * "nan(0x7fc00001)" where the bits are not the default NaN's; bool: "true"). `dtype` says which precision to read back.
+ */
 void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar value);
 /* LAZE_OK, or LAZE_OUT_OF_MEMORY when an append failed. */
 LAZE_MUST_USE laze_status laze_text_check(const laze_text *text, laze_error *error);

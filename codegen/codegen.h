@@ -5,8 +5,8 @@
 #include "ir/graph.h"
 #include "runtime/backend.h"
 
-/* The backend of that name; NULL: the context's choice, or else the best one built. Static storage. LAZE_NOT_FOUND names
- * those there are. */
+/* The backend of that name; NULL: the context's choice, or else the best one built. Static storage. LAZE_NOT_FOUND
+ * names those there are. */
 LAZE_MUST_USE laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out,
                                             laze_error *error);
 /* The index-th backend of this build, best first; NULL past the end. */
@@ -19,9 +19,8 @@ LAZE_MUST_USE laze_status laze_compile(laze_context *context, const laze_backend
                                        laze_executable **out, laze_error *error);
 
 /* What laze_compile would produce, in a form to read; see laze_emit_kind. */
-LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_backend *backend,
-                                            const laze_graph *graph, laze_emit_kind kind, laze_text *out,
-                                            laze_error *error);
+LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                                            laze_emit_kind kind, laze_text *out, laze_error *error);
 
 /* The graph after all passes, symbolised: what the backend gets. Owned by the caller; for `lazec --emit ir`. */
 LAZE_MUST_USE laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,

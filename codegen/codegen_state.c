@@ -8,9 +8,15 @@ static void retain_program(void *object) {
   laze_cached_program *cached = object;
   atomic_fetch_add_explicit(&cached->references, 1, memory_order_relaxed);
 }
-static void release_program(void *object) { laze_cached_program_release(object); }
-static void retain_kernel(void *object) { laze_kernel_retain(object); }
-static void release_kernel(void *object) { laze_kernel_release(object); }
+static void release_program(void *object) {
+  laze_cached_program_release(object);
+}
+static void retain_kernel(void *object) {
+  laze_kernel_retain(object);
+}
+static void release_kernel(void *object) {
+  laze_kernel_release(object);
+}
 
 static void destroy_codegen(void *object) {
   laze_codegen *codegen = object;

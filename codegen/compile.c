@@ -2,7 +2,8 @@
  *
  *   structure ── program cache ── found, and its facts hold ──────────────────────────┐
  *       │ not found                                                                   v
- *   symbolise ──> passes ──> backend: schedule, kernels, program ──> program ──> executable: sizes bound, memory planned
+ *   symbolise ──> passes ──> backend: schedule, kernels, program ──> program ──> executable: sizes bound, memory
+ * planned
  */
 #include "codegen/codegen.h"
 

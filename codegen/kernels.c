@@ -35,7 +35,8 @@ static void release_code(void *object) {
   laze_free(code->context, code);
 }
 
-static laze_status load_code(laze_context *context, const void *bytes, int64_t size, loaded_code **out, laze_error *error) {
+static laze_status load_code(laze_context *context, const void *bytes, int64_t size, loaded_code **out,
+                             laze_error *error) {
   laze_object_options options = laze_object_options_from_environment();
   loaded_code *made = laze_alloc_zero(context, sizeof *made);
   if (!made) return laze_fail_memory(error, "a kernel's code", sizeof *made);
@@ -50,7 +51,8 @@ static laze_status load_code(laze_context *context, const void *bytes, int64_t s
 }
 
 /* The kernel `symbol` of loaded code. */
-static laze_status create_kernel(loaded_code *code, laze_hash key, const char *symbol, laze_kernel **out, laze_error *error) {
+static laze_status create_kernel(loaded_code *code, laze_hash key, const char *symbol, laze_kernel **out,
+                                 laze_error *error) {
   void *address = laze_object_find(code->object, symbol);
   laze_kernel_function function;
   if (!address) return laze_fail(error, LAZE_DATA_LOSS, "a compiled module lacks its kernel %s", symbol);
@@ -64,7 +66,9 @@ static laze_status create_kernel(loaded_code *code, laze_hash key, const char *s
 /* The module's path: beside the library or program that holds this code, below it where it is installed, or in the
  * build folder. */
 #ifdef LAZE_LLVM_MODULE_FILE
-static bool is_readable(const char *path) { return access(path, R_OK) == 0; }
+static bool is_readable(const char *path) {
+  return access(path, R_OK) == 0;
+}
 #endif
 
 const char *laze_llvm_module_path(char *buffer, int64_t size) {

@@ -13,9 +13,7 @@ static unsigned enabled_states(void) {
 
 void laze_target_describe(laze_text *text) {
   unsigned a, b, c, d;
-  static const struct {
-    unsigned leaf, subleaf;
-  } leaves[] = {{0, 0}, {1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+  static const struct { unsigned leaf, subleaf; } leaves[] = {{0, 0}, {1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
   laze_text_append(text, "x86_64");
   for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
     if (!__get_cpuid_count(leaves[i].leaf, leaves[i].subleaf, &a, &b, &c, &d)) continue;

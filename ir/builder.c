@@ -25,6 +25,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
   laze_status status = info->expand(recorder, call, results, error);
   builder->depth--;
   *recorder = saved;
+  if (status != LAZE_OK) laze_error_name(error, info->name); /* not only that of what it consists of */
   return status;
 }
 

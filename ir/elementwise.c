@@ -57,6 +57,13 @@ static laze_status refuse_dtype(laze_inference *inference, const laze_op_info *i
                    info->name, laze_dtype_name(dtype), allowed);
 }
 
+/* The first operand's dtype is in the message about the second; what more of them have in common has none. */
+static laze_status broadcast(laze_inference *inference, const laze_type *const *operand_types, int32_t index,
+                             laze_type *result) {
+  result->dtype = index == 1 ? operand_types[0]->dtype : LAZE_DTYPE_NONE;
+  return laze_infer_broadcast_into(inference, operand_types[index], result);
+}
+
 laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *call,
                                    const laze_type *const *operand_types, laze_type *results) {
   const laze_op_info *info = laze_op_get(call->op);
@@ -74,11 +81,12 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: operand %d is %s, expected i64, whose bits it works on: convert with to()", info->name,
                        (int)i, laze_dtype_name(operand_types[i]->dtype));
-  for (int32_t i = 0; i < call->operand_count; i++)
-    LAZE_TRY(laze_infer_broadcast_into(inference, operand_types[i], &result));
-  result.dtype = (uint8_t)result_dtype(call, info->compute, computed);
-  if (!laze_dtype_is_valid(result.dtype))
-    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype", info->name, result.dtype);
+  for (int32_t i = 0; i < call->operand_count; i++) LAZE_TRY(broadcast(inference, operand_types, i, &result));
+  laze_dtype dtype = result_dtype(call, info->compute, computed);
+  if (!laze_dtype_is_valid(dtype))
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of bool, i32, i64, f32, f64",
+                     info->name, (int)dtype);
+  result.dtype = (uint8_t)dtype;
   results[0] = result;
   return LAZE_OK;
 }

@@ -1,5 +1,7 @@
 #include "ir/text_internal.h"
 
+#include "base/real.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +76,7 @@ static bool read_f32(const char **cursor, float *out) {
   bool negative = **cursor == '-', infinite = take(cursor, "inf") || take(cursor, "-inf");
   if (infinite) *out = negative ? -INFINITY : INFINITY;
   if (infinite || !starts_number(*cursor)) return infinite;
-  *out = strtof(*cursor, &end);
+  *out = laze_real_parse_f32(*cursor, &end);
   *cursor = end;
   return isfinite(*out);
 }
@@ -90,7 +92,7 @@ static bool read_f64(const char **cursor, double *out) {
   bool negative = **cursor == '-', infinite = take(cursor, "inf") || take(cursor, "-inf");
   if (infinite) *out = negative ? -INFINITY : INFINITY;
   if (infinite || !starts_number(*cursor)) return infinite;
-  *out = strtod(*cursor, &end);
+  *out = laze_real_parse_f64(*cursor, &end);
   *cursor = end;
   return isfinite(*out);
 }

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "lazy/frame.h"
 #include "lazy/lazy.h"
+#include "lazy/pack.h"
 
 #include <string.h>
 
@@ -133,8 +134,6 @@ static laze_status pack_list(packing *pack, const laze_argument_info *info, cons
   if (!items) return laze_fail_memory(error, "a list of integers", count);
   for (int32_t i = 0; i < count; i++) {
     items[i] = single ? argument->value.integer : argument->value.integers[i];
-    if (!laze_size_is_constant(items[i]) || items[i] > LAZE_SIZE_CONSTANT_MAX)
-      return laze_fail(error, LAZE_OUT_OF_RANGE, "argument '%s': %lld is beyond 2^62", info->name, (long long)items[i]);
   }
   out->count = count;
   out->value.items = items;
@@ -158,13 +157,10 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_FLOAT:
     out->value.real = argument->kind == LAZE_PASS_REAL ? argument->value.real : (double)argument->value.integer;
     return LAZE_OK;
-  default: out->value.integer = argument->value.integer; break;
+  case LAZE_ARGUMENT_SIZE: out->value.size = laze_pack_size(argument->value.integer); return LAZE_OK;
+  case LAZE_ARGUMENT_BOOL: out->value.integer = argument->value.integer != 0; return LAZE_OK;
+  default: out->value.integer = argument->value.integer; return LAZE_OK;
   }
-  if (info->kind == LAZE_ARGUMENT_SIZE &&
-      (!laze_size_is_constant(out->value.size) || out->value.size > LAZE_SIZE_CONSTANT_MAX))
-    return laze_fail(error, LAZE_OUT_OF_RANGE, "argument '%s': %lld is beyond 2^62", info->name,
-                     (long long)out->value.size);
-  return LAZE_OK;
 }
 
 static laze_status pack_frame(packing *pack, const laze_op_info *info, const passed *given, laze_error *error) {

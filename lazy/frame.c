@@ -87,6 +87,10 @@ static laze_status push_operands(laze_lazy_recorder *recorder, const laze_frame 
   return LAZE_OK;
 }
 
+static bool is_dtype(int64_t number) {
+  return number >= 0 && number <= INT32_MAX && laze_dtype_is_valid((laze_dtype)number);
+}
+
 /* What the caller can get wrong in an attribute whatever the operator: a list with a length but no items, a number of
  * no kind. */
 static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
@@ -96,6 +100,18 @@ static laze_status check_attribute(const laze_op_info *info, const laze_argument
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is no list: its items are NULL or its count is negative; use LAZE_INTS",
                      info->name, argument->name);
+  for (int32_t i = 0; is_list && i < attribute->count; i++) {
+    laze_size item = attribute->value.items[i]; /* one further down would read as an expression */
+    if (item < LAZE_SIZE_CONSTANT_MIN || item > LAZE_SIZE_CONSTANT_MAX)
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: argument '%s': number %d is %lld; it must be from -2^62 to 2^62",
+                       info->name, argument->name, (int)i, (long long)item);
+  }
+  if (argument->kind == LAZE_ARGUMENT_DTYPE && !is_dtype(attribute->value.integer))
+    return laze_fail(
+        error, LAZE_INVALID_ARGUMENT,
+        "%s: argument '%s' is %lld, which is no dtype; use one of LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, "
+        "LAZE_F64",
+        info->name, argument->name, (long long)attribute->value.integer);
   if (argument->kind == LAZE_ARGUMENT_LITERAL && !is_number(attribute->value.literal.dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean",

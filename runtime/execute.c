@@ -20,9 +20,9 @@ enum { SERIAL_WORK = 1 << 20, PARTS_PER_THREAD = 4 };
 typedef struct {
   laze_executable *executable;
   laze_runtime *runtime;
-  void **pointers;       /* of each value */
-  void **step_pointers;  /* of the step at hand */
-  char *scratch;         /* scratch_bytes for each thread */
+  void **pointers;      /* of each value */
+  void **step_pointers; /* of the step at hand */
+  char *scratch;        /* scratch_bytes for each thread */
   laze_buffer *arena, *scratch_buffer;
 } program_run;
 
@@ -55,13 +55,13 @@ static laze_status report_failure(const step_run *step, laze_error *error) {
   const laze_kernel_failure *failure = &step->failure;
   return laze_fail(error, LAZE_OUT_OF_RANGE,
                    "%s: index %lld at position %lld is out of range for an axis of size %lld; expected %lld to %lld",
-                   step->step->label, (long long)failure->index, (long long)failure->position,
-                   (long long)failure->size, (long long)-failure->size, (long long)failure->size - 1);
+                   step->step->label, (long long)failure->index, (long long)failure->position, (long long)failure->size,
+                   (long long)-failure->size, (long long)failure->size - 1);
 }
 
 static void log_step(const program_run *run, const laze_step *step, const bound_step *bound, int64_t start) {
   laze_log_message(run->executable->program->context, LAZE_LOG_DEBUG, "run: %8.1f us  %-24s domain %lld  %s",
-           (double)(laze_clock() - start) / 1000, step->kernel->name, (long long)bound->domain, step->label);
+                   (double)(laze_clock() - start) / 1000, step->kernel->name, (long long)bound->domain, step->label);
 }
 
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
@@ -72,8 +72,7 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
                    .failure = {.position = INT64_MAX}};
   if (step.bound->domain <= 0) return LAZE_OK;
   int64_t start = log ? laze_clock() : 0;
-  for (int32_t i = 0; i < step.step->buffer_count; i++)
-    run->step_pointers[i] = run->pointers[step.step->buffers[i]];
+  for (int32_t i = 0; i < step.step->buffer_count; i++) run->step_pointers[i] = run->pointers[step.step->buffers[i]];
   pthread_mutex_init(&step.lock, NULL);
   int threads = laze_thread_pool_threads(run->runtime->threads);
   if (threads == 1 || step.bound->work < SERIAL_WORK || step.bound->domain == 1) {
@@ -105,7 +104,8 @@ static laze_status prepare(program_run *run, laze_buffer *const *inputs, laze_bu
     if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = inputs[value->number]->data;
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
     if (value->role == LAZE_ROLE_TEMPORARY)
-      run->pointers[i] = executable->values[i].offset < 0 ? NULL : (char *)run->arena->data + executable->values[i].offset;
+      run->pointers[i] =
+          executable->values[i].offset < 0 ? NULL : (char *)run->arena->data + executable->values[i].offset;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
     laze_buffer **output = &outputs[value->number];
     LAZE_TRY(laze_buffer_create(program->context, executable->values[i].bytes, output, error));

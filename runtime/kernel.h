@@ -35,9 +35,9 @@ typedef struct laze_kernel {
   const void *closure;
   void *owner; /* what keeps function and closure alive */
   void (*release_owner)(void *owner);
-  const char *name; /* for reports; owned */
-  laze_hash key;           /* native kernels */
-  _Atomic bool from_disk;  /* read from the disk cache and not asked for yet: for disk_cache_hits */
+  const char *name;       /* for reports; owned */
+  laze_hash key;          /* native kernels */
+  _Atomic bool from_disk; /* read from the disk cache and not asked for yet: for disk_cache_hits */
 } laze_kernel;
 
 /* Makes a kernel with one reference; takes over `owner` (released at once on failure). `name` is copied. */

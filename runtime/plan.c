@@ -27,8 +27,7 @@ typedef struct {
 } memory_plan;
 
 static void remove_range(memory_plan *plan, int64_t index) {
-  memmove(&plan->ranges[index], &plan->ranges[index + 1],
-          (size_t)(plan->count - index - 1) * sizeof *plan->ranges);
+  memmove(&plan->ranges[index], &plan->ranges[index + 1], (size_t)(plan->count - index - 1) * sizeof *plan->ranges);
   plan->count--;
 }
 
@@ -70,8 +69,8 @@ static laze_status give_back(memory_plan *plan, int64_t begin, int64_t end, laze
   if (joins_before) plan->ranges[at - 1].end = end;
   if (joins_after) plan->ranges[at].begin = begin;
   if (joins_before || joins_after) return LAZE_OK;
-  LAZE_TRY(laze_grow(plan->context, (void **)&plan->ranges, &plan->capacity, plan->count + 1, sizeof *plan->ranges,
-                     error));
+  LAZE_TRY(
+      laze_grow(plan->context, (void **)&plan->ranges, &plan->capacity, plan->count + 1, sizeof *plan->ranges, error));
   memmove(&plan->ranges[at + 1], &plan->ranges[at], (size_t)(plan->count - at) * sizeof *plan->ranges);
   plan->ranges[at] = (free_range){begin, end};
   plan->count++;

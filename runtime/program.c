@@ -34,10 +34,18 @@ void laze_program_release(laze_program *program) {
   laze_free(program->context, program);
 }
 
-laze_size_table *laze_program_sizes(laze_program *program) { return program->sizes; }
-int32_t laze_program_input_count(const laze_program *program) { return (int32_t)program->input_count; }
-int32_t laze_program_output_count(const laze_program *program) { return (int32_t)program->output_count; }
-int32_t laze_program_step_count(const laze_program *program) { return (int32_t)program->step_count; }
+laze_size_table *laze_program_sizes(laze_program *program) {
+  return program->sizes;
+}
+int32_t laze_program_input_count(const laze_program *program) {
+  return (int32_t)program->input_count;
+}
+int32_t laze_program_output_count(const laze_program *program) {
+  return (int32_t)program->output_count;
+}
+int32_t laze_program_step_count(const laze_program *program) {
+  return (int32_t)program->step_count;
+}
 
 static laze_status append_number(laze_program *program, int32_t **list, int64_t *count, int64_t *capacity,
                                  int32_t value, laze_error *error) {
@@ -57,8 +65,8 @@ static laze_status copy_constant(laze_program *program, const laze_type *type, c
   return *out ? LAZE_OK : laze_fail_memory(error, "a constant", bytes);
 }
 
-laze_status laze_program_add_value(laze_program *program, laze_value_role role, const laze_type *type,
-                                   const void *data, int32_t *out, laze_error *error) {
+laze_status laze_program_add_value(laze_program *program, laze_value_role role, const laze_type *type, const void *data,
+                                   int32_t *out, laze_error *error) {
   LAZE_TRY(laze_grow(program->context, (void **)&program->values, &program->value_capacity, program->value_count + 1,
                      sizeof *program->values, error));
   program_value value = {.role = role, .type = *type, .first_step = -1, .last_step = -1};
@@ -92,7 +100,8 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   LAZE_TRY(laze_grow(program->context, (void **)&program->steps, &program->step_capacity, program->step_count + 1,
                      sizeof *program->steps, error));
   laze_step step = *given;
-  step.buffers = laze_arena_copy(&program->arena, given->buffers, given->buffer_count * (int64_t)sizeof *given->buffers);
+  step.buffers =
+      laze_arena_copy(&program->arena, given->buffers, given->buffer_count * (int64_t)sizeof *given->buffers);
   step.sizes = laze_arena_copy(&program->arena, given->sizes, given->size_count * (int64_t)sizeof *given->sizes);
   step.label = laze_arena_copy_string(&program->arena, given->label);
   if (!step.buffers || !step.sizes || !step.label) return laze_fail_memory(error, "a step of a program", -1);
@@ -193,8 +202,12 @@ void laze_executable_release(laze_executable *executable) {
   laze_free(context, executable);
 }
 
-laze_program *laze_executable_program(laze_executable *executable) { return executable->program; }
-int64_t laze_executable_temporary_bytes(const laze_executable *executable) { return executable->temporary_bytes; }
+laze_program *laze_executable_program(laze_executable *executable) {
+  return executable->program;
+}
+int64_t laze_executable_temporary_bytes(const laze_executable *executable) {
+  return executable->temporary_bytes;
+}
 void laze_executable_output_type(const laze_executable *executable, int32_t index, laze_type *out) {
   *out = executable->output_types[index];
 }

@@ -8,8 +8,8 @@
 typedef struct program_value {
   laze_value_role role;
   laze_type type;
-  int32_t number;   /* which input or output */
-  const void *data; /* CONSTANT */
+  int32_t number;                /* which input or output */
+  const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
 } program_value;
 

@@ -39,7 +39,8 @@ laze_dtype laze_float_dtype(laze_dtype dtype);
 
 /* Wraps an axis in [-rank, rank) to [0, rank) (rank 0 allows -1 and 0, both 0). */
 LAZE_MUST_USE laze_status laze_infer_axis(laze_inference *inference, int64_t axis, int rank, int *out);
-/* Broadcasts `operand` into `out` (which holds the result so far; start with rank 0). Sizes are compared as facts. */
+/* Broadcasts `operand` into `out` (which holds the result so far, with a dtype for messages or none; start with rank 0).
+ * Sizes are compared as facts. */
 LAZE_MUST_USE laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand,
                                                     laze_type *out);
 

@@ -14,10 +14,15 @@
 LAZE_MUST_USE laze_status laze_shape_broadcast(laze_inference *inference, const laze_type *const *operands,
                                                int32_t operand_count, laze_type *out);
 LAZE_MUST_USE laze_status laze_shape_same(laze_inference *inference, const laze_type *self, laze_type *out);
+/* The shape of `self`, of which `dim` must be an axis. */
+LAZE_MUST_USE laze_status laze_shape_along(laze_inference *inference, const laze_type *self, int64_t dim,
+                                           laze_type *out);
 /* Rank 0. */
 LAZE_MUST_USE laze_status laze_shape_scalar(laze_inference *inference, laze_type *out);
 /* The sizes given, each 0 or more. */
 LAZE_MUST_USE laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laze_type *out);
+/* The same; `dim` must be one of their axes. */
+LAZE_MUST_USE laze_status laze_shape_iota(laze_inference *inference, laze_size_list size, int64_t dim, laze_type *out);
 /* `self` without the axes of `dim` (absent or empty: all axes), which keep size 1 with `keepdim`. */
 LAZE_MUST_USE laze_status laze_shape_reduce(laze_inference *inference, const laze_type *self, laze_size_list dim,
                                             bool keepdim, laze_type *out);

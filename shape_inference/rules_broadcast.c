@@ -19,13 +19,15 @@ static laze_status join_sizes(laze_inference *inference, laze_size a, laze_size 
 
 static laze_status fail_broadcast(laze_inference *inference, const laze_type *so_far, const laze_type *operand,
                                   int from_end) {
+  laze_type other = *operand; /* both with their dtype, or neither */
+  if (so_far->dtype == LAZE_DTYPE_NONE) other.dtype = LAZE_DTYPE_NONE;
   laze_size a = so_far->sizes[so_far->rank - from_end], b = operand->sizes[operand->rank - from_end];
   int axis = so_far->rank == operand->rank ? operand->rank - from_end : -from_end;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: shapes %s and %s do not broadcast: axis %d has sizes %s and %s; make them equal or one of "
                    "them 1",
-                   inference->operator_name, laze_show(inference, so_far).text, laze_show(inference, operand).text,
-                   axis, laze_show_size(inference, a).text, laze_show_size(inference, b).text);
+                   inference->operator_name, laze_show(inference, so_far).text, laze_show(inference, &other).text, axis,
+                   laze_show_size(inference, a).text, laze_show_size(inference, b).text);
 }
 
 /* `dtype`: of what `out` holds so far, for messages. */
@@ -65,7 +67,7 @@ static inline bool broadcasts_at_once(const laze_type *operand, laze_type *out) 
 
 laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand, laze_type *out) {
   if (broadcasts_at_once(operand, out)) return LAZE_OK;
-  return broadcast_unequal(inference, operand, LAZE_DTYPE_NONE, out);
+  return broadcast_unequal(inference, operand, out->dtype, out);
 }
 
 laze_status laze_shape_broadcast(laze_inference *inference, const laze_type *const *operands, int32_t operand_count,
@@ -86,6 +88,12 @@ laze_status laze_shape_same(laze_inference *inference, const laze_type *self, la
   return LAZE_OK;
 }
 
+laze_status laze_shape_along(laze_inference *inference, const laze_type *self, int64_t dim, laze_type *out) {
+  int axis;
+  laze_copy_shape(self, out);
+  return laze_infer_axis(inference, dim, self->rank, &axis);
+}
+
 laze_status laze_shape_scalar(laze_inference *inference, laze_type *out) {
   (void)inference;
   out->rank = 0;
@@ -100,6 +108,12 @@ laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laz
     out->sizes[i] = size.items[i];
   }
   return laze_infer_check_elements(inference, out);
+}
+
+laze_status laze_shape_iota(laze_inference *inference, laze_size_list size, int64_t dim, laze_type *out) {
+  LAZE_TRY(laze_shape_sizes(inference, size, out));
+  int axis;
+  return laze_infer_axis(inference, dim, out->rank, &axis);
 }
 
 static laze_status expand_axis(laze_inference *inference, const laze_type *self, int axis, laze_size size,

@@ -58,8 +58,7 @@ static laze_status add_instance(laze_scheduler *scheduler, laze_group_builder *g
                      sizeof *group->instances))
     return memory_error(scheduler);
   laze_instance *instance = &group->instances[group->instance_count];
-  *instance =
-      (laze_instance){.kind = kind, .value = value, .map = map, .store = -1, .next_of_node = -1};
+  *instance = (laze_instance){.kind = kind, .value = value, .map = map, .store = -1, .next_of_node = -1};
   *out = (int32_t)group->instance_count++;
   group->elements += kind == LAZE_INSTANCE_ELEMENT || kind == LAZE_INSTANCE_REDUCE;
   group->load_count += kind == LAZE_INSTANCE_LOAD;
@@ -113,8 +112,7 @@ static laze_status load_uses(laze_scheduler *scheduler, int32_t node) {
     int32_t instance;
     if (!use->map) continue;
     LAZE_TRY(find_instance(scheduler, use->group, value, use->map, &instance));
-    if (instance < 0)
-      LAZE_TRY(add_instance(scheduler, use->group, LAZE_INSTANCE_LOAD, value, use->map, &instance));
+    if (instance < 0) LAZE_TRY(add_instance(scheduler, use->group, LAZE_INSTANCE_LOAD, value, use->map, &instance));
     fill_slot(use, instance);
   }
   return LAZE_OK;
@@ -186,8 +184,7 @@ static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group,
 static bool is_duplicable(const laze_node *node) {
   laze_op_class op_class = laze_op_get(node->op)->op_class;
   bool scalar = node->types[0]->rank == 0;
-  return node->op == LAZE_OP_IOTA || node->op == LAZE_OP_SIZE_TENSOR ||
-         (op_class == LAZE_CLASS_ELEMENTWISE && scalar);
+  return node->op == LAZE_OP_IOTA || node->op == LAZE_OP_SIZE_TENSOR || (op_class == LAZE_CLASS_ELEMENTWISE && scalar);
 }
 
 /* Why a use, by itself, keeps its node from joining: LAZE_SPLIT_OFF where nothing does. */
@@ -301,8 +298,7 @@ static laze_status library_group(laze_scheduler *scheduler, int32_t node_index) 
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_LIBRARY, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
-  for (int32_t i = 0; i < node->operand_count; i++)
-    LAZE_TRY(add_use(scheduler, group, -1, i, node->operands[i], NULL));
+  for (int32_t i = 0; i < node->operand_count; i++) LAZE_TRY(add_use(scheduler, group, -1, i, node->operands[i], NULL));
   return LAZE_OK;
 }
 
@@ -420,8 +416,7 @@ static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index)
   if (!laze_schedule_is_inline_constant(scheduler->graph, value)) return load_uses(scheduler, node_index);
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     int32_t instance;
-    laze_instance_kind kind =
-        use->group->group.kind == LAZE_GROUP_LOOPS ? LAZE_INSTANCE_CONSTANT : LAZE_INSTANCE_LOAD;
+    laze_instance_kind kind = use->group->group.kind == LAZE_GROUP_LOOPS ? LAZE_INSTANCE_CONSTANT : LAZE_INSTANCE_LOAD;
     if (!use->map) continue;
     LAZE_TRY(add_instance(scheduler, use->group, kind, value, use->map, &instance));
     fill_slot(use, instance);

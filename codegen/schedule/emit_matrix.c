@@ -55,36 +55,40 @@ static int32_t open_blocks(matrix_emitter *emitter, const laze_domain *domain, l
   }
   int32_t height = laze_loop_index_constant(kernel, ROW_BLOCK);
   emitter->first = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, height);
-  int32_t rest = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, emit_size(emitter, domain->axes[ROWS].extent),
-                                 emitter->first);
+  int32_t rest =
+      laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, emit_size(emitter, domain->axes[ROWS].extent), emitter->first);
   return laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, height);
 }
 
 static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *domain, laze_size *blocks,
                                 laze_size *extent, laze_size *operations) {
   laze_size_table *sizes = scheduler->graph->sizes;
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, blocks,
-                            scheduler->error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, blocks, scheduler->error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, *blocks, domain->axes[BATCH].extent, extent, scheduler->error));
   *operations = 2;
   for (int axis = 0; axis < AXES; axis++)
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations,
-                              scheduler->error));
+    LAZE_TRY(
+        laze_size_binary(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, scheduler->error));
   return LAZE_OK;
 }
 
 static void emit_product(matrix_emitter *emitter, const laze_domain *domain, const laze_offset offsets[3],
                          const int32_t buffers[2], laze_dtype dtype, int32_t rows) {
   const laze_offset *a = &offsets[0], *b = &offsets[1], *c = &offsets[2];
-  int32_t operands[11] = {
-      block_offset(emitter, a), emit_size(emitter, coefficient(a, ROWS)), emit_size(emitter, coefficient(a, DEPTH)),
-      block_offset(emitter, b), emit_size(emitter, coefficient(b, DEPTH)), emit_size(emitter, coefficient(b, COLUMNS)),
-      block_offset(emitter, c), emit_size(emitter, coefficient(c, ROWS)), rows,
-      emit_size(emitter, domain->axes[COLUMNS].extent), emit_size(emitter, domain->axes[DEPTH].extent)};
+  int32_t operands[11] = {block_offset(emitter, a),
+                          emit_size(emitter, coefficient(a, ROWS)),
+                          emit_size(emitter, coefficient(a, DEPTH)),
+                          block_offset(emitter, b),
+                          emit_size(emitter, coefficient(b, DEPTH)),
+                          emit_size(emitter, coefficient(b, COLUMNS)),
+                          block_offset(emitter, c),
+                          emit_size(emitter, coefficient(c, ROWS)),
+                          rows,
+                          emit_size(emitter, domain->axes[COLUMNS].extent),
+                          emit_size(emitter, domain->axes[DEPTH].extent)};
   int64_t written = emitter->kernel->buffer_count - 1;
-  laze_loop_instruction product = {.code = LAZE_LOOP_MATRIX,
-                                   .dtype = (uint8_t)dtype,
-                                   .imm = buffers[0] | (int64_t)buffers[1] << 16 | written << 32};
+  laze_loop_instruction product = {
+      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = buffers[0] | (int64_t)buffers[1] << 16 | written << 32};
   laze_loop_emit(emitter->kernel, product, operands, 11);
 }
 

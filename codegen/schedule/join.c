@@ -88,8 +88,8 @@ static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible
   laze_component components[LAZE_MAX_RANK];
   for (int i = 0; i < operand->rank; i++) components[i] = own->components[i];
   laze_component scaled, offset = {.dynamic = -1, .offset = start};
-  LAZE_TRY(laze_component_scale(&join->mapper, &own->components[axis], attributes[LAZE_SLICE_STEP].value.integer,
-                                &scaled));
+  LAZE_TRY(
+      laze_component_scale(&join->mapper, &own->components[axis], attributes[LAZE_SLICE_STEP].value.integer, &scaled));
   LAZE_TRY(laze_component_add(&join->mapper, &scaled, &offset, &components[axis]));
   return laze_map_create(&join->mapper, operand->sizes, components, operand->rank, own->guards, &out->maps[0]);
 }
@@ -167,8 +167,7 @@ static laze_status size_needs(join_state *join, laze_needs *out, bool *possible)
 static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possible) {
   bool gather = join->node->op == LAZE_OP_GATHER;
   const laze_type *source = operand_type(join, 0), *index = operand_type(join, 1);
-  laze_inference inference = {join->scheduler->graph->sizes, laze_op_get(join->node->op)->name,
-                              join->scheduler->error};
+  laze_inference inference = {join->scheduler->graph->sizes, laze_op_get(join->node->op)->name, join->scheduler->error};
   int64_t dim = join->node->attributes[gather ? LAZE_GATHER_DIM : LAZE_INDEX_SELECT_DIM].value.integer;
   int axis;
   const laze_map *own;
@@ -201,12 +200,11 @@ static const struct {
   bool pass_through;
   needs_function needs;
 } mapped_operators[] = {
-    {LAZE_OP_RESHAPE, true, reshape_needs},     {LAZE_OP_UNSQUEEZE, true, reshape_needs},
-    {LAZE_OP_EXPAND, true, expand_needs},
-    {LAZE_OP_PERMUTE, true, permute_needs},     {LAZE_OP_SLICE, true, slice_needs},
-    {LAZE_OP_CAT, false, cat_needs},            {LAZE_OP_IOTA, false, iota_needs},
-    {LAZE_OP_SIZE_TENSOR, false, size_needs},   {LAZE_OP_GATHER, false, indexed_needs},
-    {LAZE_OP_INDEX_SELECT, false, indexed_needs},
+    {LAZE_OP_RESHAPE, true, reshape_needs}, {LAZE_OP_UNSQUEEZE, true, reshape_needs},
+    {LAZE_OP_EXPAND, true, expand_needs},   {LAZE_OP_PERMUTE, true, permute_needs},
+    {LAZE_OP_SLICE, true, slice_needs},     {LAZE_OP_CAT, false, cat_needs},
+    {LAZE_OP_IOTA, false, iota_needs},      {LAZE_OP_SIZE_TENSOR, false, size_needs},
+    {LAZE_OP_GATHER, false, indexed_needs}, {LAZE_OP_INDEX_SELECT, false, indexed_needs},
 };
 
 laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,

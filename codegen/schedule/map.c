@@ -57,7 +57,8 @@ laze_status laze_component_scale(laze_mapper *mapper, const laze_component *comp
   return multiply(mapper, component->dynamic_coefficient, factor, &out->dynamic_coefficient);
 }
 
-/* Terms on the same axis join. At most one of the two has a dynamic part: callers see to that. `out` may be an operand. */
+/* Terms on the same axis join. At most one of the two has a dynamic part: callers see to that. `out` may be an operand.
+ */
 laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, const laze_component *b,
                                laze_component *out) {
   const laze_component *with_dynamic = a->dynamic >= 0 ? a : b;
@@ -167,8 +168,7 @@ laze_status laze_map_normalise(laze_mapper *mapper, const laze_map *map, const l
   *out = map;
   if (!split) return LAZE_OK;
   laze_component components[LAZE_MAX_RANK];
-  for (int32_t i = 0; i < map->rank; i++)
-    LAZE_TRY(normalise_component(mapper, &map->components[i], &components[i]));
+  for (int32_t i = 0; i < map->rank; i++) LAZE_TRY(normalise_component(mapper, &map->components[i], &components[i]));
   const laze_guard *guards = NULL, **link = &guards;
   for (const laze_guard *guard = map->guards; guard; guard = guard->next) {
     laze_guard *copy = laze_arena_copy(mapper->arena, guard, sizeof *guard);
@@ -415,8 +415,8 @@ laze_status laze_map_refine(laze_mapper *mapper, const laze_map *map, const laze
   return laze_map_normalise(mapper, refined, out);
 }
 
-/* Whether an operand has this axis of the value, or 1 in its place. Equality is asked first: with both 1, either is right,
- * and the answer serves other sizes as well. */
+/* Whether an operand has this axis of the value, or 1 in its place. Equality is asked first: with both 1, either is
+ * right, and the answer serves other sizes as well. */
 static laze_status is_present(laze_mapper *mapper, laze_size value, laze_size operand, bool *out) {
   *out = false;
   return operand == 1 ? LAZE_OK : same_size(mapper, value, operand, out);

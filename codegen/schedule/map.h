@@ -23,7 +23,7 @@
 /* An axis of a group's domain. */
 typedef struct laze_axis {
   laze_size extent;
-  bool reduced;        /* a reduction of the group runs over it */
+  bool reduced;         /* a reduction of the group runs over it */
   int32_t outer, inner; /* what it was split into; -1: not split */
 } laze_axis;
 
@@ -42,7 +42,7 @@ typedef struct laze_term {
 typedef struct laze_component {
   const laze_term *terms;
   int32_t term_count;
-  int32_t dynamic;               /* instance whose value is added, times dynamic_coefficient; -1: none */
+  int32_t dynamic; /* instance whose value is added, times dynamic_coefficient; -1: none */
   laze_size offset, dynamic_coefficient;
 } laze_component;
 
@@ -88,7 +88,7 @@ LAZE_MUST_USE laze_status laze_map_equal(laze_mapper *mapper, const laze_map *a,
 
 /* The linear element offset a map stands for: sum of terms and dynamics. */
 typedef struct laze_offset {
-  laze_component affine;       /* no dynamic */
+  laze_component affine; /* no dynamic */
   int32_t dynamic_count;
   int32_t dynamics[LAZE_MAX_RANK];
   laze_size coefficients[LAZE_MAX_RANK];
@@ -101,9 +101,8 @@ LAZE_MUST_USE laze_status laze_component_scale(laze_mapper *mapper, const laze_c
 LAZE_MUST_USE laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, const laze_component *b,
                                              laze_component *out);
 /* A new map with given components (copied) over given view sizes (copied), keeping `guards`. */
-LAZE_MUST_USE laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes,
-                                          const laze_component *components, int rank, const laze_guard *guards,
-                                          const laze_map **out);
+LAZE_MUST_USE laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes, const laze_component *components,
+                                          int rank, const laze_guard *guards, const laze_map **out);
 /* Whether the size is 1, asked as a fact. */
 LAZE_MUST_USE laze_status laze_size_is_one(laze_mapper *mapper, laze_size size, bool *out);
 

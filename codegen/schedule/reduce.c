@@ -44,8 +44,8 @@ static laze_status find_runs(laze_mapper *mapper, const laze_node *node, const l
     after_reduced = after_reduced || reduced[axis];
     int last = runs->count - 1;
     if (last >= 0 && runs->reduced[last] == reduced[axis]) {
-      LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, runs->sizes[last], type->sizes[axis],
-                                &runs->sizes[last], mapper->error));
+      LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, runs->sizes[last], type->sizes[axis], &runs->sizes[last],
+                                mapper->error));
     } else {
       runs->sizes[runs->count] = type->sizes[axis];
       runs->reduced[runs->count++] = reduced[axis];
@@ -96,8 +96,8 @@ static bool add_axes(laze_domain *domain, const run_list *runs, int32_t *axes) {
   return true;
 }
 
-static laze_status find_axes(laze_mapper *mapper, laze_group_builder *group, const run_list *runs,
-                             const laze_map *kept, int32_t *axes, bool *possible) {
+static laze_status find_axes(laze_mapper *mapper, laze_group_builder *group, const run_list *runs, const laze_map *kept,
+                             int32_t *axes, bool *possible) {
   bool used[LAZE_MAX_AXES] = {false}, all_used = true;
   mark_used(kept, used);
   for (int32_t i = 0; i < mapper->domain->order_count; i++) all_used = all_used && used[mapper->domain->order[i]];

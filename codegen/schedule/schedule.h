@@ -37,18 +37,18 @@ typedef enum {
 typedef struct laze_group {
   laze_group_kind kind;
   laze_split split;
-  laze_value root;              /* LIBRARY: any result of the node */
-  const laze_value *reads;      /* distinct, in the kernel's buffer order */
+  laze_value root;         /* LIBRARY: any result of the node */
+  const laze_value *reads; /* distinct, in the kernel's buffer order */
   int32_t read_count;
-  const laze_value *writes;     /* LOOPS, MATRIX: in the kernel's buffer order */
+  const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
   int32_t write_count;
-  laze_loop_kernel *kernel;     /* LOOPS, MATRIX */
-  const laze_size *sizes;       /* of the kernel's run-time integers */
+  laze_loop_kernel *kernel; /* LOOPS, MATRIX */
+  const laze_size *sizes;   /* of the kernel's run-time integers */
   int32_t size_count;
-  laze_size domain;             /* iterations of the outermost loop */
-  laze_size bytes, operations;  /* moved, computed */
-  int32_t node_count;           /* graph nodes computed here */
-  const char *label;            /* their operators: "mul+add+sum.dim_IntList" */
+  laze_size domain;            /* iterations of the outermost loop */
+  laze_size bytes, operations; /* moved, computed */
+  int32_t node_count;          /* graph nodes computed here */
+  const char *label;           /* their operators: "mul+add+sum.dim_IntList" */
 } laze_group;
 
 typedef struct laze_schedule {

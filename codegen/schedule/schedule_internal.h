@@ -22,12 +22,12 @@ typedef enum {
   LAZE_INSTANCE_LOAD,     /* an element of a stored value */
   LAZE_INSTANCE_CONSTANT, /* an inline constant */
   LAZE_INSTANCE_ELEMENT,
-  LAZE_INSTANCE_IOTA,     /* the component of the map along one axis */
-  LAZE_INSTANCE_SIZE,     /* size_tensor: a run-time integer */
-  LAZE_INSTANCE_CHECK,    /* operand 0: an index, checked against an axis */
-  LAZE_INSTANCE_PASS,     /* operand 0's value (gather: the load) */
-  LAZE_INSTANCE_SELECT,   /* cat: operand i where guard i of the pieces holds */
-  LAZE_INSTANCE_REDUCE,   /* operand 0 combined over the group's reduced axes */
+  LAZE_INSTANCE_IOTA,   /* the component of the map along one axis */
+  LAZE_INSTANCE_SIZE,   /* size_tensor: a run-time integer */
+  LAZE_INSTANCE_CHECK,  /* operand 0: an index, checked against an axis */
+  LAZE_INSTANCE_PASS,   /* operand 0's value (gather: the load) */
+  LAZE_INSTANCE_SELECT, /* cat: operand i where guard i of the pieces holds */
+  LAZE_INSTANCE_REDUCE, /* operand 0 combined over the group's reduced axes */
   LAZE_INSTANCE_MATRIX,
 } laze_instance_kind;
 
@@ -38,10 +38,10 @@ typedef struct laze_instance {
   const laze_map *map;
   int32_t operands[LAZE_MAX_OPERANDS]; /* instances; filled when the operands' nodes are visited */
   int32_t operand_count;
-  laze_size size;                      /* CHECK: of the axis; SIZE: the number */
-  int32_t store;                       /* index among the group's writes, -1: not stored */
-  const laze_guard **pieces;           /* SELECT: where each operand holds; NULL otherwise */
-  int32_t next_of_node;                /* another instance of the same node in its builder list, -1: none */
+  laze_size size;            /* CHECK: of the axis; SIZE: the number */
+  int32_t store;             /* index among the group's writes, -1: not stored */
+  const laze_guard **pieces; /* SELECT: where each operand holds; NULL otherwise */
+  int32_t next_of_node;      /* another instance of the same node in its builder list, -1: none */
 } laze_instance;
 
 typedef struct laze_group_builder {
@@ -71,13 +71,13 @@ typedef struct laze_scheduler {
   laze_arena *arena;
   laze_error *error;
   const laze_schedule_options *options;
-  laze_use **uses;      /* by node */
-  bool *is_output;      /* by node: some result is returned */
+  laze_use **uses;                    /* by node */
+  bool *is_output;                    /* by node: some result is returned */
   laze_group_builder **group_of_root; /* by node: the group in which it is stored; NULL otherwise */
   struct {
     laze_group_builder *group;
     int32_t first; /* its first instance of the node */
-  } *latest; /* by node: the last group that got an instance of it */
+  } * latest;      /* by node: the last group that got an instance of it */
 } laze_scheduler;
 
 /* What a node needs of its operands when evaluated at a map. `maps[i]` is for operand i. */
@@ -113,10 +113,9 @@ typedef struct laze_size_numbers {
   int64_t count, capacity;
 } laze_size_numbers;
 /* The value of `size` in the kernel: an INDEX_CONSTANT where it is one, else an INDEX_SIZE. */
-int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers,
-                       laze_size size);
+int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers, laze_size size);
 /* Adds the values that the group's loads read as buffers, in order of first use, then its writes. */
-LAZE_MUST_USE laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group,
-                                            const int32_t *order, int32_t count, int32_t *buffer_of_instance);
+LAZE_MUST_USE laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group, const int32_t *order,
+                                            int32_t count, int32_t *buffer_of_instance);
 
 #endif

@@ -139,7 +139,7 @@ def reductions():
     even = whole(4, 16) * 2
     case("mean_var", "%r0 = mean %a, dim=[1]\n%r1 = var %a, dim=[1]", [even],
          (wide(even).mean(1).astype(np.float32), wide(even).var(1, ddof=1).astype(np.float32)), 4)
-    case("softmax", "%r0 = softmax %a, dim=-1", [f], softmax(wide(f)).astype(np.float32), 8)
+    case("softmax", "%r0 = softmax %a, dim=-1", [f], softmax(wide(f)).astype(np.float32), 32)
     case("log_softmax", "%r0 = log_softmax %a, dim=1", [f], np.log(softmax(wide(f))).astype(np.float32), 64)
     case("logsumexp", "%r0 = logsumexp %a, dim=[1]", [f], np.log(np.exp(wide(f)).sum(1)).astype(np.float32), 8)
 
@@ -194,8 +194,8 @@ def products():
 
 def creation():
     case("iota", "%r0 = iota size=[2, 3], dim=1, dtype=i64", [], np.broadcast_to(np.arange(3), (2, 3)))
-    case("arange", "%r0 = arange 7\n%r1 = arange 1, 9, step=3", [], (np.arange(7), np.arange(1, 9, 3)))
-    case("eye", "%r0 = eye 3, 4", [], np.eye(3, 4, dtype=np.float32))
+    case("arange", "%r0 = arange end=7\n%r1 = arange start=1, end=9, step=3", [], (np.arange(7), np.arange(1, 9, 3)))
+    case("eye", "%r0 = eye n=3, m=4", [], np.eye(3, 4, dtype=np.float32))
     case("full", "%r0 = full size=[2, 2], fill_value=1.5", [], np.full((2, 2), 1.5, np.float32))
 
 

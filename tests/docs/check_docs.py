@@ -13,8 +13,8 @@ folder as build/ and the tools in PATH:
   yaml   that is a whole entry of an operator table: opgen must take it in place of the entry of that name
 
 In expected output a line "..." stands for any lines, and "..." at the end of a line for its rest; times and long
-hexadecimal numbers are not compared. Lines that call ./dev are not run: the commands they name must exist. A comment
-before a block changes what is checked:
+hexadecimal numbers are not compared. Lines that call ./dev are not run: the commands they name must exist, as must
+files that are linked to. A comment before a block changes what is checked:
 
   <!-- docs: fails -->        the command must fail
   <!-- docs: native -->       only where the native backend was built
@@ -33,6 +33,7 @@ FENCE = re.compile(r"^ {0,3}```(\w*)\s*$")
 DIRECTIVE = re.compile(r"^<!-- docs: ([a-z ,]+) -->$")
 DEV = re.compile(r"\./dev ([a-z]+)")
 DEV_LINE = re.compile(r"^\s*\./dev\b")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
 SAVED = re.compile(r"[Ss]aved as `([^`/]+\.c)`")
 SECONDS = 120
 
@@ -141,14 +142,22 @@ class Checker:
             elif block.language == "yaml" and block.text.startswith("- func:"):
                 self.check_entry(block, home)
         for number, line in enumerate(lines, 1):
-            for name in DEV.findall(line):
-                if name not in self.commands:
-                    self.failures.append(f"{page}:{number}: ./dev has no command '{name}'")
+            self.check_line(page, number, line)
+
+    def check_line(self, page, number, line):
+        """What a line names has to exist: commands of ./dev and files that it links to."""
+        for name in DEV.findall(line):
+            if name not in self.commands:
+                self.failures.append(f"{page}:{number}: ./dev has no command '{name}'")
+        for target in LINK.findall(line):
+            if not (self.source / page).parent.joinpath(target).exists():
+                self.failures.append(f"{page}:{number}: there is no {target} to link to")
 
     def check_commands(self, block, expected, root):
         commands = [line for line in block.lines if not DEV_LINE.match(line)]
         compiles = self.sanitized and any(re.match(r"(cc|gcc|clang) ", line) for line in commands)
-        if not commands or "not run" in block.directives or compiles or ("native" in block.directives and not self.native):
+        not_run = "not run" in block.directives or ("native" in block.directives and not self.native)
+        if not commands or not_run or compiles:
             self.count("skipped")
             return
         self.count("run")
@@ -192,9 +201,11 @@ class Checker:
             (tables / path.name).write_text("".join(entries))
         if not replaced:
             (tables / "documented.yaml").write_text(block.text)
-        headers = [self.source / "include" / "laze" / name for name in ("context.h", "dtype.h", "status.h", "tensor.h")]
-        command = [self.build / "ops" / "opgen", "--rules", self.source / "ops" / "rules.yaml", "--output", home / "gen",
-                   *(part for header in headers for part in ("--api", header)), *sorted(tables.iterdir())]
+        rules = self.source / "ops" / "rules.yaml"
+        command = [self.build / "ops" / "opgen", "--rules", rules, "--output", home / "gen"]
+        for name in ("context.h", "dtype.h", "status.h", "tensor.h"):
+            command += ["--api", self.source / "include" / "laze" / name]
+        command += sorted(tables.iterdir())
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS)
         if result.returncode != 0:
             self.fail(block, f"opgen refuses the entry:\n{result.stderr}")

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void stop(const char *what, const laze_error *error) {
   fprintf(stderr, "%s: %s\n", what, error->message);
@@ -27,9 +29,47 @@ int64_t test_elements(const laze_type *type) {
   return count;
 }
 
+typedef struct {
+  void *memory;
+  size_t length;
+} mapping;
+
+static void unmap(void *self, void *data) {
+  mapping *map = self;
+  (void)data;
+  munmap(map->memory, map->length);
+  free(map);
+}
+
+/* Between two pages that cannot be accessed. */
+static laze_buffer *map_guarded(laze_context *context, int64_t size, bool at_end) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = ((size_t)size + page) / page * page;
+  mapping *map = malloc(sizeof *map);
+  laze_buffer *buffer;
+  laze_error error = {.message = "no memory"};
+  map->length = inner + 2 * page;
+  map->memory = mmap(NULL, map->length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *start = (char *)map->memory + page;
+  if (map->memory == MAP_FAILED || mprotect(start, inner, PROT_READ | PROT_WRITE)) stop("a guarded buffer", &error);
+  char *data = at_end ? start + inner - size : start;
+  if (laze_buffer_borrow(context, data, size, unmap, map, &buffer, &error) != LAZE_OK) stop("a guarded buffer", &error);
+  return buffer;
+}
+
+laze_buffer *test_guarded_buffer(laze_context *context, int64_t size) {
+  return map_guarded(context, size, true);
+}
+laze_buffer *test_guarded_front_buffer(laze_context *context, int64_t size) {
+  return map_guarded(context, size, false);
+}
+
+void test_release_buffer(void *buffer, void *data) {
+  (void)data;
+  laze_buffer_release(buffer);
+}
+
 void test_inputs(laze_context *context, const laze_graph *graph, test_random *random, const test_range *range,
                  test_arrays *out) {
-  laze_error error;
   out->count = (int32_t)graph->body->parameter_count;
   if (out->count > TEST_MAX_VALUES) {
     fprintf(stderr, "a test graph has more than %d inputs\n", TEST_MAX_VALUES);
@@ -42,8 +82,7 @@ void test_inputs(laze_context *context, const laze_graph *graph, test_random *ra
     if (below) own.below = strtoll(below + strlen("_below"), NULL, 10);
     out->types[i] = *node->types[0];
     int64_t count = test_elements(&out->types[i]);
-    if (laze_buffer_create(context, count * laze_dtype_size(out->types[i].dtype), &out->buffers[i], &error) != LAZE_OK)
-      stop("an input", &error);
+    out->buffers[i] = test_guarded_buffer(context, count * laze_dtype_size(out->types[i].dtype));
     test_fill(random, out->types[i].dtype, &own, out->buffers[i]->data, count);
   }
 }

@@ -18,6 +18,12 @@ typedef struct test_arrays {
  * NULL. Ends the process on failure. */
 laze_context *test_context(const char *debug);
 int64_t test_elements(const laze_type *type);
+/* A buffer at the end of its memory: reading one byte behind it ends the process. The other one lies at the front, with
+ * nothing before it. Ends the process on failure. */
+laze_buffer *test_guarded_buffer(laze_context *context, int64_t size);
+laze_buffer *test_guarded_front_buffer(laze_context *context, int64_t size);
+/* Releases a buffer, in the form that a borrowed buffer's release takes. */
+void test_release_buffer(void *buffer, void *data);
 
 /* Makes an input for every parameter of a graph of constant sizes. A parameter
  * whose name ends in "_below<n>" gets valid indices for an axis of size n; the

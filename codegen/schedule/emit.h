@@ -1,0 +1,65 @@
+/* What the files that lower a group share.
+ *
+ *   emit.c        loops, stages, stores
+ *   emit_order.c  in which order instances are computed, and at which depth and stage
+ *   emit_value.c  the instructions of one instance
+ *   emit_group.c  buffers, run-time integers, estimates, label
+ */
+#ifndef LAZE_CODEGEN_SCHEDULE_EMIT_H
+#define LAZE_CODEGEN_SCHEDULE_EMIT_H
+
+#include "codegen/schedule/schedule_internal.h"
+
+/* The offset of a load or store while loops open around it. */
+typedef struct laze_access_state {
+  laze_offset offset;
+  int32_t base;    /* its value with the kept axes opened so far */
+  int32_t partial; /* with the reduced axes as well */
+} laze_access_state;
+
+typedef struct laze_loop_emitter {
+  laze_scheduler *scheduler;
+  laze_group_builder *group;
+  laze_loop_kernel *kernel;
+  laze_size_numbers numbers;
+  int32_t kept[LAZE_MAX_AXES], reduced[LAZE_MAX_AXES]; /* axes, outermost first */
+  int32_t kept_count, reduced_count;
+  int32_t induction[LAZE_MAX_AXES]; /* by axis */
+  int32_t *order;                   /* instances, operands first */
+  int32_t count;
+  int32_t *value, *depth, *stage, *buffer; /* by instance */
+  bool *needed;                            /* by instance: in the loops being emitted */
+  laze_access_state *loads, *stores;       /* by instance */
+  int32_t stage_count;
+  laze_error *error;
+} laze_loop_emitter;
+
+static inline laze_instance *laze_emit_instance_at(const laze_loop_emitter *emitter, int32_t index) {
+  return &emitter->group->instances[index];
+}
+/* Whether an instance has an element offset of its own: a load, a checked position, a number along an axis. */
+static inline bool laze_emit_has_access(const laze_instance *instance) {
+  return instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CHECK ||
+         instance->kind == LAZE_INSTANCE_IOTA;
+}
+
+/* The `which`-th instance that must be computed before this one, -1 past the last. */
+int32_t laze_emit_dependency(const laze_instance *instance, int32_t which);
+/* Fills order, depth, stage and the offsets of every instance. */
+LAZE_MUST_USE laze_status laze_emit_prepare(laze_loop_emitter *emitter);
+
+/* `value` plus an axis's induction variable times its coefficient, for every access that depends on it. */
+void laze_emit_step_accesses(laze_loop_emitter *emitter, int32_t axis);
+/* The instructions of an instance; not of reductions, which the loops around them make. */
+void laze_emit_instance(laze_loop_emitter *emitter, int32_t index);
+/* A value converted to a dtype where it has another. */
+int32_t laze_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
+/* An index value, or the constant 0 for -1. */
+int32_t laze_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value);
+/* laze_emit_size with the emitter's own numbers. */
+int32_t laze_emit_own_size(laze_loop_emitter *emitter, laze_size size);
+
+/* Estimates and label of a finished group. */
+LAZE_MUST_USE laze_status laze_emit_summary(laze_loop_emitter *emitter);
+
+#endif

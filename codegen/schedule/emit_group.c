@@ -1,0 +1,105 @@
+/* What a kernel says about itself besides its loops: buffers, run-time integers, estimates and a label. */
+#include "codegen/schedule/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers,
+                       laze_size size) {
+  if (laze_size_is_constant(size)) return laze_loop_index_constant(kernel, size);
+  int64_t number = 0;
+  while (number < numbers->count && numbers->items[number] != size) number++;
+  if (number == numbers->count) {
+    if (number == numbers->capacity) {
+      int64_t capacity = numbers->capacity ? numbers->capacity * 2 : 16;
+      laze_size *items = laze_arena_alloc_array(scheduler->arena, capacity, sizeof *items);
+      if (!items) {
+        kernel->failed = true;
+        return -1;
+      }
+      if (number > 0) memcpy(items, numbers->items, (size_t)number * sizeof *items);
+      numbers->items = items;
+      numbers->capacity = capacity;
+    }
+    numbers->items[numbers->count++] = size;
+    kernel->size_count = (int32_t)numbers->count;
+  }
+  return laze_loop_index_size(kernel, (int32_t)number);
+}
+
+static laze_status count_work(laze_loop_emitter *emitter) {
+  laze_group_builder *group = emitter->group;
+  laze_size_table *sizes = emitter->scheduler->graph->sizes;
+  laze_size points = group->elements > 0 ? group->elements : 1;
+  for (int32_t i = 0; i < group->domain.order_count; i++)
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, points, group->domain.axes[group->domain.order[i]].extent, &points,
+                              emitter->error));
+  group->group.operations = points;
+  return LAZE_OK;
+}
+
+static laze_status count_bytes(laze_scheduler *scheduler, laze_group *group) {
+  laze_size_table *sizes = scheduler->graph->sizes;
+  group->bytes = 0;
+  for (int32_t i = 0; i < group->read_count + group->write_count; i++) {
+    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
+    const laze_type *type = laze_graph_type(scheduler->graph, value);
+    laze_size elements;
+    LAZE_TRY(laze_type_elements(sizes, type, &elements, scheduler->error));
+    LAZE_TRY(
+        laze_size_binary(sizes, LAZE_SIZE_MUL, elements, laze_dtype_size(type->dtype), &elements, scheduler->error));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, group->bytes, elements, &group->bytes, scheduler->error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status write_label(laze_loop_emitter *emitter) {
+  char label[128];
+  size_t length = 0;
+  for (int32_t i = 0; i < emitter->count; i++) {
+    const laze_instance *instance = laze_emit_instance_at(emitter, emitter->order[i]);
+    if (instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CONSTANT ||
+        instance->kind == LAZE_INSTANCE_CHECK)
+      continue;
+    if (instance->kind == LAZE_INSTANCE_PASS &&
+        laze_emit_instance_at(emitter, instance->operands[0])->kind == LAZE_INSTANCE_IOTA)
+      continue; /* where an iota is stored: the iota is counted */
+    const char *name = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op)->base;
+    emitter->group->group.node_count++;
+    if (length + strlen(name) + 5 > sizeof label) {
+      if (label[length - 1] != '.') length += (size_t)sprintf(label + length, "...");
+      continue;
+    }
+    length += (size_t)sprintf(label + length, "%s%s", length ? "+" : "", name);
+  }
+  label[length] = 0;
+  emitter->group->group.label = laze_arena_copy_string(emitter->scheduler->arena, label);
+  return emitter->group->group.label ? LAZE_OK : laze_fail_memory(emitter->error, "a schedule", -1);
+}
+
+laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group, const int32_t *order, int32_t count,
+                              int32_t *buffer_of_instance) {
+  laze_group *result = &group->group;
+  laze_value *reads = laze_arena_alloc_array(scheduler->arena, count, sizeof *reads);
+  if (!reads) return laze_fail_memory(scheduler->error, "a schedule", count);
+  for (int32_t i = 0; i < count; i++) {
+    const laze_instance *instance = &group->instances[order[i]];
+    if (instance->kind != LAZE_INSTANCE_LOAD) continue;
+    int32_t buffer = 0;
+    while (buffer < result->read_count && !laze_value_equal(reads[buffer], instance->value)) buffer++;
+    if (buffer == result->read_count) {
+      reads[result->read_count++] = instance->value;
+      laze_loop_add_buffer(result->kernel, laze_graph_type(scheduler->graph, instance->value)->dtype, false);
+    }
+    buffer_of_instance[order[i]] = buffer;
+  }
+  result->reads = reads;
+  for (int32_t i = 0; i < result->write_count; i++)
+    laze_loop_add_buffer(result->kernel, laze_graph_type(scheduler->graph, result->writes[i])->dtype, true);
+  return count_bytes(scheduler, result);
+}
+
+laze_status laze_emit_summary(laze_loop_emitter *emitter) {
+  LAZE_TRY(count_work(emitter));
+  return write_label(emitter);
+}

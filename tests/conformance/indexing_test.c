@@ -1,0 +1,141 @@
+/* An index out of range is an error that names operator, index, position and size, and never a read outside. */
+#include "tests/conformance/conformance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  laze_context *context;
+  const laze_backend *backend;
+  laze_executable *executable;
+  int64_t count; /* of indices */
+} selection;
+
+/* rows[index], one output element per index and column. */
+static selection setup(int backend, const char *operator, int64_t size, int64_t count, const char *dtype) {
+  selection state = {.context = test_context("verify"), .backend = laze_backend_at(backend), .count = count};
+  char text[512];
+  if (!strcmp(operator, "gather"))
+    snprintf(text, sizeof text,
+             "graph @g(%%x: f32[%lld], %%i: %s[%lld]) -> f32[%lld] {\n  %%0 = gather %%x, %%i, dim=0 : f32[%lld]\n"
+             "  return %%0\n}\n",
+             (long long)size, dtype, (long long)count, (long long)count, (long long)count);
+  else
+    snprintf(text, sizeof text,
+             "graph @g(%%x: f32[%lld], %%i: %s[%lld]) -> f32[%lld] {\n"
+             "  %%0 = index_select %%x, %%i, dim=0 : f32[%lld]\n  %%1 = add %%0, %%0 : f32[%lld]\n"
+             "  return %%1\n}\n",
+             (long long)size, dtype, (long long)count, (long long)count, (long long)count, (long long)count);
+  state.executable = conformance_compile(state.context, state.backend, text);
+  return state;
+}
+
+static void teardown(selection *state) {
+  laze_executable_release(state->executable);
+  laze_context_release(state->context);
+}
+
+static laze_status run(const selection *state, int64_t size, const void *indices, int64_t width, laze_error *error) {
+  laze_buffer *inputs[2], *output;
+  float *rows = calloc((size_t)size + 1, sizeof *rows);
+  for (int64_t i = 0; i < size; i++) rows[i] = (float)i;
+  inputs[0] = test_guarded_buffer(state->context, size * (int64_t)sizeof *rows);
+  memcpy(inputs[0]->data, rows, (size_t)size * sizeof *rows);
+  inputs[1] = test_guarded_buffer(state->context, state->count * width);
+  memcpy(inputs[1]->data, indices, (size_t)(state->count * width));
+  laze_status status = state->backend->execute(state->executable, inputs, &output, error);
+  ck_assert(status == LAZE_OK ? output != NULL : output == NULL);
+  laze_buffer_release(output);
+  for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);
+  free(rows);
+  return status;
+}
+
+static void check_message(const laze_error *error, const char *operator, int64_t index, int64_t position,
+                          int64_t size) {
+  char text[128];
+  ck_assert_msg(strstr(error->message, operator) != NULL, "%s", error->message);
+  snprintf(text, sizeof text, "index %lld at position %lld", (long long)index, (long long)position);
+  ck_assert_msg(strstr(error->message, text) != NULL, "expected '%s' in: %s", text, error->message);
+  snprintf(text, sizeof text, "size %lld", (long long)size);
+  ck_assert_msg(strstr(error->message, text) != NULL, "expected '%s' in: %s", text, error->message);
+}
+
+START_TEST(the_message_names_operator_index_position_and_size) {
+  static const char *const operators[] = {"gather", "index_select"};
+  for (int k = 0; k < 2; k++) {
+    selection state = setup(_i, operators[k], 3, 5, "i64");
+    laze_error error = {0};
+    const int64_t good[] = {0, 2, -3, -1, 1}, too_large[] = {0, 2, -3, 7, 1}, too_small[] = {0, -4, 1, 7, 9};
+    ck_assert_int_eq(run(&state, 3, good, 8, &error), LAZE_OK);
+    ck_assert_int_eq(run(&state, 3, too_large, 8, &error), LAZE_OUT_OF_RANGE);
+    check_message(&error, operators[k], 7, 3, 3);
+    /* The lowest position is the one reported. */
+    ck_assert_int_eq(run(&state, 3, too_small, 8, &error), LAZE_OUT_OF_RANGE);
+    check_message(&error, operators[k], -4, 1, 3);
+    /* The executable is as good as before. */
+    ck_assert_int_eq(run(&state, 3, good, 8, &error), LAZE_OK);
+    teardown(&state);
+  }
+}
+END_TEST
+
+/* Far outside, where nothing is mapped: a read would end the process. */
+START_TEST(nothing_outside_is_read) {
+  selection state = setup(_i, "index_select", 5, 1, "i64");
+  const int64_t far[] = {INT64_MAX, INT64_MIN, INT64_C(1) << 40, -(INT64_C(1) << 40), 5, -6, 1 << 20, INT32_MIN};
+  for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+    laze_error error = {0};
+    ck_assert_int_eq(run(&state, 5, &far[k], 8, &error), LAZE_OUT_OF_RANGE);
+    check_message(&error, "index_select", far[k], 0, 5);
+  }
+  teardown(&state);
+}
+END_TEST
+
+START_TEST(narrow_indices_are_checked_too) {
+  selection state = setup(_i, "gather", 4, 2, "i32");
+  const int32_t bad[] = {3, INT32_MIN}, good[] = {3, -4};
+  laze_error error = {0};
+  ck_assert_int_eq(run(&state, 4, good, 4, &error), LAZE_OK);
+  ck_assert_int_eq(run(&state, 4, bad, 4, &error), LAZE_OUT_OF_RANGE);
+  check_message(&error, "gather", INT32_MIN, 1, 4);
+  teardown(&state);
+}
+END_TEST
+
+/* An axis without elements has no valid index. */
+START_TEST(an_empty_axis_has_no_index) {
+  selection state = setup(_i, "index_select", 0, 1, "i64");
+  laze_error error = {0};
+  ck_assert_int_eq(run(&state, 0, &(int64_t){0}, 8, &error), LAZE_OUT_OF_RANGE);
+  check_message(&error, "index_select", 0, 0, 0);
+  teardown(&state);
+}
+END_TEST
+
+/* Bad indices in the middle of vectors and at the ends of many: the first one in row-major order is reported. */
+START_TEST(the_first_of_many_is_reported) {
+  enum { COUNT = 5000 };
+  static int64_t indices[COUNT];
+  selection state = setup(_i, "index_select", 9, COUNT, "i64");
+  const int first[] = {0, 1, 15, 16, 17, 63, 64, 1000, COUNT - 1};
+  for (size_t k = 0; k < sizeof first / sizeof *first; k++) {
+    laze_error error = {0};
+    for (int i = 0; i < COUNT; i++) indices[i] = i < first[k] ? i % 9 : 100 + i;
+    ck_assert_int_eq(run(&state, 9, indices, 8, &error), LAZE_OUT_OF_RANGE);
+    check_message(&error, "index_select", 100 + first[k], first[k], 9);
+  }
+  teardown(&state);
+}
+END_TEST
+
+int main(void) {
+  TCase *tests = tcase_create("indexing");
+  conformance_add(tests, the_message_names_operator_index_position_and_size);
+  conformance_add(tests, nothing_outside_is_read);
+  conformance_add(tests, narrow_indices_are_checked_too);
+  conformance_add(tests, an_empty_axis_has_no_index);
+  conformance_add(tests, the_first_of_many_is_reported);
+  return conformance_main(tests);
+}
