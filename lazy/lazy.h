@@ -118,6 +118,7 @@ struct laze_scope {
   int32_t error_count;
   int32_t depth;      /* 0: the scope that is always there */
   bool out_of_memory; /* an error that there was no memory to note */
+  bool ended;
 };
 
 /* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
@@ -158,6 +159,7 @@ struct laze_lazy_recorder {
   laze_lazy_recorder *next; /* of the context */
   bool in_use;
   laze_scope root, *scope; /* the outermost and the innermost scope */
+  laze_scope *ended;       /* by `outer`: to be used again. Not in the pool, so that one that is ended twice is noticed */
   int64_t pending_nodes, pending_bytes;
   int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
   laze_frame_value *values;

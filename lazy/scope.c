@@ -2,11 +2,18 @@
 
 #include <string.h>
 
+static laze_scope *scope_take(laze_lazy_recorder *recorder) {
+  laze_scope *scope = recorder->ended;
+  if (!scope) return laze_pool_take(&recorder->lazy->pool, sizeof *scope);
+  recorder->ended = scope->outer;
+  return scope;
+}
+
 laze_scope *laze_scope_begin(laze_context *context) {
   laze_lazy *lazy = laze_lazy_get(context);
   laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) return NULL;
-  laze_scope *scope = laze_pool_take(&lazy->pool, sizeof *scope);
+  laze_scope *scope = scope_take(recorder);
   if (scope) {
     *scope =
         (laze_scope){.lazy = lazy, .recorder = recorder, .outer = recorder->scope, .depth = recorder->scope->depth + 1};
@@ -44,7 +51,9 @@ void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope) {
   scope->out_of_memory = false;
   if (scope == &recorder->root) return;
   recorder->scope = scope->outer;
-  laze_pool_give(&lazy->pool, scope, sizeof *scope);
+  scope->ended = true;
+  scope->outer = recorder->ended;
+  recorder->ended = scope;
 }
 
 static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
@@ -55,7 +64,9 @@ static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
   laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
   if (!recorder) return laze_fail_memory(error, "a thread's recorder", sizeof *recorder);
   if (recorder->scope != scope) {
+    bool ended = scope->ended;
     laze_lazy_unlock(lazy);
+    if (ended) return laze_fail(error, LAZE_FAILED_PRECONDITION, "this scope has ended already: end each scope once");
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "this scope is not the innermost one of this thread: end scopes in reverse order, on the thread "
                      "that began them");

@@ -125,12 +125,27 @@ static laze_status check_types(const laze_graph *graph, const laze_executable *e
   return LAZE_OK;
 }
 
+/* The graph in another context: what is compiled belongs to the context of its graph. */
+static laze_status copy_to(laze_context *context, const laze_graph *graph, laze_graph **out, laze_error *error) {
+  laze_text text;
+  laze_text_init(&text, graph->context);
+  laze_graph_print(&text, graph, true);
+  laze_status status = laze_graph_parse(context, laze_text_get(&text), text.size, "copy", out, error);
+  laze_text_deinit(&text);
+  return status;
+}
+
 laze_status test_run(laze_context *context, const laze_backend *backend, const laze_graph *graph, const char *without,
                      const test_arrays *inputs, test_arrays *out, laze_error *error) {
   laze_executable *executable = NULL;
+  laze_graph *copy = NULL;
+  laze_status status = LAZE_OK;
   out->count = 0;
-  laze_status status = without ? compile_without(context, backend, graph, without, &executable, error)
-                               : laze_compile(context, backend, graph, &executable, error);
+  if (graph->context != context) status = copy_to(context, graph, &copy, error);
+  if (copy) graph = copy;
+  if (status == LAZE_OK)
+    status = without ? compile_without(context, backend, graph, without, &executable, error)
+                     : laze_compile(context, backend, graph, &executable, error);
   if (status == LAZE_OK) status = backend->execute(executable, inputs->buffers, out->buffers, error);
   if (status == LAZE_OK) {
     out->count = (int32_t)graph->body->result_count;
@@ -139,6 +154,7 @@ laze_status test_run(laze_context *context, const laze_backend *backend, const l
     if (status != LAZE_OK) test_arrays_release(out);
   }
   laze_executable_release(executable);
+  laze_graph_destroy(copy);
   return status;
 }
 
