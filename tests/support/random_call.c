@@ -37,13 +37,15 @@ laze_dtype test_random_dtype(test_random *random) {
   return dtypes[test_random_below(random, sizeof dtypes / sizeof *dtypes)];
 }
 
-int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, bool wide) {
+int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, test_shapes shapes) {
   static const int64_t common[] = {1, 1, 2, 3, 3, 5, 7};
   static const int64_t rare[] = {0, 13, 17, 33, 70, 130, 2100};
+  static const int64_t large[] = {1, 7, 33, 130, 300, 2100, 40000};
   int32_t rank = (int32_t)test_random_below(random, most_rank + 1);
   for (int32_t i = 0; i < rank; i++) {
-    bool is_rare = test_random_one_in(random, wide && i == rank - 1 ? 2 : 12);
-    sizes[i] = is_rare ? rare[test_random_below(random, 7)] : common[test_random_below(random, 7)];
+    bool is_rare = test_random_one_in(random, shapes == TEST_SHAPES_WIDE && i == rank - 1 ? 2 : 12);
+    const int64_t *sizes_from = shapes == TEST_SHAPES_LARGE ? large : is_rare ? rare : common;
+    sizes[i] = sizes_from[test_random_below(random, 7)];
   }
   return rank;
 }
@@ -118,7 +120,7 @@ static laze_value first_operand(random_call *call) {
   }
   if (caller->count == 0 || one_in(call, 12)) {
     int64_t sizes[4];
-    int32_t rank = test_random_shape(caller->random, sizes, 4, caller->wide);
+    int32_t rank = test_random_shape(caller->random, sizes, 4, caller->shapes);
     return parameter(call, operand_dtype(call), rank, sizes);
   }
   /* Recent values more often, and those that nothing uses, so that graphs get deep and little of them is dead. */
@@ -321,7 +323,7 @@ static int32_t shape_of(const random_call *call, int64_t *items) {
   const laze_type *self = &call->self;
   if (call->operand_count == 0 || call->info->op_class == LAZE_CLASS_CREATION || is_base(call, "full") ||
       is_base(call, "rand") || is_base(call, "randn"))
-    return test_random_shape(call->caller->random, items, 3, call->caller->wide);
+    return test_random_shape(call->caller->random, items, 3, call->caller->shapes);
   if (is_base(call, "expand")) {
     int32_t extra = (int32_t)below(call, 2), n = 0;
     for (; n < extra; n++) items[n] = 1 + below(call, 3);

@@ -8,6 +8,10 @@
 
 enum { TEST_POOL = 256 };
 
+/* SMALL: a few elements. WIDE: often a last axis longer than vectors and blocks of reductions. LARGE: enough elements
+ * for several threads. */
+typedef enum { TEST_SHAPES_SMALL, TEST_SHAPES_WIDE, TEST_SHAPES_LARGE } test_shapes;
+
 /* Builds a graph call by call. Operands are values of the pool, or new
  * parameters where none fits. A parameter that is to be an index of an axis of
  * size n is named "i<k>_below<n>". */
@@ -17,7 +21,7 @@ typedef struct test_caller {
   test_random *random;
   laze_value pool[TEST_POOL];
   int32_t count;         /* of the pool */
-  bool wide;             /* new shapes often have a last axis longer than vectors and blocks of reductions */
+  test_shapes shapes;    /* of new parameters */
   bool used[TEST_POOL];  /* by a later call */
   int64_t most_elements; /* of any value */
   bool fresh;            /* every operand is a parameter of its own */
@@ -38,7 +42,7 @@ laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype, int32_t 
 laze_dtype test_random_dtype(test_random *random);
 /* A small shape; sizes 0 and 1 are among them, and now and then one that
  * crosses the blocks of reductions. */
-int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, bool wide);
+int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, test_shapes shapes);
 
 /* Records a call of `op` with random arguments and puts its results into the
  * pool. The status is that of recording: many combinations are refused, which

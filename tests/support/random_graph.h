@@ -3,12 +3,12 @@
 #define LAZE_TESTS_SUPPORT_RANDOM_GRAPH_H
 
 #include "ir/graph.h"
-#include "tests/support/random.h"
+#include "tests/support/random_call.h"
 
 typedef struct test_graph_options {
   int32_t least_calls, most_calls;
   bool exact; /* operators with the same bits everywhere */
-  bool wide;  /* often with a last axis longer than vectors and blocks of reductions */
+  test_shapes shapes;
 } test_graph_options;
 
 /* A graph of random calls, with random values as outputs. Owned by the caller;

@@ -1,0 +1,119 @@
+#include "base/checked.h"
+#include "tests/unit/base/base_test.h"
+
+#include <stdio.h>
+
+typedef struct {
+  int messages;
+  char last[256];
+} recorded_log;
+
+static void record_log(void *self, int32_t severity, const char *message) {
+  recorded_log *log = self;
+  (void)severity;
+  log->messages++;
+  snprintf(log->last, sizeof log->last, "%s", message);
+}
+
+/* Switches come from outside: an unknown one is an error that says how to find the right name. */
+START_TEST(debug_switches_are_checked) {
+  laze_context *context;
+  laze_error error;
+  laze_context_options options = {.struct_size = sizeof options, .debug = "graph,nonsense"};
+  ck_assert_int_eq(laze_context_create(&options, &context, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "nonsense"));
+  ck_assert_ptr_nonnull(strstr(error.message, "help"));
+  options.debug = "graph,verify";
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  ck_assert(laze_context_debug(context, LAZE_DEBUG_GRAPH));
+  ck_assert(laze_context_debug(context, LAZE_DEBUG_VERIFY));
+  ck_assert(!laze_context_debug(context, LAZE_DEBUG_LLVM));
+  laze_context_release(context);
+}
+END_TEST
+
+/* `help` names every switch, so that the list cannot fall behind. */
+START_TEST(help_lists_every_switch) {
+  recorded_log log = {0};
+  laze_context *context;
+  laze_context_options options = {
+      .struct_size = sizeof options, .debug = "help", .log = record_log, .log_self = &log};
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  ck_assert_int_eq(log.messages, LAZE_DEBUG_COUNT + 2);
+  laze_context_release(context);
+}
+END_TEST
+
+/* A program built against an older header passes a shorter struct. */
+START_TEST(short_options_keep_defaults) {
+  laze_context *context;
+  laze_context_options options;
+  memset(&options, 0xff, sizeof options);
+  options.struct_size = offsetof(laze_context_options, log);
+  options.allocator = NULL;
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  laze_context_release(context);
+  options.struct_size = 3;
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* Growing keeps what is there and refuses what cannot be. */
+START_TEST(arrays_grow) {
+  laze_context *context = new_context("");
+  int32_t *array = NULL;
+  int64_t capacity = 0;
+  for (int32_t i = 0; i < 1000; i++) {
+    ck_assert_int_eq(laze_grow(context, (void **)&array, &capacity, i + 1, sizeof *array, NULL), LAZE_OK);
+    array[i] = i;
+  }
+  for (int32_t i = 0; i < 1000; i++) ck_assert_int_eq(array[i], i);
+  int64_t before = capacity;
+  ck_assert_int_eq(laze_grow(context, (void **)&array, &capacity, INT64_MAX, sizeof *array, NULL),
+                   LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(capacity, before);
+  ck_assert_int_eq(array[999], 999);
+  laze_free(context, array);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Metrics are found by name, times are given in microseconds, and reset keeps what is held. */
+START_TEST(metrics_read_and_reset) {
+  laze_context *context = new_context("");
+  laze_metrics *metrics = laze_context_metrics(context);
+  int64_t value;
+  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, 5500);
+  laze_metrics_bytes(metrics, 100);
+  laze_metrics_bytes(metrics, -60);
+  ck_assert_int_eq(laze_metric_read(context, "time_run_us", &value, NULL), LAZE_OK);
+  ck_assert_int_eq(value, 5);
+  ck_assert_int_eq(laze_metric_read(context, "peak_bytes", &value, NULL), LAZE_OK);
+  ck_assert_int_eq(value, 100);
+  laze_metric_reset(context);
+  ck_assert_int_eq(laze_metric_read(context, "peak_bytes", &value, NULL), LAZE_OK);
+  ck_assert_int_eq(value, 40);
+  laze_error error;
+  ck_assert_int_eq(laze_metric_read(context, "no_such", &value, &error), LAZE_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(error.message, "no_such"));
+  laze_context_release(context);
+}
+END_TEST
+
+/* Integer division as operators define it: no trap for the one quotient that does not fit. */
+START_TEST(floor_division) {
+  static const struct {
+    int64_t a, b, quotient, remainder;
+  } cases[] = {{7, 2, 3, 1},     {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1},
+               {INT64_MIN, -1, INT64_MIN, 0}, {0, 5, 0, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ck_assert_int_eq(laze_floor_div(cases[i].a, cases[i].b), cases[i].quotient);
+    ck_assert_int_eq(laze_floor_mod(cases[i].a, cases[i].b), cases[i].remainder);
+  }
+}
+END_TEST
+
+int main(void) {
+  return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
+                   arrays_grow, metrics_read_and_reset, floor_division);
+}
