@@ -14,7 +14,7 @@ const laze_backend *laze_backend_at(int index);
 
 /* Compiles a graph whose sizes are all constants. A program compiled earlier for a graph that differs only in sizes is
  * reused when every fact it rests on holds for the new sizes; then no pass and no code generator runs. Thread-safe; the
- * graph is borrowed. *out is owned by the caller. */
+ * graph, which must be of `context`, is borrowed. *out is owned by the caller. */
 LAZE_MUST_USE laze_status laze_compile(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                        laze_executable **out, laze_error *error);
 

@@ -128,6 +128,10 @@ static laze_status find_program(laze_context *context, const laze_backend *backe
 laze_status laze_compile(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                          laze_executable **out, laze_error *error) {
   *out = NULL;
+  if (graph->context != context)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "graph %s belongs to another context than the one it is compiled in; make it with that one",
+                     graph->name);
   int64_t count = laze_graph_bindings(graph, NULL, 0);
   int64_t *bindings = laze_alloc_array(context, count, sizeof *bindings);
   laze_program *program = NULL;

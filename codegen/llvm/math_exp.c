@@ -7,6 +7,8 @@
 #include "codegen/llvm/math_internal.h"
 
 #define LOG2_E 0x1.71547652b82fep+0
+/* Up to here exp(x) and exp(-x) are normal numbers of f32. */
+#define EXP_F32_NORMAL 87.3
 
 /* exp(r) = 1 + r + r^2 P(r) on |r| <= 0.349: relative error 2^-26.5, 2^-32.1 and 2^-61.8. */
 static const double exp_f32[] = {0x1p-1, 0x1.5554dap-3, 0x1.555518p-5, 0x1.120decp-7, 0x1.6d14bp-10};
@@ -29,11 +31,10 @@ typedef struct reduced {
   LLVMValueRef n, r, tail;
 } reduced;
 
-static reduced reduce(const laze_emitter *e, LLVMValueRef x, LLVMValueRef x_tail) {
+/* r and tail, for the float `rounded` that is n. */
+static reduced subtract_ln2(const laze_emitter *e, LLVMValueRef rounded, LLVMValueRef x, LLVMValueRef x_tail) {
   bool f32 = laze_math_is_f32(x);
-  LLVMValueRef rounded;
-  reduced result;
-  result.n = laze_math_nearest(e, x, LOG2_E, &rounded);
+  reduced result = {NULL, NULL, NULL};
   LLVMValueRef hi = fused(e, rounded, real(x, f32 ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1), x);
   LLVMValueRef ln2_lo = real(x, f32 ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56);
   if (x_tail) {
@@ -44,6 +45,13 @@ static reduced reduce(const laze_emitter *e, LLVMValueRef x, LLVMValueRef x_tail
     result.r = fused(e, rounded, ln2_lo, hi);
     result.tail = fused(e, rounded, ln2_lo, minus(e, hi, result.r));
   }
+  return result;
+}
+
+static reduced reduce(const laze_emitter *e, LLVMValueRef x, LLVMValueRef x_tail) {
+  LLVMValueRef rounded, n = laze_math_nearest(e, x, LOG2_E, &rounded);
+  reduced result = subtract_ln2(e, rounded, x, x_tail);
+  result.n = n;
   return result;
 }
 
@@ -74,9 +82,49 @@ static LLVMValueRef clamp_exponent(const laze_emitter *e, LLVMValueRef x) {
   return at_least(e, at_most(e, x, f32 ? 89 : 710), f32 ? -104 : -746);
 }
 
-LLVMValueRef laze_emit_exp(const laze_emitter *e, LLVMValueRef x) {
+/* exp of any argument. */
+static LLVMValueRef exp_clamped(const laze_emitter *e, LLVMValueRef x) {
   reduced parts = reduce(e, clamp_exponent(e, x), NULL);
   return laze_math_scale(e, exp_reduced(e, parts.r, LAZE_GRADE_FULL), parts.n);
+}
+
+/* exp of an f32 with |x| <= EXP_F32_NORMAL, any bits for NaN. n, which the low bits of a sum hold (laze_math_nearest),
+ * is added to the exponent: the bits that exp_clamped gives, without its clamps, integers and products. */
+static LLVMValueRef exp_f32_inner(const laze_emitter *e, LLVMValueRef x) {
+  LLVMValueRef shift = real(x, 0x1.8p23);
+  LLVMValueRef sum = fused(e, x, real(x, LOG2_E), shift);
+  LLVMValueRef r = subtract_ln2(e, minus(e, sum, shift), x, NULL).r;
+  LLVMValueRef mantissa = laze_math_bits(e, exp_reduced(e, r, LAZE_GRADE_FULL));
+  LLVMValueRef exponent = shift_left(e, laze_math_bits(e, sum), 23);
+  return laze_math_from_bits(e, LLVMBuildAdd(e->builder, mantissa, exponent, ""));
+}
+
+/* A branch: lanes rarely hold an argument whose result is not a normal number. */
+static LLVMValueRef emit_exp_f32(const laze_emitter *e, LLVMValueRef x) {
+  LLVMValueRef size = integer_and(e, laze_math_bits(e, x), INT32_MAX);
+  LLVMValueRef limit = laze_math_bits(e, real(x, EXP_F32_NORMAL));
+  LLVMValueRef is_outer = LLVMBuildICmp(e->builder, LLVMIntSGT, size, limit, ""); /* so is NaN */
+  LLVMValueRef any = laze_math_any(e, is_outer);
+  LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->builder));
+  LLVMBasicBlockRef inner = LLVMAppendBasicBlockInContext(e->context, function, "exp_inner");
+  LLVMBasicBlockRef outer = LLVMAppendBasicBlockInContext(e->context, function, "exp_outer");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, function, "exp_done");
+  LLVMBuildCondBr(e->builder, any, outer, inner);
+
+  LLVMPositionBuilderAtEnd(e->builder, inner);
+  LLVMValueRef from_inner = exp_f32_inner(e, x);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, outer);
+  LLVMValueRef from_outer = exp_clamped(e, x);
+  LLVMBuildBr(e->builder, done);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  LLVMValueRef result = LLVMBuildPhi(e->builder, LLVMTypeOf(x), "");
+  LLVMAddIncoming(result, (LLVMValueRef[]){from_inner, from_outer}, (LLVMBasicBlockRef[]){inner, outer}, 2);
+  return result;
+}
+
+LLVMValueRef laze_emit_exp(const laze_emitter *e, LLVMValueRef x) {
+  return laze_math_is_f32(x) ? emit_exp_f32(e, x) : exp_clamped(e, x);
 }
 
 LLVMValueRef laze_math_exp_pair(const laze_emitter *e, laze_pair x) {
