@@ -127,6 +127,7 @@ static laze_status configure(laze_context *context, const laze_context_options *
 
 laze_status laze_context_create(const laze_context_options *given, laze_context **out, laze_error *error) {
   laze_context_options options = {0};
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_context_create: out is NULL");
   *out = NULL;
   if (given && given->struct_size < sizeof given->struct_size)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_context_create: struct_size is %zu; set it to sizeof options",
@@ -284,6 +285,7 @@ void laze_log_message(laze_context *context, int32_t severity, const char *forma
 laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value, laze_error *error) {
   if (!context) context = laze_context_default();
   if (!context) return laze_fail_memory(error, "the default context", -1);
+  if (!value) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_metric_read: value is NULL");
   for (laze_metric metric = 0; name && metric < LAZE_METRIC_COUNT; metric++) {
     if (strcmp(laze_metric_name(metric), name) != 0) continue;
     *value = laze_metrics_get(&context->metrics, metric) / (laze_metric_is_time(metric) ? 1000 : 1);

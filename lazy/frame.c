@@ -26,7 +26,7 @@ static laze_status push_scalar(laze_lazy_recorder *recorder, laze_scalar scalar,
   laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)scalar.dtype, .rank = 0};
   laze_cell *cell = laze_cell_create(recorder->lazy, LAZE_CELL_SCALAR, &type);
   if (!cell) return laze_fail_memory(error, "a number", sizeof *cell);
-  cell->value.scalar = scalar;
+  cell->value.scalar = scalar.dtype == LAZE_BOOL ? laze_scalar_boolean(scalar.value.integer != 0) : scalar;
   return laze_frame_push(recorder, cell, &type, error);
 }
 

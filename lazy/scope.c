@@ -25,10 +25,23 @@ laze_scope *laze_scope_begin(laze_context *context) {
   return scope;
 }
 
+/* Makes room for another error by forgetting one that a read has returned, but not the first. */
+static void forget_reported(laze_lazy *lazy, laze_scope *scope) {
+  for (int32_t i = 1; i < scope->error_count; i++) {
+    if (!scope->errors[i]->reported) continue;
+    laze_failure_release(lazy, scope->errors[i]);
+    scope->error_count--;
+    memmove(&scope->errors[i], &scope->errors[i + 1], (size_t)(scope->error_count - i) * sizeof *scope->errors);
+    return;
+  }
+}
+
 void laze_scope_note(laze_lazy_recorder *recorder, laze_failure *failure) {
   laze_scope *scope = recorder->scope;
   if (!failure) scope->out_of_memory = true;
-  if (!failure || scope->error_count == LAZE_SCOPE_ERRORS) return;
+  if (!failure) return;
+  if (scope->error_count == LAZE_SCOPE_ERRORS) forget_reported(recorder->lazy, scope);
+  if (scope->error_count == LAZE_SCOPE_ERRORS) return; /* the others are older, and the end returns the first */
   failure->references++;
   scope->errors[scope->error_count++] = failure;
 }

@@ -48,6 +48,16 @@ static laze_status find_backend(laze_lazy *lazy, const laze_backend **out, laze_
   return status;
 }
 
+/* Kernels rely on it. */
+static laze_status check_bools(const char *function, const void *data, int64_t count, laze_error *error) {
+  const uint8_t *bytes = data;
+  for (int64_t i = 0; i < count; i++)
+    if (bytes[i] > 1)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: element %lld is the byte %d, but a bool is 0 or 1", function,
+                       (long long)i, (int)bytes[i]);
+  return LAZE_OK;
+}
+
 /* The type of `shape`, whose bytes must be `size`. */
 static laze_status check_data(const char *function, laze_dtype dtype, laze_ints shape, const void *data, size_t size,
                               laze_type *type, laze_error *error) {
@@ -60,7 +70,7 @@ static laze_status check_data(const char *function, laze_dtype dtype, laze_ints 
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s takes %lld bytes, but size is %zu", function,
                      laze_type_format(NULL, type, text, sizeof text), (long long)bytes, size);
   if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", function);
-  return LAZE_OK;
+  return dtype == LAZE_BOOL ? check_bools(function, data, elements, error) : LAZE_OK;
 }
 
 static laze_status copy_in(laze_lazy *lazy, const void *data, size_t size, laze_buffer **out, laze_error *error) {
@@ -121,6 +131,12 @@ laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_in
   laze_buffer *buffer = NULL;
   laze_status status =
       lazy ? check_data("laze_tensor_borrow", dtype, shape, data, size, &type, &error) : LAZE_OUT_OF_MEMORY;
+  if (status == LAZE_OK && (uintptr_t)data % (uintptr_t)laze_dtype_size(dtype) != 0)
+    status =
+        laze_fail(&error, LAZE_INVALID_ARGUMENT,
+                  "laze_tensor_borrow: data at %p is not aligned to the %d bytes of a %s; align it, or copy it with "
+                  "laze_tensor_from_data",
+                  data, (int)laze_dtype_size(dtype), laze_dtype_name(dtype));
   if (status == LAZE_OK) status = wrap(lazy->context, data, size, release, self, &buffer, &error);
   if (status != LAZE_OK && release) release(self);
   return lazy ? finish(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
@@ -137,6 +153,7 @@ laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, la
     status = laze_fail(&error, LAZE_INVALID_ARGUMENT,
                        "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer or _boolean",
                        (int)value.dtype);
+  if (value.dtype == LAZE_BOOL) value = laze_scalar_boolean(value.value.integer != 0);
   laze_tensor *handle = status == LAZE_OK ? create_value(recorder, LAZE_CELL_SCALAR, &type, NULL, value)
                                           : laze_handle_fail(recorder, &error);
   laze_lazy_unlock(lazy);

@@ -54,9 +54,10 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
 static laze_status report_failure(const step_run *step, laze_error *error) {
   const laze_kernel_failure *failure = &step->failure;
   if (failure->size == 0)
-    return laze_fail(error, LAZE_OUT_OF_RANGE,
-                     "%s: index %lld at position %lld is out of range for an axis of size 0, which has nothing to index",
-                     step->step->label, (long long)failure->index, (long long)failure->position);
+    return laze_fail(
+        error, LAZE_OUT_OF_RANGE,
+        "%s: index %lld at position %lld is out of range for an axis of size 0, which has nothing to index",
+        step->step->label, (long long)failure->index, (long long)failure->position);
   return laze_fail(error, LAZE_OUT_OF_RANGE,
                    "%s: index %lld at position %lld is out of range for an axis of size %lld; expected %lld to %lld",
                    step->step->label, (long long)failure->index, (long long)failure->position, (long long)failure->size,

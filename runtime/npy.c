@@ -77,6 +77,7 @@ static laze_status read_header(laze_context *context, reader *self, laze_npy_hea
 static void copy_transposed(const laze_npy *array, int64_t count, const char *source, char *target) {
   int64_t index[LAZE_NPY_MAX_RANK] = {0}, strides[LAZE_NPY_MAX_RANK] = {0};
   int64_t element = laze_dtype_size(array->dtype), stride = element, offset = 0;
+  if (count == 0) return;
   for (int32_t axis = 0; axis < array->rank; axis++) {
     strides[axis] = stride;
     stride *= array->dims[axis];

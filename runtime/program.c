@@ -119,15 +119,16 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
 static laze_status bind_value(const laze_program *program, const program_value *value, const int64_t *bindings,
                               bound_value *out, laze_error *error) {
   int64_t bytes = laze_dtype_size(value->type.dtype);
-  bool empty = false;
+  bool empty = false, overflows = false;
   for (int axis = 0; axis < value->type.rank; axis++) {
     int64_t size;
     LAZE_TRY(laze_size_evaluate(program->sizes, value->type.sizes[axis], bindings, &size, error));
     empty = empty || size == 0;
     if (size < 0) return laze_fail(error, LAZE_OUT_OF_RANGE, "a tensor has size %lld", (long long)size);
-    if (size > 0 && laze_mul_overflows(bytes, size, &bytes))
-      return laze_fail(error, LAZE_OUT_OF_MEMORY, "a tensor of more than 2^63 bytes does not fit memory");
+    overflows = overflows || (size > 0 && laze_mul_overflows(bytes, size, &bytes));
   }
+  if (overflows && !empty)
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "a tensor of more than 2^63 bytes does not fit memory");
   out->bytes = empty ? 0 : bytes;
   return LAZE_OK;
 }

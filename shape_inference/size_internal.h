@@ -4,6 +4,19 @@
 
 #include "shape_inference/size.h"
 
+/* What a message quotes of a text: at most `most` (63) characters, and of the line alone. */
+typedef struct laze_excerpt_text {
+  char text[64];
+} laze_excerpt_text;
+static inline laze_excerpt_text laze_excerpt(const char *text, size_t most) {
+  laze_excerpt_text excerpt;
+  size_t length = 0;
+  for (; length < most && text[length] && text[length] != '\r' && text[length] != '\n'; length++)
+    excerpt.text[length] = text[length];
+  excerpt.text[length] = 0;
+  return excerpt;
+}
+
 /* One term of a polynomial: coefficient * monomial. The monomial of a constant term is the constant 1. */
 typedef struct laze_size_term {
   int64_t coefficient;

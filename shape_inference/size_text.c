@@ -116,15 +116,15 @@ typedef struct {
 } parser;
 
 static laze_status fail_at(const parser *parse, const char *expected) {
-  return laze_fail(parse->error, LAZE_INVALID_ARGUMENT, "size \"%.60s\": %s at \"%.20s\"", parse->start, expected,
-                   parse->at);
+  return laze_fail(parse->error, LAZE_INVALID_ARGUMENT, "size \"%s\": %s at \"%s\"",
+                   laze_excerpt(parse->start, 60).text, expected, laze_excerpt(parse->at, 20).text);
 }
 
 static laze_status push_open(parser *parse, open_kind kind, laze_size_kind function) {
   if (parse->open_count == DEEPEST)
     return laze_fail(parse->error, LAZE_OUT_OF_RANGE,
-                     "size \"%.60s\": nested too deeply; at most %d operators may be open at once", parse->start,
-                     DEEPEST);
+                     "size \"%s\": nested too deeply; at most %d operators may be open at once",
+                     laze_excerpt(parse->start, 60).text, DEEPEST);
   parse->open[parse->open_count].kind = kind;
   parse->open[parse->open_count].function = function;
   parse->open[parse->open_count++].has_comma = false;
@@ -135,7 +135,7 @@ static laze_status binary(parser *parse, laze_size_kind kind) {
   laze_size *left = &parse->values[parse->value_count - 2], right = parse->values[parse->value_count - 1];
   parse->value_count--;
   if (laze_size_binary(parse->table, kind, *left, right, left, parse->error) == LAZE_OK) return LAZE_OK;
-  return laze_error_prefix(parse->error, "size \"%.60s\"", parse->start);
+  return laze_error_prefix(parse->error, "size \"%s\"", laze_excerpt(parse->start, 60).text);
 }
 
 static laze_status negate(parser *parse) {
@@ -161,8 +161,8 @@ static laze_status parse_number(parser *parse, laze_size *out) {
   for (; *parse->at >= '0' && *parse->at <= '9'; parse->at++) {
     bool overflow = laze_mul_overflows(value, 10, &value) || laze_add_overflows(value, *parse->at - '0', &value);
     if (overflow || value > LAZE_SIZE_CONSTANT_MAX)
-      return laze_fail(parse->error, LAZE_OUT_OF_RANGE, "size \"%.60s\": the number exceeds 2^62; sizes end there",
-                       parse->start);
+      return laze_fail(parse->error, LAZE_OUT_OF_RANGE, "size \"%s\": the number exceeds 2^62; sizes end there",
+                       laze_excerpt(parse->start, 60).text);
   }
   *out = value;
   return LAZE_OK;

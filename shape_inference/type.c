@@ -112,16 +112,17 @@ static laze_status parse_sizes(laze_size_table *table, const char *start, const 
     laze_size size;
     LAZE_TRY(laze_size_parse(table, cursor, &size, error));
     if (size < 0 && laze_size_is_constant(size))
-      return laze_fail(error, LAZE_OUT_OF_RANGE, "type \"%.60s\": axis %d has size %lld; sizes are 0 to 2^62", start,
-                       out->rank, (long long)size);
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "type \"%s\": axis %d has size %lld; sizes are 0 to 2^62",
+                       laze_excerpt(start, 60).text, out->rank, (long long)size);
     if (out->rank == LAZE_MAX_RANK)
-      return laze_fail(error, LAZE_OUT_OF_RANGE, "type \"%.60s\": more than %d dimensions", start, LAZE_MAX_RANK);
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "type \"%s\": more than %d dimensions", laze_excerpt(start, 60).text,
+                       LAZE_MAX_RANK);
     out->sizes[out->rank++] = size;
     while (**cursor == ' ') ++*cursor;
     char next = **cursor;
     if (next != ',' && next != ']')
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%.60s\": \",\" or \"]\" was expected at \"%.20s\"", start,
-                       *cursor);
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%s\": \",\" or \"]\" was expected at \"%s\"",
+                       laze_excerpt(start, 60).text, laze_excerpt(*cursor, 20).text);
     ++*cursor;
     if (next == ']') return LAZE_OK;
   }
@@ -145,9 +146,11 @@ laze_status laze_type_parse(laze_size_table *table, const char **cursor, laze_ty
   laze_dtype dtype = laze_dtype_find(name);
   if (dtype == LAZE_DTYPE_NONE)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "type \"%.60s\": a dtype (bool, i32, i64, f32, f64) or \"token\" was expected", start);
+                     "type \"%s\": a dtype (bool, i32, i64, f32, f64) or \"token\" was expected",
+                     laze_excerpt(start, 60).text);
   if (start[length] != '[')
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%.60s\": \"[\" was expected after \"%s\"", start, name);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%s\": \"[\" was expected after \"%s\"",
+                     laze_excerpt(start, 60).text, name);
   out->dtype = (uint8_t)dtype;
   const char *at = start + length + 1;
   LAZE_TRY(parse_sizes(table, start, &at, out, error));

@@ -15,6 +15,7 @@ void interp_execute_iota(const interp_run *run, const interp_node *node) {
   interp_tensor result = interp_result(run, node, 0);
   int axis = interp_axis(node, LAZE_IOTA_DIM, result.rank);
   int64_t count = interp_elements(&result), inner = 1;
+  if (count == 0) return;
   for (int i = axis + 1; i < result.rank; i++) inner *= result.dims[i];
   for (int64_t i = 0; i < count; i++) {
     int64_t index = result.rank ? i / inner % result.dims[axis] : 0;

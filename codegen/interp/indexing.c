@@ -1,6 +1,7 @@
 /* Operators that read at computed places. An index out of range is noted, and 0 read instead, where there is one. */
 #include "codegen/interp/unit.h"
 
+#include "codegen/interp/walk.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
@@ -26,9 +27,9 @@ static int64_t check_index(laze_kernel_failure *failure, int64_t index, int64_t 
 
 /* The product of dims [begin, end). */
 static int64_t extent(const int64_t *dims, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; i++) product *= dims[i];
-  return product;
+  uint64_t product = 1; /* may wrap where another size is 0 */
+  for (int i = begin; i < end; i++) product *= (uint64_t)dims[i];
+  return (int64_t)product;
 }
 
 static void move(char *to, const char *from, int64_t bytes) {
@@ -43,6 +44,7 @@ void interp_execute_index_select(const interp_run *run, const interp_node *node)
   interp_tensor self = interp_operand(run, node, 0), index = interp_operand(run, node, 1);
   interp_tensor result = interp_result(run, node, 0);
   int axis = interp_axis(node, LAZE_INDEX_SELECT_DIM, self.rank);
+  if (interp_elements(&result) == 0) return;
   int64_t outer = extent(self.dims, 0, axis), inner = extent(self.dims, axis + 1, self.rank);
   int64_t size = self.rank ? self.dims[axis] : 1, count = interp_elements(&index);
   int64_t bytes = inner * laze_dtype_size(self.dtype);
@@ -60,11 +62,8 @@ void interp_execute_gather(const interp_run *run, const interp_node *node) {
   interp_tensor result = interp_result(run, node, 0);
   int axis = interp_axis(node, LAZE_GATHER_DIM, self.rank);
   int64_t bytes = laze_dtype_size(self.dtype), count = interp_elements(&index);
-  int64_t strides[LAZE_MAX_RANK], stride = 1, size = self.rank ? self.dims[axis] : 1;
-  for (int i = self.rank - 1; i >= 0; i--) {
-    strides[i] = stride;
-    stride *= self.dims[i];
-  }
+  int64_t strides[LAZE_MAX_RANK], size = self.rank ? self.dims[axis] : 1;
+  interp_row_major(self.dims, self.rank, 1, strides);
   for (int64_t position = 0; position < count; position++) {
     int64_t from = check_index(run->failure, load_index(&index, position), size, position), rest = position;
     int64_t offset = self.rank ? from * strides[axis] : 0;

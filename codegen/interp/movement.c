@@ -53,9 +53,11 @@ void interp_execute_slice(const interp_run *run, const interp_node *node) {
   int64_t start = node->attributes[LAZE_SLICE_START].present ? interp_size(run, node, LAZE_SLICE_START) : 0;
   if (start < 0) start = start + size < 0 ? 0 : start + size;
   if (start > size) start = size;
+  if (interp_elements(&result) == 0) return;
   interp_row_major(self.dims, self.rank, laze_dtype_size(self.dtype), strides);
   char *first = self.data + start * strides[axis];
-  strides[axis] *= node->attributes[LAZE_SLICE_STEP].value.integer;
+  /* A huge step takes the first element alone. */
+  if (result.dims[axis] > 1) strides[axis] *= node->attributes[LAZE_SLICE_STEP].value.integer;
   copy_strided(&self, first, strides, &result);
 }
 

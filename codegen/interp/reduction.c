@@ -76,9 +76,11 @@ static bool names_axis(const laze_attribute *dim, int axis, int rank) {
 static void find_runs(reduction *r) {
   const laze_attribute *dim = &r->node->attributes[laze_op_argument(r->node->info, "dim")->position];
   int64_t stride = interp_elements(&r->self);
+  bool empty = stride == 0; /* then nothing is reduced, and the product of the other reduced sizes may not fit */
   for (int axis = 0; axis < r->self.rank; axis++) {
     int64_t extent = r->self.dims[axis];
     bool reduced = names_axis(dim, axis, r->self.rank);
+    if (empty && reduced) extent = 0;
     if (extent != 0) stride /= extent;
     if (extent == 1) continue;
     axis_run *last = r->run_count ? &r->runs[r->run_count - 1] : NULL;
@@ -156,6 +158,7 @@ static void reduce_rows(const reduction *r, int64_t offset, int64_t count, char 
 
 void interp_execute_reduction(const interp_run *run, const interp_node *node) {
   reduction r = {.node = node, .self = interp_operand(run, node, 0), .result = interp_result(run, node, 0)};
+  if (interp_elements(&r.result) == 0) return;
   r.convert = laze_eval_find_conversion(r.self.dtype, r.result.dtype);
   r.size = laze_dtype_size(r.result.dtype);
   laze_scalar_store(laze_initial_value(node->info->initial, r.result.dtype), r.result.dtype, r.initial, 0);

@@ -87,9 +87,9 @@ static inline interp_tensor interp_result(const interp_run *run, const interp_no
   return interp_get(run, node->results[index]);
 }
 static inline int64_t interp_elements(const interp_tensor *tensor) {
-  int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++) count *= tensor->dims[i];
-  return count;
+  uint64_t count = 1; /* may wrap before it meets a size of 0 */
+  for (int i = 0; i < tensor->rank; i++) count *= (uint64_t)tensor->dims[i];
+  return (int64_t)count;
 }
 static inline int64_t interp_bytes(const interp_tensor *tensor) {
   return interp_elements(tensor) * laze_dtype_size(tensor->dtype);

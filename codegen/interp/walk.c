@@ -35,8 +35,9 @@ static void set_axis(interp_walk *walk, int to, int from) {
 
 bool interp_walk_begin(interp_walk *walk) {
   int kept = 0;
-  for (int axis = 0; axis < walk->rank; axis++) {
+  for (int axis = 0; axis < walk->rank; axis++)
     if (walk->dims[axis] == 0) return false;
+  for (int axis = 0; axis < walk->rank; axis++) {
     if (walk->dims[axis] == 1) continue;
     if (kept > 0 && mergeable(walk, kept - 1, axis)) {
       int64_t joined = walk->dims[kept - 1] * walk->dims[axis];
@@ -65,9 +66,10 @@ bool interp_walk_next(interp_walk *walk) {
 }
 
 void interp_row_major(const int64_t *dims, int rank, int64_t element_size, int64_t *strides) {
+  uint64_t stride = (uint64_t)element_size; /* may wrap where a size of 0 makes the strides meaningless */
   for (int i = rank - 1; i >= 0; i--) {
-    strides[i] = element_size;
-    element_size *= dims[i];
+    strides[i] = (int64_t)stride;
+    stride *= (uint64_t)dims[i];
   }
 }
 

@@ -61,7 +61,10 @@ static int32_t component_depth(const laze_loop_emitter *emitter, const laze_comp
 static void place_instance(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_emit_instance_at(emitter, index);
   int32_t depth = -1, stage = 0;
-  if (laze_emit_has_access(instance)) depth = component_depth(emitter, &emitter->loads[index].offset.affine, depth);
+  /* An index is checked where it is known, at the position that the loops opened so far give: with the further axes at
+   * 0 that is the lowest one, and rows that an index chooses are read side by side. */
+  if (laze_emit_has_access(instance) && instance->kind != LAZE_INSTANCE_CHECK)
+    depth = component_depth(emitter, &emitter->loads[index].offset.affine, depth);
   for (const laze_guard *guard = instance->map->guards; guard; guard = guard->next)
     depth = component_depth(emitter, &guard->component, depth);
   for (int32_t i = 0; instance->pieces && i < instance->operand_count; i++)

@@ -71,6 +71,14 @@ static const laze_size *optional_size(const laze_attribute *attribute) {
   return attribute->present ? &attribute->value.size : NULL;
 }
 
+/* A step of the size or more takes the first element alone. Huge ones are cut to the size, so that offsets fit. */
+static laze_status slice_step(join_state *join, laze_size size, int64_t step, laze_size *out) {
+  *out = step;
+  if (step <= INT32_MAX) return LAZE_OK;
+  if (step > LAZE_SIZE_CONSTANT_MAX) step = LAZE_SIZE_CONSTANT_MAX;
+  return laze_size_binary(join->scheduler->graph->sizes, LAZE_SIZE_MIN, step, size, out, join->scheduler->error);
+}
+
 static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible) {
   const laze_attribute *attributes = join->node->attributes;
   const laze_type *operand = operand_type(join, 0);
@@ -88,8 +96,9 @@ static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible
   laze_component components[LAZE_MAX_RANK];
   for (int i = 0; i < operand->rank; i++) components[i] = own->components[i];
   laze_component scaled, offset = {.dynamic = -1, .offset = start};
-  LAZE_TRY(
-      laze_component_scale(&join->mapper, &own->components[axis], attributes[LAZE_SLICE_STEP].value.integer, &scaled));
+  laze_size step;
+  LAZE_TRY(slice_step(join, operand->sizes[axis], attributes[LAZE_SLICE_STEP].value.integer, &step));
+  LAZE_TRY(laze_component_scale(&join->mapper, &own->components[axis], step, &scaled));
   LAZE_TRY(laze_component_add(&join->mapper, &scaled, &offset, &components[axis]));
   return laze_map_create(&join->mapper, operand->sizes, components, operand->rank, own->guards, &out->maps[0]);
 }

@@ -44,11 +44,12 @@ LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
 /* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
 LAZE_API const char *laze_scope_error(laze_scope *scope);
 
-/* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need). */
+/* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need; the bytes of a
+ * bool are 0 or 1). */
 LAZE_API laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                             size_t size);
-/* The same without a copy: `data` must stay unchanged until `release` (may be NULL) is called, once, on any thread; when
- * the call fails, that is before it returns. No lock is held then: it may use laze. */
+/* The same without a copy: `data`, aligned to the dtype's size, must stay unchanged until `release` (may be NULL) is
+ * called, once, on any thread; when the call fails, that is before it returns. No lock is held then: it may use laze. */
 LAZE_API laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                          size_t size, void (*release)(void *self), void *self);
 /* A 0-d tensor that is a run-time input of what is recorded from it. */

@@ -1,12 +1,16 @@
 /* Runs passes on the graphs in tests/golden/<pass>/ and compares with what each file expects.
  *
  * A file holds a graph in text form, a line `---`, and the expected graph. The folder names the pass; `all` runs the
- * whole pipeline, `print` only reads and prints, `symbolise` makes sizes symbols.
+ * whole pipeline, `print` only reads and prints, `symbolise` makes sizes symbols. In `schedule` the expectation is what
+ * `lazec compile --emit schedule` shows: the kernels, why each ends where it does, and their loops.
  *
  *   golden_test FOLDER [DOCUMENT] [--update]     --update rewrites what the files expect; read the difference
  *
  * Of a document (docs/ir.md) every block marked ```lz is read, verified, printed and read again.
  */
+#ifdef LAZE_TEST_SCHEDULE
+#include "codegen/codegen.h"
+#endif
 #include "ir/ir.h"
 #include "ir/op.gen.h"
 
@@ -106,6 +110,22 @@ static char *read_file(const char *path) {
   return text;
 }
 
+/* Appends the schedule of a graph, or the graph itself after the pass that the folder names. */
+static laze_status show(laze_graph **graph, const char *folder, laze_text *text, laze_error *error) {
+#ifdef LAZE_TEST_SCHEDULE
+  if (strcmp(folder, "schedule") == 0) {
+    const laze_backend *backend;
+    laze_status found = laze_backend_find((*graph)->context, "llvm", &backend, error);
+    if (found != LAZE_OK) return found;
+    return laze_compile_emit((*graph)->context, backend, *graph, LAZE_EMIT_SCHEDULE, text, error);
+  }
+#endif
+  laze_status status = transform(graph, folder, error);
+  if (status == LAZE_OK) status = laze_graph_verify(*graph, error);
+  if (status == LAZE_OK) laze_graph_print(text, *graph, true);
+  return status;
+}
+
 /* Writes what the pass makes of the first `size` bytes to `out`. */
 static void run_case(const golden_file *golden, const char *input, size_t size, char *out, size_t capacity) {
   laze_context *context;
@@ -116,11 +136,9 @@ static void run_case(const golden_file *golden, const char *input, size_t size, 
   require(laze_context_create(NULL, &context, &error) == LAZE_OK, "%s", error.message);
   laze_status status = laze_graph_parse(context, input, (int64_t)size, name, &graph, &error);
   require(status == LAZE_OK, "%s", error.message);
-  status = transform(&graph, golden->folder, &error);
-  require(status == LAZE_OK, "%s: %s", name, error.message);
-  require(laze_graph_verify(graph, &error) == LAZE_OK, "%s: %s", name, error.message);
   laze_text_init(&text, context);
-  laze_graph_print(&text, graph, true);
+  status = show(&graph, golden->folder, &text, &error);
+  require(status == LAZE_OK, "%s: %s", name, error.message);
   snprintf(out, capacity, "%s", laze_text_get(&text));
   laze_text_deinit(&text);
   laze_graph_destroy(graph);
@@ -225,7 +243,14 @@ int main(int argc, char **argv) {
     else
       root = argv[i];
   }
-  static const char *const others[] = {"all", "print", "symbolise"};
+  static const char *const others[] = {
+      "all",
+      "print",
+      "symbolise",
+#ifdef LAZE_TEST_SCHEDULE
+      "schedule",
+#endif
+  };
   for (int i = 0; laze_pass_name(i); i++) collect(root, laze_pass_name(i));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) collect(root, others[i]);
   for (int i = 0; updating && i < file_count; i++) update(&files[i]);

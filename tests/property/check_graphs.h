@@ -1,5 +1,4 @@
-/* The loop that property tests share: random graphs, and what is printed when
- * one fails. */
+/* The loop that property tests share: random graphs, and what is printed when one fails. */
 #ifndef LAZE_TESTS_PROPERTY_CHECK_GRAPHS_H
 #define LAZE_TESTS_PROPERTY_CHECK_GRAPHS_H
 
@@ -10,13 +9,11 @@
  */
 typedef bool (*test_property)(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size);
 
-/* Checks `count` graphs (times LAZE_TEST_FACTOR) from seed LAZE_TEST_SEED on,
- * each made in `context`. A failure prints its seed and the graph in text form,
- * and fails the running Check test. */
+/* Checks `count` graphs (times LAZE_TEST_FACTOR) from seed LAZE_TEST_SEED on, each made in `context`. A failure prints
+ * its seed and the graph in text form, and fails the running Check test. */
 void test_check_graphs(laze_context *context, int64_t count, const test_graph_options *options, test_property property,
                        void *self);
-/* Inputs for a graph that follow from the seed; half of the seeds have special
- * values among them. */
+/* Inputs for a graph that follow from the seed; half of the seeds have special values among them. */
 void test_seeded_inputs(laze_context *context, const laze_graph *graph, uint64_t seed, test_arrays *out);
 
 /* Two ways to run a graph, which must agree: same outcome, types and bits. */

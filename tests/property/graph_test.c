@@ -1,5 +1,4 @@
-/* What holds for every graph, whatever runs it: text, keys, and programs reused
- * for other sizes. */
+/* What holds for every graph, whatever runs it: text, keys, and programs reused for other sizes. */
 #include "ir/op.gen.h"
 #include "ir/specialise.h"
 #include "ir/text.h"
@@ -82,8 +81,7 @@ static laze_op other_operator(mutation *state, laze_op op) {
   return op;
 }
 
-/* Changes a call in one way; what is changed lives in the arrays given. False
- * where this way does not apply. */
+/* Changes a call in one way; what is changed lives in the arrays given. False where this way does not apply. */
 static bool mutate(mutation *state, laze_call *call, laze_value *operands, laze_attribute *attributes, bool *changed) {
   const laze_op_info *info = laze_op_get(call->op);
   switch (test_random_below(&state->random, 3)) {
@@ -116,8 +114,7 @@ static bool mutate(mutation *state, laze_call *call, laze_value *operands, laze_
   return *changed;
 }
 
-/* A copy of the graph in which node number `at` is another one. NULL where that
- * is refused. */
+/* A copy of the graph in which node number `at` is another one. NULL where that is refused. */
 static laze_graph *copy_mutated(mutation *state, const laze_graph *graph, int32_t at) {
   laze_graph *copy;
   laze_error error;
@@ -133,8 +130,9 @@ static laze_graph *copy_mutated(mutation *state, const laze_graph *graph, int32_
     if (node->op == LAZE_OP_PARAMETER) {
       status = laze_graph_add_parameter(copy, copy->body, node->name, node->types[0], results, &error);
     } else {
-      memcpy(operands, call.operands, (size_t)call.operand_count * sizeof *operands);
-      memcpy(attributes, call.attributes, (size_t)laze_op_get(call.op)->attribute_count * sizeof *attributes);
+      if (call.operand_count) memcpy(operands, call.operands, (size_t)call.operand_count * sizeof *operands);
+      if (call.attributes)
+        memcpy(attributes, call.attributes, (size_t)laze_op_get(call.op)->attribute_count * sizeof *attributes);
       call.operands = operands;
       call.attributes = attributes;
       if (i == at && !mutate(state, &call, operands, attributes, &changed))
@@ -213,8 +211,7 @@ static bool reuse_agrees(void *self, const laze_graph *graph, uint64_t seed, cha
   test_arrays inputs, outputs;
   laze_graph *resized = resize(graph, seed);
   if (!resized) return true;
-  /* Compiles and runs the first sizes, so that the second ones meet its
-   * program. */
+  /* Compiles and runs the first sizes, so that the second ones meet its program. */
   test_seeded_inputs(state->context, graph, seed, &inputs);
   laze_status status = test_run(state->context, state->backend, graph, NULL, &inputs, &outputs, &error);
   test_arrays_release(&inputs);

@@ -1,5 +1,4 @@
-/* Native code of random graphs: against the interpreter of the same loop IR,
- * and fused against one kernel per node. */
+/* Native code of random graphs: against the interpreter of the same loop IR, and fused against one kernel per node. */
 #include "tests/property/check_graphs.h"
 #include "tests/support/loop_backend.h"
 
@@ -30,8 +29,7 @@ START_TEST(native_code_gives_the_bits_of_its_loops) {
 }
 END_TEST
 
-/* The same operator must give the same bits in every surrounding, inexact
- * functions too. */
+/* The same operator must give the same bits in every surrounding, inexact functions too. */
 START_TEST(fusion_changes_no_bit_of_native_code) {
   two_ways ways = {{test_context(NULL), NULL, NULL}, {test_context("nofusion"), NULL, NULL}};
   ways.a.backend = ways.b.backend = llvm(ways.a.context);

@@ -1,7 +1,6 @@
-/* Schedules of random graphs, run on the interpreter of loop IR: against the
- * reference interpreter, against one kernel per node, and with each pass left
- * out. What fails here is a pass, the scheduler or a description of loops;
- * native code is not part of it (native_test.c). */
+/* Schedules of random graphs, run on the interpreter of loop IR: against the reference interpreter, against one kernel
+ * per node, and with each pass left out. What fails here is a pass, the scheduler or a description of loops; native
+ * code is not part of it (native_test.c). */
 #include "ir/pass.h"
 #include "tests/property/check_graphs.h"
 #include "tests/support/loop_backend.h"
@@ -34,8 +33,7 @@ static void check_two(const char *debug_a, const laze_backend *a, const char *de
   laze_context_release(ways.b.context);
 }
 
-/* Exact operators have one right result: whatever shares a kernel, it must come
- * out. */
+/* Exact operators have one right result: whatever shares a kernel, it must come out. */
 START_TEST(small_graphs_give_the_reference_bits) {
   check_two(NULL, NULL, "verify", &test_backend_loop, 4000, &(test_graph_options){1, 5, true, TEST_SHAPES_SMALL});
 }

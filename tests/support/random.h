@@ -1,5 +1,4 @@
-/* Random numbers of tests: a function of the seed alone, the same on every
- * machine (SplitMix64). */
+/* Random numbers of tests: a function of the seed alone, the same on every machine (SplitMix64). */
 #ifndef LAZE_TESTS_SUPPORT_RANDOM_H
 #define LAZE_TESTS_SUPPORT_RANDOM_H
 
@@ -30,8 +29,7 @@ static inline double test_random_unit(test_random *random) {
   return (double)(test_random_bits(random) >> 11) * 0x1p-53;
 }
 
-/* A number from the environment, so that a failing run can be repeated or made
- * longer; `otherwise` if not set. */
+/* A number from the environment, so that a failing run can be repeated or made longer; `otherwise` if not set. */
 static inline int64_t test_setting(const char *name, int64_t otherwise) {
   const char *text = getenv(name);
   return text ? strtoll(text, NULL, 0) : otherwise;

@@ -92,8 +92,7 @@ static laze_value parameter(const random_call *call, laze_dtype dtype, int32_t r
   return test_caller_parameter(call->caller, dtype, rank, sizes, 0);
 }
 
-/* A parameter of permuted and larger shape, moved into the shape asked for, so
- * that operators meet strides. */
+/* A parameter of permuted and larger shape, moved into the shape asked for, so that operators meet strides. */
 static laze_value moved_parameter(const random_call *call, laze_dtype dtype, int32_t rank, const int64_t *sizes) {
   int64_t larger[LAZE_MAX_RANK], order[LAZE_MAX_RANK];
   for (int32_t i = 0; i < rank; i++) {

@@ -1,5 +1,4 @@
-/* Random calls of any operator: arguments that fit its schema, chosen by their
- * kinds and names. */
+/* Random calls of any operator: arguments that fit its schema, chosen by their kinds and names. */
 #ifndef LAZE_TESTS_SUPPORT_RANDOM_CALL_H
 #define LAZE_TESTS_SUPPORT_RANDOM_CALL_H
 
@@ -12,9 +11,8 @@ enum { TEST_POOL = 256 };
  * for several threads. */
 typedef enum { TEST_SHAPES_SMALL, TEST_SHAPES_WIDE, TEST_SHAPES_LARGE } test_shapes;
 
-/* Builds a graph call by call. Operands are values of the pool, or new
- * parameters where none fits. A parameter that is to be an index of an axis of
- * size n is named "i<k>_below<n>". */
+/* Builds a graph call by call. Operands are values of the pool, or new parameters where none fits. A parameter that is
+ * to be an index of an axis of size n is named "i<k>_below<n>". */
 typedef struct test_caller {
   laze_builder builder;
   laze_graph *graph;
@@ -40,14 +38,11 @@ void test_caller_init(test_caller *caller, laze_graph *graph, test_random *rando
 laze_value test_caller_parameter(test_caller *caller, laze_dtype dtype, int32_t rank, const int64_t *sizes,
                                  int64_t below);
 laze_dtype test_random_dtype(test_random *random);
-/* A small shape; sizes 0 and 1 are among them, and now and then one that
- * crosses the blocks of reductions. */
+/* A small shape; sizes 0 and 1 are among them, and now and then one that crosses the blocks of reductions. */
 int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank, test_shapes shapes);
 
-/* Records a call of `op` with random arguments and puts its results into the
- * pool. The status is that of recording: many combinations are refused, which
- * is no failure of a test. LAZE_UNSUPPORTED: an operator these calls leave out.
- */
+/* Records a call of `op` with random arguments and puts its results into the pool. The status is that of recording:
+ * many combinations are refused, which is no failure of a test. LAZE_UNSUPPORTED: an operator these calls leave out. */
 laze_status test_random_call(test_caller *caller, laze_op op, laze_error *error);
 /* Whether test_random_call knows how to call it. */
 bool test_is_callable(laze_op op);

@@ -4,8 +4,7 @@
 #include "tests/support/random_call.h"
 #include "tests/support/run.h"
 
-/* Classes are drawn first: most operators are elementwise, but the others are
- * where graphs are cut. */
+/* Classes are drawn first: most operators are elementwise, but the others are where graphs are cut. */
 static laze_op random_operator(test_random *random, bool exact) {
   static const uint8_t classes[] = {LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
                                     LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,

@@ -11,8 +11,7 @@ typedef struct test_graph_options {
   test_shapes shapes;
 } test_graph_options;
 
-/* A graph of random calls, with random values as outputs. Owned by the caller;
- * NULL when memory is out. */
+/* A graph of random calls, with random values as outputs. Owned by the caller; NULL when memory is out. */
 laze_graph *test_random_graph(laze_context *context, test_random *random, const test_graph_options *options);
 
 #endif

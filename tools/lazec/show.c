@@ -109,7 +109,9 @@ static void show_axis(printer *self, int axis, int64_t offset) {
 void lazec_show(laze_text *text, const laze_type *type, const void *data) {
   printer self = {.type = type, .data = data};
   int64_t count = 1;
-  for (int axis = type->rank; axis-- > 0;) {
+  for (int axis = 0; axis < type->rank; axis++)
+    if (type->sizes[axis] == 0) count = 0; /* the other sizes' product may be beyond what fits */
+  for (int axis = type->rank; axis-- > 0 && count > 0;) {
     self.strides[axis] = count;
     count *= type->sizes[axis];
   }

@@ -1,0 +1,223 @@
+/* What a caller can get wrong, and sizes at the edge of what there is: an error that says what, or the right numbers,
+ * the same from every backend. */
+#include "codegen/codegen.h"
+#include "laze/laze.h"
+#include "tests/unit/lazy/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+
+static const float numbers[] = {1, 2, 3, 4, 5, 6};
+static laze_context *context;
+static laze_scope *scope;
+
+static void begin(int backend) {
+  laze_context_options options = {
+      .struct_size = sizeof options, .backend = laze_backend_at(backend)->name, .cache_directory = ""};
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  scope = laze_scope_begin(context);
+}
+
+static void end(void) {
+  (void)laze_scope_end(scope);
+  laze_context_release(context);
+}
+
+static laze_tensor *matrix(void) {
+  return laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2, 3), numbers, sizeof numbers);
+}
+static laze_tensor *empty(int64_t rows, int64_t columns) {
+  return laze_zeros(context, LAZE_SHAPE(rows, columns));
+}
+
+/* The read fails, with a message that has `part` in it. */
+static void check_fails(laze_tensor *tensor, const char *part) {
+  float value[64];
+  ck_assert_int_ne(laze_tensor_read(tensor, LAZE_F32, value, sizeof value), LAZE_OK);
+  ck_assert_msg(strstr(laze_tensor_error(tensor), part) != NULL, "'%s' does not say '%s'", laze_tensor_error(tensor),
+                part);
+}
+
+static void check_values(laze_tensor *tensor, int count, const double *expected) {
+  double values[16];
+  ck_assert_msg(laze_tensor_read(tensor, LAZE_F64, values, (size_t)count * sizeof *values) == LAZE_OK, "%s",
+                laze_tensor_error(tensor));
+  for (int i = 0; i < count; i++) ck_assert_msg(values[i] == expected[i], "%d: %g", i, values[i]);
+}
+
+static int each_backend(void) {
+  int count = 0;
+  while (laze_backend_at(count)) count++;
+  return count;
+}
+
+/* There is no largest of no elements: -inf or the lowest integer would be a number that nobody gave. */
+START_TEST(the_largest_of_no_elements_is_an_error_that_names_the_axis) {
+  begin(_i);
+  check_fails(laze_amax_with(empty(3, 0), &(laze_amax_options){.dim = LAZE_INTS(1)}),
+              "amax: axis 1 of f32[3,0] has no element");
+  check_fails(laze_argmin(empty(3, 0)), "argmin: axis 0 of f32[0] has no element");
+  check_fails(laze_max(empty(0, 2)), "max: amax: axis 0 of f32[0,2] has no element");
+  /* Nothing is chosen where the result is empty as well. */
+  check_values(laze_amax_with(empty(3, 0), &(laze_amax_options){.dim = LAZE_INTS(0)}), 0, NULL);
+  end();
+}
+END_TEST
+
+/* They contain amax, and are defined all the same. */
+START_TEST(softmax_of_an_empty_axis_is_empty_and_logsumexp_minus_infinity) {
+  begin(_i);
+  check_values(laze_softmax_int(empty(3, 0), 1), 0, NULL);
+  check_values(laze_log_softmax_int(empty(3, 0), 1), 0, NULL);
+  check_values(laze_logsumexp(empty(2, 0), LAZE_INTS(1)), 2, (double[]){-INFINITY, -INFINITY});
+  check_fails(laze_softmax_int(matrix(), 2), "softmax.int: _softmax: axis 2 is out of range for rank 2");
+  end();
+}
+END_TEST
+
+/* A kernel reads it as 0 or 1 and would compute with other bytes. */
+START_TEST(a_bool_is_a_byte_0_or_1) {
+  begin(_i);
+  const unsigned char bytes[] = {1, 0, 7};
+  check_fails(laze_tensor_from_data(context, LAZE_BOOL, LAZE_SHAPE(3), bytes, 3), "element 2 is the byte 7");
+  check_fails(laze_tensor_borrow(context, LAZE_BOOL, LAZE_SHAPE(3), bytes, 3, NULL, NULL), "element 2 is the byte 7");
+  const laze_scalar five = {.dtype = LAZE_BOOL, .value.integer = 5};
+  check_values(laze_tensor_from_scalar(context, LAZE_I64, five), 1, (double[]){1});
+  check_values(laze_add_scalar(laze_ones(context, LAZE_SHAPE(1)), five), 1, (double[]){2});
+  end();
+}
+END_TEST
+
+static void count_release(void *self) {
+  ++*(int *)self;
+}
+
+START_TEST(borrowed_memory_is_aligned) {
+  begin(_i);
+  int released = 0;
+  check_fails(
+      laze_tensor_borrow(context, LAZE_F32, LAZE_SHAPE(2), (const char *)numbers + 1, 8, count_release, &released),
+      "is not aligned to the 4 bytes of a f32");
+  ck_assert_int_eq(released, 1);
+  end();
+}
+END_TEST
+
+/* As callers write "to the end", and what follows from sums and products of such numbers. */
+START_TEST(a_slice_takes_bounds_and_steps_of_any_size) {
+  begin(_i);
+  laze_slice_options slice = {.dim = 1, .has_start = true, .start = 1, .has_end = true, .end = INT64_MAX};
+  check_values(laze_slice_with(matrix(), &slice), 4, (double[]){2, 3, 5, 6});
+  slice = (laze_slice_options){.dim = 1, .has_start = true, .start = INT64_MIN, .has_step = true, .step = INT64_MAX};
+  check_values(laze_slice_with(matrix(), &slice), 2, (double[]){1, 4});
+  check_values(laze_neg(laze_slice_with(laze_exp(laze_neg(laze_zeros(context, LAZE_SHAPE(2, 3)))), &slice)), 2,
+               (double[]){-1, -1});
+  slice = (laze_slice_options){.has_start = true, .start = INT64_MAX, .has_end = true, .end = INT64_MIN};
+  check_values(laze_slice_with(matrix(), &slice), 0, NULL);
+  laze_argument arguments[] = {pass(matrix()),
+                               {.kind = LAZE_PASS_INTEGER, .value.integer = 0},
+                               {.kind = LAZE_PASS_DEFAULT},
+                               {.kind = LAZE_PASS_INTEGER, .value.integer = INT64_MAX}};
+  check_values(call("slice", arguments, 4), 6, (double[]){1, 2, 3, 4, 5, 6});
+  end();
+}
+END_TEST
+
+/* Their product is 0, but those of some of their sizes do not fit 64 bits. */
+START_TEST(tensors_without_elements_may_have_huge_sizes) {
+  begin(_i);
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(INT64_C(1) << 62, 7, 0), NULL, 0);
+  ck_assert_int_eq(laze_tensor_elements(x), 0);
+  check_values(laze_exp(laze_add(x, x)), 0, NULL);
+  check_values(laze_sum(x), 1, (double[]){0});
+  check_values(x, 0, NULL);
+  end();
+}
+END_TEST
+
+START_TEST(attributes_are_checked_before_they_are_cut_to_size) {
+  begin(_i);
+  laze_argument to[] = {pass(matrix()), {.kind = LAZE_PASS_INTEGER, .value.integer = (INT64_C(1) << 32) + LAZE_F32}};
+  check_fails(call("to.dtype", to, 2), "argument 'dtype' is 4294967308, which is no dtype");
+  check_fails(laze_to_dtype(matrix(), 256 + LAZE_F64), "to.dtype: argument 'dtype' is 269, which is no dtype");
+  check_fails(laze_reshape(matrix(), LAZE_SHAPE(INT64_MIN)),
+              "reshape: argument 'shape': number 0 is -9223372036854775808");
+  laze_iota_options iota = {.dim = INT32_MAX};
+  check_fails(laze_iota_with(context, LAZE_SHAPE(2, 3), &iota), "iota: axis 2147483647 is out of range for rank 2");
+  end();
+}
+END_TEST
+
+/* The caller wrote eye and knows of no iota. */
+START_TEST(a_message_names_the_operator_that_was_called) {
+  begin(_i);
+  check_fails(laze_eye(context, -1), "eye: eye.m: iota: axis 0 has size -1");
+  check_fails(laze_mul(matrix(), laze_zeros(context, LAZE_SHAPE(2))),
+              "mul.Tensor: shapes f32[2,3] and f32[2] do not broadcast: axis -1 has sizes 3 and 2");
+  check_fails(laze_index_select(empty(0, 3), 0,
+                                laze_zeros_with(context, LAZE_SHAPE(1), &(laze_zeros_options){.dtype = LAZE_I64})),
+              "is out of range for an axis of size 0, which has nothing to index");
+  end();
+}
+END_TEST
+
+/* Its memory is kept until the thread begins another one: nothing that was freed is looked at. */
+START_TEST(a_scope_that_is_ended_twice_is_an_error) {
+  begin(_i);
+  laze_error error;
+  laze_scope *inner = laze_scope_begin(context);
+  ck_assert_int_eq(laze_scope_end(inner), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_str_eq(error.message, "this scope has ended already: end each scope once");
+  ck_assert_str_eq(laze_scope_error(inner), "");
+  check_values(laze_sum(matrix()), 1, (double[]){21});
+  end();
+}
+END_TEST
+
+/* A scope remembers a number of errors; those that reads have returned must not keep later ones out. */
+START_TEST(many_errors_that_were_read_do_not_hide_the_one_that_was_not) {
+  begin(_i);
+  laze_error error;
+  laze_scope *inner = laze_scope_begin(context);
+  for (int i = 0; i < 100; i++) check_fails(laze_mm(matrix(), matrix()), "mm");
+  (void)laze_permute(matrix(), LAZE_INTS(0));
+  ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "permute: 1 dims for f32[2,3]") != NULL, "%s", error.message);
+  end();
+}
+END_TEST
+
+START_TEST(missing_places_for_results_are_errors) {
+  laze_error error;
+  ck_assert_int_eq(laze_context_create(NULL, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_context_create: out is NULL");
+  ck_assert_int_eq(laze_metric_read(NULL, "peak_bytes", NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_metric_read: value is NULL");
+}
+END_TEST
+
+int main(void) {
+  const TTest *const on_each[] = {the_largest_of_no_elements_is_an_error_that_names_the_axis,
+                                  softmax_of_an_empty_axis_is_empty_and_logsumexp_minus_infinity,
+                                  a_bool_is_a_byte_0_or_1,
+                                  borrowed_memory_is_aligned,
+                                  a_slice_takes_bounds_and_steps_of_any_size,
+                                  tensors_without_elements_may_have_huge_sizes,
+                                  attributes_are_checked_before_they_are_cut_to_size,
+                                  a_message_names_the_operator_that_was_called,
+                                  a_scope_that_is_ended_twice_is_an_error,
+                                  many_errors_that_were_read_do_not_hide_the_one_that_was_not};
+  Suite *suite = suite_create("bad input");
+  TCase *tests = tcase_create("each backend");
+  for (size_t i = 0; i < sizeof on_each / sizeof *on_each; i++)
+    tcase_add_loop_test(tests, on_each[i], 0, each_backend());
+  tcase_add_test(tests, missing_places_for_results_are_errors);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
