@@ -310,5 +310,8 @@ laze_status laze_graph_parse(laze_context *context, const char *text, int64_t si
   copy[size] = 0;
   laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
   laze_free(context, copy);
+  if (status == LAZE_OK)
+    laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_NODES_RECORDED,
+                     (*out)->node_count - (*out)->body->parameter_count);
   return status;
 }
