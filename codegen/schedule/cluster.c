@@ -130,7 +130,7 @@ static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *g
   group->instances[check].size = needs->size;
   LAZE_TRY(add_use(scheduler, group, check, 0, node->operands[1], needs->maps[1]));
   memcpy(components, source->components, (size_t)source->rank * sizeof *components);
-  components[needs->axis].dynamic = check;
+  components[needs->axis].dynamic = needs->check = check;
   return laze_map_create(&mapper, source->sizes, components, source->rank, NULL, &needs->maps[0]);
 }
 
@@ -153,7 +153,12 @@ static laze_status place(laze_scheduler *scheduler, laze_group_builder *group, i
   group->instances[*out].operand_count = operands;
   group->instances[*out].size = needs->size;
   if (needs->kind == LAZE_INSTANCE_SELECT) LAZE_TRY(attach_pieces(scheduler, &group->instances[*out], needs));
-  if (needs->indexed) LAZE_TRY(attach_check(scheduler, group, node, value, map, needs));
+  if (needs->indexed) {
+    LAZE_TRY(attach_check(scheduler, group, node, value, map, needs));
+    /* Checked also where the source is the same all along the axis, so that no load needs the index. */
+    group->instances[*out].operands[1] = needs->check;
+    group->instances[*out].operand_count = 2;
+  }
   for (int32_t i = 0; i < operands; i++)
     LAZE_TRY(add_use(scheduler, group, *out, i, node->operands[i], needs->maps[i]));
   return LAZE_OK;

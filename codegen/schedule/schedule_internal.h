@@ -25,7 +25,7 @@ typedef enum {
   LAZE_INSTANCE_IOTA,   /* the component of the map along one axis */
   LAZE_INSTANCE_SIZE,   /* size_tensor: a run-time integer */
   LAZE_INSTANCE_CHECK,  /* operand 0: an index, checked against an axis */
-  LAZE_INSTANCE_PASS,   /* operand 0's value (gather: the load) */
+  LAZE_INSTANCE_PASS,   /* operand 0's value (gather: the load; operand 1 is its check) */
   LAZE_INSTANCE_SELECT, /* cat: operand i where guard i of the pieces holds */
   LAZE_INSTANCE_REDUCE, /* operand 0 combined over the group's reduced axes */
   LAZE_INSTANCE_MATRIX,
@@ -89,6 +89,7 @@ typedef struct laze_needs {
   bool indexed;      /* gather, index_select: maps[0] has a dynamic part that stands for operand 1, checked */
   laze_size size;    /* CHECK or SIZE */
   int32_t axis;      /* indexed: which component of maps[0] is dynamic */
+  int32_t check;     /* indexed: the instance that checks it, once it is placed */
 } laze_needs;
 
 static inline laze_mapper laze_scheduler_mapper(laze_scheduler *scheduler, laze_group_builder *group) {

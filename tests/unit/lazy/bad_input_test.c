@@ -148,6 +148,19 @@ START_TEST(attributes_are_checked_before_they_are_cut_to_size) {
 }
 END_TEST
 
+/* No load needs the index where all rows are one: it is checked all the same. */
+START_TEST(an_index_into_a_broadcast_axis_is_checked) {
+  begin(_i);
+  const int64_t bad[] = {0, 4}, good[] = {3, -4};
+  laze_tensor *rows = laze_expand(laze_full(context, LAZE_SHAPE(1, 2), laze_scalar_real(5)), LAZE_SHAPE(4, 2));
+  check_fails(laze_index_select(rows, 0, laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), bad, sizeof bad)),
+              "index 4 at position 2 is out of range for an axis of size 4");
+  check_values(laze_index_select(rows, 0, laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), good, sizeof good)),
+               4, (double[]){5, 5, 5, 5});
+  end();
+}
+END_TEST
+
 /* The caller wrote eye and knows of no iota. */
 START_TEST(a_message_names_the_operator_that_was_called) {
   begin(_i);
@@ -206,6 +219,7 @@ int main(void) {
                                   tensors_without_elements_may_have_huge_sizes,
                                   attributes_are_checked_before_they_are_cut_to_size,
                                   a_message_names_the_operator_that_was_called,
+                                  an_index_into_a_broadcast_axis_is_checked,
                                   a_scope_that_is_ended_twice_is_an_error,
                                   many_errors_that_were_read_do_not_hide_the_one_that_was_not};
   Suite *suite = suite_create("bad input");
