@@ -43,7 +43,7 @@ LAZE_MUST_USE laze_status laze_kernels_get(laze_codegen *codegen, const laze_loo
 LAZE_MUST_USE laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
                                             laze_llvm_output kind, laze_text *out, laze_error *error);
 
-/* The path of the LLVM module of this build, or NULL when there is none; from the arena-free fixed buffer given. */
+/* The path of this build's LLVM module, static or in `buffer`; NULL when there is none. */
 const char *laze_llvm_module_path(char *buffer, int64_t size);
 
 #endif

@@ -16,7 +16,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Kernels in one module: LLVM's fixed cost is shared, and memory while compiling stays bounded. */
 enum { MODULE_KERNELS = 64, SYMBOL_SIZE = 48 };
@@ -61,33 +60,6 @@ static laze_status create_kernel(loaded_code *code, laze_hash key, const char *s
   LAZE_TRY(laze_kernel_create(code->context, symbol, function, NULL, code, release_code, out, error));
   (*out)->key = key;
   return LAZE_OK;
-}
-
-/* The module's path: beside the library or program that holds this code, below it where it is installed, or in the
- * build folder. */
-#ifdef LAZE_LLVM_MODULE_FILE
-static bool is_readable(const char *path) {
-  return access(path, R_OK) == 0;
-}
-#endif
-
-const char *laze_llvm_module_path(char *buffer, int64_t size) {
-#ifdef LAZE_LLVM_MODULE_FILE
-  Dl_info here;
-  static const char anchor = 0;
-  static const char *const below[] = {"", "laze/", "../lib/laze/"};
-  const char *slash = dladdr(&anchor, &here) && here.dli_fname ? strrchr(here.dli_fname, '/') : NULL;
-  for (size_t i = 0; slash && i < sizeof below / sizeof *below; i++) {
-    int written = snprintf(buffer, (size_t)size, "%.*s/%s%s", (int)(slash - here.dli_fname), here.dli_fname, below[i],
-                           LAZE_LLVM_MODULE_FILE);
-    if (written > 0 && written < size && is_readable(buffer)) return buffer;
-  }
-  return is_readable(LAZE_LLVM_MODULE_BUILD_PATH) ? LAZE_LLVM_MODULE_BUILD_PATH : NULL;
-#else
-  (void)buffer;
-  (void)size;
-  return NULL;
-#endif
 }
 
 /* Opens the LLVM module; under the lock. */
