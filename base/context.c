@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MAX_THREADS = 1024 };
+
 typedef struct {
   void *object;
   laze_slot_destroy destroy;
@@ -104,13 +106,15 @@ static laze_status resolve_threads(int32_t given, int *out, laze_error *error) {
   if (threads == 0 && text && *text) {
     char *end;
     threads = strtol(text, &end, 10);
-    if (*end || threads < 1 || threads > 1024)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_NUM_THREADS=%s: expected a number from 1 to 1024", text);
+    if (*end || threads < 1 || threads > MAX_THREADS)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_NUM_THREADS=%s: expected a number from 1 to %d", text,
+                       MAX_THREADS);
   }
-  if (threads == 0) threads = sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads < 0 || threads > 1024)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "threads=%ld: expected a number from 1 to 1024", threads);
-  *out = threads < 1 ? 1 : (int)threads;
+  if (threads < 0 || threads > MAX_THREADS)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "threads=%ld: expected a number from 1 to %d, or 0 for the default",
+                     threads, MAX_THREADS);
+  if (threads == 0) threads = sysconf(_SC_NPROCESSORS_ONLN); /* -1 where it is not known */
+  *out = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : (int)threads;
   return LAZE_OK;
 }
 

@@ -53,7 +53,6 @@ laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) 
 int64_t laze_convert_to_integer(double value, int bits) {
   double limit = bits == 32 ? 2147483648.0 : 9223372036854775808.0;
   if (value >= -limit && value < limit) return (int64_t)value;
-  if (bits == 32 && value > -limit - 1 && value < limit) return (int64_t)value; /* truncates into range */
   return bits == 32 ? INT32_MIN : INT64_MIN;
 }
 

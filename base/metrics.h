@@ -7,9 +7,9 @@
 
 typedef enum {
   LAZE_METRIC_NODES_RECORDED,      /* operators recorded, after composites were expanded */
-  LAZE_METRIC_NODES_EXECUTED,      /* nodes of every graph that ran */
+  LAZE_METRIC_NODES_EXECUTED,      /* nodes of every graph that ran to its end */
   LAZE_METRIC_NODES_REUSED,        /* nodes recognised as the predicted next one */
-  LAZE_METRIC_GRAPHS_RUN,          /* times a graph ran */
+  LAZE_METRIC_GRAPHS_RUN,          /* times a graph ran to its end */
   LAZE_METRIC_TRACE_CACHE_HITS,    /* graphs found with their sizes */
   LAZE_METRIC_TRACE_CACHE_MISSES,  /* graphs not found with their sizes */
   LAZE_METRIC_SCHEDULE_CACHE_HITS, /* of the misses, those that reused a program compiled for other sizes */

@@ -22,7 +22,8 @@ LAZE_MUST_USE laze_status laze_compile(laze_context *context, const laze_backend
 LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                             laze_emit_kind kind, laze_text *out, laze_error *error);
 
-/* The graph after all passes, symbolised: what the backend gets. Owned by the caller; for `lazec --emit ir`. */
+/* The graph after all passes, symbolised: what the backend gets. Owned by the caller; *bindings, the values of its
+ * symbols, lives as long. For `lazec --emit ir`. */
 LAZE_MUST_USE laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
                                               const int64_t **bindings, laze_error *error);
 

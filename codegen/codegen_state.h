@@ -39,7 +39,8 @@ void laze_codegen_keep_program(laze_codegen *codegen, laze_hash key, const laze_
  * `out[i]` is a new reference; on failure all are NULL. Thread-safe: several threads may compile at once. */
 LAZE_MUST_USE laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
                                            laze_kernel **out, laze_error *error);
-/* Text or bytes of the module that holds the kernels, without running or caching anything. */
+/* Text of the modules that would hold the kernels, or the bytes of the one object; LAZE_UNSUPPORTED where an object
+ * would have to hold more kernels than a module does. Nothing is run or cached. Thread-safe. */
 LAZE_MUST_USE laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
                                             laze_llvm_output kind, laze_text *out, laze_error *error);
 

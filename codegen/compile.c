@@ -2,8 +2,9 @@
  *
  *   structure ── program cache ── found, and its facts hold ──────────────────────────┐
  *       │ not found                                                                   v
- *   symbolise ──> passes ──> backend: schedule, kernels, program ──> program ──> executable: sizes bound, memory
- * planned
+ *   symbolise ──> passes ──> backend: schedule, kernels, program ──> program ──> executable
+ *
+ * The program is generic in sizes; the executable has them bound and its memory planned.
  */
 #include "codegen/codegen.h"
 
@@ -81,8 +82,9 @@ typedef struct {
 static bool serves(void *self, void *object) {
   const program_request *request = self;
   const laze_cached_program *cached = object;
-  return laze_facts_hold(laze_program_sizes(cached->program), request->bindings) &&
-         laze_graph_equal_but_sizes(cached->graph, request->graph, NULL);
+  /* In this order: the bindings are those of the program's symbols only where the structures are equal. */
+  return laze_graph_equal_but_sizes(cached->graph, request->graph, NULL) &&
+         laze_facts_hold(laze_program_sizes(cached->program), request->bindings);
 }
 
 static laze_hash structure_key(const laze_backend *backend, const laze_graph *graph) {

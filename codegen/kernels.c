@@ -233,39 +233,44 @@ static void count_hit(laze_codegen *codegen, laze_kernel *kernel) {
                    from_disk ? LAZE_METRIC_DISK_CACHE_HITS : LAZE_METRIC_KERNEL_CACHE_HITS, 1);
 }
 
-static laze_status find_or_request(laze_codegen *codegen, const laze_loop_kernel *loop, laze_hash key,
-                                   module_request *request, laze_kernel **out, laze_error *error) {
+/* Leaves *out NULL where the kernel is to be compiled. The request has room for one more. */
+static void find_or_request(laze_codegen *codegen, const laze_loop_kernel *loop, laze_hash key, module_request *request,
+                            laze_kernel **out) {
   *out = find_in_process(codegen, key);
   bool requested = !*out && is_requested(request, key);
   if (!*out && !requested) *out = find_on_disk(codegen, key);
-  if (*out || requested) {
+  if (*out || requested)
     count_hit(codegen, *out);
-    return LAZE_OK;
+  else
+    add_request(request, loop, key);
+}
+
+/* Compiles what has been requested and takes it for kernels [first, end), before others push it out of the cache. */
+static laze_status compile_and_take(laze_codegen *codegen, module_request *request, const laze_hash *keys,
+                                    int32_t first, int32_t end, laze_kernel **out, laze_error *error) {
+  LAZE_TRY(compile_request(codegen, request, error));
+  request->count = 0;
+  for (int32_t i = first; i < end; i++) {
+    if (!out[i]) out[i] = find_in_process(codegen, keys[i]);
+    if (!out[i])
+      return laze_fail(error, LAZE_OUT_OF_MEMORY,
+                       "a kernel was dropped from the cache before it was used; compile on fewer threads at once");
   }
-  if (request->count == MODULE_KERNELS) {
-    LAZE_TRY(compile_request(codegen, request, error));
-    request->count = 0;
-  }
-  add_request(request, loop, key);
   return LAZE_OK;
 }
 
 static laze_status get_all(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count, laze_hash *keys,
                            module_request *request, laze_kernel **out, laze_error *error) {
+  int32_t taken = 0;
   request->count = 0;
   for (int32_t i = 0; i < count; i++) {
     keys[i] = laze_loop_hash(loops[i]);
-    LAZE_TRY(find_or_request(codegen, loops[i], keys[i], request, &out[i], error));
+    find_or_request(codegen, loops[i], keys[i], request, &out[i]);
+    if (request->count < MODULE_KERNELS) continue;
+    LAZE_TRY(compile_and_take(codegen, request, keys, taken, i + 1, out, error));
+    taken = i + 1;
   }
-  LAZE_TRY(compile_request(codegen, request, error));
-  for (int32_t i = 0; i < count; i++) {
-    if (!out[i]) out[i] = find_in_process(codegen, keys[i]);
-    /* So many kernels at once that the bounded cache dropped one before it was used. */
-    if (!out[i])
-      return laze_fail(error, LAZE_OUT_OF_MEMORY, "a graph needs more different kernels (%d) than are kept; split it",
-                       (int)count);
-  }
-  return LAZE_OK;
+  return compile_and_take(codegen, request, keys, taken, count, out, error);
 }
 
 laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
@@ -287,6 +292,14 @@ laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *cons
   return status;
 }
 
+/* Appends what has been requested, as one module, and starts the next. */
+static laze_status emit_request(laze_codegen *codegen, const laze_llvm_table *llvm, module_request *request,
+                                laze_llvm_output kind, laze_text *out, laze_error *error) {
+  int32_t count = request->count;
+  request->count = 0;
+  return llvm->compile(codegen->context, request->loops, request->symbol_pointers, count, kind, out, error);
+}
+
 laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
                               laze_llvm_output kind, laze_text *out, laze_error *error) {
   const laze_llvm_table *llvm;
@@ -294,12 +307,19 @@ laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *con
   module_request *request = laze_alloc(codegen->context, sizeof *request);
   if (!request) return laze_fail_memory(error, "finding kernels", count);
   request->count = 0;
-  for (int32_t i = 0; i < count && request->count < MODULE_KERNELS; i++) {
+  laze_status status = LAZE_OK;
+  for (int32_t i = 0; i < count && status == LAZE_OK; i++) {
     laze_hash key = laze_loop_hash(loops[i]);
-    if (!is_requested(request, key)) add_request(request, loops[i], key);
+    if (is_requested(request, key)) continue;
+    if (request->count == MODULE_KERNELS && kind == LAZE_LLVM_OBJECT)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "the graph needs more than %d different kernels, which do not go into one object; split it",
+                         MODULE_KERNELS);
+    else if (request->count == MODULE_KERNELS)
+      status = emit_request(codegen, llvm, request, kind, out, error);
+    if (status == LAZE_OK) add_request(request, loops[i], key);
   }
-  laze_status status =
-      llvm->compile(codegen->context, request->loops, request->symbol_pointers, request->count, kind, out, error);
+  if (status == LAZE_OK) status = emit_request(codegen, llvm, request, kind, out, error);
   laze_free(codegen->context, request);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,20 @@ static bool is_readable(const char *path) {
   return access(path, R_OK) == 0;
 }
 
-/* The absolute path of the library or program that holds this code. */
+/* The absolute path of the library or program that holds this code. For a program dladdr gives what argv[0] is, which
+ * found through PATH, or changed, is no path; its link map has an empty name. */
 static bool find_own_path(char out[PATH_MAX]) {
   static const char anchor = 0;
   Dl_info here;
-  return dladdr(&anchor, &here) && here.dli_fname && realpath(here.dli_fname, out) != NULL;
+  struct link_map *map = NULL;
+  if (!dladdr1(&anchor, &here, (void **)&map, RTLD_DL_LINKMAP) || !map) return false;
+  return realpath(*map->l_name ? map->l_name : "/proc/self/exe", out) != NULL;
 }
 
 /* `folder` of a path's folder, joined with the module's name. */
 static bool join_beside(const char *own, const char *folder, char *buffer, int64_t size) {
-  int written = snprintf(buffer, (size_t)size, "%.*s/%s%s", (int)(strrchr(own, '/') - own), own, folder,
-                         LAZE_LLVM_MODULE_FILE);
+  int written =
+      snprintf(buffer, (size_t)size, "%.*s/%s%s", (int)(strrchr(own, '/') - own), own, folder, LAZE_LLVM_MODULE_FILE);
   return written > 0 && written < size && is_readable(buffer);
 }
 

@@ -24,6 +24,7 @@ void laze_target_describe(laze_text *text) {
   }
 }
 #else
+/* Code for other processors is not loaded (runtime/object_relocate_none.c): the name keeps their files apart. */
 #include <sys/utsname.h>
 
 void laze_target_describe(laze_text *text) {

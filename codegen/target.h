@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 
-/* Appends a description that differs between any two processors for which LLVM could generate different code: vendor,
- * model and raw feature words. */
+/* Appends a description that differs between any two x86-64 processors for which LLVM could generate different code
+ * (vendor, model and raw feature words); the machine's name on others. Thread-safe; a failure shows in `text`. */
 void laze_target_describe(laze_text *text);
 
 #endif

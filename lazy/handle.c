@@ -167,13 +167,22 @@ void laze_tensor_release(laze_tensor *tensor) {
   if (last) laze_context_release(context);
 }
 
-/* Why the two cannot be assigned; both slots are of one context. */
-static laze_status check_assign(laze_slot *destination, laze_slot *source, laze_error *error) {
-  if (!destination || !source)
+/* The slot of one side of an assignment. */
+static laze_status find_side(laze_lazy *lazy, const char *side, laze_tensor *tensor, laze_slot **out,
+                             laze_error *error) {
+  if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_assign: the %s is NULL", side);
+  if (laze_handle_lazy(tensor) != lazy)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "laze_tensor_assign: the %s is NULL or a released handle; retain a tensor that is used after its "
-                     "scope",
-                     destination ? "source" : "destination");
+                     "laze_tensor_assign: the %s belongs to another context than the destination", side);
+  *out = laze_handle_slot(tensor);
+  if (*out) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "laze_tensor_assign: the %s is a released handle; retain a tensor that is used after its scope",
+                   side);
+}
+
+/* Why the two cannot be assigned. */
+static laze_status check_assign(const laze_slot *destination, const laze_slot *source, laze_error *error) {
   laze_cell *to = destination->storage->cell, *from = source->storage->cell;
   if (to->state == LAZE_CELL_ERROR || from->state == LAZE_CELL_ERROR) {
     laze_failure *failure = to->state == LAZE_CELL_ERROR ? to->value.failure : from->value.failure;
@@ -207,15 +216,17 @@ static void assign(laze_lazy *lazy, laze_slot *destination, laze_slot *source) {
 }
 
 laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
-  laze_lazy *lazy = laze_handle_lazy(destination);
-  if (!lazy) lazy = laze_handle_lazy(source);
-  if (!lazy) return LAZE_INVALID_ARGUMENT;
-  laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
+  const laze_tensor *none = laze_handle_out_of_memory();
+  if (destination == none || source == none) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
+  laze_lazy *lazy = laze_handle_lazy(destination ? destination : source);
+  if (!lazy) lazy = laze_lazy_get(NULL); /* whose scope is told */
+  laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) return LAZE_OUT_OF_MEMORY;
   laze_error error;
-  laze_slot *to = laze_handle_lazy(destination) == lazy ? laze_handle_slot(destination) : NULL;
-  laze_slot *from = laze_handle_lazy(source) == lazy ? laze_handle_slot(source) : NULL;
-  laze_status status = check_assign(to, from, &error);
+  laze_slot *to = NULL, *from = NULL;
+  laze_status status = find_side(lazy, "destination", destination, &to, &error);
+  if (status == LAZE_OK) status = find_side(lazy, "source", source, &from, &error);
+  if (status == LAZE_OK) status = check_assign(to, from, &error);
   if (status == LAZE_OK) {
     assign(lazy, to, from);
   } else {

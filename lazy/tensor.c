@@ -228,6 +228,15 @@ static void note_read_error(laze_lazy_recorder *recorder, laze_tensor *tensor, c
   }
 }
 
+/* A read without a status had no tensor: the scope reports it, that of the default context where there is no handle. */
+static laze_status note_missing(laze_lazy_recorder *recorder, laze_tensor *tensor) {
+  laze_error error;
+  laze_status status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "laze_tensor_item: the tensor is %s",
+                                 tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
+  note_read_error(recorder, tensor, &error, false);
+  return status;
+}
+
 static laze_status check_read(const laze_cell *cell, laze_dtype dtype, const void *data, size_t size,
                               laze_error *error) {
   if (cell->state == LAZE_CELL_ERROR) return LAZE_OK; /* reported instead */
@@ -248,16 +257,19 @@ static laze_status check_read(const laze_cell *cell, laze_dtype dtype, const voi
 /* A read: `data` NULL with dtype LAZE_DTYPE_NONE computes without copying. */
 static laze_status read_tensor(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (!lazy) return tensor ? LAZE_OUT_OF_MEMORY : LAZE_INVALID_ARGUMENT;
-  laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
+  if (tensor && !lazy) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
+  if (!tensor && reports) return LAZE_INVALID_ARGUMENT;
+  if (!tensor) lazy = laze_lazy_get(NULL);
+  laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) return LAZE_OUT_OF_MEMORY;
+  laze_error error;
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot) {
+    laze_status status = reports ? LAZE_INVALID_ARGUMENT : note_missing(recorder, tensor);
     laze_lazy_unlock(lazy);
-    return LAZE_INVALID_ARGUMENT;
+    return status;
   }
   bool copies = dtype != LAZE_DTYPE_NONE;
-  laze_error error;
   value_out value = {0};
   laze_cell *cell = slot->storage->cell;
   laze_cell_retain(cell);

@@ -4,11 +4,14 @@
  * words, whatever the memory behind them. Equal words mean: the same operators, attributes, wiring, input types,
  * result types, outputs and backend. The hash of the words is the key; comparing words confirms a hit.
  *
- *   backend | node ... | output count, outputs
- *   node:     op and result count | operand count and segment count | operand (and, at its first use, an input's type)
- * ... | segments, two to a word | attribute ... | result type ... operand:  2 * input + 1, or 2 * (256 * position +
- * result) type:     kind, dtype, rank | size ... attribute: kind, presence, count | what it holds, if present; bytes
- * are padded with zeros
+ *   backend | node ... | output count | output ...
+ *
+ *   node       op and result count | operand count and segment count | operand ... | segments, two to a word |
+ *              attribute ... | result type ...
+ *   operand    2 * input + 1, followed by the input's type at its first use; or 2 * (256 * position + result)
+ *   output     2 * (256 * position + result)
+ *   type       kind, dtype and rank | size ...
+ *   attribute  kind, presence and count | what it holds, if present; bytes are padded with zeros
  */
 #ifndef LAZE_LAZY_TRACE_H
 #define LAZE_LAZY_TRACE_H

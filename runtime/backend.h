@@ -1,4 +1,5 @@
-/* The interface behind which backends differ: a table of functions, chosen at run time by name. */
+/* The interface behind which backends differ: a table of functions, chosen at run time by name. All may be called from
+ * any thread; what goes to *out is the caller's. */
 #ifndef LAZE_RUNTIME_BACKEND_H
 #define LAZE_RUNTIME_BACKEND_H
 

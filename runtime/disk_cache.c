@@ -49,16 +49,20 @@ static int open_private(laze_context *context, int parent, const char *path, int
   int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
   struct stat info;
   if (directory < 0 || fstat(directory, &info) != 0) {
-    laze_log_message(context, LAZE_LOG_WARNING, "no disk cache: directory %s cannot be opened (%s)", path, strerror(errno));
+    laze_log_message(context, LAZE_LOG_WARNING,
+                     "no disk cache: directory %s cannot be opened (%s); set LAZE_CACHE_DIR to another, or to nothing",
+                     path, strerror(errno));
   } else if (info.st_uid != geteuid()) {
-    laze_log_message(context, LAZE_LOG_WARNING,
-             "no disk cache: directory %s belongs to user %lld and not to user %lld, who runs this; set LAZE_CACHE_DIR",
-             path, (long long)info.st_uid, (long long)geteuid());
+    laze_log_message(
+        context, LAZE_LOG_WARNING,
+        "no disk cache: directory %s belongs to user %lld and not to user %lld, who runs this; set LAZE_CACHE_DIR",
+        path, (long long)info.st_uid, (long long)geteuid());
   } else if (info.st_mode & (S_IWGRP | S_IWOTH)) {
-    laze_log_message(context, LAZE_LOG_WARNING,
-             "no disk cache: others may write directory %s (mode %03o), and kernels from it would run as you; chmod "
-             "go-w, or set LAZE_CACHE_DIR",
-             path, (unsigned)(info.st_mode & 0777));
+    laze_log_message(
+        context, LAZE_LOG_WARNING,
+        "no disk cache: others may write directory %s (mode %03o), and kernels from it would run as you; chmod "
+        "go-w, or set LAZE_CACHE_DIR",
+        path, (unsigned)(info.st_mode & 0777));
   } else {
     return directory;
   }
@@ -89,7 +93,7 @@ static int64_t read_limit(laze_context *context) {
   long long value = strtoll(text, &end, 10);
   if (!errno && !*end && value >= 0) return value;
   laze_log_message(context, LAZE_LOG_WARNING, "LAZE_CACHE_BYTES is '%s': expected a number of bytes; using %lld", text,
-           (long long)LAZE_DISK_CACHE_BYTES);
+                   (long long)LAZE_DISK_CACHE_BYTES);
   return LAZE_DISK_CACHE_BYTES;
 }
 
@@ -200,8 +204,8 @@ laze_disk_module *laze_disk_cache_find(laze_disk_cache *cache, laze_hash key) {
     laze_disk_cache_trace(cache, "%s: found, in a module of %lld kernels", name, (long long)module->entry_count);
     return module;
   }
-  laze_log_message(cache->context, LAZE_LOG_WARNING, "disk cache: module for %s is bad and will be compiled again: %s", name,
-           error.message);
+  laze_log_message(cache->context, LAZE_LOG_WARNING, "disk cache: module for %s is bad and will be compiled again: %s",
+                   name, error.message);
   if (status == LAZE_DATA_LOSS) discard(cache, name);
   return NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include "runtime/program_internal.h"
 
+#include "base/checked.h"
 #include "runtime/float_control.h"
 #include "runtime/runtime.h"
 #include "runtime/thread_pool.h"
@@ -24,6 +25,7 @@ typedef struct {
   void **step_pointers; /* of the step at hand */
   char *scratch;        /* scratch_bytes for each thread */
   laze_buffer *arena, *scratch_buffer;
+  int64_t kernels_run;
 } program_run;
 
 /* One step while it runs, shared by the threads that take part. */
@@ -76,6 +78,7 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
                    .run = run,
                    .failure = {.position = INT64_MAX}};
   if (step.bound->domain <= 0) return LAZE_OK;
+  run->kernels_run++;
   int64_t start = log ? laze_clock() : 0;
   for (int32_t i = 0; i < step.step->buffer_count; i++) run->step_pointers[i] = run->pointers[step.step->buffers[i]];
   pthread_mutex_init(&step.lock, NULL);
@@ -101,7 +104,10 @@ static laze_status prepare(program_run *run, laze_buffer *const *inputs, laze_bu
   LAZE_TRY(laze_buffer_create(program->context, executable->temporary_bytes, &run->arena, error));
   int threads = laze_thread_pool_threads(run->runtime->threads);
   if (executable->scratch_bytes > 0) {
-    LAZE_TRY(laze_buffer_create(program->context, executable->scratch_bytes * threads, &run->scratch_buffer, error));
+    int64_t bytes;
+    if (laze_mul_overflows(executable->scratch_bytes, threads, &bytes))
+      return laze_fail(error, LAZE_OUT_OF_MEMORY, "the scratch of %d threads needs more than 2^63 bytes", threads);
+    LAZE_TRY(laze_buffer_create(program->context, bytes, &run->scratch_buffer, error));
     run->scratch = run->scratch_buffer->data;
   }
   for (int64_t i = 0; i < program->value_count; i++) {
@@ -165,10 +171,11 @@ laze_status laze_executable_run(laze_executable *executable, laze_buffer *const 
   laze_buffer_release(run.arena);
   laze_buffer_release(run.scratch_buffer);
   laze_free(program->context, run.pointers);
+  laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, run.kernels_run);
+  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
+  if (status != LAZE_OK) return status;
   laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
-  laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, program->step_count);
   laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
   laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
-  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
-  return status;
+  return LAZE_OK;
 }

@@ -30,7 +30,7 @@ typedef void (*laze_kernel_function)(const laze_kernel_arguments *arguments, int
 /* A kernel: refcounted, immutable, shared by programs and the kernel cache. */
 typedef struct laze_kernel {
   _Atomic int64_t references;
-  laze_context *context; /* retained */
+  laze_context *context; /* borrowed: whoever runs it keeps the context alive */
   laze_kernel_function function;
   const void *closure;
   void *owner; /* what keeps function and closure alive */

@@ -93,11 +93,11 @@ static laze_status plan_step(const laze_program *program, memory_plan *plan, int
   }
   for (int32_t i = 0; i < step->buffer_count; i++) {
     const program_value *value = &program->values[step->buffers[i]];
-    const bound_value *bound = &values[step->buffers[i]];
+    bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->last_step != index || bound->bytes == 0) continue;
-    bool again = false; /* a step may name a value twice; it goes back once */
-    for (int32_t j = 0; j < i; j++) again = again || step->buffers[j] == step->buffers[i];
-    if (!again) LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
+    if (bound->returned) continue; /* a step may name a value twice; it goes back once */
+    bound->returned = true;
+    LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
   }
   return LAZE_OK;
 }
@@ -105,7 +105,10 @@ static laze_status plan_step(const laze_program *program, memory_plan *plan, int
 laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out, laze_error *error) {
   memory_plan plan = {.context = program->context};
   laze_status status = LAZE_OK;
-  for (int64_t i = 0; i < program->value_count; i++) values[i].offset = -1;
+  for (int64_t i = 0; i < program->value_count; i++) {
+    values[i].offset = -1;
+    values[i].returned = false;
+  }
   for (int64_t i = 0; i < program->step_count && status == LAZE_OK; i++)
     status = plan_step(program, &plan, (int32_t)i, values, error);
   laze_free(plan.context, plan.ranges);

@@ -34,7 +34,8 @@ struct laze_program {
 /* A value bound to sizes. */
 typedef struct bound_value {
   int64_t bytes;
-  int64_t offset; /* of a temporary in the plan's arena */
+  int64_t offset; /* of a temporary in the plan's arena; -1: no step touches it */
+  bool returned;  /* while planning: its place is free again */
 } bound_value;
 
 typedef struct bound_step {

@@ -96,7 +96,8 @@ static bool has_work(uint32_t gate, uint32_t served) {
   return (gate & OPEN) && gate >> NUMBER_SHIFT != served;
 }
 
-/* Waits for an open gate whose number is not `served`; returns its value. */
+/* Waits for an open gate whose number is not `served`, or for the end; returns the gate's value. The end has to be
+ * noticed by a worker that slept while the numbers went round, too. */
 static uint32_t wait_for_work(team *group, uint32_t served) {
   uint32_t gate;
   for (int turn = 0; turn < SPIN_TURNS; turn++) {
@@ -109,7 +110,7 @@ static uint32_t wait_for_work(team *group, uint32_t served) {
   atomic_fetch_add(&group->sleepers, 1);
   for (;;) {
     gate = atomic_load(&group->gate);
-    if (has_work(gate, served)) break;
+    if (has_work(gate, served) || atomic_load_explicit(&group->stop, memory_order_relaxed)) break;
     futex_wait(&group->gate, gate, WAKE_WORKERS);
   }
   atomic_fetch_sub(&group->sleepers, 1);
@@ -128,14 +129,14 @@ static void *worker_main(void *argument) {
   uint32_t served = 0;
   for (;;) {
     uint32_t gate = wait_for_work(group, served);
+    /* Set before the gate of the end was opened, while no loop runs. */
+    if (atomic_load_explicit(&group->stop, memory_order_relaxed)) return NULL;
     if (!atomic_compare_exchange_strong_explicit(&group->gate, &gate, gate + 1, memory_order_acq_rel,
                                                  memory_order_relaxed))
       continue; /* closed meanwhile, or another worker joined */
     served = gate >> NUMBER_SHIFT;
-    bool stop = atomic_load_explicit(&group->stop, memory_order_relaxed);
-    if (!stop) take_chunks(group, me->number);
+    take_chunks(group, me->number);
     leave(group);
-    if (stop) return NULL;
   }
 }
 
@@ -157,8 +158,8 @@ static void start_workers(laze_thread_pool *pool, team *group) {
   group->started = true;
   if (code != 0)
     laze_log_message(pool->context, LAZE_LOG_WARNING,
-             "only %d of %d worker threads could be started (error %d): loops run on these", group->worker_count,
-             pool->threads - 1, code);
+                     "only %d of %d worker threads could be started (error %d): loops run on these",
+                     group->worker_count, pool->threads - 1, code);
 }
 
 static uint32_t next_gate(const team *group) {

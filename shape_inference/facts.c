@@ -2,7 +2,6 @@
 
 #include "shape_inference/size_internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { FIRST_FACT_SLOTS = 32 };

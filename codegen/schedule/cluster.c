@@ -431,22 +431,17 @@ static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index)
 
 static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  laze_op_class op_class = laze_op_get(node->op)->op_class;
   bool output = scheduler->is_output[node_index], done = false;
   laze_split why = output ? LAZE_SPLIT_OUTPUT : LAZE_SPLIT_OFF;
   if (node->op == LAZE_OP_PARAMETER) return load_uses(scheduler, node_index);
   if (node->op == LAZE_OP_CONSTANT) return visit_constant(scheduler, node_index);
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
-  bool movable = op_class == LAZE_CLASS_MOVEMENT && node->op != LAZE_OP_CAT;
-  bool inlines = op_class == LAZE_CLASS_ELEMENTWISE || op_class == LAZE_CLASS_REDUCTION ||
-                 op_class == LAZE_CLASS_INDEXING || op_class == LAZE_CLASS_CREATION || node->op == LAZE_OP_CAT;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
   if (output && scheduler->uses[node_index]) LAZE_TRY(visit_output(scheduler, node_index, &done));
-  if (!output && movable) {
+  if (!output && laze_schedule_passes_through(node->op)) {
     why = LAZE_SPLIT_VIEW;
     LAZE_TRY(pass_uses(scheduler, node_index, &done));
-  }
-  if (!output && inlines) {
+  } else if (!output) {
     LAZE_TRY(try_join(scheduler, node_index, &done, &why));
     if (done) LAZE_TRY(join_uses(scheduler, node_index, &done));
   }

@@ -27,25 +27,40 @@ int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze
   return laze_loop_index_size(kernel, (int32_t)number);
 }
 
-static laze_status count_work(laze_loop_emitter *emitter) {
-  laze_group_builder *group = emitter->group;
-  laze_size_table *sizes = emitter->scheduler->graph->sizes;
-  laze_size points = group->elements > 0 ? group->elements : 1;
-  for (int32_t i = 0; i < group->domain.order_count; i++)
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, points, group->domain.axes[group->domain.order[i]].extent, &points,
-                              emitter->error));
-  group->group.operations = points;
+/* `each` times the points of the group's domain. */
+static laze_status count_points(laze_scheduler *scheduler, const laze_domain *domain, laze_size each, laze_size *out) {
+  *out = each;
+  for (int32_t i = 0; i < domain->order_count; i++)
+    LAZE_TRY(laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, *out, domain->axes[domain->order[i]].extent, out,
+                              scheduler->error));
   return LAZE_OK;
 }
 
-static laze_status count_bytes(laze_scheduler *scheduler, laze_group *group) {
+/* Whether an index chooses what is loaded of a value: then an element for each point is read, of however many. */
+static bool is_chosen(const laze_group_builder *group, laze_value value) {
+  bool chosen = false;
+  for (int64_t i = 0; i < group->instance_count; i++) {
+    const laze_instance *instance = &group->instances[i];
+    if (instance->kind != LAZE_INSTANCE_LOAD || !laze_value_equal(instance->value, value)) continue;
+    chosen = false;
+    for (int32_t c = 0; c < instance->map->rank; c++) chosen = chosen || instance->map->components[c].dynamic >= 0;
+    if (!chosen) return false;
+  }
+  return chosen;
+}
+
+static laze_status count_bytes(laze_scheduler *scheduler, laze_group_builder *builder) {
   laze_size_table *sizes = scheduler->graph->sizes;
+  laze_group *group = &builder->group;
   group->bytes = 0;
   for (int32_t i = 0; i < group->read_count + group->write_count; i++) {
     laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
     const laze_type *type = laze_graph_type(scheduler->graph, value);
     laze_size elements;
-    LAZE_TRY(laze_type_elements(sizes, type, &elements, scheduler->error));
+    if (i < group->read_count && is_chosen(builder, value))
+      LAZE_TRY(count_points(scheduler, &builder->domain, 1, &elements));
+    else
+      LAZE_TRY(laze_type_elements(sizes, type, &elements, scheduler->error));
     LAZE_TRY(
         laze_size_binary(sizes, LAZE_SIZE_MUL, elements, laze_dtype_size(type->dtype), &elements, scheduler->error));
     LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, group->bytes, elements, &group->bytes, scheduler->error));
@@ -96,10 +111,12 @@ laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *gro
   result->reads = reads;
   for (int32_t i = 0; i < result->write_count; i++)
     laze_loop_add_buffer(result->kernel, laze_graph_type(scheduler->graph, result->writes[i])->dtype, true);
-  return count_bytes(scheduler, result);
+  return count_bytes(scheduler, group);
 }
 
 laze_status laze_emit_summary(laze_loop_emitter *emitter) {
-  LAZE_TRY(count_work(emitter));
+  const laze_group_builder *group = emitter->group;
+  laze_size each = group->elements > 0 ? group->elements : 1;
+  LAZE_TRY(count_points(emitter->scheduler, &group->domain, each, &emitter->group->group.operations));
   return write_label(emitter);
 }

@@ -58,11 +58,26 @@ static int32_t component_depth(const laze_loop_emitter *emitter, const laze_comp
   return depth;
 }
 
-static void place_instance(laze_loop_emitter *emitter, int32_t index) {
+/* An index is checked where it is known, at the position that the loops opened so far give: with the further axes at 0
+ * that is the lowest one, and rows that an index chooses are read side by side. Where such an axis has no elements
+ * there is no position, and the check stands in its loop, which does not run. It notes a failure for the range its call
+ * runs, so it stands in the range loop at least. */
+static laze_status check_depth(laze_loop_emitter *emitter, int32_t index, int32_t *depth) {
+  const laze_component *position = &emitter->loads[index].offset.affine;
+  if (*depth < 0 && emitter->kept_count > 0) *depth = 0;
+  for (int32_t i = 0; i < position->term_count; i++) {
+    laze_size extent = emitter->group->domain.axes[position->terms[i].axis].extent;
+    bool any = true;
+    if (position_of(emitter, position->terms[i].axis) > *depth)
+      LAZE_TRY(laze_size_ask_less_equal(emitter->scheduler->graph->sizes, 1, extent, &any, emitter->error));
+    if (!any) *depth = component_depth(emitter, position, *depth);
+  }
+  return LAZE_OK;
+}
+
+static laze_status place_instance(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_emit_instance_at(emitter, index);
   int32_t depth = -1, stage = 0;
-  /* An index is checked where it is known, at the position that the loops opened so far give: with the further axes at
-   * 0 that is the lowest one, and rows that an index chooses are read side by side. */
   if (laze_emit_has_access(instance) && instance->kind != LAZE_INSTANCE_CHECK)
     depth = component_depth(emitter, &emitter->loads[index].offset.affine, depth);
   for (const laze_guard *guard = instance->map->guards; guard; guard = guard->next)
@@ -83,10 +98,10 @@ static void place_instance(laze_loop_emitter *emitter, int32_t index) {
     int32_t stored = component_depth(emitter, &emitter->stores[index].offset.affine, -1);
     if (stored >= emitter->kept_count && stored > depth) depth = stored;
   }
-  /* A check notes a failure for the range its call runs, so it stands in the range loop. */
-  if (instance->kind == LAZE_INSTANCE_CHECK && depth < 0 && emitter->kept_count > 0) depth = 0;
+  if (instance->kind == LAZE_INSTANCE_CHECK) LAZE_TRY(check_depth(emitter, index, &depth));
   emitter->depth[index] = depth;
   emitter->stage[index] = stage;
+  return LAZE_OK;
 }
 
 laze_status laze_emit_prepare(laze_loop_emitter *emitter) {
@@ -105,6 +120,6 @@ laze_status laze_emit_prepare(laze_loop_emitter *emitter) {
     }
   }
   LAZE_TRY(sort_instances(emitter));
-  for (int32_t i = 0; i < emitter->count; i++) place_instance(emitter, emitter->order[i]);
+  for (int32_t i = 0; i < emitter->count; i++) LAZE_TRY(place_instance(emitter, emitter->order[i]));
   return LAZE_OK;
 }

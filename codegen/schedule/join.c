@@ -216,6 +216,12 @@ static const struct {
     {LAZE_OP_GATHER, false, indexed_needs}, {LAZE_OP_INDEX_SELECT, false, indexed_needs},
 };
 
+bool laze_schedule_passes_through(laze_op op) {
+  for (size_t i = 0; i < sizeof mapped_operators / sizeof *mapped_operators; i++)
+    if (mapped_operators[i].op == op) return mapped_operators[i].pass_through;
+  return false;
+}
+
 laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                                 const laze_map *map, laze_needs *out, bool *possible) {
   laze_op_class op_class = laze_op_get(node->op)->op_class;

@@ -37,13 +37,15 @@ static laze_status find_runs(laze_mapper *mapper, const laze_node *node, const l
   runs->count = 0;
   for (int axis = 0; axis < type->rank; axis++) {
     bool one = type->sizes[axis] == 1;
-    /* A kept axis of size 1 behind reduced ones decides on the order. Others make no difference to the result: not
-     * asking about them lets one program serve a batch of any size, one included. */
-    if (!reduced[axis] && after_reduced) LAZE_TRY(laze_size_is_one(mapper, type->sizes[axis], &one));
+    int last = runs->count - 1;
+    bool continues = last >= 0 && runs->reduced[last] == reduced[axis];
+    /* Behind reduced axes an axis of size 1 decides on the order: a kept one, and a reduced one that would begin a run.
+     * Others make no difference to the result: not asking about them lets one program serve a batch of any size, one
+     * included. */
+    if (after_reduced && !(reduced[axis] && continues)) LAZE_TRY(laze_size_is_one(mapper, type->sizes[axis], &one));
     if (one) continue;
     after_reduced = after_reduced || reduced[axis];
-    int last = runs->count - 1;
-    if (last >= 0 && runs->reduced[last] == reduced[axis]) {
+    if (continues) {
       LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, runs->sizes[last], type->sizes[axis], &runs->sizes[last],
                                 mapper->error));
     } else {
@@ -86,13 +88,13 @@ static laze_status match_axes(laze_mapper *mapper, const laze_group_builder *gro
   return LAZE_OK;
 }
 
+/* Adds an axis for each reduced run; none, and false, where the domain has no room for all. */
 static bool add_axes(laze_domain *domain, const run_list *runs, int32_t *axes) {
-  int found = 0;
-  for (int run = 0; run < runs->count; run++) {
-    if (!runs->reduced[run]) continue;
-    axes[found] = laze_domain_add_axis(domain, runs->sizes[run], -1);
-    if (axes[found++] < 0) return false;
-  }
+  int wanted = 0, found = 0;
+  for (int run = 0; run < runs->count; run++) wanted += runs->reduced[run];
+  if (domain->axis_count + wanted > LAZE_MAX_AXES) return false;
+  for (int run = 0; run < runs->count; run++)
+    if (runs->reduced[run]) axes[found++] = laze_domain_add_axis(domain, runs->sizes[run], -1);
   return true;
 }
 

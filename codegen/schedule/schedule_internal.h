@@ -54,7 +54,7 @@ typedef struct laze_group_builder {
   laze_value *writes;
   int64_t write_capacity;
   int64_t load_count;
-  int32_t elements; /* ELEMENT instances, for the estimate of operations */
+  int32_t elements; /* ELEMENT and REDUCE instances, for the estimate of operations */
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
@@ -96,6 +96,8 @@ static inline laze_mapper laze_scheduler_mapper(laze_scheduler *scheduler, laze_
   return (laze_mapper){scheduler->arena, scheduler->graph->sizes, &group->domain, scheduler->error};
 }
 
+/* Whether an operator only moves elements: its uses become uses of its operand, at other maps. */
+bool laze_schedule_passes_through(laze_op op);
 /* Finds what `node` needs at `map`. *possible is false where the group cannot express it. May split axes of the group's
  * domain; a reduction may add reduced axes to it. */
 LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group,

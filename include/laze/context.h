@@ -1,8 +1,8 @@
 /* The context: allocator, metrics, debug switches and log of everything made from it.
  *
  * Most programs never make one: where a function takes a context, NULL means the default context, made on first use.
- * A context is reference counted; every object made from it keeps it alive. All functions may be called from any
- * thread.
+ * A context is reference counted. Open scopes and retained tensors keep it alive; a tensor handle that is
+ * neither retained nor in a scope does not (laze/tensor.h). All functions may be called from any thread.
  */
 #ifndef LAZE_CONTEXT_H
 #define LAZE_CONTEXT_H
@@ -31,25 +31,31 @@ typedef struct laze_allocator {
 #define LAZE_LOG_INFO 2
 #define LAZE_LOG_DEBUG 3
 
-/* Receives diagnostics, one message without a newline at a time, on whichever thread produced it. */
+/* Receives diagnostics, one message without a newline at its end at a time, on whichever thread produced it; so it has
+ * to be thread-safe. It must not call back into laze. The message is borrowed for the call. */
 typedef void (*laze_log_function)(void *self, int32_t severity, const char *message);
 
 /* Zero-initialise, set struct_size, and set what should differ from the default. */
 typedef struct laze_context_options {
-  size_t struct_size;             /* sizeof(laze_context_options) */
+  size_t struct_size;              /* sizeof(laze_context_options) */
   const laze_allocator *allocator; /* NULL: malloc; copied */
-  laze_log_function log;          /* NULL: standard error when a debug switch is set, otherwise nothing */
+  laze_log_function log;           /* NULL: standard error when a debug switch is set, otherwise nothing */
   void *log_self;
-  const char *backend;            /* "llvm", "interp"; NULL: LAZE_BACKEND from the environment, otherwise the best built */
-  const char *debug;              /* debug switches, comma-separated; NULL: LAZE_DEBUG from the environment */
-  const char *cache_directory;    /* NULL: LAZE_CACHE_DIR, then XDG_CACHE_HOME/laze, then ~/.cache/laze; "": no disk cache */
-  int32_t threads;                /* 0: LAZE_NUM_THREADS, otherwise one per processor */
+  const char *backend; /* "llvm", "interp"; NULL: LAZE_BACKEND from the environment, otherwise the best built */
+  const char *debug;   /* debug switches, comma-separated; NULL: LAZE_DEBUG from the environment */
+  /* NULL: LAZE_CACHE_DIR, then XDG_CACHE_HOME/laze, then ~/.cache/laze; "": no disk cache */
+  const char *cache_directory;
+  int32_t threads; /* 1 to 1024; 0: LAZE_NUM_THREADS, otherwise one per processor */
   int32_t reserved;
 } laze_context_options;
 
-/* Makes a context. `options` may be NULL. On success *out is owned by the caller: laze_context_release(). */
+/* Makes a context. `options` may be NULL; its strings are copied. On success *out is owned by the caller:
+ * laze_context_release(). On failure *out is NULL. LAZE_INVALID_ARGUMENT: an option, or the environment variable that
+ * stands for it, is wrong; LAZE_OUT_OF_MEMORY. An unknown backend is reported by what first
+ * needs it. */
 LAZE_API LAZE_MUST_USE laze_status laze_context_create(const laze_context_options *options, laze_context **out,
                                                        laze_error *error);
+/* `context` is not NULL. */
 LAZE_API void laze_context_retain(laze_context *context);
 /* NULL is ignored. */
 LAZE_API void laze_context_release(laze_context *context);
@@ -57,13 +63,14 @@ LAZE_API void laze_context_release(laze_context *context);
 LAZE_API laze_context *laze_context_default(void);
 
 /* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
- * tensor memory held at once. NULL context: the default. */
+ * tensor memory held at once; laze_metric_each() lists the names. NULL context: the default. LAZE_NOT_FOUND: no metric
+ * has this name. */
 LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value,
                                                     laze_error *error);
 /* Calls `visit` for every metric in a fixed order. */
 LAZE_API void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value),
                                void *self);
-/* Sets every metric to zero. */
+/* Sets every metric to zero; bytes held now stay, and are the new peak. */
 LAZE_API void laze_metric_reset(laze_context *context);
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ typedef struct laze_scalar {
 } laze_scalar;
 
 static inline laze_scalar laze_scalar_real(double value) {
-  laze_scalar scalar = {LAZE_F64, 0, {.real = value}};
+  laze_scalar scalar = {LAZE_F64, 0, {0}}; /* no designated member: C++ reads this as well */
+  scalar.value.real = value;
   return scalar;
 }
 static inline laze_scalar laze_scalar_integer(int64_t value) {

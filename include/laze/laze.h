@@ -5,6 +5,7 @@
 #include "laze/context.h"
 #include "laze/dtype.h"
 #include "laze/functions.h" /* generated from the operator tables */
+#include "laze/npy.h"
 #include "laze/status.h"
 #include "laze/tensor.h"
 

@@ -1,13 +1,17 @@
 /* Lazy tensors: operations record, reads compute.
  *
  * A `laze_tensor *` is a handle. Every handle belongs to the scope that was current on the thread that made it, and is
- * released when that scope ends, unless it was retained. Functions that take tensors never return NULL: a failed call
- * returns an error handle that further calls pass on, a read of one reports the first error, and so does the end of the
- * scope. NULL stands for an absent optional tensor. Using a handle after its release is reported as an error.
+ * released when that scope ends, unless it was retained. (A handle made where no scope is open stays until its thread
+ * ends or its context goes, and does not keep the context: a program that runs for long opens scopes.) Functions that
+ * take tensors never return NULL: a failed call returns an error handle that further calls pass on, a read of one
+ * reports the first error, and so does the end of the scope. NULL stands for an absent optional tensor. While the
+ * context lives, using a handle after its release is reported as an error, unless exactly 64 handles (or a multiple)
+ * took its place since.
  *
  * Handles may be used from any thread, one thread at a time per handle; different threads may use different handles
  * that share values. A thread that ends releases what it did not retain. Join threads that used a context before you
- * release its last reference.
+ * release its last reference. The child of a fork() may go on with everything its parent had, if no other thread was
+ * inside laze at that moment.
  */
 #ifndef LAZE_TENSOR_H
 #define LAZE_TENSOR_H
@@ -15,6 +19,7 @@
 #include "laze/context.h"
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -27,10 +32,18 @@ typedef struct laze_ints {
   const int64_t *items;
   int32_t count;
 } laze_ints;
+#ifdef __cplusplus
+static inline laze_ints laze_ints_of(std::initializer_list<int64_t> items) {
+  return {items.begin(), static_cast<int32_t>(items.size())};
+}
+#define LAZE_INTS(...) laze_ints_of({__VA_ARGS__})
+#define LAZE_SHAPE_SCALAR laze_ints_of({})
+#else
 #define LAZE_INTS(...)                                                                                                 \
   ((laze_ints){(const int64_t[]){__VA_ARGS__}, (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
-#define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
 #define LAZE_SHAPE_SCALAR ((laze_ints){0, 0})
+#endif
+#define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
 
 /* Opens a scope on this thread, inside the current one. NULL: the default context. Never NULL unless memory is out. */
 LAZE_API laze_scope *laze_scope_begin(laze_context *context);
@@ -39,17 +52,20 @@ LAZE_API laze_scope *laze_scope_begin(laze_context *context);
  * LAZE_FAILED_PRECONDITION and ends nothing. */
 LAZE_API laze_status laze_scope_end_error(laze_scope *scope, laze_error *error);
 LAZE_API laze_status laze_scope_end(laze_scope *scope);
-/* Ends the scope and materialises all held values (retained or assigned tensors) in one graph. */
+/* Ends the scope and materialises, in one graph, all held values that this thread recorded: those of retained and
+ * assigned tensors and of handles of outer scopes. Returns the first unread error of the scope or else that of the run,
+ * after which the values are still pending. */
 LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
 /* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
 LAZE_API const char *laze_scope_error(laze_scope *scope);
 
-/* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need; the bytes of a
- * bool are 0 or 1). */
+/* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need; the bytes
+ * of a bool are 0 or 1). */
 LAZE_API laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                             size_t size);
 /* The same without a copy: `data`, aligned to the dtype's size, must stay unchanged until `release` (may be NULL) is
- * called, once, on any thread; when the call fails, that is before it returns. No lock is held then: it may use laze. */
+ * called, once, on any thread; when the call fails, that is before it returns. No lock is held then, so that
+ * it may use laze. */
 LAZE_API laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
                                          size_t size, void (*release)(void *self), void *self);
 /* A 0-d tensor that is a run-time input of what is recorded from it. */
@@ -68,7 +84,9 @@ LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *s
  * 0 on success; otherwise laze_tensor_error() has the message. After a failed run every tensor is as it was before: a
  * later read tries again. */
 LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size);
-/* Reads a tensor of one element as a number: its value, or NaN with the error noted as laze_tensor_read does. */
+/* Reads a tensor of one element as a number: its value as a double, or NaN and the error is noted in the scope (for
+ * NULL, that of the default context) as well as in the handle. Integers beyond 2^53 are rounded: laze_tensor_read()
+ * gives them whole. */
 LAZE_API double laze_tensor_item(laze_tensor *tensor);
 /* Computes the tensor now, without reading it. */
 LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
@@ -81,6 +99,7 @@ LAZE_API laze_dtype laze_tensor_dtype(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_rank(laze_tensor *tensor);
 /* Size of axis `axis` (negative counts from the end); -1 when there is none. */
 LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
+/* Elements in all; 1 for a 0-d tensor, -1 for an error handle. */
 LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
 
 /* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools. Arguments are in schema order. */
@@ -91,9 +110,9 @@ typedef struct laze_argument {
     laze_tensor *tensor;
     laze_tensor *const *tensors; /* count */
     laze_scalar scalar;
-    int64_t integer;             /* int, SymInt, bool, ScalarType */
+    int64_t integer; /* int, SymInt, bool, ScalarType */
     double real;
-    const int64_t *integers;     /* count */
+    const int64_t *integers; /* count */
     const char *string;
   } value;
 } laze_argument;

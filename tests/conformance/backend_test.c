@@ -2,6 +2,7 @@
 #include "tests/conformance/conformance.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <xmmintrin.h>
 
@@ -245,6 +246,93 @@ START_TEST(emit_shows_or_refuses) {
 }
 END_TEST
 
+/* The scratch of all threads together: that of one is beyond any memory, and 16 of it wrap to a few bytes. */
+START_TEST(scratch_for_many_threads_does_not_wrap) {
+  const laze_backend *backend = laze_backend_at(_i);
+  laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = 16};
+  laze_context *context;
+  laze_error error;
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  laze_executable *executable =
+      conformance_compile(context, backend,
+                          "graph @g(%c: bool[], %x: f32[1]) -> f32[] {\n"
+                          "  %0 = if %c, [%x] (%a: f32[1]) {\n"
+                          "    %1 = expand %a, size=[288230376151711744] : f32[288230376151711744]\n"
+                          "    %2 = sum %1 : f32[]\n    return %2\n"
+                          "  } (%a: f32[1]) {\n"
+                          "    %3 = sum %a : f32[]\n    return %3\n"
+                          "  } : f32[]\n"
+                          "  return %0\n}\n");
+  laze_buffer *inputs[] = {conformance_buffer(context, backend, &(uint8_t){1}, 1),
+                           conformance_buffer(context, backend, &(float){1}, 4)};
+  laze_buffer *output;
+  ck_assert_int_eq(backend->execute(executable, inputs, &output, &error), LAZE_OUT_OF_MEMORY);
+  for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);
+  laze_executable_release(executable);
+  laze_context_release(context);
+}
+END_TEST
+
+/* The named order drops axes of size 1, also one that another size of the same program would make a run of its own:
+ * rows along the first axis, in blocks of 64, and not lanes of one element. */
+START_TEST(an_axis_of_one_element_is_not_a_run) {
+  static const int sizes[] = {5, 1};
+  laze_context *context = test_context(NULL);
+  const laze_backend *reference;
+  ck_assert_int_eq(laze_backend_find(context, "interp", &reference, NULL), LAZE_OK);
+  for (int i = 0; i < 2; i++) {
+    char text[256], difference[256];
+    test_arrays inputs, results[2];
+    test_random random = {7};
+    snprintf(text, sizeof text,
+             "graph @g(%%x: f32[300,3,%d]) -> f32[3] {\n  %%0 = sum %%x, dim=[0, 2]\n  return %%0\n}\n", sizes[i]);
+    laze_graph *graph = conformance_parse(context, text);
+    test_inputs(context, graph, &random, &(test_range){.low = -2, .high = 2}, &inputs);
+    ck_assert_int_eq(test_run(context, laze_backend_at(_i), graph, NULL, &inputs, &results[0], NULL), LAZE_OK);
+    ck_assert_int_eq(test_run(context, reference, graph, NULL, &inputs, &results[1], NULL), LAZE_OK);
+    ck_assert_msg(test_arrays_same(&results[0], &results[1], difference, sizeof difference), "%s", difference);
+    for (int k = 0; k < 2; k++) test_arrays_release(&results[k]);
+    test_arrays_release(&inputs);
+    laze_graph_destroy(graph);
+  }
+  laze_context_release(context);
+}
+END_TEST
+
+/* More kernels than one module holds: all of them are compiled and shown, and an object that would lack some is
+ * refused.
+ */
+START_TEST(many_kernels_take_several_modules) {
+  enum { KERNELS = 70 };
+  const laze_backend *backend = laze_backend_at(_i);
+  laze_context *context = test_context("nofusion");
+  char text[8192];
+  int length = snprintf(text, sizeof text, "graph @g(%%x: f32[3]) -> f32[3] {\n  %%c0 = add %%x, %%x\n");
+  for (int i = 1; i <= KERNELS; i++)
+    length += snprintf(text + length, sizeof text - (size_t)length,
+                       "  %%k%d = constant %d.5 : f32[]\n  %%c%d = pow %%c%d, %%k%d\n", i, i, i, i - 1, i);
+  snprintf(text + length, sizeof text - (size_t)length, "  return %%c%d\n}\n", KERNELS);
+  laze_graph *graph = conformance_parse(context, text);
+  laze_text out;
+  laze_error error;
+  laze_text_init(&out, context);
+  laze_status status = laze_compile_emit(context, backend, graph, LAZE_EMIT_LLVM, &out, &error);
+  int found = 0;
+  for (const char *at = laze_text_get(&out); (at = strstr(at, "\ndefine ")) != NULL; at++) found++;
+  ck_assert_msg(status == LAZE_OK ? found > KERNELS : status == LAZE_UNSUPPORTED, "%d kernels", found);
+  ck_assert_int_eq(laze_compile_emit(context, backend, graph, LAZE_EMIT_OBJECT, &out, &error), LAZE_UNSUPPORTED);
+  laze_executable *executable;
+  int64_t compiled;
+  ck_assert_msg(laze_compile(context, backend, graph, &executable, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_int_eq(laze_metric_read(context, "kernels_compiled", &compiled, NULL), LAZE_OK);
+  ck_assert_int_eq(compiled, status == LAZE_OK ? KERNELS + 1 : 0);
+  laze_executable_release(executable);
+  laze_text_deinit(&out);
+  laze_graph_destroy(graph);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("backend");
   conformance_add(tests, copies_come_back);
@@ -257,5 +345,8 @@ int main(void) {
   conformance_add(tests, control_flow_runs);
   conformance_add(tests, the_callers_rounding_mode_does_not_matter);
   conformance_add(tests, emit_shows_or_refuses);
+  conformance_add(tests, scratch_for_many_threads_does_not_wrap);
+  conformance_add(tests, an_axis_of_one_element_is_not_a_run);
+  conformance_add(tests, many_kernels_take_several_modules);
   return conformance_main(tests);
 }

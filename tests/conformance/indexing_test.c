@@ -130,6 +130,48 @@ START_TEST(the_first_of_many_is_reported) {
 }
 END_TEST
 
+/* A result without elements has no position at which an index could be wrong: whatever the indices, the run succeeds.
+ * That the sliced axis is empty shows only when sizes are bound. */
+START_TEST(an_empty_result_has_no_position) {
+  static const char *const texts[] = {
+      "graph @g(%x: f32[3,5], %i: i64[2]) -> f32[2,0] {\n  %0 = slice %x, dim=1, start=5, end=9\n"
+      "  %1 = index_select %0, %i, dim=0\n  return %1\n}\n",
+      "graph @g(%x: f32[3,5], %i: i64[2]) -> f32[2] {\n  %0 = slice %x, dim=1, start=5, end=9\n"
+      "  %1 = index_select %0, %i, dim=0\n  %2 = sum %1, dim=[1]\n  return %2\n}\n",
+  };
+  const laze_backend *backend = laze_backend_at(_i);
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    laze_context *context = test_context(NULL);
+    laze_executable *executable = conformance_compile(context, backend, texts[k]);
+    const float x[15] = {0};
+    laze_buffer *inputs[] = {conformance_buffer(context, backend, x, sizeof x),
+                             conformance_buffer(context, backend, (int64_t[]){7, -9}, 16)};
+    laze_buffer *output;
+    conformance_execute(backend, executable, inputs, &output);
+    laze_buffer_release(output);
+    for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);
+    laze_executable_release(executable);
+    laze_context_release(context);
+  }
+}
+END_TEST
+
+/* Metrics count what was done: a run that fails in its only kernel is one kernel call and no graph that ran. */
+START_TEST(a_failed_run_is_no_graph_that_ran) {
+  selection state = setup(_i, "index_select", 3, 1, "i64");
+  laze_error error;
+  int64_t graphs, nodes;
+  ck_assert_int_eq(run(&state, 3, &(int64_t){3}, 8, &error), LAZE_OUT_OF_RANGE);
+  ck_assert_int_eq(laze_metric_read(state.context, "graphs_run", &graphs, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_metric_read(state.context, "nodes_executed", &nodes, NULL), LAZE_OK);
+  ck_assert_int_eq(graphs + nodes, 0);
+  ck_assert_int_eq(run(&state, 3, &(int64_t){2}, 8, &error), LAZE_OK);
+  ck_assert_int_eq(laze_metric_read(state.context, "graphs_run", &graphs, NULL), LAZE_OK);
+  ck_assert_int_eq(graphs, 1);
+  teardown(&state);
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("indexing");
   conformance_add(tests, the_message_names_operator_index_position_and_size);
@@ -137,5 +179,7 @@ int main(void) {
   conformance_add(tests, narrow_indices_are_checked_too);
   conformance_add(tests, an_empty_axis_has_no_index);
   conformance_add(tests, the_first_of_many_is_reported);
+  conformance_add(tests, an_empty_result_has_no_position);
+  conformance_add(tests, a_failed_run_is_no_graph_that_ran);
   return conformance_main(tests);
 }

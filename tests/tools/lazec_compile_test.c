@@ -113,15 +113,18 @@ START_TEST(every_form_is_emitted) {
 }
 END_TEST
 
-/* A file that is there is replaced whole, also behind a link. */
+/* A file that is there is replaced whole, also behind a link, and stays as private as it was. */
 START_TEST(output_replaces_a_file) {
   struct stat info;
   write_text("old.txt", "something old");
+  ck_assert_int_eq(chmod("old.txt", 0600), 0);
   ck_assert_int_eq(system("ln -s old.txt link.txt"), 0);
   LAZEC("compile", lazec_example("dense.lz"), "--emit", "ir", "-o", "link.txt");
   lazec_expect(0, "", "");
   ck_assert_int_eq(lstat("link.txt", &info), 0);
   ck_assert(S_ISLNK(info.st_mode));
+  ck_assert_int_eq(stat("old.txt", &info), 0);
+  ck_assert_int_eq(info.st_mode & 0777, 0600);
   size_t size;
   char *text = read_bytes("old.txt", &size);
   ck_assert_int_eq(strncmp(text, "laze 1\n", 7), 0);

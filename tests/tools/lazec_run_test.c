@@ -156,8 +156,7 @@ START_TEST(assumptions_about_sizes_are_checked) {
 }
 END_TEST
 
-/* Regions run on either backend. */
-START_TEST(a_loop_runs) {
+static void write_loop(void) {
   write_text("loop.lz", "laze 1\n"
                         "graph @loop(%x: f32[n], %i: i64[]) -> f32[n], i64[] {\n"
                         "  %0 = constant 10 : i64[]\n"
@@ -172,6 +171,11 @@ START_TEST(a_loop_runs) {
                         "  }\n"
                         "  return %1#0, %1#1\n"
                         "}\n");
+}
+
+/* Regions run on either backend. */
+START_TEST(a_loop_runs) {
+  write_loop();
   LAZEC("run", "loop.lz", "-i", "x=f32[3]:1,2,3", "-i", "i=i64[]:7");
   lazec_expect(0, "result 0: f32[3]\n[ 8.0 16.0 24.0]\nresult 1: i64[]\n10\n", "");
 }
@@ -247,6 +251,18 @@ START_TEST(metrics_are_one_a_line) {
 }
 END_TEST
 
+/* What has no native code yet runs on the interpreter in the middle of the graph, and is counted. */
+START_TEST(fallbacks_are_counted) {
+  if (!lazec_has_llvm()) return;
+  write_loop();
+  LAZEC("run", "loop.lz", "-i", "x=f32[3]:1,2,3", "-i", "i=i64[]:7", "--backend", "llvm", "--metrics");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_int_gt(metric("fallbacks"), 0);
+  LAZEC("run", lazec_example("softmax.lz"), "-i", "x=f32[4,5]:random:1", "--backend", "llvm", "--metrics");
+  ck_assert_int_eq(metric("fallbacks"), 0);
+}
+END_TEST
+
 /* A second process finds the kernels of the first, also for another size. */
 START_TEST(kernels_are_kept_on_disk) {
   if (!lazec_has_llvm()) return;
@@ -274,6 +290,7 @@ int main(void) {
   tcase_add_test(tests, a_bad_index_is_an_error);
   tcase_add_test(tests, backends_agree_in_bits);
   tcase_add_test(tests, metrics_are_one_a_line);
+  tcase_add_test(tests, fallbacks_are_counted);
   tcase_add_test(tests, kernels_are_kept_on_disk);
   return lazec_run_suite(tests, "lazec run");
 }

@@ -36,6 +36,8 @@ static laze_status write_beside(const char *path, const char *data, int64_t size
   }
   int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return refused(path, error);
+  struct stat replaced; /* whose permissions stay, as they would if it were written over */
+  if (stat(path, &replaced) == 0) (void)fchmod(file, replaced.st_mode & 0777);
   if (write_and_close(file, data, size) && rename(temporary, path) == 0) return LAZE_OK;
   laze_status status = refused(path, error);
   (void)unlink(temporary);

@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <math.h>
+
 /* Use after release has to be reported, never to reach another tensor's value. */
 START_TEST(stale_handle_is_an_error) {
   laze_context *context = new_context();
@@ -38,6 +40,61 @@ START_TEST(null_is_an_error_where_a_tensor_must_be) {
   laze_tensor_release(NULL);
   ck_assert_ptr_null(laze_tensor_retain(NULL));
   ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* laze_tensor_item has no status to tell: without a tensor to keep the error, the scope has it. */
+START_TEST(item_of_no_tensor_is_the_scopes_error) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *old = filled(context, 1, 1);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+
+  laze_error error;
+  scope = laze_scope_begin(context);
+  ck_assert(isnan(laze_tensor_item(old)));
+  ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "a released handle"), "%s", error.message);
+
+  scope = laze_scope_begin(NULL);
+  ck_assert(isnan(laze_tensor_item(NULL)));
+  ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "NULL"), "%s", error.message);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Each mistake in an assignment has a message of its own, in the scope. */
+START_TEST(assignments_say_what_is_wrong) {
+  laze_context *context = new_context(), *other = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *old = filled(context, 2, 1);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  scope = laze_scope_begin(other);
+  laze_tensor *foreign = filled(other, 2, 1);
+  laze_scope *own = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_retain(filled(context, 2, 1));
+  const struct {
+    laze_tensor *destination, *source;
+    const char *message;
+  } cases[] = {{x, NULL, "the source is NULL"},
+               {NULL, x, "the destination is NULL"},
+               {x, old, "the source is a released handle"},
+               {old, x, "the destination is a released handle"},
+               {x, foreign, "the source belongs to another context"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    laze_scope *inner = laze_scope_begin(context);
+    ck_assert_int_eq(laze_tensor_assign(cases[i].destination, cases[i].source), LAZE_INVALID_ARGUMENT);
+    laze_error error;
+    ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_msg(strstr(error.message, cases[i].message), "case %zu: %s", i, error.message);
+  }
+  ck_assert_float_eq(first(x, 2), 1);
+  laze_tensor_release(x);
+  ck_assert_int_eq(laze_scope_end(own), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(other);
   laze_context_release(context);
 }
 END_TEST
@@ -222,6 +279,8 @@ int main(void) {
   const TTest *const tests[] = {
       stale_handle_is_an_error,
       null_is_an_error_where_a_tensor_must_be,
+      item_of_no_tensor_is_the_scopes_error,
+      assignments_say_what_is_wrong,
       errors_chain,
       retained_handles_outlive_scope_and_context,
       retains_are_counted,

@@ -31,6 +31,30 @@ START_TEST(numbers_are_inputs) {
 }
 END_TEST
 
+static laze_tensor *noise(double seed) {
+  static const int64_t sizes[] = {4};
+  laze_argument arguments[] = {
+      {.kind = LAZE_PASS_INTEGERS, .count = 1, .value.integers = sizes},
+      pass(laze_tensor_from_scalar(context, LAZE_I64, laze_scalar_integer((int64_t)seed))),
+      pass(laze_tensor_from_scalar(context, LAZE_I64, laze_scalar_integer(0))),
+  };
+  return call("rand", arguments, 3);
+}
+
+/* The seed of random numbers is an input, too: another one gives other numbers from the same graph. */
+START_TEST(seeds_are_inputs) {
+  context = new_context();
+  ck_assert(!is_known(noise, 1));
+  ck_assert(is_known(noise, 2));
+  laze_scope *scope = laze_scope_begin(context);
+  const float one = first(noise(1), 4), again = first(noise(1), 4), two = first(noise(2), 4);
+  ck_assert_float_eq(one, again);
+  ck_assert_float_ne(one, two);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 static laze_tensor *of_size(double number) {
   return neg(filled(context, (int64_t)number, 1));
 }
@@ -41,6 +65,21 @@ static laze_tensor *same_twice(double number) {
 static laze_tensor *operand_order(double number) {
   laze_tensor *x = filled(context, 2, 1), *y = neg(x), *z = mul(x, x);
   return number > 0 ? add(y, z) : add(z, y);
+}
+static laze_tensor *of_dtype(double number) {
+  return unary("neg", laze_tensor_from_scalar(context, number > 0 ? LAZE_F32 : LAZE_F64, laze_scalar_integer(1)));
+}
+static laze_tensor *with_attribute(double number) {
+  const int64_t axis = (int64_t)number;
+  laze_argument arguments[] = {pass(filled(context, 2, 1)),
+                               {.kind = LAZE_PASS_INTEGERS, .count = 1, .value.integers = &axis}};
+  return call("sum.dim_IntList", arguments, 2);
+}
+/* An optional number is present or not, on either side. */
+static laze_tensor *with_optional(double number) {
+  laze_argument arguments[] = {pass(filled(context, 2, 1)), {.kind = LAZE_PASS_DEFAULT}, {.kind = LAZE_PASS_DEFAULT}};
+  arguments[number > 0 ? 1 : 2] = pass_real(0);
+  return call("clamp", arguments, 3);
 }
 static laze_tensor *more_outputs(double number) {
   laze_tensor *x = filled(context, 2, 1), *y = neg(x);
@@ -56,7 +95,8 @@ START_TEST(each_change_misses) {
   static const struct {
     laze_tensor *(*record)(double number);
     double one, other;
-  } cases[] = {{of_size, 2, 3}, {same_twice, 1, 0}, {operand_order, 1, 0}};
+  } cases[] = {{of_size, 2, 3},  {same_twice, 1, 0},      {operand_order, 1, 0},
+               {of_dtype, 1, 0}, {with_attribute, 0, -1}, {with_optional, 1, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     context = new_context();
     ck_assert(!is_known(cases[i].record, cases[i].one));
@@ -138,7 +178,7 @@ START_TEST(misses_are_explained) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {numbers_are_inputs, each_change_misses, outputs_are_part_of_the_key,
+  const TTest *const tests[] = {numbers_are_inputs, seeds_are_inputs, each_change_misses, outputs_are_part_of_the_key,
                                 misses_are_explained};
   return run_tests("trace", tests, sizeof tests / sizeof *tests);
 }

@@ -321,7 +321,8 @@ START_TEST(survives_a_full_disk) {
 }
 END_TEST
 
-/* Renaming over /dev/stdout or a link would replace what the user means to write to. */
+/* Renaming over /dev/stdout or a link would replace what the user means to write to. A file stays as private as it
+ * was. */
 START_TEST(writes_through_links_and_devices) {
   int32_t data[2] = {7, 8};
   laze_npy array = {.dtype = LAZE_I32, .rank = 1, .dims = {2}, .data = data};
@@ -329,10 +330,13 @@ START_TEST(writes_through_links_and_devices) {
   snprintf(link_path, sizeof link_path, "%s/link.npy", directory);
   write_file("", 0);
   ck_assert_int_eq(symlink("x.npy", link_path), 0);
+  ck_assert_int_eq(chmod(link_path, 0600), 0);
   ck_assert_int_eq(laze_npy_write(link_path, &array, NULL), LAZE_OK);
   struct stat info;
   ck_assert_int_eq(lstat(link_path, &info), 0);
   ck_assert(S_ISLNK(info.st_mode));
+  ck_assert_int_eq(stat(link_path, &info), 0);
+  ck_assert_int_eq(info.st_mode & 0777, 0600);
   laze_npy back = read_ok();
   ck_assert_int_eq(((int32_t *)back.data)[1], 8);
   laze_npy_deinit(&back);

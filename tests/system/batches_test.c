@@ -1,0 +1,59 @@
+/* Kernels are generic in sizes: twenty batch sizes of one model compile what the first two needed and no more. Runs on
+ * the native backend without a disk cache. */
+#include <laze/laze.h>
+
+#include <check.h>
+#include <stdlib.h>
+
+static laze_context *context;
+
+static int64_t metric(const char *name) {
+  int64_t value = -1;
+  ck_assert_int_eq(laze_metric_read(context, name, &value, NULL), LAZE_OK);
+  return value;
+}
+
+/* One layer, softmax and a mean over the batch: products, broadcasting and reductions along both axes. */
+static void run_batch(laze_tensor *weight, int64_t size) {
+  float images[20 * 8], loss;
+  for (int64_t i = 0; i < size * 8; i++) images[i] = (float)(i % 7);
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(size, 8), images, (size_t)size * 8 * 4);
+  laze_tensor *y = laze_neg(laze_mean(laze_log_softmax_int(laze_relu(laze_mm(x, weight)), 1)));
+  ck_assert_msg(laze_tensor_read(y, LAZE_F32, &loss, sizeof loss) == LAZE_OK, "%s", laze_tensor_error(y));
+  ck_assert_float_gt(loss, 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+}
+
+START_TEST(twenty_batch_sizes_compile_once) {
+  const laze_context_options options = {.struct_size = sizeof options, .backend = "llvm", .cache_directory = ""};
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  float data[8 * 5];
+  for (int i = 0; i < 8 * 5; i++) data[i] = (float)(i % 3);
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *weight = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(8, 5), data, sizeof data);
+  run_batch(weight, 1);
+  run_batch(weight, 2);
+  const int64_t compiled = metric("kernels_compiled");
+  ck_assert_int_gt(compiled, 0);
+  for (int64_t size = 3; size <= 20; size++) run_batch(weight, size);
+  ck_assert_int_eq(metric("kernels_compiled"), compiled);
+  ck_assert_int_ge(metric("schedule_cache_hits"), 18);
+  ck_assert_int_eq(metric("fallbacks"), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+int main(void) {
+  TCase *group = tcase_create("batches");
+  tcase_set_timeout(group, 300);
+  tcase_add_test(group, twenty_batch_sizes_compile_once);
+  Suite *suite = suite_create("batches");
+  suite_add_tcase(suite, group);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
