@@ -60,8 +60,7 @@ static laze_status add_native_step(laze_translation *translation, const laze_gro
                     .sizes = group->sizes,
                     .size_count = group->size_count,
                     .domain = group->domain,
-                    .label = group->label,
-                    .node_count = group->node_count};
+                    .label = group->label};
   LAZE_TRY(laze_size_binary(laze_program_sizes(translation->program), LAZE_SIZE_ADD, group->bytes, group->operations,
                             &step.work, error));
   return laze_program_add_step(translation->program, &step, error);

@@ -47,6 +47,14 @@ static laze_status add_outputs(laze_translation *translation, laze_error *error)
   return LAZE_OK;
 }
 
+/* What a run executes, however the backend groups it: every node of the body but constants. */
+static int64_t count_executed(const laze_graph *graph) {
+  int64_t count = graph->body->node_count;
+  for (int64_t i = 0; i < graph->body->node_count; i++)
+    count -= graph->nodes[graph->body->nodes[i]].op == LAZE_OP_CONSTANT;
+  return count;
+}
+
 laze_status laze_translation_begin(laze_translation *translation, const laze_graph *graph, laze_error *error) {
   laze_size_table *sizes;
   memset(translation, 0, sizeof *translation);
@@ -55,6 +63,7 @@ laze_status laze_translation_begin(laze_translation *translation, const laze_gra
   LAZE_TRY(laze_size_table_copy(graph->sizes, &sizes, error));
   LAZE_TRY(laze_program_create(graph->context, sizes, &translation->program, error));
   LAZE_TRY(number_values(translation, error));
+  laze_program_set_node_count(translation->program, count_executed(graph));
   for (int64_t i = 0; i < graph->body->parameter_count; i++)
     LAZE_TRY(add_value(translation, LAZE_ROLE_INPUT, (laze_value){graph->body->parameters[i], 0}, error));
   return add_outputs(translation, error);

@@ -24,19 +24,19 @@ typedef struct laze_node {
   const laze_attribute *attributes; /* info->attribute_count */
   const laze_type *const *types;    /* one per result; a type may be shared between nodes */
   laze_block **regions;
-  const char *name;                 /* of a parameter; NULL otherwise */
-  laze_location location;           /* outside equality */
+  const char *name;       /* of a parameter; NULL otherwise */
+  laze_location location; /* outside equality */
 } laze_node;
 
 struct laze_block {
-  laze_block *parent;       /* the block that holds the node whose region this is; NULL for the body */
-  int32_t *parameters;      /* nodes with op LAZE_OP_PARAMETER */
+  laze_block *parent;  /* the block that holds the node whose region this is; NULL for the body */
+  int32_t *parameters; /* nodes with op LAZE_OP_PARAMETER */
   int64_t parameter_count, parameter_capacity;
-  int32_t *nodes;           /* without parameters, operands before users */
+  int32_t *nodes; /* without parameters, operands before users */
   int64_t node_count, node_capacity;
-  laze_value *results;      /* what `return` gives */
+  laze_value *results; /* what `return` gives */
   int64_t result_count;
-  int32_t depth;            /* 0: the body */
+  int32_t depth; /* 0: the body */
 };
 
 typedef struct laze_graph {
@@ -105,9 +105,9 @@ laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes);
 /* Checks every rule of docs/ir.md; LAZE_INTERNAL with the first fault. */
 LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, laze_error *error);
 
-/* Whether laze_graph_symbolise makes a symbol of this size: a constant of 1 or more, so that a batch of one runs what was
- * compiled for others. A 1 in a list attribute (`listed`), which is mostly an axis that somebody put in, stays 1, and so
- * does 0, and what is 2^62 or more, which is how callers say "to the end". */
+/* Whether laze_graph_symbolise makes a symbol of this size: a constant of 1 or more, so that a batch of one runs what
+ * was compiled for others. A 1 in a list attribute (`listed`), which is mostly an axis that somebody put in, stays 1,
+ * and so does 0, and what is 2^62 or more, which is how callers say "to the end". */
 bool laze_size_is_symbolised(laze_size size, bool listed);
 /* A copy in which every such constant in an input's type or in a size attribute becomes a symbol with that value as
  * hint, so that what is compiled from it is generic in sizes. Types are inferred anew. The sizes of operators with data

@@ -17,8 +17,12 @@ typedef struct laze_value {
   int32_t node, result;
 } laze_value;
 #define LAZE_VALUE_NONE ((laze_value){-1, 0})
-static inline bool laze_value_is_none(laze_value value) { return value.node < 0; }
-static inline bool laze_value_equal(laze_value a, laze_value b) { return a.node == b.node && a.result == b.result; }
+static inline bool laze_value_is_none(laze_value value) {
+  return value.node < 0;
+}
+static inline bool laze_value_equal(laze_value a, laze_value b) {
+  return a.node == b.node && a.result == b.result;
+}
 
 typedef enum {
   LAZE_ARGUMENT_TENSOR,      /* operand segment of 1 */
@@ -31,12 +35,14 @@ typedef enum {
   LAZE_ARGUMENT_DTYPE,
   LAZE_ARGUMENT_STRING,
   LAZE_ARGUMENT_INT_LIST,
-  LAZE_ARGUMENT_SIZE_LIST,   /* SymInt[] */
-  LAZE_ARGUMENT_LITERAL,     /* a Scalar that is an attribute */
-  LAZE_ARGUMENT_DATA,        /* elements of a constant */
+  LAZE_ARGUMENT_SIZE_LIST, /* SymInt[] */
+  LAZE_ARGUMENT_LITERAL,   /* a Scalar that is an attribute */
+  LAZE_ARGUMENT_DATA,      /* elements of a constant */
 } laze_argument_kind;
 
-static inline bool laze_argument_is_operand(laze_argument_kind kind) { return kind <= LAZE_ARGUMENT_SCALAR; }
+static inline bool laze_argument_is_operand(laze_argument_kind kind) {
+  return kind <= LAZE_ARGUMENT_SCALAR;
+}
 
 /* The elements of a constant: row-major bytes, immutable. */
 typedef struct laze_data {
@@ -67,11 +73,11 @@ laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed);
 typedef struct laze_argument_info {
   const char *name;
   laze_argument_kind kind;
-  bool optional;     /* may be absent ("Tensor?", "int[]?"), or, for a SCALAR, has a default used when absent */
-  bool has_default;  /* may be left out */
+  bool optional;    /* may be absent ("Tensor?", "int[]?"), or, for a SCALAR, has a default used when absent */
+  bool has_default; /* may be left out */
   bool keyword_only;
-  int32_t position;      /* among the operand segments, or among the attributes */
-  int32_t list_size;     /* int[N]: one integer stands for N; 0 otherwise */
+  int32_t position;             /* among the operand segments, or among the attributes */
+  int32_t list_size;            /* int[N]: one integer stands for N; 0 otherwise */
   laze_attribute default_value; /* attributes; a SCALAR's default is a literal */
 } laze_argument_info;
 
@@ -118,21 +124,22 @@ typedef laze_status (*laze_expand_function)(struct laze_recorder *recorder, cons
                                             laze_value *results, laze_error *error);
 
 typedef struct laze_op_info {
-  const char *name;    /* "add.Tensor" */
-  const char *base;    /* "add" */
-  const char *symbol;  /* "add": the C function is laze_<symbol> */
-  const char *schema;  /* as written in the entry */
-  const char *source;  /* "ops/native_functions/elementwise.yaml:12" */
+  const char *name;   /* "add.Tensor" */
+  const char *base;   /* "add" */
+  const char *symbol; /* "add": the C function is laze_<symbol> */
+  const char *schema; /* as written in the entry */
+  const char *source; /* "ops/native_functions/elementwise.yaml:12" */
   laze_op_class op_class;
   laze_effect effect;
-  laze_compute compute;   /* elementwise */
-  uint32_t compute_dtypes; /* elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused */
-  laze_op combine;        /* REDUCTION: the elementwise operator that combines two states */
-  laze_initial initial;   /* REDUCTION */
-  bool exact;             /* no rounding that could differ between two right implementations */
-  bool late;              /* composite that stays one node until the expand pass */
+  laze_compute compute; /* elementwise */
+  uint32_t
+      compute_dtypes; /* elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused */
+  laze_op combine;    /* REDUCTION: the elementwise operator that combines two states */
+  laze_initial initial; /* REDUCTION */
+  bool exact;           /* no rounding that could differ between two right implementations */
+  bool late;            /* composite that stays one node until the expand pass */
   int32_t argument_count, segment_count, attribute_count;
-  int32_t result_count;   /* -1: as many as the regions say */
+  int32_t result_count; /* -1: as many as the regions say */
   int32_t region_count;
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
@@ -146,7 +153,9 @@ typedef struct laze_op_info {
 extern const laze_op_info laze_op_infos[];
 extern const laze_op laze_op_count;
 
-static inline const laze_op_info *laze_op_get(laze_op op) { return &laze_op_infos[op]; }
+static inline const laze_op_info *laze_op_get(laze_op op) {
+  return &laze_op_infos[op];
+}
 /* The operator of that exact name ("add.Tensor"), or of that base name where only one overload has it, or
  * LAZE_OP_NONE. */
 laze_op laze_op_find(const char *name);

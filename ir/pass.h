@@ -12,8 +12,8 @@ typedef laze_status (*laze_fold_function)(void *self, const laze_graph *graph, c
 typedef struct laze_pass_options {
   laze_fold_function fold; /* NULL: no folding */
   void *fold_self;
-  const char *only;        /* run just the pass of that name (tests); NULL: all */
-  const char *without;     /* leave that pass out (tests); NULL: none */
+  const char *only;    /* run just the pass of that name (tests); NULL: all */
+  const char *without; /* leave that pass out (tests); NULL: none */
 } laze_pass_options;
 
 /* Runs the pipeline: fold, simplify, merge common nodes, drop dead ones, expand, and again what expansion opened up.

@@ -25,8 +25,8 @@ static inline const laze_type *laze_recorder_type(laze_recorder *recorder, laze_
 LAZE_MUST_USE laze_status laze_record_number(laze_recorder *recorder, laze_dtype dtype, laze_scalar value,
                                              laze_value *out, laze_error *error);
 
-/* Short form for hand-written composites: operands and attributes in schema order. A tensor list takes the operands that
- * the other arguments leave; trailing optional operands may be left out; NULL attributes are the defaults. */
+/* Short form for hand-written composites: operands and attributes in schema order. A tensor list takes the operands
+ * that the other arguments leave; trailing optional operands may be left out; NULL attributes are the defaults. */
 LAZE_MUST_USE laze_status laze_record_call(laze_recorder *recorder, laze_op op, const laze_value *operands,
                                            int32_t operand_count, const laze_attribute *attributes, laze_value *out,
                                            laze_error *error);

@@ -61,7 +61,8 @@ static laze_status map_attributes(laze_rewrite *rewrite, symboliser *state, cons
   for (int32_t i = 0; i < count; i++) {
     laze_attribute *attribute = &attributes[i];
     if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(add_symbol(rewrite, state, false, &attribute->value.size, error));
+    if (attribute->kind == LAZE_ARGUMENT_SIZE)
+      LAZE_TRY(add_symbol(rewrite, state, false, &attribute->value.size, error));
     if (attribute->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
     laze_size *items = laze_arena_copy(arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
     if (!items) return laze_fail_memory(error, "attributes", -1);

@@ -159,7 +159,7 @@ struct laze_lazy_recorder {
   laze_lazy_recorder *next; /* of the context */
   bool in_use;
   laze_scope root, *scope; /* the outermost and the innermost scope */
-  laze_scope *ended;       /* by `outer`: to be used again. Not in the pool, so that one that is ended twice is noticed */
+  laze_scope *ended; /* by `outer`: to be used again. Not in the pool, so that one that is ended twice is noticed */
   int64_t pending_nodes, pending_bytes;
   int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
   laze_frame_value *values;
@@ -182,7 +182,7 @@ struct laze_lazy {
   laze_pending *newest, *oldest;
   uint64_t mark;
   int64_t budget_nodes, budget_bytes;
-  laze_cache *traces; /* lazy/trace_cache.h */
+  laze_cache *traces;          /* lazy/trace_cache.h */
   const laze_backend *backend; /* NULL before the first run */
   laze_buffer **garbage;       /* buffers to release once the lock is free */
   int64_t garbage_count, garbage_capacity;

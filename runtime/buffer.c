@@ -10,9 +10,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define IDLE_MAX 64                          /* entries of the free list */
-#define MAP_UNIT (INT64_C(4096))             /* mapped blocks are rounded up to this, larger ones to 1/16 (size_class) */
-#define ADDRESS_SPACE (INT64_C(1) << 47)     /* what a process can address at most; sums of two fit */
+#define IDLE_MAX 64                      /* entries of the free list */
+#define MAP_UNIT (INT64_C(4096))         /* mapped blocks are rounded up to this, larger ones to 1/16 (size_class) */
+#define ADDRESS_SPACE (INT64_C(1) << 47) /* what a process can address at most; sums of two fit */
 #define HUGE_PAGE_MINIMUM (INT64_C(4) << 20) /* from here on 2 MiB pages save more faults than they waste */
 
 typedef struct {

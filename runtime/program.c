@@ -37,6 +37,9 @@ void laze_program_release(laze_program *program) {
 laze_size_table *laze_program_sizes(laze_program *program) {
   return program->sizes;
 }
+void laze_program_set_node_count(laze_program *program, int64_t count) {
+  program->node_count = count;
+}
 int32_t laze_program_input_count(const laze_program *program) {
   return (int32_t)program->input_count;
 }
@@ -108,7 +111,6 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   for (int32_t i = 0; i < step.buffer_count; i++) note_use(program, step.buffers[i], (int32_t)program->step_count);
   laze_kernel_retain(step.kernel);
   program->steps[program->step_count++] = step;
-  program->node_count += step.node_count;
   program->fallback_count += step.fallback;
   if (step.buffer_count > program->most_buffers) program->most_buffers = step.buffer_count;
   return LAZE_OK;

@@ -39,14 +39,15 @@ typedef struct laze_step {
   int32_t write_count;    /* the last `write_count` buffers are written */
   const laze_size *sizes; /* expressions for the kernel's run-time integers; copied */
   int32_t size_count;
-  laze_size domain;   /* iterations of the outermost axis */
-  laze_size scratch;  /* bytes of scratch one call needs */
-  laze_size work;     /* estimated bytes moved plus operations, to decide on threads */
-  const char *label;  /* operators it computes, for reports and errors; copied */
-  int32_t node_count; /* graph nodes it stands for, for nodes_executed */
-  bool fallback;      /* runs on the interpreter in a native program; counted */
+  laze_size domain;  /* iterations of the outermost axis */
+  laze_size scratch; /* bytes of scratch one call needs */
+  laze_size work;    /* estimated bytes moved plus operations, to decide on threads */
+  const char *label; /* operators it computes, for reports and errors; copied */
+  bool fallback;     /* runs on the interpreter in a native program; counted */
 } laze_step;
 LAZE_MUST_USE laze_status laze_program_add_step(laze_program *program, const laze_step *step, laze_error *error);
+/* How many graph nodes a run of the program executes, for nodes_executed; 0 until set. */
+void laze_program_set_node_count(laze_program *program, int64_t count);
 /* Symbols' bindings are valid for the program when laze_facts_hold(laze_program_sizes(program), bindings). */
 
 int32_t laze_program_input_count(const laze_program *program);

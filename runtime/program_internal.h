@@ -26,7 +26,7 @@ struct laze_program {
   int64_t input_count, input_capacity;
   int32_t *outputs; /* value of each output */
   int64_t output_count, output_capacity;
-  int64_t node_count; /* over all steps */
+  int64_t node_count; /* graph nodes that a run executes */
   int64_t fallback_count;
   int64_t most_buffers; /* of any step */
 };

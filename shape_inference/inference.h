@@ -25,7 +25,8 @@ typedef struct laze_size_list {
 } laze_size_list;
 
 /* dtype promotion (PyTorch's rules): by category first, where tensors with dimensions outrank 0-d tensors, which
- * outrank plain numbers (`is_number`: a Scalar argument); within a category the wider. The default float dtype is f32. */
+ * outrank plain numbers (`is_number`: a Scalar argument); within a category the wider. The default float dtype is f32.
+ */
 typedef struct laze_promotion {
   laze_dtype dimensioned, zero_dimensional, number; /* running result of each class; zero-initialise */
 } laze_promotion;
@@ -39,8 +40,8 @@ laze_dtype laze_float_dtype(laze_dtype dtype);
 
 /* Wraps an axis in [-rank, rank) to [0, rank) (rank 0 allows -1 and 0, both 0). */
 LAZE_MUST_USE laze_status laze_infer_axis(laze_inference *inference, int64_t axis, int rank, int *out);
-/* Broadcasts `operand` into `out` (which holds the result so far, with a dtype for messages or none; start with rank 0).
- * Sizes are compared as facts. */
+/* Broadcasts `operand` into `out` (which holds the result so far, with a dtype for messages or none; start with rank
+ * 0). Sizes are compared as facts. */
 LAZE_MUST_USE laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand,
                                                     laze_type *out);
 

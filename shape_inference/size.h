@@ -19,7 +19,9 @@ typedef int64_t laze_size;
 #define LAZE_SIZE_CONSTANT_MIN (-((int64_t)1 << 62))
 #define LAZE_SIZE_CONSTANT_MAX ((int64_t)1 << 62)
 
-static inline bool laze_size_is_constant(laze_size size) { return size >= LAZE_SIZE_CONSTANT_MIN; }
+static inline bool laze_size_is_constant(laze_size size) {
+  return size >= LAZE_SIZE_CONSTANT_MIN;
+}
 
 typedef enum {
   LAZE_SIZE_SYMBOL,
@@ -34,10 +36,10 @@ typedef enum {
 
 typedef struct laze_size_node {
   laze_size_kind kind;
-  laze_size left, right;  /* operands of a binary kind */
-  int64_t symbol;         /* SYMBOL: its number (0, 1, ... in order of creation) */
-  int64_t low, high;      /* bounds of the value, inclusive */
-  const char *name;       /* SYMBOL */
+  laze_size left, right; /* operands of a binary kind */
+  int64_t symbol;        /* SYMBOL: its number (0, 1, ... in order of creation) */
+  int64_t low, high;     /* bounds of the value, inclusive */
+  const char *name;      /* SYMBOL */
 } laze_size_node;
 
 typedef struct laze_size_table laze_size_table;

@@ -66,7 +66,6 @@ static laze_status add_step(laze_program *program, const interp_unit *unit, laze
                     .domain = 1,
                     .work = 0,
                     .label = root->info->name,
-                    .node_count = 1,
                     .fallback = fallback};
   LAZE_TRY(scratch_size(unit, laze_program_sizes(program), sizes, &step.scratch, error));
   return laze_program_add_step(program, &step, error);

@@ -7,8 +7,8 @@
  * iterations touch disjoint stores and are independent but for accumulators, so that a lowering may run 16 of them in
  * vector lanes; accumulators have a named order, so the result has the same bits either way.
  *
- * Code is a function of the loop IR and the target alone: it holds dtypes, structure, stride classes (an offset that adds
- * the induction variable itself has stride 1; one that multiplies it by a SIZE has a run-time stride), baked small
+ * Code is a function of the loop IR and the target alone: it holds dtypes, structure, stride classes (an offset that
+ * adds the induction variable itself has stride 1; one that multiplies it by a SIZE has a run-time stride), baked small
  * extents and orders, never sizes, pointers or names. Its hash is the kernel's key.
  */
 #ifndef LAZE_CODEGEN_LOOP_LOOP_H
@@ -33,8 +33,8 @@ typedef enum {
   LAZE_LOOP_INDEX_MOD,       /* likewise */
   LAZE_LOOP_INDEX_MIN,
   LAZE_LOOP_INDEX_MAX,
-  LAZE_LOOP_INDEX_LESS,      /* (a, b) -> bool: a < b */
-  LAZE_LOOP_AND,             /* (bool, bool) -> bool */
+  LAZE_LOOP_INDEX_LESS, /* (a, b) -> bool: a < b */
+  LAZE_LOOP_AND,        /* (bool, bool) -> bool */
   /* Data */
   LAZE_LOOP_CONSTANT, /* -> dtype; imm: its bits, zero-extended */
   LAZE_LOOP_LOAD,     /* (offset [, guard]) -> dtype of buffer imm; where the guard is false, 0 and no access */
@@ -49,19 +49,21 @@ typedef enum {
   LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop) */
   LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops */
   /* Matrix product of a block, in the named order: one ascending-k fused-multiply-add chain an element, from 0 */
-  LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row stride,
-                       rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */
+  LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
+                       stride, rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */
 } laze_loop_code;
 
 #define LAZE_LOOP_LANES 1 /* iterations may run in vector lanes */
-#define LAZE_LOOP_RANGE 2 /* runs from the call's begin to its end instead of 0 to extent; exactly one, outermost loop */
+#define LAZE_LOOP_RANGE                                                                                                \
+  2 /* runs from the call's begin to its end instead of 0 to extent; exactly one, outermost loop */
 
 /* The order in which a reduction combines its elements; part of the semantics (docs/semantics.md).
  *
- * lanes16: UPDATE stands in a LANES loop over r; other reduced loops may surround it. State: 16 block lanes and 16 total
- * lanes, all starting at `initial`. UPDATE combines the value into block lane r mod 16: lane = combine(lane, value).
- * After each r with r mod 2048 = 2047, and at the end of the LANES loop, totals[l] = combine(totals[l], block[l]) for
- * each lane and the block lanes restart at `initial`. RESULT: combine pairs (l, l+8), then (l, l+4), (l, l+2), (l, l+1).
+ * lanes16: UPDATE stands in a LANES loop over r; other reduced loops may surround it. State: 16 block lanes and 16
+ * total lanes, all starting at `initial`. UPDATE combines the value into block lane r mod 16: lane = combine(lane,
+ * value). After each r with r mod 2048 = 2047, and at the end of the LANES loop, totals[l] = combine(totals[l],
+ * block[l]) for each lane and the block lanes restart at `initial`. RESULT: combine pairs (l, l+8), then (l, l+4), (l,
+ * l+2), (l, l+1).
  *
  * rows: UPDATE stands in a serial loop over r. State: block and total, starting at `initial`. UPDATE: block =
  * combine(block, value). After each r with r mod 64 = 63, and at the end of the innermost serial loop, total =
@@ -96,9 +98,9 @@ typedef struct laze_loop_kernel {
   int32_t operand_count, operand_capacity;
   laze_loop_buffer *buffers; /* read ones first, then written ones */
   int32_t buffer_count, buffer_capacity;
-  int32_t size_count;  /* run-time integers */
+  int32_t size_count; /* run-time integers */
   int32_t check_count;
-  bool failed;         /* memory ran out while emitting: checked once by laze_loop_finish */
+  bool failed; /* memory ran out while emitting: checked once by laze_loop_finish */
 } laze_loop_kernel;
 
 void laze_loop_init(laze_loop_kernel *kernel, laze_arena *arena);
@@ -137,7 +139,7 @@ LAZE_MUST_USE laze_status laze_loop_verify(const laze_loop_kernel *kernel, laze_
 /* Runs the kernel one scalar iteration at a time. `kernel` arguments as native code gets them (runtime/kernel.h). */
 struct laze_kernel_arguments;
 LAZE_MUST_USE laze_status laze_loop_interpret(const laze_loop_kernel *kernel, laze_context *context,
-                                              const struct laze_kernel_arguments *arguments, int64_t begin,
-                                              int64_t end, laze_error *error);
+                                              const struct laze_kernel_arguments *arguments, int64_t begin, int64_t end,
+                                              laze_error *error);
 
 #endif

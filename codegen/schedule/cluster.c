@@ -462,7 +462,6 @@ static laze_status finish_library(laze_scheduler *scheduler, laze_group_builder 
   const laze_node *node = laze_graph_node(scheduler->graph, group->group.root);
   group->group.reads = node->operands;
   group->group.read_count = node->operand_count;
-  group->group.node_count = 1;
   group->group.domain = 1;
   group->group.label = laze_op_get(node->op)->name;
   return LAZE_OK;

@@ -80,7 +80,6 @@ static laze_status write_label(laze_loop_emitter *emitter) {
         laze_emit_instance_at(emitter, instance->operands[0])->kind == LAZE_INSTANCE_IOTA)
       continue; /* where an iota is stored: the iota is counted */
     const char *name = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op)->base;
-    emitter->group->group.node_count++;
     if (length + strlen(name) + 5 > sizeof label) {
       if (label[length - 1] != '.') length += (size_t)sprintf(label + length, "...");
       continue;

@@ -122,7 +122,6 @@ laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_buil
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
-  group->group.node_count = 1;
   group->group.label = laze_op_get(laze_graph_node(scheduler->graph, group->group.root)->op)->base;
   return LAZE_OK;
 }

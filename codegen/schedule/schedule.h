@@ -47,7 +47,6 @@ typedef struct laze_group {
   int32_t size_count;
   laze_size domain;            /* iterations of the outermost loop */
   laze_size bytes, operations; /* moved, computed */
-  int32_t node_count;          /* graph nodes computed here */
   const char *label;           /* their operators: "mul+add+sum.dim_IntList" */
 } laze_group;
 

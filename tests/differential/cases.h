@@ -8,10 +8,10 @@
 typedef struct laze_differential_case {
   laze_op op;
   double low, high; /* random inputs are drawn from [low, high] */
-  double ulp;      /* allowed distance from the correctly rounded value; 0 where
-                      exact */
-  bool exact;      /* both backends give the same bits */
-  uint32_t dtypes; /* bit d: to be tried with operands of dtype d */
+  double ulp;       /* allowed distance from the correctly rounded value; 0 where
+                       exact */
+  bool exact;       /* both backends give the same bits */
+  uint32_t dtypes;  /* bit d: to be tried with operands of dtype d */
 } laze_differential_case;
 
 extern const laze_differential_case laze_differential_cases[];

@@ -67,8 +67,7 @@ static laze_status add_loop_step(laze_translation *translation, shared_schedule 
                     .sizes = group->sizes,
                     .size_count = group->size_count,
                     .domain = group->domain,
-                    .label = group->label,
-                    .node_count = group->node_count};
+                    .label = group->label};
   LAZE_TRY(create_kernel(shared, group->kernel, &step.kernel, error));
   laze_status status = laze_program_add_step(translation->program, &step, error);
   laze_kernel_release(step.kernel);

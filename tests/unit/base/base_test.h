@@ -26,7 +26,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
   srunner_free(runner);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-#define RUN_SUITE(name, ...)                                                                                          \
+#define RUN_SUITE(name, ...)                                                                                           \
   run_suite(name, (const TTest *const[]){__VA_ARGS__}, sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *))
 
 #endif

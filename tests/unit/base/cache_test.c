@@ -6,9 +6,15 @@ typedef struct {
   int references, value;
 } item;
 
-static void retain_item(void *object) { ((item *)object)->references++; }
-static void release_item(void *object) { ((item *)object)->references--; }
-static bool has_value(void *self, void *object) { return ((item *)object)->value == *(int *)self; }
+static void retain_item(void *object) {
+  ((item *)object)->references++;
+}
+static void release_item(void *object) {
+  ((item *)object)->references--;
+}
+static bool has_value(void *self, void *object) {
+  return ((item *)object)->value == *(int *)self;
+}
 
 static laze_cache *new_cache(laze_context *context, int64_t entries, int64_t bytes) {
   const laze_cache_options options = {entries, bytes, retain_item, release_item};
@@ -17,7 +23,9 @@ static laze_cache *new_cache(laze_context *context, int64_t entries, int64_t byt
   return cache;
 }
 
-static laze_hash key_of(int64_t number) { return (laze_hash){(uint64_t)number, 7}; }
+static laze_hash key_of(int64_t number) {
+  return (laze_hash){(uint64_t)number, 7};
+}
 
 /* Two objects may share a key; `match` decides, so that a collision gives no wrong hit. */
 START_TEST(match_tells_equal_keys_apart) {
@@ -77,4 +85,6 @@ START_TEST(bytes_are_bounded) {
 }
 END_TEST
 
-int main(void) { return RUN_SUITE("cache", match_tells_equal_keys_apart, the_oldest_goes_first, bytes_are_bounded); }
+int main(void) {
+  return RUN_SUITE("cache", match_tells_equal_keys_apart, the_oldest_goes_first, bytes_are_bounded);
+}

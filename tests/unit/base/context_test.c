@@ -36,8 +36,7 @@ END_TEST
 START_TEST(help_lists_every_switch) {
   recorded_log log = {0};
   laze_context *context;
-  laze_context_options options = {
-      .struct_size = sizeof options, .debug = "help", .log = record_log, .log_self = &log};
+  laze_context_options options = {.struct_size = sizeof options, .debug = "help", .log = record_log, .log_self = &log};
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
   ck_assert_int_eq(log.messages, LAZE_DEBUG_COUNT + 2);
   laze_context_release(context);
@@ -69,8 +68,7 @@ START_TEST(arrays_grow) {
   }
   for (int32_t i = 0; i < 1000; i++) ck_assert_int_eq(array[i], i);
   int64_t before = capacity;
-  ck_assert_int_eq(laze_grow(context, (void **)&array, &capacity, INT64_MAX, sizeof *array, NULL),
-                   LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(laze_grow(context, (void **)&array, &capacity, INT64_MAX, sizeof *array, NULL), LAZE_OUT_OF_MEMORY);
   ck_assert_int_eq(capacity, before);
   ck_assert_int_eq(array[999], 999);
   laze_free(context, array);
@@ -104,8 +102,8 @@ END_TEST
 START_TEST(floor_division) {
   static const struct {
     int64_t a, b, quotient, remainder;
-  } cases[] = {{7, 2, 3, 1},     {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1},
-               {INT64_MIN, -1, INT64_MIN, 0}, {0, 5, 0, 0}};
+  } cases[] = {{7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {INT64_MIN, -1, INT64_MIN, 0},
+               {0, 5, 0, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ck_assert_int_eq(laze_floor_div(cases[i].a, cases[i].b), cases[i].quotient);
     ck_assert_int_eq(laze_floor_mod(cases[i].a, cases[i].b), cases[i].remainder);
