@@ -33,8 +33,16 @@ static int run_child(laze_tensor *x, int times) {
   return WEXITSTATUS(status);
 }
 
+/* Under AddressSanitizer a thread that is starting holds a lock of its allocator, which a child forked at that moment
+ * would find held for ever. No call waits until the workers have started, so there are none. */
+#ifdef __SANITIZE_ADDRESS__
+enum { THREADS = 1 };
+#else
+enum { THREADS = 3 };
+#endif
+
 START_TEST(a_child_goes_on) {
-  const laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = 3};
+  const laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = THREADS};
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
   laze_scope *scope = laze_scope_begin(context);
   laze_tensor *three = laze_full(context, LAZE_SHAPE(COUNT), laze_scalar_real(3));
