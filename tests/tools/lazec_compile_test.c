@@ -21,7 +21,7 @@ START_TEST(print_is_canonical) {
                                   "graph @g(%x: f32[n,3], %bias: f32[3]) -> f32[n,3] {\n"
                                   "  %0 = add %x, %bias : f32[n,3]\n"
                                   "  %1 = constant 0.0 : f32[]\n"
-                                  "  %2 = maximum %0, %1 : f32[n,3]\n"
+                                  "  %2 = maximum %1, %0 : f32[n,3]\n"
                                   "  return %2\n"
                                   "}\n";
   LAZEC_INPUT(loose, "print", "-");
