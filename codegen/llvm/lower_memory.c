@@ -54,8 +54,8 @@ static LLVMValueRef call_masked(laze_lower *l, const char *name, LLVMTypeRef ove
   return call;
 }
 
-/* Bytes ahead of a contiguous stream that a load asks for: about 100 ns, a memory's latency, at the speed of a body with
- * two functions. Such bodies gain 5%, plain ones neither gain nor lose. */
+/* Bytes ahead of a contiguous stream that a load asks for: about 100 ns, a memory's latency, at the speed of a body
+ * with two functions. Such bodies gain 5%, plain ones neither gain nor lose. */
 #define PREFETCH_DISTANCE 640
 
 /* Asks for what a later strip will load. Never faults, so it may point past the end. */
