@@ -8,11 +8,7 @@
 #include "codegen/native.h"
 
 #include "codegen/codegen_state.h"
-#include "codegen/interp/interp.h"
-#include "codegen/schedule/schedule.h"
-#include "codegen/translation.h"
-
-#include <string.h>
+#include "codegen/group_step.h"
 
 static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, laze_schedule *schedule, laze_error *error) {
   laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
@@ -44,51 +40,13 @@ static laze_status collect_loops(const laze_schedule *schedule, laze_arena *aren
   return LAZE_OK;
 }
 
-static laze_status add_native_step(laze_translation *translation, const laze_group *group, laze_kernel *kernel,
-                                   laze_error *error) {
-  int32_t count = group->read_count + group->write_count;
-  int32_t *buffers = laze_arena_alloc_array(&translation->arena, count, sizeof *buffers);
-  if (!buffers) return laze_fail_memory(error, "a step", count);
-  for (int32_t i = 0; i < count; i++) {
-    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
-    LAZE_TRY(laze_translation_value(translation, value, &buffers[i], error));
-  }
-  laze_step step = {.kernel = kernel,
-                    .buffers = buffers,
-                    .buffer_count = count,
-                    .write_count = group->write_count,
-                    .sizes = group->sizes,
-                    .size_count = group->size_count,
-                    .domain = group->domain,
-                    .label = group->label};
-  LAZE_TRY(laze_size_binary(laze_program_sizes(translation->program), LAZE_SIZE_ADD, group->bytes, group->operations,
-                            &step.work, error));
-  return laze_program_add_step(translation->program, &step, error);
-}
-
-static laze_status add_library_step(laze_translation *translation, const laze_group *group, laze_error *error) {
-  const laze_node *node = laze_graph_node(translation->graph, group->root);
-  int32_t *numbers =
-      laze_arena_alloc_array(&translation->arena, node->operand_count + node->result_count, sizeof *numbers);
-  if (!numbers) return laze_fail_memory(error, "a step", node->operand_count);
-  for (int32_t i = 0; i < node->operand_count; i++)
-    LAZE_TRY(laze_translation_value(translation, node->operands[i], &numbers[i], error));
-  for (int32_t i = 0; i < node->result_count; i++)
-    LAZE_TRY(laze_translation_value(translation, (laze_value){group->root.node, i}, &numbers[node->operand_count + i],
-                                    error));
-  return laze_interp_add_step(translation->program, translation->graph, node, numbers, numbers + node->operand_count,
-                              true, error);
-}
-
 static laze_status add_steps(laze_translation *translation, const laze_schedule *schedule, laze_kernel *const *kernels,
                              laze_error *error) {
   int32_t next = 0;
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
-    if (group->kernel)
-      LAZE_TRY(add_native_step(translation, group, kernels[next++], error));
-    else
-      LAZE_TRY(add_library_step(translation, group, error));
+    laze_kernel *kernel = group->kernel ? kernels[next++] : NULL;
+    LAZE_TRY(laze_group_add_step(translation, group, kernel, error));
   }
   return LAZE_OK;
 }
@@ -147,24 +105,12 @@ static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind
   return status;
 }
 
-static laze_status allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {
-  return laze_buffer_create(context, size, out, error);
-}
-
-/* Host memory: copies are the interpreter's. */
-static laze_status copy_from_host(laze_buffer *buffer, const void *data, int64_t size, laze_error *error) {
-  return laze_backend_interp.copy_from_host(buffer, data, size, error);
-}
-static laze_status copy_to_host(const laze_buffer *buffer, void *data, int64_t size, laze_error *error) {
-  return laze_backend_interp.copy_to_host(buffer, data, size, error);
-}
-
 const laze_backend laze_backend_llvm = {
     .name = "llvm",
     .description = "native code: fused kernels compiled by LLVM, cached on disk",
-    .allocate = allocate,
-    .copy_from_host = copy_from_host,
-    .copy_to_host = copy_to_host,
+    .allocate = laze_host_allocate,
+    .copy_from_host = laze_host_copy_from,
+    .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
     .emit = emit,

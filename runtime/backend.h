@@ -34,4 +34,11 @@ struct laze_backend {
                       laze_error *error);
 };
 
+/* The memory functions of a backend that computes in host memory: a buffer of `size` bytes, one reference, contents
+ * undefined; copies of the first `size` bytes of a buffer, LAZE_OUT_OF_RANGE where it has fewer. Thread-safe for
+ * different buffers. */
+LAZE_MUST_USE laze_status laze_host_allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error);
+LAZE_MUST_USE laze_status laze_host_copy_from(laze_buffer *buffer, const void *data, int64_t size, laze_error *error);
+LAZE_MUST_USE laze_status laze_host_copy_to(const laze_buffer *buffer, void *data, int64_t size, laze_error *error);
+
 #endif

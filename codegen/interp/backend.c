@@ -4,31 +4,7 @@
 #include "codegen/translation.h"
 #include "ir/op.gen.h"
 
-#include <string.h>
-
-static laze_status allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {
-  return laze_buffer_create(context, size, out, error);
-}
-
-static laze_status check_copy(const laze_buffer *buffer, int64_t size, laze_error *error) {
-  if (size >= 0 && size <= buffer->size) return LAZE_OK;
-  return laze_fail(error, LAZE_OUT_OF_RANGE, "copying %lld bytes: the buffer has %lld", (long long)size,
-                   (long long)buffer->size);
-}
-
-static laze_status copy_from_host(laze_buffer *buffer, const void *data, int64_t size, laze_error *error) {
-  LAZE_TRY(check_copy(buffer, size, error));
-  if (size > 0) memcpy(buffer->data, data, (size_t)size);
-  return LAZE_OK;
-}
-
-static laze_status copy_to_host(const laze_buffer *buffer, void *data, int64_t size, laze_error *error) {
-  LAZE_TRY(check_copy(buffer, size, error));
-  if (size > 0) memcpy(data, buffer->data, (size_t)size);
-  return LAZE_OK;
-}
-
-static laze_status add_step(laze_translation *t, int32_t number, laze_error *error) {
+laze_status laze_interp_add_node(laze_translation *t, int32_t number, bool fallback, laze_error *error) {
   const laze_node *node = &t->graph->nodes[number];
   int32_t *operands = laze_arena_alloc_array(&t->arena, node->operand_count, sizeof *operands);
   int32_t *results = laze_arena_alloc_array(&t->arena, node->result_count, sizeof *results);
@@ -37,14 +13,15 @@ static laze_status add_step(laze_translation *t, int32_t number, laze_error *err
     LAZE_TRY(laze_translation_value(t, node->operands[i], &operands[i], error));
   for (int32_t i = 0; i < node->result_count; i++)
     LAZE_TRY(laze_translation_value(t, (laze_value){number, i}, &results[i], error));
-  return laze_interp_add_step(t->program, t->graph, node, operands, results, false, error);
+  return laze_interp_add_step(t->program, t->graph, node, operands, results, fallback, error);
 }
 
 /* Constants are values of the program, not steps. */
 static laze_status add_steps(laze_translation *t, laze_error *error) {
   const laze_block *body = t->graph->body;
   for (int64_t i = 0; i < body->node_count; i++)
-    if (t->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT) LAZE_TRY(add_step(t, body->nodes[i], error));
+    if (t->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT)
+      LAZE_TRY(laze_interp_add_node(t, body->nodes[i], false, error));
   return LAZE_OK;
 }
 
@@ -71,9 +48,9 @@ static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind
 const laze_backend laze_backend_interp = {
     .name = "interp",
     .description = "reference interpreter: plain loops, one operator at a time",
-    .allocate = allocate,
-    .copy_from_host = copy_from_host,
-    .copy_to_host = copy_to_host,
+    .allocate = laze_host_allocate,
+    .copy_from_host = laze_host_copy_from,
+    .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
     .emit = emit,

@@ -6,6 +6,7 @@
 #ifndef LAZE_CODEGEN_INTERP_INTERP_H
 #define LAZE_CODEGEN_INTERP_INTERP_H
 
+#include "codegen/translation.h"
 #include "ir/graph.h"
 #include "ir/pass.h"
 #include "runtime/backend.h"
@@ -19,6 +20,10 @@ extern const laze_backend laze_backend_interp;
 LAZE_MUST_USE laze_status laze_interp_add_step(laze_program *program, const laze_graph *graph, const laze_node *node,
                                                const int32_t *operand_values, const int32_t *result_values,
                                                bool fallback, laze_error *error);
+
+/* The same for node `number` of the translation's graph, whose values it looks up. */
+LAZE_MUST_USE laze_status laze_interp_add_node(laze_translation *translation, int32_t number, bool fallback,
+                                               laze_error *error);
 
 /* A laze_fold_function (`self` is not used): for nodes without regions whose sizes are constants. An index out of range
  * is LAZE_OUT_OF_RANGE. Thread-safe. */

@@ -1,8 +1,6 @@
 #include "tests/support/loop_backend.h"
 
-#include "codegen/interp/interp.h"
-#include "codegen/schedule/schedule.h"
-#include "codegen/translation.h"
+#include "codegen/group_step.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,40 +50,13 @@ static laze_status create_kernel(shared_schedule *shared, const laze_loop_kernel
   return laze_kernel_create(shared->context, "loop", run_loop, closure, shared, release_shared, out, error);
 }
 
-static laze_status add_loop_step(laze_translation *translation, shared_schedule *shared, const laze_group *group,
-                                 laze_error *error) {
-  int32_t count = group->read_count + group->write_count;
-  int32_t *buffers = laze_arena_alloc_array(&translation->arena, count, sizeof *buffers);
-  if (!buffers) return laze_fail_memory(error, "a step", count);
-  for (int32_t i = 0; i < count; i++) {
-    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
-    LAZE_TRY(laze_translation_value(translation, value, &buffers[i], error));
-  }
-  laze_step step = {.buffers = buffers,
-                    .buffer_count = count,
-                    .write_count = group->write_count,
-                    .sizes = group->sizes,
-                    .size_count = group->size_count,
-                    .domain = group->domain,
-                    .label = group->label};
-  LAZE_TRY(create_kernel(shared, group->kernel, &step.kernel, error));
-  laze_status status = laze_program_add_step(translation->program, &step, error);
-  laze_kernel_release(step.kernel);
+static laze_status add_step(laze_translation *translation, shared_schedule *shared, const laze_group *group,
+                            laze_error *error) {
+  laze_kernel *kernel = NULL;
+  if (group->kernel) LAZE_TRY(create_kernel(shared, group->kernel, &kernel, error));
+  laze_status status = laze_group_add_step(translation, group, kernel, error);
+  laze_kernel_release(kernel);
   return status;
-}
-
-static laze_status add_library_step(laze_translation *translation, const laze_group *group, laze_error *error) {
-  const laze_node *node = laze_graph_node(translation->graph, group->root);
-  int32_t count = node->operand_count + node->result_count;
-  int32_t *numbers = laze_arena_alloc_array(&translation->arena, count, sizeof *numbers);
-  if (!numbers) return laze_fail_memory(error, "a step", count);
-  for (int32_t i = 0; i < count; i++) {
-    bool operand = i < node->operand_count;
-    laze_value value = operand ? node->operands[i] : (laze_value){group->root.node, i - node->operand_count};
-    LAZE_TRY(laze_translation_value(translation, value, &numbers[i], error));
-  }
-  return laze_interp_add_step(translation->program, translation->graph, node, numbers, numbers + node->operand_count,
-                              true, error);
 }
 
 static laze_status translate(laze_graph *graph, shared_schedule *shared, laze_program **out, laze_error *error) {
@@ -94,11 +65,8 @@ static laze_status translate(laze_graph *graph, shared_schedule *shared, laze_pr
   laze_translation translation;
   LAZE_TRY(laze_schedule_build(graph, &shared->arena, &options, &schedule, error));
   laze_status status = laze_translation_begin(&translation, graph, error);
-  for (int32_t i = 0; i < schedule.group_count && status == LAZE_OK; i++) {
-    const laze_group *group = schedule.groups[i];
-    status = group->kernel ? add_loop_step(&translation, shared, group, error)
-                           : add_library_step(&translation, group, error);
-  }
+  for (int32_t i = 0; i < schedule.group_count && status == LAZE_OK; i++)
+    status = add_step(&translation, shared, schedule.groups[i], error);
   return laze_translation_end(&translation, status, out);
 }
 
@@ -113,10 +81,6 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   return status;
 }
 
-static laze_status allocate(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {
-  return laze_buffer_create(context, size, out, error);
-}
-
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,
                         laze_error *error) {
   (void)context, (void)graph, (void)kind, (void)out;
@@ -126,7 +90,9 @@ static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind
 const laze_backend test_backend_loop = {
     .name = "loop",
     .description = "tests only: loop IR on its interpreter",
-    .allocate = allocate,
+    .allocate = laze_host_allocate,
+    .copy_from_host = laze_host_copy_from,
+    .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
     .emit = emit,
