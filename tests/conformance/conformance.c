@@ -1,6 +1,7 @@
 #include "tests/conformance/conformance.h"
 
 #include "ir/text.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +52,5 @@ int conformance_main(TCase *tests) {
   Suite *suite = suite_create("conformance");
   tcase_set_timeout(tests, 0);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

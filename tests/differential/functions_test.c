@@ -4,6 +4,7 @@
 #include "tests/differential/cases.h"
 #include "tests/support/random_call.h"
 #include "tests/support/run.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -124,9 +125,5 @@ int main(void) {
   tcase_add_loop_test(tests, functions_stay_within_their_bounds, 0, laze_differential_case_count);
   tcase_add_test(tests, every_inexact_function_is_listed);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "tests/differential/cases.h"
 #include "tests/support/random_call.h"
 #include "tests/support/run.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <float.h>
@@ -159,9 +160,5 @@ int main(void) {
   tcase_set_timeout(tests, 0);
   tcase_add_loop_test(tests, both_backends_agree, 0, PARTS);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

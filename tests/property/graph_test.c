@@ -5,6 +5,7 @@
 #include "tests/property/check_graphs.h"
 #ifdef LAZE_TEST_LOOPS
 #include "tests/support/loop_backend.h"
+#include "tests/support/suite.h"
 #endif
 
 #include <check.h>
@@ -261,9 +262,5 @@ int main(void) {
   tcase_add_test(tests, a_schedule_serves_other_sizes);
 #endif
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

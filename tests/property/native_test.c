@@ -1,6 +1,7 @@
 /* Native code of random graphs: against the interpreter of the same loop IR, and fused against one kernel per node. */
 #include "tests/property/check_graphs.h"
 #include "tests/support/loop_backend.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 
@@ -59,9 +60,5 @@ int main(void) {
   tcase_add_test(tests, fusion_changes_no_bit_of_native_code);
   tcase_add_test(tests, threads_change_no_bit);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

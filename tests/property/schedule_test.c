@@ -4,6 +4,7 @@
 #include "ir/pass.h"
 #include "tests/property/check_graphs.h"
 #include "tests/support/loop_backend.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -73,9 +74,5 @@ int main(void) {
   tcase_add_test(tests, fusion_changes_no_bit);
   tcase_add_test(tests, each_pass_preserves_bits);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

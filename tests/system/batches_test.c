@@ -1,5 +1,7 @@
 /* Kernels are generic in sizes: twenty batch sizes of one model compile what the first two needed and no more. Runs on
  * the native backend without a disk cache. */
+#include "tests/support/suite.h"
+
 #include <laze/laze.h>
 
 #include <check.h>
@@ -51,9 +53,5 @@ int main(void) {
   tcase_add_test(group, twenty_batch_sizes_compile_once);
   Suite *suite = suite_create("batches");
   suite_add_tcase(suite, group);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,7 @@
 /* Processes that share a disk cache: a warm one needs no LLVM, damage costs a recompile and nothing else, and several
  * may fill the cache at once. */
+#include "tests/support/suite.h"
+
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -177,9 +179,5 @@ int main(void) {
   tcase_add_test(tests, several_processes_fill_one_cache);
   tcase_add_test(tests, an_unusable_directory_is_no_error);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

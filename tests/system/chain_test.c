@@ -1,4 +1,6 @@
 /* A chain of a million operators on a stack of 512 KiB: nothing on the way, from recording to freeing, recurses. */
+#include "tests/support/suite.h"
+
 #include <laze/laze.h>
 
 #include <check.h>
@@ -79,9 +81,5 @@ int main(void) {
   tcase_add_test(tests, on_the_interpreter);
   tcase_add_test(tests, on_native_code);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

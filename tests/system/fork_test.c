@@ -1,5 +1,7 @@
 /* A child of fork() goes on with its parent's tensors, kernels and caches; only the parent's worker threads are gone,
  * and the first parallel loop starts new ones. */
+#include "tests/support/suite.h"
+
 #include <laze/laze.h>
 
 #include <check.h>
@@ -63,9 +65,5 @@ int main(void) {
   tcase_add_test(group, a_child_goes_on);
   Suite *suite = suite_create("fork");
   suite_add_tcase(suite, group);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,4 +1,6 @@
 /* Sizes that no memory holds: an error that names them, after which everything else goes on. */
+#include "tests/support/suite.h"
+
 #include <laze/laze.h>
 
 #include <check.h>
@@ -96,9 +98,5 @@ int main(void) {
   tcase_add_test(tests, an_intermediate_without_memory_fails_alone);
   tcase_add_test(tests, data_of_another_size_is_refused);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

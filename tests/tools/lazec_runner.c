@@ -1,4 +1,5 @@
 #include "tests/tools/lazec_runner.h"
+#include "tests/support/suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,9 +128,5 @@ int lazec_run_suite(TCase *tests, const char *name) {
   tcase_add_checked_fixture(tests, lazec_set_up, lazec_tear_down);
   tcase_set_timeout(tests, 120);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

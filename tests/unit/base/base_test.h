@@ -3,6 +3,7 @@
 #define LAZE_TESTS_UNIT_BASE_BASE_TEST_H
 
 #include "base/context.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -20,11 +21,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
   TCase *cases = tcase_create(name);
   for (size_t i = 0; i < count; i++) tcase_add_test(cases, tests[i]);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }
 #define RUN_SUITE(name, ...)                                                                                           \
   run_suite(name, (const TTest *const[]){__VA_ARGS__}, sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *))

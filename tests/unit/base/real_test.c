@@ -3,6 +3,7 @@
 #include "base/real.h"
 
 #include "base/text.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <locale.h>
@@ -68,9 +69,5 @@ int main(void) {
   TCase *tests = tcase_create("locale");
   tcase_add_test(tests, a_decimal_comma_of_the_program_does_not_reach_numbers);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

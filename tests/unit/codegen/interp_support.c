@@ -1,4 +1,5 @@
 #include "tests/unit/codegen/interp_support.h"
+#include "tests/support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +119,5 @@ int lab_main(const char *name, void (*setup)(void), void (*teardown)(void), cons
   tcase_add_checked_fixture(cases, setup, teardown);
   for (int i = 0; i < count; i++) tcase_add_test(cases, tests[i]);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }

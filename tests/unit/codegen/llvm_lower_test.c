@@ -2,6 +2,7 @@
  * lane, whole strips, one lane more, two strips and a bit, a block of 2048 and one more. */
 #include "tests/unit/codegen/kernel_runner.h"
 #include "codegen/interp/eval.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -621,9 +622,5 @@ int main(void) {
   tcase_add_test(tests, test_no_lowering);
   tcase_add_test(tests, test_threads);
   suite_add_tcase(suite, tests);
-  SRunner *suites = srunner_create(suite);
-  srunner_run_all(suites, CK_NORMAL);
-  int failed = srunner_ntests_failed(suites);
-  srunner_free(suites);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }

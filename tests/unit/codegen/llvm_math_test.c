@@ -6,6 +6,7 @@
  * double.
  */
 #include "codegen/llvm/math.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <elf.h>
@@ -489,9 +490,5 @@ int main(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, error_stays_within_the_limit, 0, COUNT(cases) * 2);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
+  return test_run_suite(suite);
 }

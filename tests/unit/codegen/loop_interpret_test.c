@@ -1,6 +1,7 @@
 /* What instructions mean, against plain C: above all the named orders, written down here a second time. */
 #include "codegen/loop/loop.h"
 #include "runtime/kernel.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -169,9 +170,5 @@ int main(void) {
   tcase_add_test(tests, test_check);
   tcase_add_test(tests, test_matrix);
   suite_add_tcase(suite, tests);
-  SRunner *suites = srunner_create(suite);
-  srunner_run_all(suites, CK_NORMAL);
-  int failed = srunner_ntests_failed(suites);
-  srunner_free(suites);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }

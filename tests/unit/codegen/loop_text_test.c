@@ -1,5 +1,6 @@
 /* Printing, and the key of a kernel. */
 #include "codegen/loop/loop.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -125,9 +126,5 @@ int main(void) {
   tcase_add_test(tests, test_hash_equal);
   tcase_add_loop_test(tests, test_hash_differs, 0, 13);
   suite_add_tcase(suite, tests);
-  SRunner *suites = srunner_create(suite);
-  srunner_run_all(suites, CK_NORMAL);
-  int failed = srunner_ntests_failed(suites);
-  srunner_free(suites);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Each rule of loop IR, broken one at a time: the verifier must say which instruction is at fault and why. */
 #include "codegen/loop/loop.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -245,9 +246,5 @@ int main(void) {
   tcase_add_loop_test(tests, test_rules, 0, CASE_COUNT);
   tcase_add_test(tests, test_no_range);
   suite_add_tcase(suite, tests);
-  SRunner *suites = srunner_create(suite);
-  srunner_run_all(suites, CK_NORMAL);
-  int failed = srunner_ntests_failed(suites);
-  srunner_free(suites);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run_suite(suite);
 }

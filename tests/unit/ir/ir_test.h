@@ -4,6 +4,7 @@
 
 #include "ir/ir.h"
 #include "ir/op.gen.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -63,11 +64,7 @@ static inline int run_suite(const char *name, void (*add_tests)(TCase *)) {
   tcase_set_timeout(tests, 0);
   add_tests(tests);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return test_run_suite(suite);
 }
 
 #endif

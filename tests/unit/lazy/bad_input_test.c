@@ -3,6 +3,7 @@
 #include "codegen/codegen.h"
 #include "laze/laze.h"
 #include "tests/unit/lazy/support.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -228,9 +229,5 @@ int main(void) {
     tcase_add_loop_test(tests, on_each[i], 0, each_backend());
   tcase_add_test(tests, missing_places_for_results_are_errors);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

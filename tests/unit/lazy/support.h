@@ -3,6 +3,7 @@
 #define LAZE_TESTS_UNIT_LAZY_SUPPORT_H
 
 #include "laze/tensor.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -101,11 +102,7 @@ static inline int run_tests(const char *name, const TTest *const *tests, size_t 
   tcase_set_timeout(group, 120);
   for (size_t i = 0; i < count; i++) tcase_add_test(group, tests[i]);
   suite_add_tcase(suite, group);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "ir/graph.h"
 #include "ir/op.gen.h"
 #include "ir/text.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -211,9 +212,5 @@ int main(void) {
   tcase_add_test(cases, index_is_sorted);
   tcase_add_test(cases, table_is_consistent);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* The expression language: how tightly operators bind, and where a fault is. */
 #include "ops/opgen/expression.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -124,9 +125,5 @@ int main(void) {
   tcase_add_test(cases, refuses_what_is_no_expression);
   tcase_add_test(cases, bounds_nesting);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* The generated functions of laze/functions.h, called as a program would: what they pack must arrive. */
 #include "laze/functions.h"
 #include "laze/laze.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -144,9 +145,5 @@ int main(void) {
   tcase_add_test(cases, creation_takes_a_context);
   tcase_add_test(cases, functions_have_addresses);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

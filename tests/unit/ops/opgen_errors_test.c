@@ -1,6 +1,8 @@
 /* Runs opgen on each table of bad/ and compares what it prints with the lines "#! " at the table's end: a person who
  * makes a mistake must learn where it is and what to write. With LAZE_UPDATE=1 in the environment, the lines are
  * rewritten from what opgen prints. */
+#include "tests/support/suite.h"
+
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -88,9 +90,5 @@ int main(void) {
   tcase_set_timeout(cases, 60);
   tcase_add_loop_test(cases, prints_expected_errors, 0, table_count);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,7 @@
 /* Runs opgen as the build does: what it writes, that it writes the same bytes each time, and what it answers to wrong
  * usage. */
+#include "tests/support/suite.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,9 +145,5 @@ int main(void) {
   tcase_add_test(cases, reports_files_it_cannot_use);
   tcase_add_test(cases, answers_help);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

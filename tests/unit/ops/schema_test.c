@@ -1,5 +1,6 @@
 /* Schemas as PyTorch writes them. */
 #include "ops/opgen/schema.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -128,9 +129,5 @@ int main(void) {
   tcase_add_test(cases, reads_results);
   tcase_add_test(cases, refuses_every_prefix);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

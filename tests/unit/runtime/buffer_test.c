@@ -1,6 +1,7 @@
 /* Tensor memory: alignment, accounting, refusal of sizes nobody has, recycling, borrowed memory. */
 #include "runtime/buffer.h"
 #include "runtime/runtime.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -227,9 +228,5 @@ int main(void) {
   tcase_add_test(tests, survives_a_failing_allocator);
   tcase_add_test(tests, serves_threads);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

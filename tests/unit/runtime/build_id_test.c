@@ -1,5 +1,6 @@
 /* Build ids as the linker wrote them, and files that have none. */
 #include "runtime/build_id.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -88,9 +89,5 @@ int main(void) {
   tcase_add_test(tests, says_what_is_missing);
   tcase_add_test(tests, survives_damage);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

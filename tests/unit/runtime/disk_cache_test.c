@@ -1,5 +1,6 @@
 /* The disk cache: what comes back is what was stored or nothing, whatever happened to the files. */
 #include "runtime/disk_cache.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -394,9 +395,5 @@ int main(void) {
   tcase_add_test(tests, serves_processes);
   tcase_add_test(tests, serves_threads);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

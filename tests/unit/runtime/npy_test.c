@@ -1,5 +1,6 @@
 /* .npy files: round trips, what NumPy writes, and files that lie. */
 #include "laze/npy.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -364,9 +365,5 @@ int main(void) {
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, writes_through_links_and_devices);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* The loader against objects that the C compiler makes here, whole and damaged. */
 #include "runtime/object_loader.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -340,9 +341,5 @@ int main(void) {
   tcase_add_test(tests, reports_that_code_is_denied);
 #endif
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Parallel loops: every iteration exactly once, from several threads, nested, after fork, many times in a row. */
 #include "runtime/thread_pool.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <fenv.h>
@@ -274,9 +275,5 @@ int main(void) {
   tcase_add_test(tests, resets_floating_point_control);
   tcase_add_test(tests, clamps_thread_counts);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

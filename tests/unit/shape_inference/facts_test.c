@@ -1,5 +1,6 @@
 /* Facts: what is decided without being recorded, what is recorded, and when a recorded set still holds. */
 #include "shape_inference/size.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -184,9 +185,5 @@ int main(void) {
   tcase_add_test(cases, large_bounds_decide_nothing_wrong);
   tcase_add_test(cases, copied_tables_are_independent);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Shape and dtype rules on constants and symbols. Types are written in their text form. */
 #include "shape_inference/rules.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -415,9 +416,5 @@ int main(void) {
   tcase_add_test(cases, dtype_rules);
   tcase_add_test(cases, missing_parts);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

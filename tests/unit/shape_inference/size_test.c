@@ -1,5 +1,6 @@
 /* Size expressions: canonical form, text, evaluation, import, and the limits that input can reach. */
 #include "shape_inference/size.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -562,9 +563,5 @@ int main(void) {
   tcase_add_test(cases, random_text);
   tcase_add_test(cases, memory_running_out_is_an_error);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }

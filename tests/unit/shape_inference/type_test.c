@@ -1,5 +1,6 @@
 /* Types: construction, limits, and the text form. */
 #include "shape_inference/type.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -133,9 +134,5 @@ int main(void) {
   tcase_add_test(cases, equality_and_elements);
   tcase_add_test(cases, formatting_is_cut);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return test_run_suite(suite);
 }
