@@ -5,10 +5,10 @@
 #include <check.h>
 
 static inline int test_run_suite(Suite *suite) {
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  SRunner *program = srunner_create(suite);
+  srunner_run_all(program, CK_NORMAL);
+  int failed = srunner_ntests_failed(program);
+  srunner_free(program);
   return failed != 0;
 }
 
