@@ -3,9 +3,9 @@
 #include "ir/specialise.h"
 #include "ir/text.h"
 #include "tests/property/check_graphs.h"
+#include "tests/support/suite.h"
 #ifdef LAZE_TEST_LOOPS
 #include "tests/support/loop_backend.h"
-#include "tests/support/suite.h"
 #endif
 
 #include <check.h>
