@@ -172,6 +172,14 @@ static laze_status size_needs(join_state *join, laze_needs *out, bool *possible)
   return LAZE_OK;
 }
 
+/* The map of an index_select's index: the component along its axis, which a scalar result has not. */
+static laze_status index_map(join_state *join, const laze_map *own, int axis, const laze_type *index,
+                             const laze_map **out) {
+  static const laze_component first = {.dynamic = -1};
+  return laze_map_create(&join->mapper, index->sizes, axis < own->rank ? &own->components[axis] : &first, index->rank,
+                         NULL, out);
+}
+
 /* gather: the index has the result's shape. index_select: the index has one axis (or none). */
 static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possible) {
   bool gather = join->node->op == LAZE_OP_GATHER;
@@ -183,21 +191,24 @@ static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possib
   LAZE_TRY(laze_infer_axis(&inference, dim, source->rank, &axis));
   LAZE_TRY(own_axes(join, &own));
   /* Under a guard the index may be rubbish, so that checking it would report what is no error. */
-  *possible = own != NULL && own->guards == NULL && source->rank > 0;
+  *possible = own != NULL && own->guards == NULL;
   if (!*possible) return LAZE_OK;
+  static const laze_size one = 1; /* a scalar is indexed as if it had an axis of one element */
+  int rank = source->rank > 0 ? source->rank : 1;
+  const laze_size *sizes = source->rank > 0 ? source->sizes : &one;
   laze_component components[LAZE_MAX_RANK];
   for (int i = 0; i < source->rank; i++) components[i] = own->components[i];
   components[axis] = (laze_component){.dynamic = 0, .dynamic_coefficient = 1}; /* the caller fills in the instance */
-  LAZE_TRY(laze_map_create(&join->mapper, source->sizes, components, source->rank, NULL, &out->maps[0]));
+  LAZE_TRY(laze_map_create(&join->mapper, sizes, components, rank, NULL, &out->maps[0]));
   if (gather)
     out->maps[1] = own;
   else
-    LAZE_TRY(laze_map_create(&join->mapper, index->sizes, &own->components[axis], index->rank, NULL, &out->maps[1]));
+    LAZE_TRY(index_map(join, own, axis, index, &out->maps[1]));
   out->kind = LAZE_INSTANCE_PASS;
   out->count = 2;
   out->indexed = true;
   out->axis = axis;
-  out->size = source->sizes[axis];
+  out->size = sizes[axis];
   return LAZE_OK;
 }
 

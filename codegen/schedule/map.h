@@ -100,6 +100,9 @@ LAZE_MUST_USE laze_status laze_component_scale(laze_mapper *mapper, const laze_c
                                                laze_component *out);
 LAZE_MUST_USE laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, const laze_component *b,
                                              laze_component *out);
+/* The component with terms on split axes rewritten; `out` may be `component`. */
+LAZE_MUST_USE laze_status laze_component_normalise(laze_mapper *mapper, const laze_component *component,
+                                                   laze_component *out);
 /* A new map with given components (copied) over given view sizes (copied), keeping `guards`. */
 LAZE_MUST_USE laze_status laze_map_create(laze_mapper *mapper, const laze_size *sizes, const laze_component *components,
                                           int rank, const laze_guard *guards, const laze_map **out);

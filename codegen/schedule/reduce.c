@@ -62,8 +62,18 @@ static void mark_used(const laze_map *map, bool *used) {
     for (int32_t t = 0; t < map->components[i].term_count; t++) used[map->components[i].terms[t].axis] = true;
 }
 
+/* Whether an axis of the domain, by number, is the one that a reduction over `extent` runs over. */
+static laze_status is_reduced_axis(laze_mapper *mapper, const laze_group_builder *group, int32_t number,
+                                   laze_size extent, bool *out) {
+  const laze_axis *axis = &mapper->domain->axes[number];
+  *out = (!group->has_reduction || axis->reduced) && axis->extent == extent;
+  if (*out || (group->has_reduction && !axis->reduced)) return LAZE_OK;
+  return laze_size_ask_equal(mapper->sizes, axis->extent, extent, out, mapper->error);
+}
+
 /* Finds the group's axes for the reduced runs among those the result does not use. *fits is false where there are such
- * axes but they do not match. */
+ * axes but they do not match. An axis of one element that the result does not use is one that it keeps: f32[n,1] summed
+ * over axis 0. */
 static laze_status match_axes(laze_mapper *mapper, const laze_group_builder *group, const run_list *runs,
                               const bool *used, int32_t *axes, bool *fits) {
   const laze_domain *domain = mapper->domain;
@@ -74,15 +84,18 @@ static laze_status match_axes(laze_mapper *mapper, const laze_group_builder *gro
     if (runs->reduced[run]) extents[wanted++] = runs->sizes[run];
   for (int32_t i = 0; i < domain->order_count && *fits; i++) {
     const laze_axis *axis = &domain->axes[domain->order[i]];
+    bool matches = false;
     if (used[domain->order[i]]) {
       *fits = !axis->reduced;
       continue;
     }
-    bool equal = found < wanted && (!group->has_reduction || axis->reduced);
-    if (equal && axis->extent != extents[found])
-      LAZE_TRY(laze_size_ask_equal(mapper->sizes, axis->extent, extents[found], &equal, mapper->error));
-    *fits = equal;
-    if (equal) axes[found++] = domain->order[i];
+    if (found < wanted) LAZE_TRY(is_reduced_axis(mapper, group, domain->order[i], extents[found], &matches));
+    if (matches)
+      axes[found++] = domain->order[i];
+    else if (axis->reduced)
+      *fits = false;
+    else
+      LAZE_TRY(laze_size_is_one(mapper, axis->extent, fits));
   }
   *fits = *fits && found == wanted;
   return LAZE_OK;
@@ -98,16 +111,27 @@ static bool add_axes(laze_domain *domain, const run_list *runs, int32_t *axes) {
   return true;
 }
 
+/* Whether the result's map leaves out no axis of the domain, but perhaps some of one element. */
+static laze_status uses_all(laze_mapper *mapper, const bool *used, bool *out) {
+  *out = true;
+  for (int32_t i = 0; i < mapper->domain->order_count && *out; i++) {
+    int32_t axis = mapper->domain->order[i];
+    if (!used[axis]) LAZE_TRY(laze_size_is_one(mapper, mapper->domain->axes[axis].extent, out));
+  }
+  return LAZE_OK;
+}
+
 static laze_status find_axes(laze_mapper *mapper, laze_group_builder *group, const run_list *runs, const laze_map *kept,
                              int32_t *axes, bool *possible) {
   bool used[LAZE_MAX_AXES] = {false}, all_used = true;
   mark_used(kept, used);
-  for (int32_t i = 0; i < mapper->domain->order_count; i++) all_used = all_used && used[mapper->domain->order[i]];
-  if (!group->has_reduction && all_used) {
-    *possible = add_axes(mapper->domain, runs, axes);
-    return LAZE_OK;
+  if (group->instance_count > 0) { /* where the group ends in the reduction there is nothing to match */
+    LAZE_TRY(match_axes(mapper, group, runs, used, axes, possible));
+    if (*possible || group->has_reduction) return LAZE_OK;
+    LAZE_TRY(uses_all(mapper, used, &all_used));
   }
-  return match_axes(mapper, group, runs, used, axes, possible);
+  *possible = all_used && add_axes(mapper->domain, runs, axes);
+  return LAZE_OK;
 }
 
 /* The operand's map over its runs: kept components from the result, reduced ones from the axes. */

@@ -1,6 +1,7 @@
 /* What the parts of the scheduler share: groups while they grow.
  *
  *   cluster.c   visits nodes backwards and decides where each value is computed
+ *   map.c       access maps; map_refine.c the same elements through another view
  *   join.c      what a node needs of its operands at a given access map
  *   reduce.c    the same for reductions, whose axes join the domain
  *   emit.c      a finished group as loops; emit_matrix.c a matrix product

@@ -1,0 +1,212 @@
+/* What becomes native kernels: every broadcast in every operand order, every reduction whatever sizes are 1 or equal by
+ * chance, and all of random graphs but the operators listed below. A node that falls back is right and slow, so that no
+ * comparison of results would show it. */
+#include "codegen/codegen.h"
+#include "codegen/schedule/schedule.h"
+#include "ir/op.gen.h"
+#include "tests/property/check_graphs.h"
+#include "tests/support/loop_backend.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Calls `look` for every group of the graph's schedule; false with a message where it says so. */
+typedef bool (*group_property)(const laze_graph *graph, const laze_group *group);
+
+static bool all_groups(const laze_graph *graph, group_property look, char *message, size_t size) {
+  laze_schedule schedule;
+  laze_arena arena;
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  laze_error error;
+  bool right = true;
+  ck_assert_int_eq(laze_compile_passes(graph->context, graph, &symbolic, &bindings, &error), LAZE_OK);
+  laze_arena_init(&arena, graph->context);
+  ck_assert_msg(laze_schedule_build(symbolic, &arena, &(laze_schedule_options){0}, &schedule, &error) == LAZE_OK, "%s",
+                error.message);
+  for (int32_t i = 0; i < schedule.group_count && right; i++) {
+    right = look(symbolic, schedule.groups[i]);
+    if (!right) snprintf(message, size, "falls back: group %d, %s", (int)i, schedule.groups[i]->label);
+  }
+  laze_arena_deinit(&arena);
+  laze_graph_destroy(symbolic);
+  return right;
+}
+
+static bool is_native(const laze_graph *graph, const laze_group *group) {
+  (void)graph;
+  return group->kind != LAZE_GROUP_LIBRARY;
+}
+
+/* Groups without loops are control flow, whose regions are programs of their own. */
+static bool is_native_or_listed(const laze_graph *graph, const laze_group *group) {
+  return group->kind != LAZE_GROUP_LIBRARY || laze_graph_node(graph, group->root)->region_count > 0;
+}
+
+typedef struct {
+  test_way loops, reference;
+} two_ways;
+
+static two_ways make_ways(void) {
+  two_ways ways = {{test_context("verify"), &test_backend_loop, NULL}, {NULL, NULL, NULL}};
+  ways.reference.context = ways.loops.context;
+  ck_assert_int_eq(laze_backend_find(ways.loops.context, "interp", &ways.reference.backend, NULL), LAZE_OK);
+  return ways;
+}
+
+/* Whether every group has loops and they compute what the reference does. Destroys the graph. */
+static void check_graph(two_ways *ways, laze_graph *graph, uint64_t seed) {
+  char message[1500] = "";
+  bool right = all_groups(graph, is_native, message, sizeof message) &&
+               test_ways_agree(&ways->loops, &ways->reference, graph, seed, message, sizeof message);
+  if (!right) test_print_graph("this graph fails:", graph);
+  laze_graph_destroy(graph);
+  ck_assert_msg(right, "%s", message);
+}
+
+static laze_value add_parameter(laze_graph *graph, laze_dtype dtype, int rank, const int64_t *sizes) {
+  char name[16];
+  laze_type type;
+  laze_value value;
+  snprintf(name, sizeof name, "x%d", (int)graph->body->parameter_count);
+  ck_assert_int_eq(laze_type_init(&type, name, dtype, rank, sizes, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_graph_add_parameter(graph, graph->body, name, &type, &value, NULL), LAZE_OK);
+  return value;
+}
+
+static laze_value record(laze_builder *builder, laze_op op, const laze_value *operands, int32_t count,
+                         const laze_attribute *attributes) {
+  laze_value value;
+  laze_error error;
+  ck_assert_msg(laze_record_call(&builder->recorder, op, operands, count, attributes, &value, &error) == LAZE_OK, "%s",
+                error.message);
+  return value;
+}
+
+static laze_graph *begin(two_ways *ways, laze_builder *builder) {
+  laze_graph *graph;
+  ck_assert_int_eq(laze_graph_create(ways->loops.context, "reach", &graph, NULL), LAZE_OK);
+  laze_builder_init(builder, graph, graph->body);
+  return graph;
+}
+
+static void finish(two_ways *ways, laze_graph *graph, laze_value result, uint64_t seed) {
+  ck_assert_int_eq(laze_block_set_results(graph, graph->body, &result, 1, NULL), LAZE_OK);
+  check_graph(ways, graph, seed);
+}
+
+/* Broadcasts */
+
+enum { MOST_AXES = 4 };
+/* All different, all equal, equal in pairs, with a 1 that a size happens to be. */
+static const int64_t extents[][MOST_AXES] = {{2, 3, 5, 7}, {3, 3, 3, 3}, {2, 3, 2, 3}, {3, 1, 1, 2}};
+enum { EXTENT_SETS = sizeof extents / sizeof *extents };
+
+/* An operand that has the axes in `mask`, and 1 in place of the others. */
+static laze_value broadcast_operand(laze_graph *graph, int rank, const int64_t *sizes, int mask) {
+  int64_t own[MOST_AXES];
+  for (int axis = 0; axis < rank; axis++) own[axis] = mask >> axis & 1 ? sizes[axis] : 1;
+  return add_parameter(graph, LAZE_I32, rank, own);
+}
+
+START_TEST(every_broadcast_of_two_operands_is_native) {
+  two_ways ways = make_ways();
+  for (int rank = 1; rank <= MOST_AXES; rank++)
+    for (int set = 0; set < EXTENT_SETS; set++)
+      for (int masks = 0; masks < 1 << 2 * rank; masks++) {
+        laze_builder builder;
+        laze_graph *graph = begin(&ways, &builder);
+        laze_value operands[2] = {broadcast_operand(graph, rank, extents[set], masks),
+                                  broadcast_operand(graph, rank, extents[set], masks >> rank)};
+        finish(&ways, graph, record(&builder, LAZE_OP_SUB, operands, 2, NULL), (uint64_t)masks);
+      }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
+/* Three operands, by one operator and by two. */
+START_TEST(every_broadcast_of_three_operands_is_native) {
+  two_ways ways = make_ways();
+  for (int rank = 1; rank <= MOST_AXES; rank++)
+    for (int masks = 0; masks < 1 << 3 * rank; masks++) {
+      const int64_t *sizes = extents[masks % EXTENT_SETS];
+      laze_builder builder;
+      laze_graph *graph = begin(&ways, &builder);
+      laze_value x[3];
+      for (int i = 0; i < 3; i++) x[i] = broadcast_operand(graph, rank, sizes, masks >> i * rank);
+      laze_value result = record(&builder, LAZE_OP_SUB, x, 2, NULL);
+      if (masks % 3 == 0) {
+        const laze_value chosen[3] = {record(&builder, LAZE_OP_LT, x, 2, NULL), x[1], x[2]};
+        result = record(&builder, LAZE_OP_WHERE_SELF, chosen, 3, NULL);
+      } else {
+        const laze_value both[2] = {masks % 3 == 1 ? result : x[2], masks % 3 == 1 ? x[2] : result};
+        result = record(&builder, LAZE_OP_MUL, both, 2, NULL);
+      }
+      finish(&ways, graph, result, (uint64_t)masks);
+    }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
+/* Reductions */
+
+/* Sums of f32[..] over every choice of axes, of which those in `ones` have one element; alone, and as softmax uses it:
+ * subtracted from what it was summed over, and summed again. */
+START_TEST(every_reduction_is_native) {
+  two_ways ways = make_ways();
+  for (int rank = 1; rank <= MOST_AXES; rank++)
+    for (int ones = 0; ones < 1 << rank; ones++)
+      for (int dims = 1; dims < 1 << rank; dims++)
+        for (int form = 0; form < 4; form++) {
+          int64_t sizes[MOST_AXES], items[MOST_AXES];
+          int32_t count = 0;
+          for (int axis = 0; axis < rank; axis++) sizes[axis] = ones >> axis & 1 ? 1 : form % 2 ? 3 : axis + 2;
+          for (int axis = 0; axis < rank; axis++)
+            if (dims >> axis & 1) items[count++] = axis;
+          laze_builder builder;
+          laze_graph *graph = begin(&ways, &builder);
+          laze_value x = add_parameter(graph, LAZE_F32, rank, sizes);
+          const laze_attribute attributes[] = {laze_attribute_integers(items, count), laze_attribute_boolean(form >= 2),
+                                               laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
+          laze_value result = record(&builder, LAZE_OP_SUM_DIM_INTLIST, &x, 1, attributes);
+          if (form >= 2) {
+            const laze_value both[2] = {x, result};
+            result = record(&builder, LAZE_OP_SUB, both, 2, NULL);
+            result = record(&builder, LAZE_OP_SUM_DIM_INTLIST, &result, 1, attributes);
+          }
+          finish(&ways, graph, result, (uint64_t)(ones << rank | dims));
+        }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
+/* Random graphs */
+
+static bool reaches(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
+  (void)self, (void)seed;
+  return all_groups(graph, is_native_or_listed, message, size);
+}
+
+START_TEST(only_listed_operators_of_random_graphs_fall_back) {
+  laze_context *context = test_context(NULL);
+  static const test_graph_options options[] = {
+      {1, 3, false, TEST_SHAPES_SMALL}, {1, 3, false, TEST_SHAPES_WIDE}, {6, 40, false, TEST_SHAPES_SMALL}};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    test_check_graphs(context, 2000, &options[i], reaches, NULL);
+  laze_context_release(context);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("reach");
+  TCase *tests = tcase_create("native kernels");
+  tcase_set_timeout(tests, 0);
+  tcase_add_test(tests, every_broadcast_of_two_operands_is_native);
+  tcase_add_test(tests, every_broadcast_of_three_operands_is_native);
+  tcase_add_test(tests, every_reduction_is_native);
+  tcase_add_test(tests, only_listed_operators_of_random_graphs_fall_back);
+  suite_add_tcase(suite, tests);
+  return test_run_suite(suite);
+}
