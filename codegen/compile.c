@@ -8,6 +8,7 @@
  */
 #include "codegen/codegen.h"
 
+#include "base/float_control.h"
 #include "codegen/codegen_state.h"
 #include "codegen/interp/interp.h"
 #include "ir/pass.h"
@@ -57,8 +58,8 @@ static void dump_graph(const laze_graph *graph, const char *title) {
   laze_text_deinit(&text);
 }
 
-laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
-                                const int64_t **bindings, laze_error *error) {
+static laze_status run_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
+                              const int64_t **bindings, laze_error *error) {
   const laze_pass_options options = {.fold = laze_interp_fold};
   laze_graph *symbolic;
   int64_t start = laze_clock();
@@ -70,6 +71,14 @@ laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, 
   else
     *out = symbolic;
   laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TIME_PLAN_US, laze_clock() - start);
+  return status;
+}
+
+laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
+                                const int64_t **bindings, laze_error *error) {
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = run_passes(context, graph, out, bindings, error);
+  laze_float_control_leave(&caller);
   return status;
 }
 
@@ -96,7 +105,7 @@ static laze_status compile_new(laze_context *context, const laze_backend *backen
                                laze_program **out, laze_error *error) {
   laze_graph *symbolic;
   const int64_t *bindings;
-  LAZE_TRY(laze_compile_passes(context, graph, &symbolic, &bindings, error));
+  LAZE_TRY(run_passes(context, graph, &symbolic, &bindings, error));
   laze_metrics *metrics = laze_context_metrics(context);
   int64_t start = laze_clock(), compiling = laze_metrics_get(metrics, LAZE_METRIC_TIME_COMPILE_US);
   laze_status status = backend->compile(context, symbolic, out, error);
@@ -139,9 +148,11 @@ laze_status laze_compile(laze_context *context, const laze_backend *backend, con
   laze_program *program = NULL;
   if (!bindings) return laze_fail_memory(error, "the sizes of a graph", count);
   laze_graph_bindings(graph, bindings, count);
+  laze_float_control caller = laze_float_control_enter(); /* folding, and LLVM's own, compute here */
   laze_status status = find_program(context, backend, graph, bindings, &program, error);
   int64_t start = laze_clock();
   if (status == LAZE_OK) status = laze_executable_create(program, bindings, out, error);
+  laze_float_control_leave(&caller);
   laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TIME_PLAN_US, laze_clock() - start);
   laze_program_release(program);
   laze_free(context, bindings);
@@ -152,8 +163,12 @@ laze_status laze_compile_emit(laze_context *context, const laze_backend *backend
                               laze_emit_kind kind, laze_text *out, laze_error *error) {
   laze_graph *symbolic;
   const int64_t *bindings;
-  LAZE_TRY(laze_compile_passes(context, graph, &symbolic, &bindings, error));
-  laze_status status = backend->emit(context, symbolic, kind, out, error);
-  laze_graph_destroy(symbolic);
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = run_passes(context, graph, &symbolic, &bindings, error);
+  if (status == LAZE_OK) {
+    status = backend->emit(context, symbolic, kind, out, error);
+    laze_graph_destroy(symbolic);
+  }
+  laze_float_control_leave(&caller);
   return status;
 }

@@ -1,6 +1,7 @@
 #include "ir/text_parser.h"
 
 #include "base/checked.h"
+#include "base/float_control.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
@@ -308,7 +309,9 @@ laze_status laze_graph_parse(laze_context *context, const char *text, int64_t si
   if (!copy) return laze_fail_memory(error, "the text of a graph", size);
   if (size > 0) memcpy(copy, text, (size_t)size);
   copy[size] = 0;
+  laze_float_control caller = laze_float_control_enter(); /* numbers are rounded as they are read */
   laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
+  laze_float_control_leave(&caller);
   laze_free(context, copy);
   if (status == LAZE_OK)
     laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_NODES_RECORDED,

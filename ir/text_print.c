@@ -7,6 +7,7 @@
  */
 #include "ir/text_internal.h"
 
+#include "base/float_control.h"
 #include "ir/call_resolve.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
@@ -337,7 +338,7 @@ static void print_graph(laze_printer *printer) {
   }
 }
 
-void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_version) {
+static void print_guarded(laze_text *text, const laze_graph *graph, bool with_version) {
   laze_printer printer = {.text = text, .graph = graph};
   laze_arena_init(&printer.arena, graph->context);
   laze_name_table_init(&printer.names, graph->context);
@@ -350,4 +351,10 @@ void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_versio
     text->failed = true;
   laze_name_table_deinit(&printer.names);
   laze_arena_deinit(&printer.arena);
+}
+
+void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_version) {
+  laze_float_control caller = laze_float_control_enter(); /* the shortest digits are found by reading them back */
+  print_guarded(text, graph, with_version);
+  laze_float_control_leave(&caller);
 }

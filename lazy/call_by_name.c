@@ -1,6 +1,7 @@
 /* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/float_control.h"
 #include "lazy/frame.h"
 #include "lazy/lazy.h"
 #include "lazy/pack.h"
@@ -202,9 +203,8 @@ static laze_tensor *fail_call(laze_lazy *lazy, const laze_error *error) {
   return handle;
 }
 
-int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
-                          int32_t argument_count, laze_tensor **results, int32_t capacity) {
-  if (capacity < 1) return 0;
+static int32_t call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
+                            int32_t argument_count, laze_tensor **results, int32_t capacity) {
   passed given = {arguments, arguments ? argument_count : 0};
   laze_lazy *lazy = find_lazy(context, &given);
   if (!lazy) {
@@ -235,5 +235,14 @@ int32_t laze_call_by_name(laze_context *context, const char *name, const laze_ar
     results[0] = fail_call(lazy, &error);
   }
   laze_arena_deinit(&pack.arena);
+  return count;
+}
+
+int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
+                          int32_t argument_count, laze_tensor **results, int32_t capacity) {
+  if (capacity < 1) return 0;
+  laze_float_control caller = laze_float_control_enter();
+  int32_t count = call_by_name(context, name, arguments, argument_count, results, capacity);
+  laze_float_control_leave(&caller);
   return count;
 }

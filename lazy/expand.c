@@ -2,6 +2,7 @@
  * its index in the frame: operands first, then every result that the expansion has recorded. */
 #include "ir/recorder.h"
 
+#include "base/float_control.h"
 #include "lazy/lazy.h"
 
 typedef struct {
@@ -58,7 +59,10 @@ static laze_status infer(laze_lazy_recorder *frame, const laze_op_info *info, co
   for (int32_t i = 0; i < call->operand_count; i++) frame->types[i] = &frame->values[call->operands[i].node].type;
   for (int i = 0; i < info->result_count; i++) types[i].kind = LAZE_TYPE_TENSOR;
   laze_inference inference = {.operator_name = info->name, .error = error};
-  return info->infer(&inference, call, frame->types, types);
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = info->infer(&inference, call, frame->types, types);
+  laze_float_control_leave(&caller);
+  return status;
 }
 
 /* The predicted node once more, or a new one: with the predicted types where there are such, with inferred ones
@@ -119,5 +123,9 @@ laze_status laze_lazy_record(laze_lazy_recorder *recorder, const laze_call *call
                              laze_error *error) {
   expander expanding = {.recorder = {.record = record, .type_of = type_of, .location = call->location},
                         .frame = recorder};
-  return record(&expanding.recorder, call, results, error);
+  if (!expands(laze_op_get(call->op), call)) return record(&expanding.recorder, call, results, error);
+  laze_float_control caller = laze_float_control_enter(); /* expansions compute with the numbers they are given */
+  laze_status status = record(&expanding.recorder, call, results, error);
+  laze_float_control_leave(&caller);
+  return status;
 }

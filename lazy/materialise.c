@@ -7,6 +7,7 @@
  * thread resolve a cell meanwhile, its buffer stays and ours goes.
  */
 #include "base/dtype.h"
+#include "base/float_control.h"
 #include "codegen/codegen.h"
 #include "lazy/lazy.h"
 #include "lazy/miss.h"
@@ -188,7 +189,9 @@ static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wi
   materialisation work = {.trace = recorder->trace};
   memset(&recorder->trace, 0, sizeof recorder->trace);
   laze_status status = laze_trace_take(&work.trace, recorder, wish, backend, error);
+  laze_float_control caller = laze_float_control_enter(); /* numbers are converted as they enter a run */
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, lazy, start, error);
+  laze_float_control_leave(&caller);
   laze_trace_deinit(&recorder->trace, lazy->context);
   recorder->trace = work.trace;
   return status;

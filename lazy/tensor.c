@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/float_control.h"
 #include "lazy/lazy.h"
 
 #include <math.h>
@@ -255,7 +256,7 @@ static laze_status check_read(const laze_cell *cell, laze_dtype dtype, const voi
 }
 
 /* A read: `data` NULL with dtype LAZE_DTYPE_NONE computes without copying. */
-static laze_status read_tensor(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
+static laze_status read_guarded(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (tensor && !lazy) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
   if (!tensor && reports) return LAZE_INVALID_ARGUMENT;
@@ -285,6 +286,13 @@ static laze_status read_tensor(laze_tensor *tensor, laze_dtype dtype, void *data
   }
   if (status != LAZE_OK) note_read_error(recorder, tensor, &error, reports);
   laze_lazy_unlock(lazy);
+  return status;
+}
+
+static laze_status read_tensor(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = read_guarded(tensor, dtype, data, size, reports);
+  laze_float_control_leave(&caller);
   return status;
 }
 

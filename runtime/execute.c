@@ -7,7 +7,7 @@
 #include "runtime/program_internal.h"
 
 #include "base/checked.h"
-#include "runtime/float_control.h"
+#include "base/float_control.h"
 #include "runtime/runtime.h"
 #include "runtime/thread_pool.h"
 
@@ -42,11 +42,9 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
   const laze_kernel *kernel = step->step->kernel;
   laze_kernel_failure failure = {.position = INT64_MAX};
   laze_kernel_arguments arguments = {step->run->step_pointers, step->bound->sizes, &failure, kernel->closure};
-  uint32_t control = laze_float_control_set(LAZE_FLOAT_CONTROL_DEFAULT);
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * step->run->executable->scratch_bytes;
   kernel->function(&arguments, begin, end, scratch);
-  laze_float_control_set(control);
   if (failure.position == INT64_MAX) return;
   pthread_mutex_lock(&step->lock);
   if (failure.position < step->failure.position) step->failure = failure;
@@ -163,7 +161,9 @@ laze_status laze_executable_run(laze_executable *executable, laze_buffer *const 
   run.pointers = laze_alloc_array(program->context, program->value_count + program->most_buffers, sizeof(void *));
   if (!run.pointers) return laze_fail_memory(error, "running a graph", program->value_count);
   run.step_pointers = run.pointers + program->value_count;
+  laze_float_control caller = laze_float_control_enter(); /* workers have the word they started with */
   laze_status status = run_all(&run, inputs, outputs, error);
+  laze_float_control_leave(&caller);
   for (int64_t i = 0; status != LAZE_OK && i < program->output_count; i++) {
     laze_buffer_release(outputs[i]);
     outputs[i] = NULL;
