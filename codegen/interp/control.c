@@ -11,12 +11,12 @@
 
 #include <string.h>
 
-typedef struct {
+struct interp_frame {
   const interp_node *node;
   const interp_block *block; /* the region that runs; NULL: done */
   int32_t next;              /* node of the block */
   int64_t outer, inner;      /* reduce: element of the result, and how many it has taken in */
-} frame;
+};
 
 static void copy_value(const interp_run *run, int32_t to, int32_t from) {
   interp_tensor target = interp_get(run, to), source = interp_get(run, from);
@@ -24,7 +24,7 @@ static void copy_value(const interp_run *run, int32_t to, int32_t from) {
   if (bytes > 0 && target.data != source.data) memcpy(target.data, source.data, (size_t)bytes);
 }
 
-static void enter(frame *top, int32_t region) {
+static void enter(interp_frame *top, int32_t region) {
   top->block = &top->node->regions[region];
   top->next = 0;
 }
@@ -33,7 +33,7 @@ static void copy_to_parameters(const interp_run *run, const interp_block *block,
   for (int32_t i = 0; i < block->parameter_count; i++) copy_value(run, block->parameters[i], values[i]);
 }
 
-static void copy_to_results(const interp_run *run, const frame *top) {
+static void copy_to_results(const interp_run *run, const interp_frame *top) {
   for (int32_t i = 0; i < top->node->result_count; i++) copy_value(run, top->node->results[i], top->block->results[i]);
 }
 
@@ -41,21 +41,21 @@ static bool holds(const interp_run *run, int32_t value) {
   return *interp_get(run, value).data != 0;
 }
 
-static void begin_if(const interp_run *run, frame *top) {
+static void begin_if(const interp_run *run, interp_frame *top) {
   enter(top, holds(run, top->node->operands[0]) ? 0 : 1);
   copy_to_parameters(run, top->block, top->node->operands + 1);
 }
-static void end_if(const interp_run *run, frame *top) {
+static void end_if(const interp_run *run, interp_frame *top) {
   copy_to_results(run, top);
   top->block = NULL;
 }
 
-static void begin_while(const interp_run *run, frame *top) {
+static void begin_while(const interp_run *run, interp_frame *top) {
   for (int32_t i = 0; i < top->node->result_count; i++) copy_value(run, top->node->results[i], top->node->operands[i]);
   enter(top, 0);
   copy_to_parameters(run, top->block, top->node->results);
 }
-static void end_while(const interp_run *run, frame *top) {
+static void end_while(const interp_run *run, interp_frame *top) {
   bool was_condition = top->block == &top->node->regions[0];
   bool stop = was_condition && !holds(run, top->block->results[0]);
   if (!was_condition) copy_to_results(run, top);
@@ -98,7 +98,7 @@ static void move_states(const interp_run *run, const interp_node *node, int64_t 
 }
 
 /* Enters the region for the element at hand; states start anew with each element of the result. */
-static void enter_element(const interp_run *run, frame *top) {
+static void enter_element(const interp_run *run, interp_frame *top) {
   const interp_node *node = top->node;
   interp_tensor self = interp_operand(run, node, 0);
   int64_t size = laze_dtype_size(self.dtype);
@@ -109,7 +109,7 @@ static void enter_element(const interp_run *run, frame *top) {
   memcpy(element, self.data + reduced_position(node, &self, top->outer, top->inner) * size, (size_t)size);
 }
 
-static void begin_reduce(const interp_run *run, frame *top) {
+static void begin_reduce(const interp_run *run, interp_frame *top) {
   interp_tensor self = interp_operand(run, top->node, 0), result = interp_result(run, top->node, 0);
   int64_t elements = interp_elements(&self), results = interp_elements(&result);
   top->block = NULL;
@@ -118,7 +118,7 @@ static void begin_reduce(const interp_run *run, frame *top) {
   if (elements > 0) enter_element(run, top);
   for (int64_t i = 0; i < results && elements == 0; i++) move_states(run, top->node, i, top->node->operands + 1, false);
 }
-static void end_reduce(const interp_run *run, frame *top) {
+static void end_reduce(const interp_run *run, interp_frame *top) {
   interp_tensor self = interp_operand(run, top->node, 0), result = interp_result(run, top->node, 0);
   int64_t results = interp_elements(&result), each = interp_elements(&self) / results;
   move_states(run, top->node, top->outer, top->block->results, false);
@@ -132,40 +132,28 @@ static void end_reduce(const interp_run *run, frame *top) {
     top->block = NULL;
 }
 
-static const struct {
-  laze_op op;
-  void (*begin)(const interp_run *run, frame *top);
-  void (*end)(const interp_run *run, frame *top);
-} rules[] = {
-    {LAZE_OP_IF, begin_if, end_if},
-    {LAZE_OP_WHILE, begin_while, end_while},
-    {LAZE_OP_REDUCE, begin_reduce, end_reduce},
-};
-
-static int rule_of(laze_op op) {
-  int index = 0;
-  while (rules[index].op != op) index++;
-  return index;
-}
+const interp_control interp_control_if = {begin_if, end_if};
+const interp_control interp_control_while = {begin_while, end_while};
+const interp_control interp_control_reduce = {begin_reduce, end_reduce};
 
 void interp_execute_control(const interp_run *run, const interp_node *node) {
-  frame stack[INTERP_MAX_DEPTH + 1];
+  interp_frame stack[INTERP_MAX_DEPTH + 1];
   int depth = 0;
-  stack[0] = (frame){.node = node};
-  rules[rule_of(node->op)].begin(run, &stack[0]);
+  stack[0] = (interp_frame){.node = node};
+  interp_controls[node->op]->begin(run, &stack[0]);
   while (depth >= 0 && run->failure->position == INT64_MAX) {
-    frame *top = &stack[depth];
+    interp_frame *top = &stack[depth];
     if (!top->block) {
       depth--;
     } else if (top->next == top->block->node_count) {
-      rules[rule_of(top->node->op)].end(run, top);
+      interp_controls[top->node->op]->end(run, top);
     } else {
       const interp_node *next = &top->block->nodes[top->next++];
       if (next->execute) {
         next->execute(run, next);
       } else {
-        stack[++depth] = (frame){.node = next};
-        rules[rule_of(next->op)].begin(run, &stack[depth]);
+        stack[++depth] = (interp_frame){.node = next};
+        interp_controls[next->op]->begin(run, &stack[depth]);
       }
     }
   }

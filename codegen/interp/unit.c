@@ -130,7 +130,7 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
                        .operand_count = node->operand_count,
                        .result_count = node->result_count,
                        .results = results,
-                       .execute = node->region_count ? NULL : interp_find_execute(node->op)};
+                       .execute = interp_executes[node->op]};
   if (!results) return laze_fail_memory(error, "a node", -1);
   if (!out->execute && out->info->op_class != LAZE_CLASS_CONTROL)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: the interpreter has no function for it", out->info->name);
@@ -276,31 +276,4 @@ void interp_run_unit(const interp_run *run) {
     root->execute(run, root);
   else
     interp_execute_control(run, root);
-}
-
-interp_execute interp_find_execute(laze_op op) {
-  static const struct {
-    laze_op op;
-    interp_execute execute;
-  } table[] = {
-      {LAZE_OP_EXPAND, interp_execute_expand},
-      {LAZE_OP_PERMUTE, interp_execute_permute},
-      {LAZE_OP_RESHAPE, interp_execute_reshape},
-      {LAZE_OP_UNSQUEEZE, interp_execute_reshape}, /* the same elements in the same order */
-      {LAZE_OP_SLICE, interp_execute_slice},
-      {LAZE_OP_CAT, interp_execute_cat},
-      {LAZE_OP_GATHER, interp_execute_gather},
-      {LAZE_OP_INDEX_SELECT, interp_execute_index_select},
-      {LAZE_OP_MM, interp_execute_matrix_product},
-      {LAZE_OP_BMM, interp_execute_matrix_product},
-      {LAZE_OP_CONSTANT, interp_execute_constant},
-      {LAZE_OP_IOTA, interp_execute_iota},
-      {LAZE_OP_SIZE_TENSOR, interp_execute_size_tensor},
-  };
-  laze_op_class op_class = laze_op_get(op)->op_class;
-  if (op_class == LAZE_CLASS_ELEMENTWISE) return interp_execute_elementwise;
-  if (op_class == LAZE_CLASS_REDUCTION) return interp_execute_reduction;
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (table[i].op == op) return table[i].execute;
-  return NULL;
 }

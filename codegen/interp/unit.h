@@ -104,9 +104,19 @@ static inline int interp_axis(const interp_node *node, int32_t attribute, int ra
   return (int)(axis < 0 && rank > 0 ? axis + rank : axis < 0 ? 0 : axis);
 }
 
-/* The execute function of an operator, and what it needs of `eval` and `compute`. NULL: none. */
 typedef void (*interp_execute)(const interp_run *run, const interp_node *node);
-interp_execute interp_find_execute(laze_op op);
+/* Operators with regions: what starts one, and what follows the end of a region. */
+typedef struct interp_frame interp_frame;
+typedef struct interp_control {
+  void (*begin)(const interp_run *run, interp_frame *top);
+  void (*end)(const interp_run *run, interp_frame *top);
+} interp_control;
+
+/* By laze_op: NULL for composites and structure, and for control in the first, for all others in the second. Generated:
+ * entries name these functions (`interpret: slice` is interp_execute_slice, `interpret: while` interp_control_while).
+ */
+extern const interp_execute interp_executes[];
+extern const interp_control *const interp_controls[];
 
 /* One file per class. */
 void interp_execute_elementwise(const interp_run *run, const interp_node *node);
@@ -122,6 +132,7 @@ void interp_execute_matrix_product(const interp_run *run, const interp_node *nod
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);
 void interp_execute_size_tensor(const interp_run *run, const interp_node *node);
+extern const interp_control interp_control_if, interp_control_while, interp_control_reduce;
 /* Runs a node with regions and everything in them. */
 void interp_execute_control(const interp_run *run, const interp_node *node);
 

@@ -7,29 +7,29 @@
  *   cat          component - start of the piece, guarded
  *   index_select one component becomes an index read from memory
  */
-#include "codegen/schedule/schedule_internal.h"
+#include "codegen/schedule/join.h"
 
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
-typedef struct {
+typedef struct laze_joiner {
   laze_scheduler *scheduler;
   laze_mapper mapper;
   const laze_node *node;
   const laze_map *map;
   const laze_type *type; /* of the node */
-} join_state;
+} laze_joiner;
 
-static const laze_type *operand_type(const join_state *join, int32_t index) {
+static const laze_type *operand_type(const laze_joiner *join, int32_t index) {
   return laze_graph_type(join->scheduler->graph, join->node->operands[index]);
 }
 
 /* The map through the node's own shape, so that components stand for its axes. NULL: impossible. */
-static laze_status own_axes(join_state *join, const laze_map **out) {
+static laze_status own_axes(laze_joiner *join, const laze_map **out) {
   return laze_map_refine(&join->mapper, join->map, join->type->sizes, join->type->rank, out);
 }
 
-static laze_status elementwise_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status elementwise_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   out->kind = LAZE_INSTANCE_ELEMENT;
   out->count = join->node->operand_count;
   *possible = out->count <= LAZE_MAX_OPERANDS;
@@ -40,19 +40,19 @@ static laze_status elementwise_needs(join_state *join, laze_needs *out, bool *po
   return LAZE_OK;
 }
 
-static laze_status reshape_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status reshape_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   out->maps[0] = join->map;
   *possible = true;
   return LAZE_OK;
 }
 
-static laze_status expand_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status expand_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   LAZE_TRY(laze_map_broadcast(&join->mapper, join->map, join->type, operand_type(join, 0), &out->maps[0]));
   *possible = out->maps[0] != NULL;
   return LAZE_OK;
 }
 
-static laze_status permute_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status permute_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   const laze_map *own;
   const laze_size *dims = join->node->attributes[LAZE_PERMUTE_DIMS].value.items;
   LAZE_TRY(own_axes(join, &own));
@@ -72,14 +72,14 @@ static const laze_size *optional_size(const laze_attribute *attribute) {
 }
 
 /* A step of the size or more takes the first element alone. Huge ones are cut to the size, so that offsets fit. */
-static laze_status slice_step(join_state *join, laze_size size, int64_t step, laze_size *out) {
+static laze_status slice_step(laze_joiner *join, laze_size size, int64_t step, laze_size *out) {
   *out = step;
   if (step <= INT32_MAX) return LAZE_OK;
   if (step > LAZE_SIZE_CONSTANT_MAX) step = LAZE_SIZE_CONSTANT_MAX;
   return laze_size_binary(join->scheduler->graph->sizes, LAZE_SIZE_MIN, step, size, out, join->scheduler->error);
 }
 
-static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status slice_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   const laze_attribute *attributes = join->node->attributes;
   const laze_type *operand = operand_type(join, 0);
   const laze_map *own;
@@ -104,7 +104,7 @@ static laze_status slice_needs(join_state *join, laze_needs *out, bool *possible
 }
 
 /* The map of one piece of a concatenation that begins at `low` along `axis`. */
-static laze_status piece_map(join_state *join, const laze_map *own, int axis, laze_size low, const laze_type *piece,
+static laze_status piece_map(laze_joiner *join, const laze_map *own, int axis, laze_size low, const laze_type *piece,
                              const laze_map **out) {
   laze_size_table *sizes = join->scheduler->graph->sizes;
   laze_error *error = join->scheduler->error;
@@ -121,7 +121,7 @@ static laze_status piece_map(join_state *join, const laze_map *own, int axis, la
   return laze_map_create(&join->mapper, piece->sizes, components, piece->rank, guard, out);
 }
 
-static laze_status cat_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status cat_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   const laze_map *own;
   laze_inference inference = {join->scheduler->graph->sizes, "cat", join->scheduler->error};
   int axis;
@@ -143,7 +143,7 @@ static laze_status cat_needs(join_state *join, laze_needs *out, bool *possible) 
   return LAZE_OK;
 }
 
-static laze_status iota_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status iota_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   laze_inference inference = {join->scheduler->graph->sizes, "iota", join->scheduler->error};
   int axis;
   LAZE_TRY(laze_infer_axis(&inference, join->node->attributes[LAZE_IOTA_DIM].value.integer, join->type->rank, &axis));
@@ -164,7 +164,7 @@ static laze_status iota_needs(join_state *join, laze_needs *out, bool *possible)
                          &out->maps[0]);
 }
 
-static laze_status size_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status size_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   out->kind = LAZE_INSTANCE_SIZE;
   out->count = 0;
   out->size = join->node->attributes[LAZE_SIZE_TENSOR_VALUE].value.size;
@@ -181,7 +181,7 @@ static laze_status index_map(join_state *join, const laze_map *own, int axis, co
 }
 
 /* gather: the index has the result's shape. index_select: the index has one axis (or none). */
-static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possible) {
+static laze_status indexed_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   bool gather = join->node->op == LAZE_OP_GATHER;
   const laze_type *source = operand_type(join, 0), *index = operand_type(join, 1);
   laze_inference inference = {join->scheduler->graph->sizes, laze_op_get(join->node->op)->name, join->scheduler->error};
@@ -212,25 +212,18 @@ static laze_status indexed_needs(join_state *join, laze_needs *out, bool *possib
   return LAZE_OK;
 }
 
-typedef laze_status (*needs_function)(join_state *join, laze_needs *out, bool *possible);
-
-/* Operators with an access map of their own. */
-static const struct {
-  laze_op op;
-  bool pass_through;
-  needs_function needs;
-} mapped_operators[] = {
-    {LAZE_OP_RESHAPE, true, reshape_needs}, {LAZE_OP_UNSQUEEZE, true, reshape_needs},
-    {LAZE_OP_EXPAND, true, expand_needs},   {LAZE_OP_PERMUTE, true, permute_needs},
-    {LAZE_OP_SLICE, true, slice_needs},     {LAZE_OP_CAT, false, cat_needs},
-    {LAZE_OP_IOTA, false, iota_needs},      {LAZE_OP_SIZE_TENSOR, false, size_needs},
-    {LAZE_OP_GATHER, false, indexed_needs}, {LAZE_OP_INDEX_SELECT, false, indexed_needs},
-};
+const laze_join laze_join_reshape = {true, reshape_needs};
+const laze_join laze_join_expand = {true, expand_needs};
+const laze_join laze_join_permute = {true, permute_needs};
+const laze_join laze_join_slice = {true, slice_needs};
+const laze_join laze_join_cat = {false, cat_needs};
+const laze_join laze_join_iota = {false, iota_needs};
+const laze_join laze_join_size_tensor = {false, size_needs};
+const laze_join laze_join_gather = {false, indexed_needs};
+const laze_join laze_join_index_select = {false, indexed_needs};
 
 bool laze_schedule_passes_through(laze_op op) {
-  for (size_t i = 0; i < sizeof mapped_operators / sizeof *mapped_operators; i++)
-    if (mapped_operators[i].op == op) return mapped_operators[i].pass_through;
-  return false;
+  return laze_joins[op] && laze_joins[op]->pass_through;
 }
 
 laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
@@ -240,12 +233,9 @@ laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *g
   *possible = false;
   if (op_class == LAZE_CLASS_REDUCTION)
     return laze_schedule_reduction_needs(scheduler, group, node, map, out, possible);
-  join_state join = {scheduler, laze_scheduler_mapper(scheduler, group), node, map, node->types[0]};
+  laze_joiner join = {scheduler, laze_scheduler_mapper(scheduler, group), node, map, node->types[0]};
   if (op_class == LAZE_CLASS_ELEMENTWISE) return elementwise_needs(&join, out, possible);
-  for (size_t i = 0; i < sizeof mapped_operators / sizeof *mapped_operators; i++) {
-    if (mapped_operators[i].op != node->op) continue;
-    out->pass_through = mapped_operators[i].pass_through;
-    return mapped_operators[i].needs(&join, out, possible);
-  }
-  return LAZE_OK;
+  if (!laze_joins[node->op]) return LAZE_OK;
+  out->pass_through = laze_joins[node->op]->pass_through;
+  return laze_joins[node->op]->needs(&join, out, possible);
 }

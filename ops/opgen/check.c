@@ -140,8 +140,9 @@ static void check_binary(gen_scope *scope, gen_expression *binary) {
 
 uint64_t check_presence(const gen_expression *condition, bool holds) {
   if (condition->form == FORM_UNARY && *condition->text == '!') return check_presence(condition->items[0], !holds);
-  if (condition->form == FORM_CALL && condition->builtin != NULL && condition->builtin->number == BUILTIN_PRESENT)
-    return holds && condition->items[0]->argument >= 0 ? (uint64_t)1 << condition->items[0]->argument : 0;
+  const bool is_call = condition->form == FORM_CALL && condition->kind != KIND_WRONG;
+  if (is_call && condition->builtin != NULL && condition->builtin->number == BUILTIN_PRESENT)
+    return holds ? (uint64_t)1 << condition->items[0]->argument : 0;
   if (condition->form == FORM_BINARY && strcmp(condition->text, holds ? "&&" : "||") == 0)
     return check_presence(condition->items[0], holds) | check_presence(condition->items[1], holds);
   return 0;

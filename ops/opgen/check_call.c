@@ -59,7 +59,7 @@ void check_builtin(gen_scope *scope, gen_expression *call, const gen_builtin *bu
   call->builtin = builtin;
   call->kind = builtin->kind;
   bool good = call->count >= builtin->minimum && call->count <= builtin->maximum;
-  if (good && builtin->number == BUILTIN_PRESENT) {
+  if (good && builtin->number == BUILTIN_PRESENT && call->keywords[0] == NULL) {
     check_present(scope, call);
     return;
   }
@@ -69,10 +69,10 @@ void check_builtin(gen_scope *scope, gen_expression *call, const gen_builtin *bu
     good = good && call->keywords[i] == NULL && builtin_fits(builtin, call->items[i], i);
   }
   if (call->kind == KIND_WRONG) return;
-  if (scope->in_condition) {
+  if (scope->in_condition && builtin->number != BUILTIN_PRESENT) {
     check_fault(scope, call, "a condition sees no tensors; it may use attributes and present()");
   } else if (!good) {
-    const bool absent = call->count > 0 && call->items[0]->optional;
+    const bool absent = builtin->number != BUILTIN_PRESENT && call->count > 0 && call->items[0]->optional;
     check_fault(scope, call, "%s does not take this; write %s%s", builtin->name, builtin->usage,
                 absent ? " of something that is present" : "");
   }

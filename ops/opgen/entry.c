@@ -9,6 +9,12 @@
 #define BIT(class_value) (1u << (class_value))
 #define PRIMITIVES (BIT(CLASS_CONTROL) - 2u) /* all but composites, control and structure */
 #define EVERY_CLASS (BIT(CLASS_COUNT) - 1u)
+/* Those with a function of their own in the interpreter: not where one for the class takes the operator as data. */
+#define INTERPRETED                                                                                                    \
+  (EVERY_CLASS & ~(BIT(CLASS_COMPOSITE) | BIT(CLASS_ELEMENTWISE) | BIT(CLASS_REDUCTION) | BIT(CLASS_STRUCTURE)))
+
+/* Those whose operators join kernels in ways of their own. */
+#define JOINED (BIT(CLASS_MOVEMENT) | BIT(CLASS_INDEXING) | BIT(CLASS_CREATION))
 
 typedef void (*key_reader)(gen_table *table, gen_operator *op, const gen_tree *value);
 
@@ -112,8 +118,12 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
 static void read_lower(gen_table *table, gen_operator *op, const gen_tree *value) {
   op->lower = text_of(table, op, "lower", value);
   if (op->lower[strspn(op->lower, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
-    report_error(&table->report, place_of(op, value), "\"lower: %s\" is no name; write the NAME of laze_lower_NAME",
-                 op->lower);
+    report_error(&table->report, place_of(op, value),
+                 "\"lower: %s\" is no name; write the NAME of laze_lower_NAME or laze_join_NAME", op->lower);
+}
+
+static void read_interpret(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->interpret = text_of(table, op, "interpret", value);
 }
 
 static void read_initial(gen_table *table, gen_operator *op, const gen_tree *value) {
@@ -235,7 +245,8 @@ static const struct {
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
-    {"lower", BIT(CLASS_ELEMENTWISE), read_lower},
+    {"lower", BIT(CLASS_ELEMENTWISE) | JOINED, read_lower},
+    {"interpret", INTERPRETED, read_interpret},
     {"combine", BIT(CLASS_REDUCTION), read_combine},
     {"initial", BIT(CLASS_REDUCTION), read_initial},
     {"composite", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_composite},

@@ -33,6 +33,7 @@ static void check_eval(gen_table *table, const gen_operator *op, const char *key
                    "eval: \"%s\" may be absent; expand calls that have it with \"when: present(%s)\" and a composite",
                    argument->name, argument->name);
   }
+  entry_check_element(table, op, at, text);
 }
 
 /* Each operand must matter to some element, or it should not be one. */
@@ -60,6 +61,7 @@ static void check_compute(gen_table *table, gen_operator *op) {
   }
   require(table, op, "eval", "one element in C: {float: self + other, int: ..., bool: ...}");
   require(table, op, "lower", "the NAME of laze_lower_NAME in codegen/llvm/");
+  entry_check_function(table, op, "lower", op->lower, KNOWN_LOWERING);
   if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != bools)
     report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
   if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~floats) != 0)
@@ -117,6 +119,7 @@ static void check_composite(gen_table *table, const gen_operator *op) {
                  "neither a class nor a composite; add \"composite: expression\" or \"class:\" with its keys");
     return;
   }
+  if (op->by_hand) entry_check_function(table, op, "composite", op->symbol, KNOWN_BY_HAND);
   if (op->late) {
     require(table, op, "shape", "a rule of rules.yaml (a late composite is a node until it expands)");
     require(table, op, "dtype", "a rule of rules.yaml (a late composite is a node until it expands)");
@@ -125,16 +128,35 @@ static void check_composite(gen_table *table, const gen_operator *op) {
   }
 }
 
+static void check_interpret(gen_table *table, const gen_operator *op, gen_known_kind kind) {
+  require(table, op, "interpret", "the NAME of its function in codegen/interp/unit.h");
+  entry_check_function(table, op, "interpret", op->interpret, kind);
+}
+
+static void check_join(gen_table *table, const gen_operator *op) {
+  require(table, op, "lower", "the NAME of laze_join_NAME in codegen/schedule/join.h, or none: always interpreted");
+  if (op->lower != NULL && strcmp(op->lower, "none") != 0)
+    entry_check_function(table, op, "lower", op->lower, KNOWN_JOIN);
+}
+
 static void check_class(gen_table *table, gen_operator *op) {
   switch (op->op_class) {
   case CLASS_COMPOSITE: check_composite(table, op); break;
   case CLASS_ELEMENTWISE: check_elementwise(table, op); break;
-  case CLASS_CONTROL: require(table, op, "regions", "their number"); break;
+  case CLASS_CONTROL:
+    require(table, op, "regions", "their number");
+    check_interpret(table, op, KNOWN_CONTROL);
+    break;
   case CLASS_STRUCTURE: break;
   default:
     require(table, op, "shape", "a rule of rules.yaml with arguments, such as same(self)");
     require(table, op, "dtype", "a rule of rules.yaml with arguments, such as same(self)");
-    if (op->op_class == CLASS_REDUCTION) check_reduction(table, op);
+    if (op->op_class == CLASS_REDUCTION)
+      check_reduction(table, op);
+    else
+      check_interpret(table, op, KNOWN_EXECUTE);
+    if (op->op_class == CLASS_MOVEMENT || op->op_class == CLASS_INDEXING || op->op_class == CLASS_CREATION)
+      check_join(table, op);
   }
 }
 

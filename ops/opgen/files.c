@@ -28,6 +28,8 @@ static const struct {
     {"ir", "composite_m_r.gen.c", write_composite, &m_to_r, LINE_LIMIT},
     {"ir", "composite_s_z.gen.c", write_composite, &s_to_z, LINE_LIMIT},
     {"codegen/interp", "eval.gen.c", write_eval, NULL, LINE_LIMIT},
+    {"codegen/interp", "execute.gen.c", write_execute, NULL, 0},
+    {"codegen/schedule", "joins.gen.c", write_joins, NULL, 0},
     {"codegen/llvm", "lowerings.gen.c", write_lowerings, NULL, LINE_LIMIT},
     {"include/laze", "functions.h", write_functions_header, NULL, 0},
     {"lazy", "functions_a_d.gen.c", write_functions, &a_to_d, LINE_LIMIT},

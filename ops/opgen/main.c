@@ -12,11 +12,18 @@
 #include <argp.h>
 #include <stdlib.h>
 
+/* A hand-written header and what is read from it. */
+typedef struct gen_header {
+  gen_known_kind kind;
+  const char *path;
+} gen_header;
+
 typedef struct gen_options {
   const char *output, *only, *rules;
   bool check, list;
-  int api_count, table_count;
-  const char **api, **tables;
+  int table_count, header_count;
+  const char **tables;
+  gen_header *headers;
 } gen_options;
 
 static const struct argp_option option_list[] = {
@@ -24,15 +31,25 @@ static const struct argp_option option_list[] = {
     {"only", 'f', "FOLDER", 0, "write the files of one folder (\"ir\"), into DIR itself", 0},
     {"rules", 'r', "FILE", 0, "the shape and dtype rules (rules.yaml)", 0},
     {"api", 'a', "FILE", 0, "a header whose names generated functions must not have; may be repeated", 0},
+    {"lowerings", 'l', "FILE", 0, "the header that declares what `lower` may name in class elementwise", 0},
+    {"joins", 'j', "FILE", 0, "the header that declares what `lower` may name in other classes", 0},
+    {"elements", 'e', "FILE", 0, "the header that declares what `eval` may call besides <math.h>", 0},
+    {"interpreter", 'i', "FILE", 0, "the header that declares what `interpret` may name", 0},
+    {"rule-functions", 'u', "FILE", 0, "the header that declares the functions of the rules", 0},
+    {"composites", 'p', "FILE", 0, "a file with composites written by hand; may be repeated", 0},
     {"check", 'c', NULL, 0, "check the tables and write nothing", 0},
-    {"list", 'l', NULL, 0, "print the names of the files and write nothing", 0},
+    {"list", 't', NULL, 0, "print the names of the files and write nothing", 0},
     {0},
 };
 
-static const char **add(const char **list, int *count, const char *item) {
-  list = memory_grow(list, *count, sizeof(*list));
-  list[(*count)++] = item;
-  return list;
+static void add_table(gen_options *options, const char *path) {
+  options->tables = memory_grow(options->tables, options->table_count, sizeof(*options->tables));
+  options->tables[options->table_count++] = path;
+}
+
+static void add_header(gen_options *options, gen_known_kind kind, const char *path) {
+  options->headers = memory_grow(options->headers, options->header_count, sizeof(*options->headers));
+  options->headers[options->header_count++] = (gen_header){kind, path};
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -41,10 +58,22 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   case 'o': options->output = argument; break;
   case 'f': options->only = argument; break;
   case 'r': options->rules = argument; break;
-  case 'a': options->api = add(options->api, &options->api_count, argument); break;
+  case 'a': add_header(options, KNOWN_API, argument); break;
+  case 'l': add_header(options, KNOWN_LOWERING, argument); break;
+  case 'j': add_header(options, KNOWN_JOIN, argument); break;
+  case 'e': add_header(options, KNOWN_ELEMENT, argument); break;
+  case 'i':
+    add_header(options, KNOWN_EXECUTE, argument);
+    add_header(options, KNOWN_CONTROL, argument);
+    break;
+  case 'u':
+    add_header(options, KNOWN_SHAPE, argument);
+    add_header(options, KNOWN_DTYPE, argument);
+    break;
+  case 'p': add_header(options, KNOWN_BY_HAND, argument); break;
   case 'c': options->check = true; break;
-  case 'l': options->list = true; break;
-  case ARGP_KEY_ARG: options->tables = add(options->tables, &options->table_count, argument); break;
+  case 't': options->list = true; break;
+  case ARGP_KEY_ARG: add_table(options, argument); break;
   case ARGP_KEY_END:
     if (options->list) break;
     if (options->rules == NULL) argp_error(state, "no rules; write --rules FILE");
@@ -57,8 +86,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 }
 
 static void read_tables(gen_table *table, const gen_options *options) {
+  for (int i = 0; i < options->header_count; i++)
+    known_read(&table->known, options->headers[i].kind, options->headers[i].path, &table->report);
   table_read_rules(table, options->rules);
-  for (int i = 0; i < options->api_count; i++) table_read_api(table, options->api[i]);
   for (int i = 0; i < options->table_count; i++) table_read_operators(table, options->tables[i]);
 }
 

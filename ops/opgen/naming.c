@@ -40,12 +40,10 @@ static const char *form_name(int form, const char *symbol) {
 static void check_against_api(gen_table *table, const gen_operator *op) {
   for (int form = 0; form < FORM_COUNT && operator_is_public(op); form++) {
     const char *name = form_name(form, op->symbol);
-    for (int i = 0; i < table->api_count; i++) {
-      if (strcmp(table->api[i], name) != 0) continue;
-      report_error(&table->report, op->at,
-                   "its function %s is already part of the hand-written interface; rename the operator", name);
-      return;
-    }
+    if (!known_has(&table->known, KNOWN_API, name)) continue;
+    report_error(&table->report, op->at,
+                 "its function %s is already part of the hand-written interface; rename the operator", name);
+    return;
   }
 }
 

@@ -70,7 +70,8 @@ struct gen_operator {
   gen_rule_call dtype;            /* `rule` NULL: none */
   const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
-  const char *lower;
+  const char *lower;              /* NAME of laze_lower_NAME, or of laze_join_NAME, or "none" */
+  const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
   const char *initial; /* "ZERO" */
   const char *effect;  /* "NONE" */

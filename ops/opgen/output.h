@@ -26,6 +26,8 @@ void write_inference(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_eval(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_execute(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_joins(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_lowerings(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_functions_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_functions(const gen_table *table, const gen_shard *shard, FILE *out);

@@ -2,6 +2,7 @@
 #ifndef OPGEN_TABLE_H
 #define OPGEN_TABLE_H
 
+#include "ops/opgen/known.h"
 #include "ops/opgen/operator.h"
 
 typedef struct gen_table {
@@ -10,16 +11,13 @@ typedef struct gen_table {
   gen_operator **operators; /* in the order of the files and entries */
   int shape_count, dtype_count;
   gen_rule *shapes, *dtypes;
-  int api_count;
-  const char **api; /* identifiers of the hand-written interface, "laze_tensor_read" */
+  gen_known known;
 } gen_table;
 
 /* Reads rules.yaml. */
 void table_read_rules(gen_table *table, const char *path);
 /* Reads a table of operators: schemas and keys, without what refers to other operators. */
 void table_read_operators(gen_table *table, const char *path);
-/* Notes the identifiers that a hand-written header declares; generated functions must not have their names. */
-void table_read_api(gen_table *table, const char *path);
 /* Gives symbols and refuses duplicates; to be called after the last table was read. */
 void table_name_operators(gen_table *table);
 /* Whether the operators keep to their class: required and forbidden keys, evals, results. Before expressions are

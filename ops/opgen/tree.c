@@ -68,18 +68,63 @@ static gen_tree *convert(gen_reader *reader, yaml_node_t *node, int depth) {
   return out;
 }
 
+static void report_parser(gen_reader *reader, const yaml_parser_t *parser) {
+  report_error(reader->report, (gen_place){reader->path, (int)parser->problem_mark.line + 1, NULL},
+               "no valid YAML: %s%s%s", parser->problem != NULL ? parser->problem : "memory is out",
+               parser->context != NULL ? " " : "", parser->context != NULL ? parser->context : "");
+}
+
+static bool start(gen_reader *reader, yaml_parser_t *parser, FILE *file) {
+  if (!yaml_parser_initialize(parser)) {
+    report_error(reader->report, (gen_place){reader->path, 1, NULL}, "libyaml could not start: memory is out");
+    return false;
+  }
+  rewind(file);
+  yaml_parser_set_input_file(parser, file);
+  return true;
+}
+
+/* Refuses what a tree cannot hold, or not within bounds: aliases (each of a list of aliases doubles it, and a list may
+ * hold itself) and all documents but the first. */
+static bool check_event(gen_reader *reader, const yaml_event_t *event, int *documents) {
+  const gen_place at = {reader->path, (int)event->start_mark.line + 1, NULL};
+  if (event->type == YAML_ALIAS_EVENT) {
+    report_error(reader->report, at, "the alias *%s; tables have none, write out what it stands for",
+                 (const char *)event->data.alias.anchor);
+    return false;
+  }
+  if (event->type == YAML_DOCUMENT_START_EVENT && ++*documents > 1) {
+    report_error(reader->report, at, "a second document; a table is one, drop the \"---\"");
+    return false;
+  }
+  return true;
+}
+
+static bool check_stream(gen_reader *reader, FILE *file) {
+  yaml_parser_t parser;
+  if (!start(reader, &parser, file)) return false;
+  bool good = true, done = false;
+  for (int documents = 0; good && !done;) {
+    yaml_event_t event;
+    if (!yaml_parser_parse(&parser, &event)) {
+      report_parser(reader, &parser);
+      good = false;
+    } else {
+      done = event.type == YAML_STREAM_END_EVENT;
+      good = check_event(reader, &event, &documents);
+      yaml_event_delete(&event);
+    }
+  }
+  yaml_parser_delete(&parser);
+  return good;
+}
+
 static gen_tree *read_document(gen_reader *reader, FILE *file) {
   yaml_parser_t parser;
-  if (!yaml_parser_initialize(&parser)) {
-    report_error(reader->report, (gen_place){reader->path, 1, NULL}, "libyaml could not start: memory is out");
-    return NULL;
-  }
-  yaml_parser_set_input_file(&parser, file);
+  if (!check_stream(reader, file) || !start(reader, &parser, file)) return NULL;
   gen_tree *result = NULL;
   if (!yaml_parser_load(&parser, &reader->document)) {
-    report_error(reader->report, (gen_place){reader->path, (int)parser.problem_mark.line + 1, NULL},
-                 "no valid YAML: %s%s%s", parser.problem, parser.context != NULL ? " " : "",
-                 parser.context != NULL ? parser.context : "");
+    report_parser(reader, &parser);
   } else {
     yaml_node_t *root = yaml_document_get_root_node(&reader->document);
     if (root != NULL) {

@@ -150,8 +150,13 @@ class Checker:
             if name not in self.commands:
                 self.failures.append(f"{page}:{number}: ./dev has no command '{name}'")
         for target in LINK.findall(line):
-            if not (self.source / page).parent.joinpath(target).exists():
+            if not self.find_linked(page, target).exists():
                 self.failures.append(f"{page}:{number}: there is no {target} to link to")
+
+    def find_linked(self, page, target):
+        """The file that a link names; build/ is the build folder, for pages that are made there."""
+        path = pathlib.PurePath(os.path.normpath(pathlib.PurePath(page).parent / target))
+        return self.build.joinpath(*path.parts[1:]) if path.parts[:1] == ("build",) else self.source / path
 
     def check_commands(self, block, expected, root):
         commands = [line for line in block.lines if not DEV_LINE.match(line)]

@@ -12,6 +12,10 @@
 
 #define MAX_TABLES 100
 #define MAX_TEXT 65536
+#define HEADERS                                                                                                        \
+  "--lowerings '" SOURCE_ROOT "/codegen/llvm/lowerings.h' --elements '" SOURCE_ROOT                                    \
+  "/codegen/interp/eval_support.h' --interpreter '" SOURCE_ROOT "/codegen/interp/unit.h' --joins '" SOURCE_ROOT        \
+  "/codegen/schedule/join.h' --composites '" SOURCE_ROOT "/ir/composite/product.c'"
 
 static struct dirent **tables;
 static int table_count;
@@ -35,7 +39,7 @@ static void run_opgen(const char *table, char *out) {
   char command[4096];
   const int size = snprintf(command, sizeof(command),
                             "cd '%s/tests/unit/ops/bad' && '%s' --rules '%s/ops/rules.yaml' --api "
-                            "'%s/include/laze/tensor.h' --check '%s' 2>&1",
+                            "'%s/include/laze/tensor.h' " HEADERS " --check '%s' 2>&1",
                             SOURCE_ROOT, OPGEN, SOURCE_ROOT, SOURCE_ROOT, table);
   ck_assert_int_lt(size, (int)sizeof(command));
   ck_assert_msg(run(command, out) == 1, "%s: opgen did not end with status 1; it printed:\n%s", table, out);
