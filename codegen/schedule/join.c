@@ -173,7 +173,7 @@ static laze_status size_needs(laze_joiner *join, laze_needs *out, bool *possible
 }
 
 /* The map of an index_select's index: the component along its axis, which a scalar result has not. */
-static laze_status index_map(join_state *join, const laze_map *own, int axis, const laze_type *index,
+static laze_status index_map(laze_joiner *join, const laze_map *own, int axis, const laze_type *index,
                              const laze_map **out) {
   static const laze_component first = {.dynamic = -1};
   return laze_map_create(&join->mapper, index->sizes, axis < own->rank ? &own->components[axis] : &first, index->rank,
