@@ -37,10 +37,11 @@ static laze_status push_tensor(laze_lazy_recorder *recorder, const char *op, con
     return LAZE_OUT_OF_MEMORY;
   }
   laze_error *error = &problem->error;
-  if (laze_handle_lazy(tensor) != recorder->lazy)
+  const laze_lazy *own = laze_handle_lazy(tensor);
+  if (own && own != recorder->lazy)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' belongs to another context than the other operands", op, argument);
-  laze_slot *slot = laze_handle_slot(tensor);
+  laze_slot *slot = own ? laze_handle_slot(tensor) : NULL;
   if (!slot)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,

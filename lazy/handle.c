@@ -1,48 +1,21 @@
-/* Handles. A slot is never given back to the pool and its generation grows with every release, so that a handle that
- * is used after its release is noticed (unless its slot was reused exactly 64 times since). */
-#include "lazy/lazy.h"
+/* Handles: what they hold, and what retaining, releasing and assigning them does. */
+#include "lazy/handle_table.h"
 
-#include <stdalign.h>
-
-#define SLOT_BYTES LAZE_POOL_CLASS_BYTES
-#define GENERATIONS 64
-
-_Static_assert(sizeof(laze_slot) <= SLOT_BYTES, "a slot takes one block");
-
-/* What a failed call returns when there is no memory for an error handle. Nothing ever writes to it. */
-static const struct { alignas(SLOT_BYTES) laze_slot slot; } out_of_memory = {{0}};
-
+/* What a failed call returns when there is no memory for an error handle: an index of the chunk that is never made, and
+ * the generation of a slot that is free. */
 laze_tensor *laze_handle_out_of_memory(void) {
-  return (laze_tensor *)(uintptr_t)&out_of_memory;
-}
-
-static laze_slot *slot_of(laze_tensor *tensor) {
-  return (laze_slot *)((uintptr_t)tensor & -(uintptr_t)SLOT_BYTES);
+  return (laze_tensor *)(uintptr_t)((LAZE_SLOT_GENERATIONS - 2) << LAZE_SLOT_INDEX_BITS | LAZE_SLOT_INDEX_MASK);
 }
 
 laze_lazy *laze_handle_lazy(laze_tensor *tensor) {
-  return tensor ? slot_of(tensor)->lazy : NULL;
+  const laze_slot *slot = tensor ? laze_slot_at(tensor) : NULL;
+  return slot ? slot->lazy : NULL;
 }
 
 laze_slot *laze_handle_slot(laze_tensor *tensor) {
-  if (!tensor) return NULL;
-  laze_slot *slot = slot_of(tensor);
-  return slot->generation == ((uintptr_t)tensor & (SLOT_BYTES - 1)) ? slot : NULL;
-}
-
-static laze_tensor *handle_of(laze_slot *slot) {
-  return (laze_tensor *)((uintptr_t)slot + slot->generation);
-}
-
-static laze_slot *slot_take(laze_lazy *lazy) {
-  laze_slot *slot = lazy->free_slots;
-  if (slot) {
-    lazy->free_slots = slot->next;
-    return slot;
-  }
-  slot = laze_pool_take(&lazy->pool, SLOT_BYTES);
-  if (slot) *slot = (laze_slot){.lazy = lazy};
-  return slot;
+  laze_slot *slot = laze_slot_at(tensor);
+  bool live = slot && slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor;
+  return live ? slot : NULL;
 }
 
 static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
@@ -62,10 +35,10 @@ static void storage_release(laze_lazy *lazy, laze_storage *storage) {
 laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell) {
   laze_lazy *lazy = recorder->lazy;
   laze_scope *scope = recorder->scope;
-  laze_slot *slot = slot_take(lazy);
+  laze_slot *slot = laze_slot_take(lazy);
   laze_storage *storage = slot ? storage_create(lazy, cell) : NULL;
   if (!storage) {
-    if (slot) slot->next = lazy->free_slots, lazy->free_slots = slot;
+    if (slot) laze_slot_give(lazy, slot);
     laze_scope_note(recorder, NULL);
     return laze_handle_out_of_memory();
   }
@@ -74,7 +47,7 @@ laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell) {
   slot->next = scope->slots;
   scope->slots = slot;
   if (scope->depth < cell->depth) cell->depth = scope->depth;
-  return handle_of(slot);
+  return laze_slot_handle(slot);
 }
 
 laze_tensor *laze_handle_create_error(laze_lazy_recorder *recorder, laze_failure *failure) {
@@ -120,9 +93,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->storage = NULL;
   slot->failure = NULL;
   slot->scope = NULL;
-  slot->generation = (slot->generation + 1) % GENERATIONS;
-  slot->next = lazy->free_slots;
-  lazy->free_slots = slot;
+  laze_slot_give(lazy, slot);
 }
 
 void laze_handle_release_scope(laze_lazy *lazy, laze_scope *scope) {
@@ -171,10 +142,11 @@ void laze_tensor_release(laze_tensor *tensor) {
 static laze_status find_side(laze_lazy *lazy, const char *side, laze_tensor *tensor, laze_slot **out,
                              laze_error *error) {
   if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_assign: the %s is NULL", side);
-  if (laze_handle_lazy(tensor) != lazy)
+  const laze_lazy *own = laze_handle_lazy(tensor);
+  if (own && own != lazy)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_tensor_assign: the %s belongs to another context than the destination", side);
-  *out = laze_handle_slot(tensor);
+  *out = own ? laze_handle_slot(tensor) : NULL;
   if (*out) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "laze_tensor_assign: the %s is a released handle; retain a tensor that is used after its scope",

@@ -1,5 +1,6 @@
 #include "lazy/lazy.h"
 
+#include "lazy/handle_table.h"
 #include "lazy/trace.h"
 #include "lazy/trace_cache.h"
 #include "runtime/runtime.h"
@@ -39,6 +40,7 @@ static void lazy_destroy(void *object) {
     recorder_deinit(recorder);
   }
   laze_cache_destroy(lazy->traces);
+  laze_slots_destroy(lazy);
   laze_pool_deinit(&lazy->pool);
   laze_free(lazy->context, lazy->garbage);
   pthread_mutex_destroy(&lazy->lock);

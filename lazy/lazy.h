@@ -1,6 +1,6 @@
 /* Inside the lazy layer: what the files of this folder share.
  *
- *   laze_tensor *   a handle: the address of a slot with six bits of generation in its low bits     handle.c
+ *   laze_tensor *   a handle: the number of a slot, with its generation                    handle_table.h, handle.c
  *     -> storage    what an assignment changes                                                       handle.c
  *       -> cell     one immutable value: pending, in a buffer, a number, or an error                 cell.c
  *         -> node   a recorded operator; its result cells are part of it                             node.c
@@ -94,16 +94,18 @@ typedef struct laze_storage {
   int64_t version; /* counts assignments */
 } laze_storage;
 
-/* What a handle points to: 64 bytes, aligned to 64. */
+/* What a handle stands for (lazy/handle_table.h). */
+typedef struct laze_slot_chunk laze_slot_chunk;
 typedef struct laze_slot {
-  laze_lazy *lazy; /* never changes; NULL in the one slot that stands for "memory is out" */
+  laze_lazy *lazy; /* never changes */
   laze_storage *storage;
   struct laze_slot *next; /* of its scope, or of the free list */
   laze_scope *scope;      /* NULL once the scope has ended */
   laze_failure *failure;  /* of the last read */
+  uint64_t generation;    /* odd: in use */
+  uint32_t index;
   int32_t retains;
   bool assigned, holding;
-  uint8_t generation;
 } laze_slot;
 
 #define LAZE_FRAME_RESULTS 8 /* results an operator has at most when called on tensors */
@@ -178,6 +180,7 @@ struct laze_lazy {
   pthread_mutex_t lock;  /* guards what follows */
   laze_pool pool;
   laze_slot *free_slots;
+  laze_slot_chunk *slot_chunks;
   laze_lazy_recorder *recorders;
   laze_pending *newest, *oldest;
   uint64_t mark;
@@ -257,9 +260,11 @@ void laze_failure_release(laze_lazy *lazy, laze_failure *failure); /* NULL is ig
 
 /* handle.c. The handle that stands for "memory is out"; it needs no release. */
 laze_tensor *laze_handle_out_of_memory(void);
-/* The slot of a handle, or NULL when the handle is NULL or was released. Reads the generation: call it locked, with
- * the handle's own context, which laze_handle_lazy gives without a lock. */
+/* The slot of a handle, or NULL when it is no handle, or no longer. Reads the generation: call it locked, with the
+ * handle's own context. */
 laze_slot *laze_handle_slot(laze_tensor *tensor);
+/* The context of a handle, without a lock, also of a released one. NULL: the handle is NULL, stands for "memory is
+ * out", or is none of a context that lives. */
 laze_lazy *laze_handle_lazy(laze_tensor *tensor);
 /* A handle of `cell` in the recorder's innermost scope; takes a reference of its own. */
 laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell);

@@ -258,9 +258,9 @@ static laze_status check_read(const laze_cell *cell, laze_dtype dtype, const voi
 /* A read: `data` NULL with dtype LAZE_DTYPE_NONE computes without copying. */
 static laze_status read_guarded(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (tensor && !lazy) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
-  if (!tensor && reports) return LAZE_INVALID_ARGUMENT;
-  if (!tensor) lazy = laze_lazy_get(NULL);
+  if (tensor == laze_handle_out_of_memory()) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
+  if (!lazy && reports) return LAZE_INVALID_ARGUMENT;
+  if (!lazy) lazy = laze_lazy_get(NULL);
   laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) return LAZE_OUT_OF_MEMORY;
   laze_error error;
@@ -311,8 +311,10 @@ laze_status laze_tensor_materialise(laze_tensor *tensor) {
 
 const char *laze_tensor_error(laze_tensor *tensor) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (!lazy) return tensor ? "out of memory: there was none for this tensor" : "the tensor is NULL";
   const char *message = "the handle was released; retain a tensor that is used after its scope";
+  if (!tensor) return "the tensor is NULL";
+  if (tensor == laze_handle_out_of_memory()) return "out of memory: there was none for this tensor";
+  if (!lazy) return message; /* with its context */
   pthread_mutex_lock(&lazy->lock);
   const laze_slot *slot = laze_handle_slot(tensor);
   if (slot) {

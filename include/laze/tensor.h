@@ -4,9 +4,14 @@
  * released when that scope ends, unless it was retained. (A handle made where no scope is open stays until its thread
  * ends or its context goes, and does not keep the context: a program that runs for long opens scopes.) Functions that
  * take tensors never return NULL: a failed call returns an error handle that further calls pass on, a read of one
- * reports the first error, and so does the end of the scope. NULL stands for an absent optional tensor. While the
- * context lives, using a handle after its release is reported as an error, unless exactly 64 handles (or a multiple)
- * took its place since.
+ * reports the first error, and so does the end of the scope. NULL stands for an absent optional tensor.
+ *
+ * A handle is a number that laze looks up, not an address; do not follow it. No two tensors of a process ever have the
+ * same one. So using a handle after its release is an error that is reported (LAZE_INVALID_ARGUMENT, or an error
+ * handle), however many tensors were made since, and also after its context has gone; and so is a pointer that never
+ * was a handle, unless its bits happen to be those of a live one: less than 1 in 2^32 for a pointer into memory. Where
+ * such a handle is the only one that names a context, the default context's scope notes the error. (Uses while another
+ * thread releases the last reference of a context are not covered.)
  *
  * Handles may be used from any thread, one thread at a time per handle; different threads may use different handles
  * that share values. A thread that ends releases what it did not retain. Join threads that used a context before you

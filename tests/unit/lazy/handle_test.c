@@ -1,3 +1,4 @@
+#include "lazy/handle_table.h"
 #include "support.h"
 
 #include <math.h>
@@ -22,6 +23,153 @@ START_TEST(stale_handle_is_an_error) {
   ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
   ck_assert(strstr(error.message, "released"));
   laze_context_release(context);
+}
+END_TEST
+
+static bool is_refused(laze_tensor *tensor) {
+  float data[2];
+  return laze_tensor_rank(tensor) == -1 && laze_tensor_dtype(tensor) == LAZE_DTYPE_NONE &&
+         laze_tensor_size(tensor, 0) == -1 && laze_tensor_elements(tensor) == -1 &&
+         laze_tensor_read(tensor, LAZE_F32, data, sizeof data) == LAZE_INVALID_ARGUMENT &&
+         laze_tensor_materialise(tensor) == LAZE_INVALID_ARGUMENT && strstr(laze_tensor_error(tensor), "released");
+}
+
+/* Makes one handle and releases it. */
+static laze_tensor *use_slot_once(laze_context *context) {
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *tensor = filled(context, 2, 7);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  return tensor;
+}
+
+/* However often a slot was used since: also when it is free just now, at counts at which a short generation is the old
+ * one again, and at those that a loop cannot reach and the slot's own field is set for. */
+START_TEST(a_handle_is_stale_for_ever) {
+  static const uint64_t uses[] = {1, 2, 31, 32, 62, 63, 64, 65, 127, 128, 255, 256, 65535, 65536, 1 << 18};
+  laze_context *context = new_context();
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    laze_tensor *old = use_slot_once(context);
+    const laze_slot *slot = laze_slot_at(old);
+    for (uint64_t n = 0; n < uses[i]; n++) ck_assert_ptr_eq(laze_slot_at(use_slot_once(context)), slot);
+    ck_assert_msg(is_refused(old), "while its slot is free, after %llu uses", (unsigned long long)uses[i]);
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *fresh = filled(context, 2, 5);
+    ck_assert_ptr_eq(laze_slot_at(fresh), slot); /* the case is the one it should be */
+    ck_assert_msg(is_refused(old), "after %llu uses", (unsigned long long)uses[i]);
+    laze_tensor_release(laze_tensor_retain(old)); /* touches nothing */
+    ck_assert_float_eq(first(fresh, 2), 5);
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  }
+  for (int bits = 20; bits < 64 - LAZE_SLOT_INDEX_BITS; bits++) {
+    laze_tensor *old = use_slot_once(context);
+    laze_slot *slot = laze_slot_at(old);
+    if (slot->generation + (UINT64_C(1) << bits) >= LAZE_SLOT_GENERATIONS) break;
+    slot->generation += UINT64_C(1) << bits;
+    ck_assert_msg(is_refused(old), "after 2^%d uses", bits - 1);
+    ck_assert_ptr_eq(laze_slot_at(use_slot_once(context)), slot);
+    ck_assert_msg(is_refused(old), "after 2^%d uses", bits - 1);
+  }
+  laze_context_release(context);
+}
+END_TEST
+
+/* A slot whose generations are used up is never used again, so that none of its handles comes back. */
+START_TEST(a_worn_slot_is_left_out) {
+  laze_context *context = new_context();
+  laze_tensor *first_handle = use_slot_once(context);
+  laze_slot *slot = laze_slot_at(first_handle);
+  slot->generation = LAZE_SLOT_GENERATIONS - 2;
+  laze_tensor *last = use_slot_once(context);
+  ck_assert_ptr_eq(laze_slot_at(last), slot);
+  ck_assert_uint_eq((uintptr_t)last >> LAZE_SLOT_INDEX_BITS, LAZE_SLOT_GENERATIONS - 1);
+  ck_assert(is_refused(last));
+  for (int i = 0; i < 3; i++) ck_assert_ptr_ne(laze_slot_at(use_slot_once(context)), slot);
+  ck_assert(is_refused(first_handle));
+  ck_assert(is_refused(last));
+  laze_context_release(context);
+}
+END_TEST
+
+/* Contexts come and go at the same place of the table; a handle of one that is gone is none of a later one's. */
+START_TEST(a_handle_does_not_outlive_its_context) {
+  laze_tensor *old[8];
+  for (int i = 0; i < 8; i++) {
+    laze_context *context = new_context();
+    old[i] = use_slot_once(context);
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *fresh = filled(context, 2, 5);
+    for (int j = 0; j < i; j++) {
+      ck_assert_ptr_ne(old[j], fresh);
+      ck_assert(is_refused(old[j]));
+      ck_assert_int_eq(laze_tensor_rank(add(fresh, old[j])), -1);
+      ck_assert_int_eq(laze_tensor_assign(laze_tensor_retain(fresh), old[j]), LAZE_INVALID_ARGUMENT);
+      laze_tensor_release(fresh);
+    }
+    ck_assert_float_eq(first(fresh, 2), 5);
+    ck_assert_int_eq(laze_scope_end(scope), i ? LAZE_INVALID_ARGUMENT : LAZE_OK);
+    laze_context_release(context);
+  }
+  for (int i = 0; i < 8; i++) ck_assert(is_refused(old[i])); /* no context has a slot there */
+  laze_scope *scope = laze_scope_begin(NULL);
+  ck_assert(isnan(laze_tensor_item(old[0])));
+  ck_assert_int_eq(laze_tensor_assign(old[0], old[1]), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensor_rank(neg(old[0])), -1);
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_tensor_release(laze_tensor_retain(old[0]));
+}
+END_TEST
+
+/* Pointers that never were handles: into the stack, the heap, code and constants, and bits at random. */
+START_TEST(what_is_no_handle_is_refused) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *live = filled(context, 2, 5);
+  int local = 0;
+  char *block = malloc(100);
+  const uintptr_t values[] = {(uintptr_t)&local,
+                              (uintptr_t)block,
+                              (uintptr_t) "text",
+                              (uintptr_t)live ^ (UINT64_C(1) << 63),
+                              (uintptr_t)context,
+                              (uintptr_t)laze_slot_at(live),
+                              UINTPTR_MAX,
+                              1,
+                              (uintptr_t)live + 1,
+                              (uintptr_t)live - 1,
+                              (uintptr_t)live + (UINT64_C(1) << 26)};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    ck_assert_msg(is_refused((laze_tensor *)values[i]), "value %zu: %llx", i, (unsigned long long)values[i]);
+  uint64_t state = 1;
+  for (int i = 0; i < 100000; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t bits = state ^ state >> 29;
+    if (i % 2) bits = (bits & ~UINT64_C(0xfff)) | ((uintptr_t)live & 0xfff); /* of an index that is in use */
+    if (bits == (uintptr_t)live) continue;
+    ck_assert_int_eq(laze_tensor_rank((laze_tensor *)(uintptr_t)bits), -1);
+  }
+  free(block);
+  ck_assert_float_eq(first(live, 2), 5);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* More handles than one chunk has, of two contexts in turn. */
+START_TEST(handles_of_many_chunks_are_told_apart) {
+  enum { COUNT = 3 * LAZE_SLOT_CHUNK };
+  static laze_tensor *handles[2][COUNT];
+  laze_context *contexts[2] = {new_context(), new_context()};
+  laze_scope *scopes[2] = {laze_scope_begin(contexts[0]), laze_scope_begin(contexts[1])};
+  for (int i = 0; i < COUNT; i++)
+    for (int c = 0; c < 2; c++)
+      handles[c][i] = laze_tensor_from_scalar(contexts[c], LAZE_I32, laze_scalar_integer(2 * i + c));
+  for (int i = 0; i < COUNT; i++)
+    for (int c = 0; c < 2; c++) ck_assert_double_eq(laze_tensor_item(handles[c][i]), 2 * i + c);
+  for (int c = 0; c < 2; c++) {
+    ck_assert_int_eq(laze_scope_end(scopes[c]), LAZE_OK);
+    laze_context_release(contexts[c]);
+    for (int i = 0; i < COUNT; i++) ck_assert_int_eq(laze_tensor_rank(handles[c][i]), -1);
+  }
 }
 END_TEST
 
@@ -278,6 +426,11 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {
       stale_handle_is_an_error,
+      a_handle_is_stale_for_ever,
+      a_worn_slot_is_left_out,
+      a_handle_does_not_outlive_its_context,
+      what_is_no_handle_is_refused,
+      handles_of_many_chunks_are_told_apart,
       null_is_an_error_where_a_tensor_must_be,
       item_of_no_tensor_is_the_scopes_error,
       assignments_say_what_is_wrong,

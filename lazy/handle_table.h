@@ -1,0 +1,48 @@
+/* Handles are numbers that are looked up, never addresses that are followed:
+ *
+ *   handle   generation (38 bits) | index (26 bits)
+ *                                      │
+ *   chunks   [ index / 512 ] ──> 512 slots of one context ──> slot: is its generation that of the handle?
+ *
+ * A slot's generation grows when it is taken and when it is freed, so that it is odd while a handle of it lives, and a
+ * slot that has used up its generations is left out for good. The table is the process's and a chunk's number outlives
+ * its context: the next chunk of that number goes on counting where the last one stopped. So no handle is ever made
+ * twice, and a value that is no live handle (released, of a context that is gone, never one) finds nothing.
+ */
+#ifndef LAZE_LAZY_HANDLE_TABLE_H
+#define LAZE_LAZY_HANDLE_TABLE_H
+
+#include "lazy/lazy.h"
+
+#define LAZE_SLOT_INDEX_BITS 26
+#define LAZE_SLOT_CHUNK_BITS 9
+#define LAZE_SLOT_CHUNK (1 << LAZE_SLOT_CHUNK_BITS)
+#define LAZE_SLOT_INDEX_MASK ((UINT64_C(1) << LAZE_SLOT_INDEX_BITS) - 1)
+/* The first generation that no handle can have. */
+#define LAZE_SLOT_GENERATIONS (UINT64_C(1) << (64 - LAZE_SLOT_INDEX_BITS))
+
+_Static_assert(sizeof(uintptr_t) == 8, "a handle is a number of 64 bits");
+
+/* Slots of each chunk; NULL where there is none. The last chunk is never made: its indices are for handles that have no
+ * slot. */
+extern _Atomic(laze_slot *) laze_slot_chunks[1 << (LAZE_SLOT_INDEX_BITS - LAZE_SLOT_CHUNK_BITS)];
+
+/* The slot that a handle's index names, whatever its generation; NULL: there is none. Any value may be asked for. */
+static inline laze_slot *laze_slot_at(const laze_tensor *tensor) {
+  uint64_t index = (uintptr_t)tensor & LAZE_SLOT_INDEX_MASK;
+  laze_slot *slots = atomic_load_explicit(&laze_slot_chunks[index >> LAZE_SLOT_CHUNK_BITS], memory_order_acquire);
+  return slots ? &slots[index & (LAZE_SLOT_CHUNK - 1)] : NULL;
+}
+
+static inline laze_tensor *laze_slot_handle(const laze_slot *slot) {
+  return (laze_tensor *)(uintptr_t)(slot->generation << LAZE_SLOT_INDEX_BITS | slot->index);
+}
+
+/* A free slot of the context, with a generation of its own; NULL when memory is out. Locked, like what follows. */
+laze_slot *laze_slot_take(laze_lazy *lazy);
+/* Ends the slot's generation. */
+void laze_slot_give(laze_lazy *lazy, laze_slot *slot);
+/* Frees the slots of a context, all of which are free. */
+void laze_slots_destroy(laze_lazy *lazy);
+
+#endif
