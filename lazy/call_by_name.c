@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/float_control.h"
 #include "lazy/frame.h"
-#include "lazy/lazy.h"
+#include "lazy/handle_table.h"
 #include "lazy/pack.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Recording a call: operands become values of the frame, the call a node or an expansion, results handles. */
 #include "lazy/frame.h"
 
-#include "lazy/lazy.h"
+#include "lazy/handle_table.h"
 
 /* What stands in the way of recording: nothing, an error of this call, or one that an operand passes on. */
 typedef struct {

@@ -1,23 +1,6 @@
 /* Handles: what they hold, and what retaining, releasing and assigning them does. */
 #include "lazy/handle_table.h"
 
-/* What a failed call returns when there is no memory for an error handle: an index of the chunk that is never made, and
- * the generation of a slot that is free. */
-laze_tensor *laze_handle_out_of_memory(void) {
-  return (laze_tensor *)(uintptr_t)((LAZE_SLOT_GENERATIONS - 2) << LAZE_SLOT_INDEX_BITS | LAZE_SLOT_INDEX_MASK);
-}
-
-laze_lazy *laze_handle_lazy(laze_tensor *tensor) {
-  const laze_slot *slot = tensor ? laze_slot_at(tensor) : NULL;
-  return slot ? slot->lazy : NULL;
-}
-
-laze_slot *laze_handle_slot(laze_tensor *tensor) {
-  laze_slot *slot = laze_slot_at(tensor);
-  bool live = slot && slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor;
-  return live ? slot : NULL;
-}
-
 static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   laze_storage *storage = laze_pool_take(&lazy->pool, sizeof *storage);
   if (!storage) return NULL;

@@ -48,7 +48,7 @@ struct laze_slot_chunk {
   uint32_t number;
 };
 
-static bool add_chunk(laze_lazy *lazy) {
+bool laze_slots_add(laze_lazy *lazy) {
   const int64_t bytes =
       (int64_t)sizeof(laze_slot_chunk) + SLOT_ALIGNMENT + LAZE_SLOT_CHUNK * (int64_t)sizeof(laze_slot);
   laze_slot_chunk *chunk = laze_alloc_zero(lazy->context, bytes);
@@ -66,21 +66,6 @@ static bool add_chunk(laze_lazy *lazy) {
   lazy->slot_chunks = chunk;
   lazy->free_slots = chunk->slots;
   return true;
-}
-
-laze_slot *laze_slot_take(laze_lazy *lazy) {
-  if (!lazy->free_slots && !add_chunk(lazy)) return NULL;
-  laze_slot *slot = lazy->free_slots;
-  lazy->free_slots = slot->next;
-  slot->generation++;
-  return slot;
-}
-
-void laze_slot_give(laze_lazy *lazy, laze_slot *slot) {
-  slot->generation++;
-  if (slot->generation == LAZE_SLOT_GENERATIONS) return; /* the next one would be that of an old handle */
-  slot->next = lazy->free_slots;
-  lazy->free_slots = slot;
 }
 
 void laze_slots_destroy(laze_lazy *lazy) {

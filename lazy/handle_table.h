@@ -38,10 +38,46 @@ static inline laze_tensor *laze_slot_handle(const laze_slot *slot) {
   return (laze_tensor *)(uintptr_t)(slot->generation << LAZE_SLOT_INDEX_BITS | slot->index);
 }
 
-/* A free slot of the context, with a generation of its own; NULL when memory is out. Locked, like what follows. */
-laze_slot *laze_slot_take(laze_lazy *lazy);
-/* Ends the slot's generation. */
-void laze_slot_give(laze_lazy *lazy, laze_slot *slot);
+/* What a failed call returns when there is no memory for an error handle; it needs no release. An index of the chunk
+ * that is never made, and the generation of a slot that is free. */
+static inline laze_tensor *laze_handle_out_of_memory(void) {
+  return (laze_tensor *)(uintptr_t)((LAZE_SLOT_GENERATIONS - 2) << LAZE_SLOT_INDEX_BITS | LAZE_SLOT_INDEX_MASK);
+}
+
+/* The context of a handle, without a lock, also of a released one. NULL: the handle is NULL, stands for "memory is
+ * out", or is none of a context that lives. */
+static inline laze_lazy *laze_handle_lazy(const laze_tensor *tensor) {
+  const laze_slot *slot = tensor ? laze_slot_at(tensor) : NULL;
+  return slot ? slot->lazy : NULL;
+}
+
+/* The slot of a handle, or NULL when it is no handle, or no longer. Reads the generation: call it locked, with the
+ * handle's own context; so everything below. */
+static inline laze_slot *laze_handle_slot(const laze_tensor *tensor) {
+  laze_slot *slot = laze_slot_at(tensor);
+  return slot && slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor ? slot : NULL;
+}
+
+/* Makes free slots of the context; false when memory is out. */
+bool laze_slots_add(laze_lazy *lazy);
+
+/* A free slot of the context, with a generation of its own; NULL when memory is out. */
+static inline laze_slot *laze_slot_take(laze_lazy *lazy) {
+  if (!lazy->free_slots && !laze_slots_add(lazy)) return NULL;
+  laze_slot *slot = lazy->free_slots;
+  lazy->free_slots = slot->next;
+  slot->generation++;
+  return slot;
+}
+
+/* Ends the slot's generation. One that has no other left is not used again. */
+static inline void laze_slot_give(laze_lazy *lazy, laze_slot *slot) {
+  slot->generation++;
+  if (slot->generation == LAZE_SLOT_GENERATIONS) return;
+  slot->next = lazy->free_slots;
+  lazy->free_slots = slot;
+}
+
 /* Frees the slots of a context, all of which are free. */
 void laze_slots_destroy(laze_lazy *lazy);
 

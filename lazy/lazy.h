@@ -258,15 +258,7 @@ void laze_frame_clear(laze_lazy_recorder *recorder);
 laze_failure *laze_failure_create(laze_lazy *lazy, const laze_error *error);
 void laze_failure_release(laze_lazy *lazy, laze_failure *failure); /* NULL is ignored */
 
-/* handle.c. The handle that stands for "memory is out"; it needs no release. */
-laze_tensor *laze_handle_out_of_memory(void);
-/* The slot of a handle, or NULL when it is no handle, or no longer. Reads the generation: call it locked, with the
- * handle's own context. */
-laze_slot *laze_handle_slot(laze_tensor *tensor);
-/* The context of a handle, without a lock, also of a released one. NULL: the handle is NULL, stands for "memory is
- * out", or is none of a context that lives. */
-laze_lazy *laze_handle_lazy(laze_tensor *tensor);
-/* A handle of `cell` in the recorder's innermost scope; takes a reference of its own. */
+/* handle.c. A handle of `cell` in the recorder's innermost scope; takes a reference of its own. */
 laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell);
 /* A handle of an error; `failure` is borrowed. */
 laze_tensor *laze_handle_create_error(laze_lazy_recorder *recorder, laze_failure *failure);

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/float_control.h"
-#include "lazy/lazy.h"
+#include "lazy/handle_table.h"
 
 #include <math.h>
 #include <string.h>
