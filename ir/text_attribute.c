@@ -52,7 +52,8 @@ static laze_status read_string(laze_parser *parser, const char **cursor, const c
   const char *at = *cursor + 1;
   char *string = laze_arena_alloc(&parser->scratch, laze_text_skip_string(*cursor) - *cursor), *end = string;
   if (!string) return laze_fail_memory(error, "a string", -1);
-  while (*at != '"' && *at) {
+  while (*at != '"') {
+    if (!*at || *at == '\n') return laze_fail(error, LAZE_INVALID_ARGUMENT, "the string does not end on its line");
     if (*at == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
       *end++ = (char)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
       at += 4;
@@ -67,7 +68,7 @@ static laze_status read_string(laze_parser *parser, const char **cursor, const c
   }
   *end = 0;
   *out = string;
-  *cursor = at + (*at == '"');
+  *cursor = at + 1;
   return LAZE_OK;
 }
 

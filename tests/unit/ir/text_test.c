@@ -183,9 +183,70 @@ START_TEST(hints_and_order_of_symbols_survive) {
 }
 END_TEST
 
+/* The only operators with strings are composites that parsing expands, so the node is put together by hand. A string
+ * may hold anything but NUL; what would end it, or a line, is escaped. */
+START_TEST(strings_are_escaped_where_they_must_be) {
+  laze_graph *graph = parse("laze 1\n"
+                            "graph @g(%x: f32[2], %y: f32[2]) -> f32[2] {\n"
+                            "  %0 = floor_divide %x, %y\n"
+                            "  return %0\n"
+                            "}\n");
+  laze_attribute mode = {
+      .kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = "\"a\\b\x01\x1f \x7f\xc3\xa9\n, x=[1]"};
+  laze_node *node = &graph->nodes[graph->body->nodes[0]];
+  node->op = laze_op_find("div.Tensor_mode");
+  node->attributes = &mode;
+  ck_assert_int_eq(laze_op_get(node->op)->attribute_count, 1);
+  assert_prints(graph, "laze 1\n"
+                       "graph @g(%x: f32[2], %y: f32[2]) -> f32[2] {\n"
+                       "  %0 = div %x, %y, rounding_mode=\"\\\"a\\\\b\\x01\\x1f \\x7f\xc3\xa9\\x0a, x=[1]\" : f32[2]\n"
+                       "  return %0\n"
+                       "}\n");
+  laze_graph_destroy(graph);
+}
+END_TEST
+
+START_TEST(strings_are_read) {
+  static const struct {
+    const char *text, *op;
+  } cases[] = {{"\"floor\"", "floor_divide"},
+               {"\"\\x66lo\\x6fr\" : f32[2]", "floor_divide"},
+               {"\"tr\\x75nc\"", "trunc_divide"},
+               {"none", "div.Tensor"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "laze 1\ngraph @g(%%x: f32[2], %%y: f32[2]) -> f32[2] {\n  %%0 = div %%x, %%y, rounding_mode=%s\n  return "
+             "%%0\n}\n",
+             cases[i].text);
+    laze_graph *graph = parse(text);
+    ck_assert_str_eq(laze_op_get(laze_graph_node(graph, graph->body->results[0])->op)->name, cases[i].op);
+    laze_graph_destroy(graph);
+  }
+}
+END_TEST
+
+#define DIVIDED(mode) "laze 1\ngraph @g(%x: f32[2]) {\n  %0 = div %x, %x, rounding_mode=" mode "\n  return\n}\n"
+
 static const struct {
   const char *text, *message;
 } malformed[] = {
+    {DIVIDED("\"up, [\\\"\\\\\\x0a:\""),
+     "e.lz:3:8: div.Tensor_mode: rounding_mode is 'up, [\"\\\n:', expected 'floor', 'trunc' or none"},
+    {DIVIDED("\"\""), "e.lz:3:8: div.Tensor_mode: rounding_mode is '', expected"},
+    {DIVIDED("\"fl\\oor\""),
+     "e.lz:3:34: attribute 'rounding_mode': unknown escape in a string; write \\\", \\\\ or \\x0a"},
+    {DIVIDED("\"floo\\x7\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    {DIVIDED("\"floo\\x7G\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    {DIVIDED("\"floo\\x7`\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    {DIVIDED("\"floo\\x:2\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    {DIVIDED("\"floo\\x/2\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    /* A string that does not end took the rest of the text into the place of its line. */
+    {DIVIDED("\"floor"), "e.lz:3:34: attribute 'rounding_mode': the string does not end on its line"},
+    {DIVIDED("\"floor\\\""), "e.lz:3:34: attribute 'rounding_mode': the string does not end on its line"},
+    {DIVIDED("\"floor\\"), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},
+    {DIVIDED("\"floor\" 1"), "e.lz:3:"},
+    {DIVIDED("1"), "e.lz:3:8: div"},
     {"", "e.lz:1:1: expected 'laze 1' at the start, found the end"},
     {"graph @g() { return }", "e.lz:1:1: expected 'laze 1' at the start, found 'graph'"},
     {"laze 2\ngraph @g() { return }", "e.lz:1:6: expected version 1, which is what this build reads, found '2'"},
@@ -305,6 +366,8 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, accepts_short_forms);
   tcase_add_test(tests, odd_names_print);
   tcase_add_test(tests, hints_and_order_of_symbols_survive);
+  tcase_add_test(tests, strings_are_escaped_where_they_must_be);
+  tcase_add_test(tests, strings_are_read);
   tcase_add_loop_test(tests, malformed_input_is_located, 0, (int)(sizeof malformed / sizeof *malformed));
   tcase_add_test(tests, damaged_text_never_crashes);
 }
