@@ -18,7 +18,8 @@ static laze_status add_kernel_step(laze_translation *translation, const laze_gro
                     .sizes = group->sizes,
                     .size_count = group->size_count,
                     .domain = group->domain,
-                    .label = group->label};
+                    .label = group->label,
+                    .dependences = group->dependences};
   LAZE_TRY(laze_size_binary(laze_program_sizes(translation->program), LAZE_SIZE_ADD, group->bytes, group->operations,
                             &step.work, error));
   return laze_program_add_step(translation->program, &step, error);

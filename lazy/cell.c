@@ -96,6 +96,35 @@ void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer) {
   clean_up(lazy, dying);
 }
 
+void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure) {
+  laze_pending *dying = NULL;
+  cell->state = LAZE_CELL_ERROR;
+  cell->value.failure = failure;
+  failure->references++;
+  settle(lazy, cell->node, &dying);
+  clean_up(lazy, dying);
+}
+
+static laze_failure *failed_operand(const laze_pending *node) {
+  for (int32_t i = 0; i < node->operand_count; i++)
+    if (node->operands[i]->state == LAZE_CELL_ERROR) return node->operands[i]->value.failure;
+  return NULL;
+}
+
+void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest) {
+  /* Oldest first: operands before their users. What a failed node lets go of is older than it. */
+  for (laze_pending *node = oldest, *newer; node; node = newer) {
+    newer = node->newer;
+    laze_failure *failure = failed_operand(node);
+    if (!failure) continue;
+    failure->references++; /* the operand that has it goes with the last result */
+    for (int i = node->result_count; i-- > 0 && node->listed;)
+      if (node->cells[i].references > 0 && laze_cell_is_pending(&node->cells[i]))
+        laze_cell_fail(lazy, &node->cells[i], failure);
+    laze_failure_release(lazy, failure);
+  }
+}
+
 void laze_cell_type(const laze_cell *cell, laze_type *out) {
   out->kind = cell->kind;
   out->dtype = cell->dtype;

@@ -8,6 +8,7 @@ typedef struct {
   laze_error error; /* of this call, where `failed` */
   laze_failure *passed_on;
   bool failed, out_of_memory;
+  bool operand_failed; /* some operand is a value that failed when it ran */
 } obstacle;
 
 static bool is_number(laze_dtype dtype) {
@@ -47,10 +48,12 @@ static laze_status push_tensor(laze_lazy_recorder *recorder, const char *op, con
                      "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
                      argument);
   laze_cell *cell = slot->storage->cell;
-  if (cell->state == LAZE_CELL_ERROR) {
+  if (cell->state == LAZE_CELL_ERROR && cell->dtype == LAZE_DTYPE_NONE) {
     problem->passed_on = cell->value.failure;
     return cell->value.failure->code;
   }
+  /* A value that failed when it ran has its type: what is recorded from it fails where it depends on more than that. */
+  problem->operand_failed = problem->operand_failed || cell->state == LAZE_CELL_ERROR;
   laze_type type;
   laze_cell_type(cell, &type);
   laze_cell_retain(cell);
@@ -193,9 +196,10 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   }
   obstacle problem;
   problem.passed_on = NULL;
-  problem.failed = problem.out_of_memory = false;
+  problem.failed = problem.out_of_memory = problem.operand_failed = false;
   laze_pending *newest = lazy->newest;
   if (record_frame(recorder, frame, results, &problem) != LAZE_OK) fail_frame(recorder, frame, results, &problem);
+  if (problem.operand_failed) laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
   laze_frame_clear(recorder);
   if (lazy->newest != newest) laze_materialise_over_budget(recorder, lazy->newest);
   laze_lazy_unlock(lazy);

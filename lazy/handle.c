@@ -136,13 +136,18 @@ static laze_status find_side(laze_lazy *lazy, const char *side, laze_tensor *ten
                    side);
 }
 
+/* The error that an assignment passes on: the source's, or that of the call that should have made the destination. A
+ * destination that failed when it ran has a type, and may get a new value. */
+static laze_failure *passed_on(const laze_cell *to, const laze_cell *from) {
+  if (to->state == LAZE_CELL_ERROR && to->dtype == LAZE_DTYPE_NONE) return to->value.failure;
+  return from->state == LAZE_CELL_ERROR ? from->value.failure : NULL;
+}
+
 /* Why the two cannot be assigned. */
 static laze_status check_assign(const laze_slot *destination, const laze_slot *source, laze_error *error) {
   laze_cell *to = destination->storage->cell, *from = source->storage->cell;
-  if (to->state == LAZE_CELL_ERROR || from->state == LAZE_CELL_ERROR) {
-    laze_failure *failure = to->state == LAZE_CELL_ERROR ? to->value.failure : from->value.failure;
-    return laze_fail(error, failure->code, "%s", failure->message);
-  }
+  const laze_failure *failure = passed_on(to, from);
+  if (failure) return laze_fail(error, failure->code, "%s", failure->message);
   laze_type types[2];
   laze_cell_type(to, &types[0]);
   laze_cell_type(from, &types[1]);
@@ -186,9 +191,7 @@ laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
     assign(lazy, to, from);
   } else {
     /* An error that a source passes on is in the scope already. */
-    bool passed_on =
-        to && from && (to->storage->cell->state == LAZE_CELL_ERROR || from->storage->cell->state == LAZE_CELL_ERROR);
-    if (!passed_on) (void)laze_handle_fail(recorder, &error);
+    if (!(to && from && passed_on(to->storage->cell, from->storage->cell))) (void)laze_handle_fail(recorder, &error);
   }
   laze_lazy_unlock(lazy);
   return status;

@@ -12,8 +12,9 @@
  *
  * A cell is *held* when a retained or assigned handle has it, or when it belongs to a scope that is not its thread's
  * innermost. Held cells that are computed on the way become buffers; others are recomputed if they are read later.
- * When a run fails, the read that wanted it reports the error and its cells stay pending, so that a later read tries
- * again; nothing else is touched.
+ * A value that fails (an index out of range) becomes an error, and so does what depends on it; everything else that the
+ * run wanted is stored. The error is noted in the scope, until a read returns it. Cells for which there was no memory,
+ * or no code, stay pending, so that a later read tries again.
  *
  * Threads. One lock per context guards everything below; it is not held while code is compiled or runs, nor while a
  * buffer's release callback is called. So threads record one call at a time, any thread may use values that another
@@ -209,6 +210,11 @@ void laze_cell_retain(laze_cell *cell);
 void laze_cell_release(laze_lazy *lazy, laze_cell *cell);
 /* Gives a pending cell its value (takes the reference over) and lets go of what computed it. */
 void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
+/* Makes a pending cell an error, which keeps its type; takes a reference of `failure`. What depends on it does not
+ * notice: laze_cell_spread_failures() does. */
+void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
+/* Makes errors of the pending cells, of node `oldest` (NULL: none) and newer ones, that depend on one. */
+void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
 void laze_cell_type(const laze_cell *cell, laze_type *out);
 /* Gives a new cell its type; `sizes` is where it keeps the sizes. */
 void laze_cell_set_type(laze_cell *cell, const laze_type *type, int64_t *sizes);

@@ -3,6 +3,8 @@
  *   take the trace -> look it up -> (a miss: copy a graph, compile it) -> run -> cells become buffers
  *                     locked        copying locked, compiling not        not     locked
  *
+ * A run goes on when values fail, and reports which outputs failed with them: those cells become errors.
+ *
  * What the unlocked part needs is referenced before: outputs by their cells, inputs by their buffers. Should another
  * thread resolve a cell meanwhile, its buffer stays and ours goes.
  */
@@ -83,17 +85,6 @@ static void unprepare(laze_trace *trace, laze_lazy *lazy) {
   for (int64_t i = 0; i < trace->output_count; i++) laze_cell_release(lazy, trace->outputs[i]);
 }
 
-/* Gives the outputs their buffers. */
-static void publish(laze_trace *trace, laze_lazy *lazy) {
-  for (int64_t i = 0; i < trace->output_count; i++) {
-    laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
-    if (laze_cell_is_pending(trace->outputs[i]))
-      laze_cell_resolve(lazy, trace->outputs[i], buffer);
-    else
-      laze_lazy_drop_buffer(lazy, buffer);
-  }
-}
-
 /* The executable's outputs must be what was promised when the operators were recorded. */
 static laze_status check_outputs(const laze_graph *graph, const laze_executable *executable, laze_error *error) {
   for (int64_t i = 0; i < graph->body->result_count; i++) {
@@ -126,6 +117,7 @@ typedef struct {
   laze_hash key;
   laze_executable *executable; /* NULL: to be compiled from `graph` */
   laze_graph *graph;
+  laze_run_report report; /* which outputs failed */
 } materialisation;
 
 /* Finds the executable, or copies the graph from which to compile it. */
@@ -148,13 +140,48 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
   if (explanation->size > 0) laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
   laze_status status = work->executable ? LAZE_OK : compile(lazy, work->graph, &work->executable, error);
   if (status == LAZE_OK)
-    status = lazy->backend->execute(work->executable, trace->buffers, trace->buffers + trace->leaf_count, error);
+    status = lazy->backend->execute_each(work->executable, trace->buffers, trace->buffers + trace->leaf_count,
+                                         &work->report, error);
   pthread_mutex_lock(&lazy->lock);
   return status;
 }
 
+/* The outputs that error `cause` of the report has kept from being computed are errors from now on. */
+static void publish_failure(const materialisation *work, laze_lazy_recorder *recorder, int32_t cause) {
+  const laze_trace *trace = &work->trace;
+  laze_failure *failure = laze_failure_create(recorder->lazy, &work->report.errors[cause]);
+  laze_scope_note(recorder, failure);
+  for (int64_t i = 0; i < trace->output_count && failure; i++)
+    if (work->report.causes[i] == cause && laze_cell_is_pending(trace->outputs[i]))
+      laze_cell_fail(recorder->lazy, trace->outputs[i], failure);
+  laze_failure_release(recorder->lazy, failure);
+}
+
+/* Gives the outputs their buffers or their errors. Those for which there was no memory stay pending, and the first such
+ * error is returned. */
+static laze_status publish(materialisation *work, laze_lazy_recorder *recorder, laze_error *error) {
+  const laze_trace *trace = &work->trace;
+  const laze_run_report *report = &work->report;
+  const laze_error *first = NULL;
+  for (int64_t i = 0; i < trace->output_count; i++) {
+    laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
+    if (buffer && laze_cell_is_pending(trace->outputs[i]))
+      laze_cell_resolve(recorder->lazy, trace->outputs[i], buffer);
+    else if (buffer)
+      laze_lazy_drop_buffer(recorder->lazy, buffer);
+  }
+  for (int32_t cause = 0; cause < report->error_count; cause++) {
+    bool passes = report->errors[cause].code == LAZE_OUT_OF_MEMORY; /* there may be some at the next try */
+    if (!passes) publish_failure(work, recorder, cause);
+    if (passes && !first) first = &report->errors[cause];
+  }
+  if (report->error_count > 0) laze_cell_spread_failures(recorder->lazy, recorder->lazy->oldest);
+  return first ? laze_fail(error, first->code, "%s", first->message) : LAZE_OK;
+}
+
 /* `start` is when the trace began to be taken. */
-static laze_status run_trace(materialisation *work, laze_lazy *lazy, int64_t start, laze_error *error) {
+static laze_status run_trace(materialisation *work, laze_lazy_recorder *recorder, int64_t start, laze_error *error) {
+  laze_lazy *lazy = recorder->lazy;
   laze_trace *trace = &work->trace;
   laze_text explanation;
   laze_text_init(&explanation, lazy->context);
@@ -163,7 +190,7 @@ static laze_status run_trace(materialisation *work, laze_lazy *lazy, int64_t sta
     status = prepare(trace, lazy, error);
     laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_TIME_TRACE_US, laze_clock() - start);
     if (status == LAZE_OK) status = run_unlocked(work, lazy, &explanation, error);
-    if (status == LAZE_OK) publish(trace, lazy);
+    if (status == LAZE_OK) status = publish(work, recorder, error);
     unprepare(trace, lazy);
   }
   if (work->graph && work->executable)
@@ -180,7 +207,9 @@ laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_er
   return LAZE_OK;
 }
 
-static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
+/* One run; *open: some outputs are neither computed nor errors. */
+static laze_status materialise_once(laze_lazy_recorder *recorder, const laze_trace_wish *wish, bool *open,
+                                    laze_error *error) {
   laze_lazy *lazy = recorder->lazy;
   int64_t start = laze_clock();
   const laze_backend *backend;
@@ -190,15 +219,26 @@ static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wi
   memset(&recorder->trace, 0, sizeof recorder->trace);
   laze_status status = laze_trace_take(&work.trace, recorder, wish, backend, error);
   laze_float_control caller = laze_float_control_enter(); /* numbers are converted as they enter a run */
-  if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, lazy, start, error);
+  if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, recorder, start, error);
   laze_float_control_leave(&caller);
+  *open = false;
+  for (int64_t i = 0; work.report.causes && i < work.trace.output_count; i++)
+    *open = *open || work.report.causes[i] == LAZE_CAUSE_OPEN;
+  laze_run_report_deinit(&work.report);
   laze_trace_deinit(&recorder->trace, lazy->context);
   recorder->trace = work.trace;
   return status;
 }
 
+/* Each run but the last makes an error of some cell, so that the next is without it. */
+static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
+  bool open = true;
+  while (open && !(wish->cell && !laze_cell_is_pending(wish->cell)))
+    LAZE_TRY(materialise_once(recorder, wish, &open, error));
+  return LAZE_OK;
+}
+
 laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell, laze_error *error) {
-  if (!laze_cell_is_pending(cell)) return LAZE_OK;
   return materialise(recorder, &(laze_trace_wish){.cell = cell}, error);
 }
 

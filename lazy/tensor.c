@@ -191,13 +191,18 @@ static laze_status copy_out(laze_lazy *lazy, const value_out *value, laze_dtype 
   return status;
 }
 
+static laze_status check_cell(const laze_cell *cell, laze_error *error) {
+  if (cell->state != LAZE_CELL_ERROR) return LAZE_OK;
+  return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
+}
+
 /* Computes the slot's cell; with `out`, takes its value. */
 static laze_status compute(laze_lazy_recorder *recorder, laze_cell *cell, value_out *out, laze_error *error) {
-  if (cell->state == LAZE_CELL_ERROR)
-    return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
   const laze_backend *backend; /* borrowed memory is read through it, too */
+  LAZE_TRY(check_cell(cell, error));
   LAZE_TRY(laze_lazy_backend(recorder->lazy, &backend, error));
   LAZE_TRY(laze_materialise_cell(recorder, cell, error));
+  LAZE_TRY(check_cell(cell, error));
   if (!out) return LAZE_OK;
   *out = (value_out){.dtype = cell->dtype, .elements = laze_cell_elements(cell)};
   if (cell->state == LAZE_CELL_SCALAR) {
@@ -326,13 +331,13 @@ const char *laze_tensor_error(laze_tensor *tensor) {
   return message;
 }
 
-/* The type of the tensor; false for an error handle. */
+/* The type of the tensor; false for the handle of a failed call. A value that failed when it ran keeps its type. */
 static bool find_type(laze_tensor *tensor, laze_type *out) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (!lazy) return false;
   pthread_mutex_lock(&lazy->lock);
   const laze_slot *slot = laze_handle_slot(tensor);
-  bool found = slot && slot->storage->cell->state != LAZE_CELL_ERROR;
+  bool found = slot && slot->storage->cell->dtype != LAZE_DTYPE_NONE;
   if (found) laze_cell_type(slot->storage->cell, out);
   pthread_mutex_unlock(&lazy->lock);
   return found;

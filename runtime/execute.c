@@ -25,6 +25,7 @@ typedef struct {
   void **step_pointers; /* of the step at hand */
   char *scratch;        /* scratch_bytes for each thread */
   laze_buffer *arena, *scratch_buffer;
+  run_causes causes;
   int64_t kernels_run;
 } program_run;
 
@@ -95,6 +96,30 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   return step.failure.position == INT64_MAX ? LAZE_OK : report_failure(&step, error);
 }
 
+/* Runs a step unless everything it makes has failed. Without a report its failure is that of the run. */
+static laze_status run_or_skip(program_run *run, int64_t index, bool log, laze_error *error) {
+  const laze_step *step = &run->executable->program->steps[index];
+  if (!run->causes.report) return run_step(run, index, log, error);
+  laze_error failure;
+  if (!laze_causes_pass_on(&run->causes, step) || run_step(run, index, log, &failure) == LAZE_OK) return LAZE_OK;
+  return laze_causes_fail_check(&run->causes, step, &failure, error);
+}
+
+/* Memory for the output that value `index` is. */
+static laze_status create_output(program_run *run, int64_t index, laze_buffer **output, laze_error *error) {
+  laze_context *context = run->executable->program->context;
+  int64_t bytes = run->executable->values[index].bytes;
+  laze_error failure;
+  laze_status status = laze_buffer_create(context, bytes, output, &failure);
+  if (status == LAZE_OK)
+    run->pointers[index] = (*output)->data;
+  else if (run->causes.report)
+    return laze_causes_fail_value(&run->causes, index, &failure, error);
+  else if (error)
+    *error = failure;
+  return status;
+}
+
 /* Sets pointers of inputs and constants, and makes memory for outputs and temporaries. */
 static laze_status prepare(program_run *run, laze_buffer *const *inputs, laze_buffer **outputs, laze_error *error) {
   const laze_executable *executable = run->executable;
@@ -115,12 +140,21 @@ static laze_status prepare(program_run *run, laze_buffer *const *inputs, laze_bu
     if (value->role == LAZE_ROLE_TEMPORARY)
       run->pointers[i] =
           executable->values[i].offset < 0 ? NULL : (char *)run->arena->data + executable->values[i].offset;
-    if (value->role != LAZE_ROLE_OUTPUT) continue;
-    laze_buffer **output = &outputs[value->number];
-    LAZE_TRY(laze_buffer_create(program->context, executable->values[i].bytes, output, error));
-    run->pointers[i] = (*output)->data;
+    if (value->role == LAZE_ROLE_OUTPUT) LAZE_TRY(create_output(run, i, &outputs[value->number], error));
   }
   return LAZE_OK;
+}
+
+/* Drops the outputs that failed. */
+static void finish_failed(const program_run *run, laze_buffer **outputs) {
+  const laze_program *program = run->executable->program;
+  if (!run->causes.report) return;
+  laze_causes_report(&run->causes, program);
+  for (int64_t i = 0; i < program->output_count; i++) {
+    if (run->causes.report->causes[i] == LAZE_CAUSE_NONE) continue;
+    laze_buffer_release(outputs[i]);
+    outputs[i] = NULL;
+  }
 }
 
 /* Outputs that repeat another value: an input or output is shared, a constant copied. */
@@ -128,7 +162,7 @@ static laze_status finish_aliases(const program_run *run, laze_buffer *const *in
                                   laze_error *error) {
   const laze_program *program = run->executable->program;
   for (int64_t i = 0; i < program->output_count; i++) {
-    if (outputs[i]) continue;
+    if (outputs[i] || (run->causes.report && run->causes.report->causes[i] != LAZE_CAUSE_NONE)) continue;
     const program_value *value = &program->values[program->outputs[i]];
     if (value->role == LAZE_ROLE_CONSTANT) {
       int64_t bytes = run->executable->values[program->outputs[i]].bytes;
@@ -146,12 +180,14 @@ static laze_status run_all(program_run *run, laze_buffer *const *inputs, laze_bu
   const laze_program *program = run->executable->program;
   bool log = laze_context_debug(program->context, LAZE_DEBUG_RUN);
   LAZE_TRY(prepare(run, inputs, outputs, error));
-  for (int64_t i = 0; i < program->step_count; i++) LAZE_TRY(run_step(run, i, log, error));
+  for (int64_t i = 0; i < program->step_count; i++) LAZE_TRY(run_or_skip(run, i, log, error));
+  finish_failed(run, outputs);
   return finish_aliases(run, inputs, outputs, error);
 }
 
-laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
-                                laze_error *error) {
+/* `report` NULL: all outputs or none. */
+static laze_status run_executable(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
+                                  laze_run_report *report, laze_error *error) {
   const laze_program *program = executable->program;
   laze_metrics *metrics = laze_context_metrics(program->context);
   int64_t start = laze_clock();
@@ -162,7 +198,8 @@ laze_status laze_executable_run(laze_executable *executable, laze_buffer *const 
   if (!run.pointers) return laze_fail_memory(error, "running a graph", program->value_count);
   run.step_pointers = run.pointers + program->value_count;
   laze_float_control caller = laze_float_control_enter(); /* workers have the word they started with */
-  laze_status status = run_all(&run, inputs, outputs, error);
+  laze_status status = laze_causes_init(&run.causes, report, program, error);
+  if (status == LAZE_OK) status = run_all(&run, inputs, outputs, error);
   laze_float_control_leave(&caller);
   for (int64_t i = 0; status != LAZE_OK && i < program->output_count; i++) {
     laze_buffer_release(outputs[i]);
@@ -170,6 +207,7 @@ laze_status laze_executable_run(laze_executable *executable, laze_buffer *const 
   }
   laze_buffer_release(run.arena);
   laze_buffer_release(run.scratch_buffer);
+  laze_causes_deinit(&run.causes);
   laze_free(program->context, run.pointers);
   laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, run.kernels_run);
   laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
@@ -178,4 +216,16 @@ laze_status laze_executable_run(laze_executable *executable, laze_buffer *const 
   laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
   laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
   return LAZE_OK;
+}
+
+laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
+                                laze_error *error) {
+  return run_executable(executable, inputs, outputs, NULL, error);
+}
+
+laze_status laze_executable_run_each(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
+                                     laze_run_report *report, laze_error *error) {
+  laze_status status = run_executable(executable, inputs, outputs, report, error);
+  if (status != LAZE_OK) laze_run_report_deinit(report);
+  return status;
 }

@@ -107,7 +107,11 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
       laze_arena_copy(&program->arena, given->buffers, given->buffer_count * (int64_t)sizeof *given->buffers);
   step.sizes = laze_arena_copy(&program->arena, given->sizes, given->size_count * (int64_t)sizeof *given->sizes);
   step.label = laze_arena_copy_string(&program->arena, given->label);
-  if (!step.buffers || !step.sizes || !step.label) return laze_fail_memory(error, "a step of a program", -1);
+  int64_t row = given->buffer_count - given->write_count + 1;
+  if (given->dependences)
+    step.dependences = laze_arena_copy(&program->arena, given->dependences, given->write_count * row);
+  if (!step.buffers || !step.sizes || !step.label || (given->dependences && !step.dependences))
+    return laze_fail_memory(error, "a step of a program", -1);
   for (int32_t i = 0; i < step.buffer_count; i++) note_use(program, step.buffers[i], (int32_t)program->step_count);
   laze_kernel_retain(step.kernel);
   program->steps[program->step_count++] = step;

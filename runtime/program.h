@@ -44,7 +44,16 @@ typedef struct laze_step {
   laze_size work;    /* estimated bytes moved plus operations, to decide on threads */
   const char *label; /* operators it computes, for reports and errors; copied */
   bool fallback;     /* runs on the interpreter in a native program; counted */
+  /* What each write depends on, where it is not everything: rows of buffer_count - write_count entries, 1 for a read
+   * that the write depends on, and one of laze_check_dependence; copied. NULL: every write on all reads and checks. */
+  const uint8_t *dependences;
 } laze_step;
+/* On how many of the kernel's checks of indices a write depends. */
+typedef enum {
+  LAZE_DEPENDS_ON_NO_CHECK,
+  LAZE_DEPENDS_ON_SOME_CHECKS,
+  LAZE_DEPENDS_ON_ALL_CHECKS
+} laze_check_dependence;
 LAZE_MUST_USE laze_status laze_program_add_step(laze_program *program, const laze_step *step, laze_error *error);
 /* How many graph nodes a run of the program executes, for nodes_executed; 0 until set. */
 void laze_program_set_node_count(laze_program *program, int64_t count);
@@ -69,5 +78,23 @@ int64_t laze_executable_temporary_bytes(const laze_executable *executable);
  * are NULL and everything else is as it was. Thread-safe. */
 LAZE_MUST_USE laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs,
                                               laze_buffer **outputs, laze_error *error);
+
+/* Which outputs of a run failed, and why. Zero-initialise; laze_run_report_deinit() frees it. */
+typedef struct laze_run_report {
+  laze_context *context;
+  laze_error *errors; /* in the order of the steps they arose in */
+  int64_t error_count, error_capacity;
+  int32_t *causes; /* by output: its error, or one of the following */
+} laze_run_report;
+#define LAZE_CAUSE_NONE (-1) /* computed */
+/* Not computed, because a kernel that makes several values notes one failure only: it may succeed on its own. */
+#define LAZE_CAUSE_OPEN (-2)
+
+/* Runs it like laze_executable_run(), but an index out of range, or an output for which there is no memory, fails only
+ * what depends on it: such outputs are NULL, the others computed, and `report` says which. At least one output that is
+ * not computed has an error. Fails, with a report that is empty, where nothing could be run. */
+LAZE_MUST_USE laze_status laze_executable_run_each(laze_executable *executable, laze_buffer *const *inputs,
+                                                   laze_buffer **outputs, laze_run_report *report, laze_error *error);
+void laze_run_report_deinit(laze_run_report *report);
 
 #endif

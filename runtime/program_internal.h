@@ -54,6 +54,26 @@ struct laze_executable {
   int64_t scratch_bytes;   /* most that one call needs */
 };
 
+/* run_causes.c. What has failed so far in a run, by value: its error in the report, or LAZE_CAUSE_... Without a report
+ * nothing is kept: the first failure ends the run. */
+typedef struct run_causes {
+  laze_run_report *report; /* borrowed; NULL: none */
+  int32_t *of_value;
+} run_causes;
+LAZE_MUST_USE laze_status laze_causes_init(run_causes *causes, laze_run_report *report, const laze_program *program,
+                                           laze_error *error);
+void laze_causes_deinit(run_causes *causes);
+/* A value fails by itself. */
+LAZE_MUST_USE laze_status laze_causes_fail_value(run_causes *causes, int64_t value, const laze_error *failure,
+                                                 laze_error *error);
+/* Before a step: what it writes fails with what it reads. False where nothing is left that it could compute. */
+bool laze_causes_pass_on(run_causes *causes, const laze_step *step);
+/* After a step in which a check of an index failed. */
+LAZE_MUST_USE laze_status laze_causes_fail_check(run_causes *causes, const laze_step *step, const laze_error *failure,
+                                                 laze_error *error);
+/* Fills in the report's causes. */
+void laze_causes_report(const run_causes *causes, const laze_program *program);
+
 /* Fills `values[i].offset` for temporaries and returns the arena's size in *out. */
 LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out,
                                            laze_error *error);

@@ -53,5 +53,6 @@ const laze_backend laze_backend_interp = {
     .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
+    .execute_each = laze_executable_run_each,
     .emit = emit,
 };

@@ -210,5 +210,6 @@ laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *gr
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.domain = emitter.kept_count ? group->domain.axes[emitter.kept[0]].extent : 1;
+  LAZE_TRY(laze_emit_dependences(&emitter));
   return laze_emit_summary(&emitter);
 }

@@ -42,8 +42,9 @@ typedef struct laze_group {
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
   int32_t write_count;
-  laze_loop_kernel *kernel; /* LOOPS, MATRIX */
-  const laze_size *sizes;   /* of the kernel's run-time integers */
+  const uint8_t *dependences; /* as in laze_step; NULL: every write on everything */
+  laze_loop_kernel *kernel;   /* LOOPS, MATRIX */
+  const laze_size *sizes;     /* of the kernel's run-time integers */
   int32_t size_count;
   laze_size domain;            /* iterations of the outermost loop */
   laze_size bytes, operations; /* moved, computed */

@@ -58,8 +58,9 @@ LAZE_API laze_scope *laze_scope_begin(laze_context *context);
 LAZE_API laze_status laze_scope_end_error(laze_scope *scope, laze_error *error);
 LAZE_API laze_status laze_scope_end(laze_scope *scope);
 /* Ends the scope and materialises, in one graph, all held values that this thread recorded: those of retained and
- * assigned tensors and of handles of outer scopes. Returns the first unread error of the scope or else that of the run,
- * after which the values are still pending. */
+ * assigned tensors and of handles of outer scopes. Returns the first unread error of the scope. A value that fails, and
+ * what depends on it, are errors from then on, which no later step reports again; all others are stored. Where memory
+ * was out or no code could be made, that is returned, and the values concerned are still pending. */
 LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
 /* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
 LAZE_API const char *laze_scope_error(laze_scope *scope);
@@ -82,12 +83,13 @@ LAZE_API laze_tensor *laze_tensor_retain(laze_tensor *tensor);
 /* Gives a retained handle back. NULL is ignored. */
 LAZE_API void laze_tensor_release(laze_tensor *tensor);
 /* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
- * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. */
+ * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. A destination whose
+ * value failed when it ran can be given another. */
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
 
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
- * 0 on success; otherwise laze_tensor_error() has the message. After a failed run every tensor is as it was before: a
- * later read tries again. */
+ * 0 on success; otherwise laze_tensor_error() has the message. A value that failed when it ran (an index out of range)
+ * is an error for good, and so is what depends on it; where there was no memory, a later read tries again. */
 LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size);
 /* Reads a tensor of one element as a number: its value as a double, or NaN and the error is noted in the scope (for
  * NULL, that of the default context) as well as in the handle. Integers beyond 2^53 are rounded: laze_tensor_read()
@@ -99,7 +101,8 @@ LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
  * read or its release. */
 LAZE_API const char *laze_tensor_error(laze_tensor *tensor);
 
-/* Metadata: known without computing. An error handle has dtype LAZE_DTYPE_NONE and rank -1. */
+/* Metadata: known without computing. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value that
+ * failed when it ran keeps what it has. */
 LAZE_API laze_dtype laze_tensor_dtype(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_rank(laze_tensor *tensor);
 /* Size of axis `axis` (negative counts from the end); -1 when there is none. */
