@@ -100,10 +100,22 @@ static bool affine(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_l
   return true;
 }
 
+/* a < b where one is contiguous and the other uniform: the lanes below, or from, the place where they meet. */
+static LLVMValueRef less_by_place(laze_lower *l, laze_lane_value a, laze_lane_value b) {
+  if (laze_is_contiguous(a) && laze_is_uniform(b))
+    return laze_lower_mask_below(l, LLVMBuildSub(l->e.builder, b.value, a.value, ""));
+  if (!laze_is_uniform(a) || !laze_is_contiguous(b)) return NULL;
+  LLVMValueRef after = LLVMBuildAdd(l->e.builder, a.value, laze_lower_integer(l, 1), "");
+  LLVMValueRef below = laze_lower_mask_below(l, LLVMBuildSub(l->e.builder, after, b.value, ""));
+  return LLVMBuildNot(l->e.builder, below, "");
+}
+
 laze_lane_value laze_lower_index(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_lane_value b) {
   laze_lane_value result = {0};
   if (laze_is_uniform(a) && laze_is_uniform(b)) {
     result.value = arithmetic(l, code, a.value, b.value);
+  } else if (code == LAZE_LOOP_INDEX_LESS && (result.value = less_by_place(l, a, b))) {
+    return result;
   } else if (!affine(l, code, a, b, &result)) {
     result.value = arithmetic(l, code, laze_lower_lanes(l, a), laze_lower_lanes(l, b));
     result.stride = NULL;
@@ -115,9 +127,10 @@ LLVMValueRef laze_lower_mask_below(laze_lower *l, LLVMValueRef remaining) {
   /* Compared as i32, where 16 lanes are one register. */
   LLVMBuilderRef builder = l->e.builder;
   LLVMTypeRef i32 = LLVMInt32TypeInContext(l->e.context);
-  LLVMValueRef lanes = laze_lower_integer(l, LAZE_LANES);
-  LLVMValueRef few = LLVMBuildICmp(builder, LLVMIntSLT, remaining, lanes, "");
-  LLVMValueRef count = LLVMBuildTrunc(builder, LLVMBuildSelect(builder, few, remaining, lanes, ""), i32, "");
+  LLVMValueRef limits[2] = {remaining, laze_lower_integer(l, LAZE_LANES)};
+  limits[0] = laze_emit_intrinsic(&l->e, "llvm.smin", limits, 2);
+  limits[1] = laze_lower_integer(l, 0);
+  LLVMValueRef count = LLVMBuildTrunc(builder, laze_emit_intrinsic(&l->e, "llvm.smax", limits, 2), i32, "");
   return LLVMBuildICmp(builder, LLVMIntSLT, lane_numbers(i32), laze_lower_splat(l, count), "");
 }
 

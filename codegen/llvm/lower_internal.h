@@ -42,7 +42,7 @@ typedef struct laze_lower {
   laze_vector_unit unit;
   laze_arena *arena;
   LLVMValueRef function, failure, begin, end;
-  LLVMValueRef zero_slot;                     /* 8 zero bytes on the stack: what a masked-off scalar load reads */
+  LLVMValueRef zero_slot;                     /* zeros for all lanes on the stack: what a load reads that must not */
   LLVMValueRef panel;                         /* room on the stack for lower_matrix.c; NULL until used */
   LLVMValueRef *buffers, *sizes;              /* loaded on entry */
   laze_lane_value (*values)[LAZE_MAX_COPIES]; /* by instruction */
@@ -85,7 +85,7 @@ LLVMValueRef laze_lower_splat(laze_lower *l, LLVMValueRef scalar);
 LLVMValueRef laze_lower_lanes(laze_lower *l, laze_lane_value value);
 /* Index arithmetic of operand values a and b. */
 laze_lane_value laze_lower_index(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_lane_value b);
-/* The mask of lanes below `remaining` (i64, at least 0). */
+/* The mask of lanes below `remaining` (i64). */
 LLVMValueRef laze_lower_mask_below(laze_lower *l, LLVMValueRef remaining);
 /* a & b where NULL stands for all. */
 LLVMValueRef laze_lower_mask_and(laze_lower *l, LLVMValueRef a, LLVMValueRef b);

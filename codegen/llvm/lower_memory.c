@@ -4,7 +4,9 @@
  *   contiguous  a vector, masked where a guard or the end of the loop asks for it
  *   otherwise   gather and scatter
  *
- * A guarded scalar load takes no branch: it reads a zero on the stack instead.
+ * A guarded load takes no branch. Where its guard is false for all that it would read, it reads zeros on the stack
+ * instead: the processor takes hundreds of cycles over a vector whose lanes are all masked at an address that is not
+ * mapped, and pieces of a concatenation lie there most of the time.
  */
 #include "codegen/llvm/compat.h"
 #include "codegen/llvm/lower_internal.h"
@@ -130,28 +132,50 @@ static LLVMValueRef shared_load(laze_lower *l, const laze_loop_instruction *i, L
   return LLVMBuildSelect(l->e.builder, mask, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
 }
 
+static LLVMValueRef choose(laze_lower *l, LLVMValueRef condition, LLVMValueRef yes, LLVMValueRef no) {
+  return condition ? LLVMBuildSelect(l->e.builder, condition, yes, no, "") : yes;
+}
+
+/* Neighbouring elements. `condition` is the guard where the lanes share it, `mask` says which lanes are read. */
+static LLVMValueRef contiguous_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
+                                    LLVMValueRef condition, LLVMValueRef mask, bool guarded_lanes) {
+  LLVMTypeRef vector = LLVMVectorType(laze_lower_memory_type(l, i->dtype), LAZE_LANES);
+  LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
+  if (!mask) prefetch(l, pointer);
+  if (guarded_lanes) condition = any_lane(l, mask);
+  pointer = choose(l, condition, pointer, l->zero_slot);
+  return laze_lower_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));
+}
+
+/* Elements a run-time stride apart, all of them the first zero on the stack where `condition` is false. */
+static LLVMValueRef strided_load(laze_lower *l, const laze_loop_instruction *i, laze_lane_value offset,
+                                 LLVMValueRef condition, LLVMValueRef mask) {
+  LLVMTypeRef element = laze_lower_memory_type(l, i->dtype), vector = LLVMVectorType(element, LAZE_LANES);
+  LLVMValueRef base = choose(l, condition, l->buffers[i->imm], l->zero_slot);
+  LLVMValueRef none = LLVMConstNull(LLVMTypeOf(offset.value));
+  offset.value = choose(l, condition, offset.value, none);
+  if (offset.stride) offset.stride = choose(l, condition, offset.stride, laze_lower_integer(l, 0));
+  LLVMValueRef lanes = laze_lower_lanes(l, offset);
+  LLVMValueRef pointers = LLVMBuildGEP2(l->e.builder, element, base, &lanes, 1, "");
+  return laze_lower_gather(l, vector, pointers, mask, laze_dtype_size(i->dtype));
+}
+
 laze_lane_value laze_lower_load(laze_lower *l, const laze_loop_instruction *i, int copy) {
   laze_lane_value offset = l->values[laze_operand(l, i, 0)][copy], result = {0};
   const laze_lane_value *guard = i->count > 1 ? &l->values[laze_operand(l, i, 1)][copy] : NULL;
-  if (laze_is_uniform(offset) && (!guard || laze_is_uniform(*guard))) {
-    result.value = scalar_load(l, i, offset.value, guard ? guard->value : NULL);
+  bool guarded_lanes = guard && !laze_is_uniform(*guard);
+  LLVMValueRef condition = guard && !guarded_lanes ? guard->value : NULL;
+  if (laze_is_uniform(offset) && !guarded_lanes) {
+    result.value = scalar_load(l, i, offset.value, condition);
     return result;
   }
-  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guard ? laze_lower_lanes(l, *guard) : NULL);
-  LLVMTypeRef vector = LLVMVectorType(laze_lower_memory_type(l, i->dtype), LAZE_LANES);
-  int64_t alignment = laze_dtype_size(i->dtype);
+  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guarded_lanes ? laze_lower_lanes(l, *guard) : NULL);
   if (laze_is_uniform(offset)) {
     result.value = shared_load(l, i, offset.value, mask);
     return result;
   }
-  if (laze_is_contiguous(offset)) {
-    LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset.value);
-    if (!mask) prefetch(l, pointer);
-    result.value = laze_lower_vector_load(l, vector, pointer, mask, alignment);
-  } else {
-    LLVMValueRef pointers = laze_lower_pointer(l, i->imm, laze_lower_lanes(l, offset));
-    result.value = laze_lower_gather(l, vector, pointers, mask, alignment);
-  }
+  result.value = laze_is_contiguous(offset) ? contiguous_load(l, i, offset.value, condition, mask, guarded_lanes)
+                                            : strided_load(l, i, offset, condition, mask);
   result.value = from_memory(l, i->dtype, result.value);
   return result;
 }

@@ -34,7 +34,9 @@ static laze_status new_group(laze_scheduler *scheduler, laze_group_kind kind, la
   group->group.kind = kind;
   group->group.root = root;
   group->group.split = split;
+  group->next = scheduler->group_of_root[root.node];
   scheduler->group_of_root[root.node] = group;
+  scheduler->group_count++;
   *out = group;
   return LAZE_OK;
 }
@@ -52,8 +54,8 @@ static bool grow_in_arena(laze_scheduler *scheduler, void **array, int64_t *capa
   return true;
 }
 
-static laze_status add_instance(laze_scheduler *scheduler, laze_group_builder *group, laze_instance_kind kind,
-                                laze_value value, const laze_map *map, int32_t *out) {
+laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_builder *group, laze_instance_kind kind,
+                                       laze_value value, const laze_map *map, int32_t *out) {
   if (!grow_in_arena(scheduler, (void **)&group->instances, &group->instance_capacity, group->instance_count + 1,
                      sizeof *group->instances))
     return memory_error(scheduler);
@@ -92,8 +94,8 @@ static laze_status find_instance(laze_scheduler *scheduler, laze_group_builder *
   return LAZE_OK;
 }
 
-static laze_status add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance, int32_t slot,
-                           laze_value operand, const laze_map *map) {
+laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance, int32_t slot,
+                                  laze_value operand, const laze_map *map) {
   laze_use *use = laze_arena_alloc(scheduler->arena, sizeof *use);
   if (!use) return memory_error(scheduler);
   *use = (laze_use){scheduler->uses[operand.node], group, map, instance, slot, operand.result};
@@ -112,7 +114,8 @@ static laze_status load_uses(laze_scheduler *scheduler, int32_t node) {
     int32_t instance;
     if (!use->map) continue;
     LAZE_TRY(find_instance(scheduler, use->group, value, use->map, &instance));
-    if (instance < 0) LAZE_TRY(add_instance(scheduler, use->group, LAZE_INSTANCE_LOAD, value, use->map, &instance));
+    if (instance < 0)
+      LAZE_TRY(laze_schedule_add_instance(scheduler, use->group, LAZE_INSTANCE_LOAD, value, use->map, &instance));
     fill_slot(use, instance);
   }
   return LAZE_OK;
@@ -125,10 +128,10 @@ static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *g
   const laze_map *source = needs->maps[0];
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   int32_t check = -1;
-  LAZE_TRY(add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, &check));
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, &check));
   group->instances[check].operand_count = 1;
   group->instances[check].size = needs->size;
-  LAZE_TRY(add_use(scheduler, group, check, 0, node->operands[1], needs->maps[1]));
+  LAZE_TRY(laze_schedule_add_use(scheduler, group, check, 0, node->operands[1], needs->maps[1]));
   memcpy(components, source->components, (size_t)source->rank * sizeof *components);
   components[needs->axis].dynamic = needs->check = check;
   return laze_map_create(&mapper, source->sizes, components, source->rank, NULL, &needs->maps[0]);
@@ -148,7 +151,7 @@ static laze_status place(laze_scheduler *scheduler, laze_group_builder *group, i
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_value value = {node_index, result};
   if (needs->kind == LAZE_INSTANCE_IOTA) map = needs->maps[0];
-  LAZE_TRY(add_instance(scheduler, group, needs->kind, value, map, out));
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, needs->kind, value, map, out));
   int32_t operands = needs->indexed ? 1 : needs->count;
   group->instances[*out].operand_count = operands;
   group->instances[*out].size = needs->size;
@@ -160,7 +163,7 @@ static laze_status place(laze_scheduler *scheduler, laze_group_builder *group, i
     group->instances[*out].operand_count = 2;
   }
   for (int32_t i = 0; i < operands; i++)
-    LAZE_TRY(add_use(scheduler, group, *out, i, node->operands[i], needs->maps[i]));
+    LAZE_TRY(laze_schedule_add_use(scheduler, group, *out, i, node->operands[i], needs->maps[i]));
   return LAZE_OK;
 }
 
@@ -292,7 +295,7 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
   }
   index = 0;
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next)
-    LAZE_TRY(add_use(scheduler, use->group, use->instance, use->slot, node->operands[0], maps[index++]));
+    LAZE_TRY(laze_schedule_add_use(scheduler, use->group, use->instance, use->slot, node->operands[0], maps[index++]));
   *done = true;
   return LAZE_OK;
 }
@@ -303,7 +306,8 @@ static laze_status library_group(laze_scheduler *scheduler, int32_t node_index) 
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_LIBRARY, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
-  for (int32_t i = 0; i < node->operand_count; i++) LAZE_TRY(add_use(scheduler, group, -1, i, node->operands[i], NULL));
+  for (int32_t i = 0; i < node->operand_count; i++)
+    LAZE_TRY(laze_schedule_add_use(scheduler, group, -1, i, node->operands[i], NULL));
   return LAZE_OK;
 }
 
@@ -334,13 +338,14 @@ static laze_status matrix_group(laze_scheduler *scheduler, int32_t node_index) {
                              &maps[i]));
   }
   int32_t instance;
-  LAZE_TRY(add_instance(scheduler, group, LAZE_INSTANCE_MATRIX, group->group.root, maps[2], &instance));
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_MATRIX, group->group.root, maps[2], &instance));
   group->instances[instance].operand_count = 2;
-  for (int32_t i = 0; i < 2; i++) LAZE_TRY(add_use(scheduler, group, instance, i, node->operands[i], maps[i]));
+  for (int32_t i = 0; i < 2; i++)
+    LAZE_TRY(laze_schedule_add_use(scheduler, group, instance, i, node->operands[i], maps[i]));
   return LAZE_OK;
 }
 
-static laze_status add_write(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance) {
+laze_status laze_schedule_add_write(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance) {
   if (!grow_in_arena(scheduler, (void **)&group->writes, &group->write_capacity, group->group.write_count + 1,
                      sizeof *group->writes))
     return memory_error(scheduler);
@@ -356,7 +361,7 @@ static laze_status place_root(laze_scheduler *scheduler, laze_group_builder *gro
   laze_value value = {node_index, 0};
   int32_t iota;
   if (needs->kind != LAZE_INSTANCE_IOTA) return place(scheduler, group, node_index, 0, map, needs, out);
-  LAZE_TRY(add_instance(scheduler, group, LAZE_INSTANCE_PASS, value, map, out));
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_PASS, value, map, out));
   LAZE_TRY(place(scheduler, group, node_index, 0, map, needs, &iota));
   group->instances[*out].operand_count = 1;
   group->instances[*out].operands[0] = iota;
@@ -380,13 +385,18 @@ static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, la
   if (!possible) return library_group(scheduler, node_index);
   if (needs.pass_through) needs.kind = LAZE_INSTANCE_PASS;
   LAZE_TRY(place_root(scheduler, group, node_index, map, &needs, &instance));
-  return add_write(scheduler, group, instance);
+  return laze_schedule_add_write(scheduler, group, instance);
 }
 
 static laze_status store(laze_scheduler *scheduler, int32_t node_index, laze_split why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_op_class op_class = laze_op_get(node->op)->op_class;
   LAZE_TRY(load_uses(scheduler, node_index));
+  if (node->op == LAZE_OP_CAT) {
+    bool possible;
+    LAZE_TRY(laze_schedule_store_pieces(scheduler, node_index, why, &possible));
+    return possible ? LAZE_OK : library_group(scheduler, node_index);
+  }
   if (op_class == LAZE_CLASS_PRODUCT) return matrix_group(scheduler, node_index);
   if (node->result_count != 1 || node->region_count > 0) return library_group(scheduler, node_index);
   return loops_group(scheduler, node_index, why);
@@ -413,7 +423,7 @@ static laze_status visit_output(laze_scheduler *scheduler, int32_t node_index, b
   LAZE_TRY(try_join(scheduler, node_index, done, &why));
   if (!*done) return LAZE_OK;
   LAZE_TRY(join_uses(scheduler, node_index, done));
-  return *done ? add_write(scheduler, group, scheduler->latest[node_index].first) : LAZE_OK;
+  return *done ? laze_schedule_add_write(scheduler, group, scheduler->latest[node_index].first) : LAZE_OK;
 }
 
 static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index) {
@@ -423,7 +433,7 @@ static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index)
     int32_t instance;
     laze_instance_kind kind = use->group->group.kind == LAZE_GROUP_LOOPS ? LAZE_INSTANCE_CONSTANT : LAZE_INSTANCE_LOAD;
     if (!use->map) continue;
-    LAZE_TRY(add_instance(scheduler, use->group, kind, value, use->map, &instance));
+    LAZE_TRY(laze_schedule_add_instance(scheduler, use->group, kind, value, use->map, &instance));
     fill_slot(use, instance);
   }
   return LAZE_OK;
@@ -437,6 +447,8 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   if (node->op == LAZE_OP_CONSTANT) return visit_constant(scheduler, node_index);
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
+  if (!output && node->op == LAZE_OP_CAT) LAZE_TRY(laze_schedule_flatten_pieces(scheduler, node_index, &done));
+  if (done) return LAZE_OK;
   if (output && scheduler->uses[node_index]) LAZE_TRY(visit_output(scheduler, node_index, &done));
   if (!output && laze_schedule_passes_through(node->op)) {
     why = LAZE_SPLIT_VIEW;
@@ -470,18 +482,19 @@ static laze_status finish_library(laze_scheduler *scheduler, laze_group_builder 
 static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
   const laze_block *body = scheduler->graph->body;
   int64_t count = 0;
-  out->groups = laze_arena_alloc_array(scheduler->arena, body->node_count, sizeof *out->groups);
+  out->groups = laze_arena_alloc_array(scheduler->arena, scheduler->group_count, sizeof *out->groups);
   if (!out->groups) return memory_error(scheduler);
   for (int64_t i = 0; i < body->node_count; i++) {
     laze_group_builder *group = scheduler->group_of_root[body->nodes[i]];
-    if (!group) continue;
-    if (group->group.kind == LAZE_GROUP_LIBRARY)
-      LAZE_TRY(finish_library(scheduler, group));
-    else if (group->group.kind == LAZE_GROUP_MATRIX)
-      LAZE_TRY(laze_schedule_emit_matrix(scheduler, group));
-    else
-      LAZE_TRY(laze_schedule_emit(scheduler, group));
-    out->groups[count++] = &group->group;
+    for (; group; group = group->next) {
+      if (group->group.kind == LAZE_GROUP_LIBRARY)
+        LAZE_TRY(finish_library(scheduler, group));
+      else if (group->group.kind == LAZE_GROUP_MATRIX)
+        LAZE_TRY(laze_schedule_emit_matrix(scheduler, group));
+      else
+        LAZE_TRY(laze_schedule_emit(scheduler, group));
+      out->groups[count++] = &group->group;
+    }
   }
   out->group_count = (int32_t)count;
   return LAZE_OK;

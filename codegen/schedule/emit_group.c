@@ -49,21 +49,30 @@ static bool is_chosen(const laze_group_builder *group, laze_value value) {
   return chosen;
 }
 
+/* Elements of a value that the group touches: all, but for what an index chooses, and for pieces, of which each group
+ * reads and writes a part. */
+static laze_status count_elements(laze_scheduler *scheduler, laze_group_builder *builder, laze_value value,
+                                  bool is_read, laze_size *out) {
+  laze_size points;
+  LAZE_TRY(
+      laze_type_elements(scheduler->graph->sizes, laze_graph_type(scheduler->graph, value), out, scheduler->error));
+  if (!builder->piece && !(is_read && is_chosen(builder, value))) return LAZE_OK;
+  LAZE_TRY(count_points(scheduler, &builder->domain, 1, &points));
+  if (!builder->piece) *out = points;
+  return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MIN, points, *out, out, scheduler->error);
+}
+
 static laze_status count_bytes(laze_scheduler *scheduler, laze_group_builder *builder) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_group *group = &builder->group;
   group->bytes = 0;
   for (int32_t i = 0; i < group->read_count + group->write_count; i++) {
-    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
-    const laze_type *type = laze_graph_type(scheduler->graph, value);
-    laze_size elements;
-    if (i < group->read_count && is_chosen(builder, value))
-      LAZE_TRY(count_points(scheduler, &builder->domain, 1, &elements));
-    else
-      LAZE_TRY(laze_type_elements(sizes, type, &elements, scheduler->error));
-    LAZE_TRY(
-        laze_size_binary(sizes, LAZE_SIZE_MUL, elements, laze_dtype_size(type->dtype), &elements, scheduler->error));
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, group->bytes, elements, &group->bytes, scheduler->error));
+    bool is_read = i < group->read_count;
+    laze_value value = is_read ? group->reads[i] : group->writes[i - group->read_count];
+    laze_size bytes = laze_dtype_size(laze_graph_type(scheduler->graph, value)->dtype), elements;
+    LAZE_TRY(count_elements(scheduler, builder, value, is_read, &elements));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, elements, bytes, &bytes, scheduler->error));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, group->bytes, bytes, &group->bytes, scheduler->error));
   }
   return LAZE_OK;
 }

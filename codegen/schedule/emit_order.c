@@ -111,7 +111,8 @@ laze_status laze_emit_prepare(laze_loop_emitter *emitter) {
     LAZE_TRY(laze_map_normalise(&mapper, instance->map, &instance->map));
     emitter->loads[i] = emitter->stores[i] = (laze_access_state){.base = -1, .partial = -1};
     if (laze_emit_has_access(instance)) LAZE_TRY(laze_map_offset(&mapper, instance->map, &emitter->loads[i].offset));
-    if (instance->store >= 0) LAZE_TRY(laze_map_offset(&mapper, instance->map, &emitter->stores[i].offset));
+    if (instance->store >= 0)
+      LAZE_TRY(laze_map_offset(&mapper, instance->place ? instance->place : instance->map, &emitter->stores[i].offset));
     for (int32_t p = 0; instance->pieces && p < instance->operand_count; p++) {
       /* The guards of the pieces, with split axes rewritten, are those of a map that holds nothing else. */
       const laze_map *only_guard = &(laze_map){.guards = instance->pieces[p]}, *normalised;

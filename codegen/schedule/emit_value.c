@@ -160,7 +160,7 @@ void laze_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_ELEMENT: *value = element_value(emitter, index); break;
   case LAZE_INSTANCE_SELECT: *value = select_value(emitter, index); break;
   case LAZE_INSTANCE_CHECK: *value = check_value(emitter, index); break;
-  case LAZE_INSTANCE_PASS: *value = emitter->value[instance->operands[0]]; break;
+  case LAZE_INSTANCE_PASS: *value = laze_emit_converted(emitter, emitter->value[instance->operands[0]], dtype); break;
   case LAZE_INSTANCE_SIZE:
     *value = laze_emit_converted(emitter, laze_emit_own_size(emitter, instance->size), dtype);
     break;

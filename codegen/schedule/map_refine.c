@@ -174,14 +174,16 @@ static laze_status part_terms(laze_mapper *mapper, const laze_component *compone
 /* Splits the axis of the straddling term where `size` ends, if it can be split there. */
 static laze_status split_straddling(laze_mapper *mapper, const laze_component *component, laze_size rest,
                                     laze_size size, const peeling *parts, bool *done) {
-  laze_size extent = extent_of(mapper, component, parts->straddling), inner, outer = rest, product;
+  laze_size extent = extent_of(mapper, component, parts->straddling), inner, outer, product;
   int32_t outer_count = 0;
   bool exact = false;
   *done = false;
   for (int32_t i = 0; i < component->term_count; i++) outer_count += parts->outer[i];
   LAZE_TRY(divide(mapper, size, parts->span, done, &inner));
   if (!*done) return LAZE_OK;
-  if (outer_count == 1) {
+  LAZE_TRY(divide_exactly(mapper, extent, inner, &exact, &outer));
+  if (!exact && outer_count == 1) {
+    outer = rest;
     LAZE_TRY(multiply(mapper, rest, inner, &product));
     LAZE_TRY(same_size(mapper, product, extent, &exact));
   }
@@ -196,16 +198,18 @@ static laze_status peel(laze_mapper *mapper, laze_component *component, laze_siz
                         laze_component *inner, bool *done) {
   peeling parts;
   laze_component outer;
+  laze_size offset = 0; /* of whole rows of `size`; any other would cross from one into the next */
+  bool whole = component->offset == 0, split;
   *done = false;
   LAZE_TRY(laze_component_normalise(mapper, component, component));
-  if (component->dynamic >= 0 || component->offset != 0) return LAZE_OK;
+  if (!whole) LAZE_TRY(divide_exactly(mapper, component->offset, size, &whole, &offset));
+  if (component->dynamic >= 0 || !whole) return LAZE_OK;
   LAZE_TRY(find_inner(mapper, component, size, &parts));
   if (parts.straddling >= 0) {
     /* An axis of one element is not worth a loop, least of all the innermost one. */
     LAZE_TRY(laze_size_is_one(mapper, size, done));
     if (*done) *inner = zero_component;
     if (*done) return LAZE_OK;
-    bool split;
     LAZE_TRY(split_straddling(mapper, component, rest, size, &parts, &split));
     if (!split) return LAZE_OK;
     LAZE_TRY(laze_component_normalise(mapper, component, component));
@@ -215,6 +219,7 @@ static laze_status peel(laze_mapper *mapper, laze_component *component, laze_siz
   LAZE_TRY(divide_outer(mapper, component, size, &parts, done));
   LAZE_TRY(part_terms(mapper, component, &parts, &outer, inner));
   *component = outer;
+  component->offset = offset;
   return LAZE_OK;
 }
 

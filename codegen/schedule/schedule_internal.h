@@ -2,6 +2,8 @@
  *
  *   cluster.c   visits nodes backwards and decides where each value is computed
  *   map.c       access maps; map_refine.c the same elements through another view
+ *   cost.c      what computing a value again costs, against storing it
+ *   pieces.c    a concatenation that is stored: a group for each piece
  *   join.c      what a node needs of its operands at a given access map
  *   reduce.c    the same for reductions, whose axes join the domain
  *   emit.c      a finished group as loops; emit_matrix.c a matrix product
@@ -41,12 +43,22 @@ typedef struct laze_instance {
   int32_t operand_count;
   laze_size size;            /* CHECK: of the axis; SIZE: the number */
   int32_t store;             /* index among the group's writes, -1: not stored */
+  const laze_map *place;     /* where it is stored among the elements of what is written; NULL: at `map` */
   const laze_guard **pieces; /* SELECT: where each operand holds; NULL otherwise */
   int32_t next_of_node;      /* another instance of the same node in its builder list, -1: none */
 } laze_instance;
 
+/* Where the elements of a piece lie in the concatenation: those of row r, of `rows`, from r * pitch + start on. */
+typedef struct laze_piece {
+  const struct laze_piece *outer; /* the piece of another concatenation that this one is; NULL: it is stored */
+  laze_size rows, width, pitch, start;
+  int depth; /* pieces around it */
+} laze_piece;
+
 typedef struct laze_group_builder {
   laze_group group;
+  struct laze_group_builder *next; /* another group of the same root */
+  const laze_piece *piece;         /* computes this piece of its root; NULL: all of it */
   laze_domain domain;
   laze_instance *instances;
   int64_t instance_count, instance_capacity;
@@ -74,7 +86,8 @@ typedef struct laze_scheduler {
   const laze_schedule_options *options;
   laze_use **uses;                    /* by node */
   bool *is_output;                    /* by node: some result is returned */
-  laze_group_builder **group_of_root; /* by node: the group in which it is stored; NULL otherwise */
+  laze_group_builder **group_of_root; /* by node: the first of the groups in which it is stored; NULL otherwise */
+  int64_t group_count;
   struct {
     laze_group_builder *group;
     int32_t first; /* its first instance of the node */
@@ -107,6 +120,24 @@ LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_gr
 LAZE_MUST_USE laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_builder *group,
                                                         const laze_node *node, const laze_map *map, laze_needs *out,
                                                         bool *possible);
+/* cluster.c */
+LAZE_MUST_USE laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_builder *group,
+                                                     laze_instance_kind kind, laze_value value, const laze_map *map,
+                                                     int32_t *out);
+/* Registers that a slot of an instance (-1: a library node) waits for `operand` at `map`. */
+LAZE_MUST_USE laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
+                                                int32_t slot, laze_value operand, const laze_map *map);
+LAZE_MUST_USE laze_status laze_schedule_add_write(laze_scheduler *scheduler, laze_group_builder *group,
+                                                  int32_t instance);
+
+/* pieces.c */
+/* Groups for the pieces of a concatenation that is stored. *possible is false where it needs a kernel of its own. */
+LAZE_MUST_USE laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, int32_t node_index, laze_split why,
+                                                     bool *possible);
+/* A concatenation whose only use is to be a piece of another: its pieces become pieces of that one. *done is false
+ * where that is not so. */
+LAZE_MUST_USE laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node_index, bool *done);
+
 /* Lowers a finished group to loop IR and fills the rest of its laze_group. */
 LAZE_MUST_USE laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group);
 LAZE_MUST_USE laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group);

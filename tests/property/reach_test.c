@@ -1,6 +1,6 @@
 /* What becomes native kernels: every broadcast in every operand order, every reduction whatever sizes are 1 or equal by
- * chance, and all of random graphs but the operators listed below. A node that falls back is right and slow, so that no
- * comparison of results would show it. */
+ * chance, concatenations of any number of pieces, and all of random graphs but the operators listed below. A node that
+ * falls back is right and slow, so that no comparison of results would show it. */
 #include "codegen/codegen.h"
 #include "codegen/schedule/schedule.h"
 #include "ir/op.gen.h"
@@ -182,6 +182,45 @@ START_TEST(every_reduction_is_native) {
 }
 END_TEST
 
+/* Concatenations */
+
+/* `count` tensors of f32 and i32 in turns, or of f32 alone, whose sizes along `axis` are 0 to 3. */
+static laze_value concatenated(laze_graph *graph, laze_builder *builder, int axis, int count, bool mixed) {
+  enum { MOST_PIECES = 20 };
+  laze_value pieces[MOST_PIECES];
+  for (int i = 0; i < count; i++) {
+    int64_t sizes[3] = {3, 2, 5};
+    sizes[axis] = i % 4;
+    pieces[i] = add_parameter(graph, mixed && i % 2 ? LAZE_I32 : LAZE_F32, 3, sizes);
+    if (i % 3 == 1) pieces[i] = record(builder, LAZE_OP_NEG, &pieces[i], 1, NULL);
+  }
+  const laze_attribute attributes[] = {laze_attribute_integer(axis)};
+  return record(builder, LAZE_OP_CAT, pieces, count, attributes);
+}
+
+/* Alone, used by an operator, concatenated again along the same axis or along another. */
+START_TEST(every_concatenation_is_native) {
+  static const int counts[] = {1, 2, 3, 8, 9, 17};
+  two_ways ways = make_ways();
+  for (int axis = 0; axis < 3; axis++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (int form = 0; form < 10; form++) {
+        laze_builder builder;
+        laze_graph *graph = begin(&ways, &builder);
+        laze_value result = concatenated(graph, &builder, axis, counts[c], form >= 5);
+        if (form % 5 == 1) result = record(&builder, LAZE_OP_NEG, &result, 1, NULL);
+        const int other = form % 5 - 2;
+        if (other >= 0) {
+          const laze_value both[3] = {result, concatenated(graph, &builder, axis, counts[c], false), result};
+          const laze_attribute attributes[] = {laze_attribute_integer(other)};
+          result = record(&builder, LAZE_OP_CAT, both, counts[c] % 2 ? 2 : 3, attributes);
+        }
+        finish(&ways, graph, result, (uint64_t)form);
+      }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
 /* Random graphs */
 
 static bool reaches(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
@@ -206,6 +245,7 @@ int main(void) {
   tcase_add_test(tests, every_broadcast_of_two_operands_is_native);
   tcase_add_test(tests, every_broadcast_of_three_operands_is_native);
   tcase_add_test(tests, every_reduction_is_native);
+  tcase_add_test(tests, every_concatenation_is_native);
   tcase_add_test(tests, only_listed_operators_of_random_graphs_fall_back);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);

@@ -253,7 +253,7 @@ static bool add_addmm_operands(random_call *call) {
 }
 
 static bool add_list(random_call *call, int32_t position) {
-  int32_t count = 1 + (int32_t)below(call, 3);
+  int32_t count = (int32_t)(one_in(call, 8) ? 9 + below(call, 6) : 1 + below(call, 3));
   bool stack = is_base(call, "stack");
   for (int32_t k = 0; k < count; k++) {
     laze_value value = call->operand_count == 0 ? first_operand(call) : LAZE_VALUE_NONE;

@@ -1,0 +1,182 @@
+/* A concatenation that is stored: one group for each piece, which writes its elements where they belong.
+ *
+ *   %0 = cat [%x, %y], dim=0 : f32[7,5]        kernel 0: rows 0 to 3 of %0, from %x
+ *   %x: f32[4,5]  %y: f32[3,5]                 kernel 1: rows 4 to 6 of %0, from %y
+ *
+ * What a piece is computed from joins its group like any other, so that nothing asks for each element in which piece it
+ * lies, and the kernels of equal pieces are one. A concatenation that is nothing but a piece of another hands its own
+ * pieces on: a chain of them, or a frame around a matrix, is as many kernels as it has pieces.
+ */
+#include "codegen/schedule/schedule_internal.h"
+
+#include "ir/op.gen.h"
+#include "shape_inference/rules.h"
+
+/* Concatenations along different axes in each other, whose pieces are written to the outermost one. */
+enum { MOST_DEPTH = 6 };
+
+static laze_status memory_error(const laze_scheduler *scheduler) {
+  return laze_fail_memory(scheduler->error, "a schedule", -1);
+}
+
+/* A concatenation while its pieces are laid out. */
+typedef struct {
+  laze_scheduler *scheduler;
+  const laze_node *node;
+  int axis;
+  laze_size rows, inner; /* elements outside and inside the axis */
+  laze_size low;         /* of the next piece along the axis */
+} piece_layout;
+
+static laze_status start_layout(laze_scheduler *scheduler, int32_t node_index, piece_layout *out) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
+  const laze_type *type = node->types[0];
+  laze_inference inference = {scheduler->graph->sizes, "cat", scheduler->error};
+  *out = (piece_layout){.scheduler = scheduler, .node = node};
+  LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_CAT_DIM].value.integer, type->rank, &out->axis));
+  LAZE_TRY(laze_size_product(inference.sizes, type->sizes, out->axis, &out->rows, inference.error));
+  return laze_size_product(inference.sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner,
+                           inference.error);
+}
+
+/* Operands without elements are no pieces; those of another rank have none. */
+static bool is_piece(const piece_layout *layout, int32_t operand) {
+  const laze_type *type = laze_graph_type(layout->scheduler->graph, layout->node->operands[operand]);
+  bool any = type->rank == layout->node->types[0]->rank;
+  for (int axis = 0; axis < type->rank; axis++) any = any && type->sizes[axis] != 0;
+  return any;
+}
+
+/* Where the operand lies, and moves on to the next one. */
+static laze_status next_piece(piece_layout *layout, int32_t operand, laze_piece *out) {
+  laze_size_table *sizes = layout->scheduler->graph->sizes;
+  laze_error *error = layout->scheduler->error;
+  laze_size along = laze_graph_type(layout->scheduler->graph, layout->node->operands[operand])->sizes[layout->axis];
+  laze_size all = layout->node->types[0]->sizes[layout->axis];
+  *out = (laze_piece){.rows = layout->rows};
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, along, layout->inner, &out->width, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, all, layout->inner, &out->pitch, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, layout->low, layout->inner, &out->start, error));
+  return laze_size_binary(sizes, LAZE_SIZE_ADD, layout->low, along, &layout->low, error);
+}
+
+/* Puts a piece of a piece into the concatenation around. Along the same axis it is a piece of that one. */
+static laze_status nest_piece(laze_scheduler *scheduler, const laze_piece *outer, laze_piece *piece) {
+  piece->outer = outer;
+  piece->depth = outer->depth + 1;
+  if (piece->rows != outer->rows || piece->pitch != outer->width) return LAZE_OK;
+  piece->outer = outer->outer;
+  piece->depth = outer->depth;
+  piece->pitch = outer->pitch;
+  return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_ADD, outer->start, piece->start, &piece->start,
+                          scheduler->error);
+}
+
+/* From a piece's elements to those of the concatenation that is stored. NULL: impossible. */
+static laze_status place_map(laze_mapper *mapper, const laze_piece *piece, const laze_map *map, const laze_map **out) {
+  for (; piece && map; piece = piece->outer) {
+    const laze_size from[2] = {piece->rows, piece->width}, to[2] = {piece->rows, piece->pitch};
+    const laze_component start = {.dynamic = -1, .offset = piece->start};
+    const laze_map *own;
+    LAZE_TRY(laze_map_refine(mapper, map, from, 2, &own));
+    map = NULL;
+    if (!own) continue;
+    laze_component components[2] = {own->components[0]};
+    LAZE_TRY(laze_component_add(mapper, &own->components[1], &start, &components[1]));
+    LAZE_TRY(laze_map_create(mapper, to, components, 2, NULL, &map));
+  }
+  *out = map;
+  return LAZE_OK;
+}
+
+/* A group that writes a piece of `target`. It waits for the piece once its use is added. */
+static laze_status begin_group(laze_scheduler *scheduler, laze_value target, const laze_piece *piece,
+                               laze_group_builder *group, bool *possible) {
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  const laze_map *map, *place;
+  laze_size elements;
+  int32_t instance;
+  group->group.kind = LAZE_GROUP_LOOPS;
+  group->group.root = target;
+  group->piece = laze_arena_copy(scheduler->arena, piece, sizeof *piece);
+  if (!group->piece) return memory_error(scheduler);
+  LAZE_TRY(
+      laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, piece->rows, piece->width, &elements, scheduler->error));
+  LAZE_TRY(laze_map_flat(&mapper, elements, &map));
+  LAZE_TRY(place_map(&mapper, piece, map, &place));
+  *possible = place != NULL;
+  if (!place) return LAZE_OK;
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_PASS, target, map, &instance));
+  group->instances[instance].place = place;
+  group->instances[instance].operand_count = 1;
+  return laze_schedule_add_write(scheduler, group, instance);
+}
+
+/* Groups for all pieces of a concatenation, in the order of its operands and not yet known to anyone; each is a piece
+ * of `outer`, or of what is stored. */
+static laze_status begin_groups(laze_scheduler *scheduler, int32_t node_index, laze_value target,
+                                const laze_piece *outer, laze_group_builder **groups, bool *possible) {
+  piece_layout layout;
+  LAZE_TRY(start_layout(scheduler, node_index, &layout));
+  *possible = true;
+  for (int32_t i = 0; i < layout.node->operand_count && *possible; i++) {
+    laze_piece piece;
+    if (!is_piece(&layout, i)) continue;
+    LAZE_TRY(next_piece(&layout, i, &piece));
+    if (outer) LAZE_TRY(nest_piece(scheduler, outer, &piece));
+    *possible = piece.depth <= MOST_DEPTH;
+    groups[i] = laze_arena_alloc_zero(scheduler->arena, sizeof **groups);
+    if (!groups[i]) return memory_error(scheduler);
+    if (*possible) LAZE_TRY(begin_group(scheduler, target, &piece, groups[i], possible));
+  }
+  return LAZE_OK;
+}
+
+/* Links the groups in place of *link and lets them wait for their pieces. */
+static laze_status link_groups(laze_scheduler *scheduler, int32_t node_index, laze_group_builder **groups,
+                               laze_split why, laze_group_builder **link) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
+  laze_group_builder *rest = *link;
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    if (!groups[i]) continue;
+    groups[i]->group.split = why;
+    LAZE_TRY(laze_schedule_add_use(scheduler, groups[i], 0, 0, node->operands[i], groups[i]->instances[0].map));
+    *link = groups[i];
+    link = &groups[i]->next;
+    scheduler->group_count++;
+  }
+  *link = rest;
+  return LAZE_OK;
+}
+
+static laze_status allocate(laze_scheduler *scheduler, int32_t node_index, laze_group_builder ***out) {
+  int64_t count = scheduler->graph->nodes[node_index].operand_count;
+  *out = laze_arena_alloc_zero(scheduler->arena, count * (int64_t)sizeof **out);
+  return *out ? LAZE_OK : memory_error(scheduler);
+}
+
+laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *possible) {
+  laze_group_builder **groups;
+  LAZE_TRY(allocate(scheduler, node_index, &groups));
+  LAZE_TRY(begin_groups(scheduler, node_index, (laze_value){node_index, 0}, NULL, groups, possible));
+  if (!*possible) return LAZE_OK;
+  return link_groups(scheduler, node_index, groups, why, &scheduler->group_of_root[node_index]);
+}
+
+laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node_index, bool *done) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
+  const laze_use *use = scheduler->uses[node_index];
+  laze_group_builder *group = use->group, **groups, **link;
+  /* The whole value, in its own order, goes into the piece as it is. */
+  *done = !use->next && use->map && group->piece && use->map == group->instances[0].map && use->instance == 0 &&
+          node->types[0]->dtype == laze_graph_type(scheduler->graph, group->group.root)->dtype;
+  if (!*done) return LAZE_OK;
+  LAZE_TRY(allocate(scheduler, node_index, &groups));
+  LAZE_TRY(begin_groups(scheduler, node_index, group->group.root, group->piece, groups, done));
+  if (!*done) return LAZE_OK;
+  link = &scheduler->group_of_root[group->group.root.node];
+  while (*link != group) link = &(*link)->next;
+  *link = group->next;
+  scheduler->group_count--;
+  return link_groups(scheduler, node_index, groups, group->group.split, link);
+}
