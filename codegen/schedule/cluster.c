@@ -64,6 +64,7 @@ laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_bui
   *out = (int32_t)group->instance_count++;
   group->elements += kind == LAZE_INSTANCE_ELEMENT || kind == LAZE_INSTANCE_REDUCE;
   group->load_count += kind == LAZE_INSTANCE_LOAD;
+  for (const laze_guard *guard = map->guards; guard; guard = guard->next) group->guard_count++;
   if (scheduler->latest[value.node].group == group && kind != LAZE_INSTANCE_CHECK)
     instance->next_of_node = scheduler->latest[value.node].first;
   if (kind != LAZE_INSTANCE_CHECK) {
@@ -96,14 +97,17 @@ static laze_status find_instance(laze_scheduler *scheduler, laze_group_builder *
 
 laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance, int32_t slot,
                                   laze_value operand, const laze_map *map) {
-  laze_use *use = laze_arena_alloc(scheduler->arena, sizeof *use);
+  laze_use *use = laze_arena_alloc(scheduler->arena, sizeof *use), *last = scheduler->uses[operand.node];
   if (!use) return memory_error(scheduler);
-  *use = (laze_use){scheduler->uses[operand.node], group, map, instance, slot, operand.result};
+  bool counted = !last || last->group != group || last->map != map;
+  *use = (laze_use){last, group, map, instance, slot, operand.result, counted};
   scheduler->uses[operand.node] = use;
+  group->open_count += counted;
   return LAZE_OK;
 }
 
 static void fill_slot(const laze_use *use, int32_t instance) {
+  use->group->open_count -= use->counted;
   if (use->instance >= 0) use->group->instances[use->instance].operands[use->slot] = instance;
 }
 
@@ -167,12 +171,14 @@ static laze_status place(laze_scheduler *scheduler, laze_group_builder *group, i
   return LAZE_OK;
 }
 
-/* Whether evaluating at this map repeats an inexact (so dear) function for each element of an axis that lies outside
- * the axes it depends on. Axes further in cost nothing: the value is computed before their loops. */
-static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
+/* Whether evaluating at this map repeats what is no cheap operator for each element of an axis that lies outside the
+ * axes it depends on. Axes further in cost nothing: the value is computed before their loops. */
+static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group, int32_t node_index,
                            const laze_map *given, bool *out) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
   *out = false;
-  if (laze_op_get(node->op)->exact && laze_op_get(node->op)->op_class == LAZE_CLASS_ELEMENTWISE) return LAZE_OK;
+  if (laze_op_get(node->op)->op_class == LAZE_CLASS_ELEMENTWISE && laze_schedule_is_cheap(scheduler, node_index))
+    return LAZE_OK;
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   const laze_map *map;
   LAZE_TRY(laze_map_normalise(&mapper, given, &map));
@@ -189,6 +195,10 @@ static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group,
   return LAZE_OK;
 }
 
+static int64_t weight_of(const laze_group_builder *group) {
+  return group->instance_count + group->guard_count + group->open_count;
+}
+
 static bool is_duplicable(const laze_node *node) {
   laze_op_class op_class = laze_op_get(node->op)->op_class;
   bool scalar = node->types[0]->rank == 0;
@@ -196,8 +206,9 @@ static bool is_duplicable(const laze_node *node) {
 }
 
 /* Why a use, by itself, keeps its node from joining: LAZE_SPLIT_OFF where nothing does. */
-static laze_status objection(laze_scheduler *scheduler, const laze_node *node, const laze_use *use, bool alone,
+static laze_status objection(laze_scheduler *scheduler, int32_t node_index, const laze_use *use, bool alone,
                              laze_split *out) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
   const laze_group_builder *group = use->group;
   bool repeated = false;
   *out = LAZE_SPLIT_OFF;
@@ -206,10 +217,10 @@ static laze_status objection(laze_scheduler *scheduler, const laze_node *node, c
     return LAZE_OK;
   }
   if (laze_op_get(node->op)->op_class != LAZE_CLASS_REDUCTION)
-    LAZE_TRY(repeats(scheduler, use->group, node, use->map, &repeated));
+    LAZE_TRY(repeats(scheduler, use->group, node_index, use->map, &repeated));
   if (!alone && !is_duplicable(node))
     *out = LAZE_SPLIT_SHARED;
-  else if (group->instance_count >= LAZE_GROUP_MAX_INSTANCES || group->load_count >= LAZE_GROUP_MAX_READS)
+  else if (weight_of(group) >= LAZE_GROUP_MAX_WEIGHT || group->load_count >= LAZE_GROUP_MAX_READS)
     *out = LAZE_SPLIT_SIZE;
   else if (repeated)
     *out = LAZE_SPLIT_REPEATED;
@@ -229,6 +240,18 @@ static laze_status same_map(laze_scheduler *scheduler, const laze_use *uses, boo
   return LAZE_OK;
 }
 
+/* Whether all uses, which lie in one group, are better served from memory. */
+static laze_status weigh(laze_scheduler *scheduler, int32_t node_index, laze_split *out) {
+  int32_t instances;
+  bool dear;
+  LAZE_TRY(laze_schedule_weigh(scheduler, node_index, &instances, &dear));
+  if (dear)
+    *out = LAZE_SPLIT_DEAR;
+  else if (weight_of(scheduler->uses[node_index]->group) + instances > LAZE_GROUP_MAX_WEIGHT)
+    *out = LAZE_SPLIT_SIZE;
+  return LAZE_OK;
+}
+
 /* Tries to compute all uses of a node inside the groups they are in. *done is false, with *why set, where it must be
  * stored. Nothing but splits of axes is changed then. */
 static laze_status try_join(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
@@ -237,9 +260,11 @@ static laze_status try_join(laze_scheduler *scheduler, int32_t node_index, bool 
   bool reduction = laze_op_get(node->op)->op_class == LAZE_CLASS_REDUCTION, possible = true;
   *done = false;
   for (laze_use *use = uses; use; use = use->next) {
-    LAZE_TRY(objection(scheduler, node, use, use->group == uses->group, why));
+    LAZE_TRY(objection(scheduler, node_index, use, use->group == uses->group, why));
     if (*why != LAZE_SPLIT_OFF) return LAZE_OK;
   }
+  if (!reduction && !is_duplicable(node)) LAZE_TRY(weigh(scheduler, node_index, why));
+  if (*why != LAZE_SPLIT_OFF) return LAZE_OK;
   *why = reduction ? LAZE_SPLIT_REDUCTION : LAZE_SPLIT_VIEW;
   if (reduction) LAZE_TRY(same_map(scheduler, uses, &possible));
   /* A reduction changes the domain when it is asked; once is enough, for its uses are at one map. */
@@ -294,8 +319,10 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
     maps[index++] = needs.maps[0];
   }
   index = 0;
-  for (laze_use *use = scheduler->uses[node_index]; use; use = use->next)
+  for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
+    use->group->open_count -= use->counted;
     LAZE_TRY(laze_schedule_add_use(scheduler, use->group, use->instance, use->slot, node->operands[0], maps[index++]));
+  }
   *done = true;
   return LAZE_OK;
 }
@@ -460,9 +487,10 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   return done ? LAZE_OK : store(scheduler, node_index, why);
 }
 
-static laze_status visit_all(laze_scheduler *scheduler) {
+static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
   const laze_block *body = scheduler->graph->body;
   for (int64_t i = 0; i < body->result_count; i++) scheduler->is_output[body->results[i].node] = true;
+  LAZE_TRY(laze_schedule_find_costs(scheduler, scratch));
   for (int64_t i = body->node_count; i-- > 0;) LAZE_TRY(visit(scheduler, body->nodes[i]));
   for (int64_t i = 0; i < body->parameter_count; i++) LAZE_TRY(visit(scheduler, body->parameters[i]));
   return LAZE_OK;
@@ -513,7 +541,7 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   laze_status status = LAZE_OK;
   if (!scheduler.uses || !scheduler.is_output || !scheduler.group_of_root || !scheduler.latest)
     status = memory_error(&scheduler);
-  if (status == LAZE_OK) status = visit_all(&scheduler);
+  if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);
   if (status == LAZE_OK) status = finish(&scheduler, out);
   laze_arena_deinit(&scratch);
   return status;

@@ -12,6 +12,7 @@ static const char *const split_reasons[] = {
     [LAZE_SPLIT_OPERAND] = "read by a matrix product or library kernel",
     [LAZE_SPLIT_REDUCTION] = "a reduction that does not fit its user's loops",
     [LAZE_SPLIT_REPEATED] = "fusing would compute it again for each element of an outer axis",
+    [LAZE_SPLIT_DEAR] = "storing it costs less than computing it again",
     [LAZE_SPLIT_VIEW] = "its user's order of elements would need a division",
     [LAZE_SPLIT_SIZE] = "the user's kernel is large enough",
     [LAZE_SPLIT_PRODUCT] = "has a kernel of its own",

@@ -28,6 +28,7 @@ typedef enum {
   LAZE_SPLIT_OPERAND,   /* a matrix product or library kernel reads it */
   LAZE_SPLIT_REDUCTION, /* a reduction that does not fit its user's loops */
   LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
+  LAZE_SPLIT_DEAR,      /* computing it at each of its uses' maps costs more than storing and loading it */
   LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
   LAZE_SPLIT_SIZE,      /* the group is large enough */
   LAZE_SPLIT_PRODUCT,   /* a matrix product or library kernel makes it */

@@ -15,8 +15,9 @@
 #include "codegen/schedule/map.h"
 #include "codegen/schedule/schedule.h"
 
-/* Bounds on a group, so that code size and compile time stay proportional to the graph. */
-#define LAZE_GROUP_MAX_INSTANCES 192
+/* Bounds on a group, so that code size and compile time stay proportional to the graph. The weight is that of its
+ * instances, their guards, and what they still wait for. */
+#define LAZE_GROUP_MAX_WEIGHT 224
 #define LAZE_GROUP_MAX_READS 24
 #define LAZE_GROUP_MAX_CAT 8
 #define LAZE_MAX_OPERANDS 8
@@ -67,7 +68,9 @@ typedef struct laze_group_builder {
   laze_value *writes;
   int64_t write_capacity;
   int64_t load_count;
-  int32_t elements; /* ELEMENT and REDUCE instances, for the estimate of operations */
+  int64_t guard_count; /* of all instances */
+  int64_t open_count;  /* different values at maps that instances wait for */
+  int32_t elements;    /* ELEMENT and REDUCE instances, for the estimate of operations */
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
@@ -77,6 +80,7 @@ typedef struct laze_use {
   laze_group_builder *group;
   const laze_map *map;
   int32_t instance, slot, result;
+  bool counted; /* in the group's open_count */
 } laze_use;
 
 typedef struct laze_scheduler {
@@ -86,6 +90,7 @@ typedef struct laze_scheduler {
   const laze_schedule_options *options;
   laze_use **uses;                    /* by node */
   bool *is_output;                    /* by node: some result is returned */
+  int32_t *costs, *moved;             /* by node, cost.c */
   laze_group_builder **group_of_root; /* by node: the first of the groups in which it is stored; NULL otherwise */
   int64_t group_count;
   struct {
@@ -129,6 +134,16 @@ LAZE_MUST_USE laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_
                                                 int32_t slot, laze_value operand, const laze_map *map);
 LAZE_MUST_USE laze_status laze_schedule_add_write(laze_scheduler *scheduler, laze_group_builder *group,
                                                   int32_t instance);
+
+/* cost.c */
+/* Fills scheduler->costs and moved, which live in `arena`. Outputs are known. */
+LAZE_MUST_USE laze_status laze_schedule_find_costs(laze_scheduler *scheduler, laze_arena *arena);
+/* Whether a node costs less than an inexact function to compute. */
+bool laze_schedule_is_cheap(const laze_scheduler *scheduler, int32_t node_index);
+/* What joining would mean for a node all of whose uses lie in one group: how many instances the group would hold or
+ * wait for, and whether computing the node at each of its maps is dearer than storing it and loading it there. */
+LAZE_MUST_USE laze_status laze_schedule_weigh(laze_scheduler *scheduler, int32_t node_index, int32_t *instances,
+                                              bool *dear);
 
 /* pieces.c */
 /* Groups for the pieces of a concatenation that is stored. *possible is false where it needs a kernel of its own. */
