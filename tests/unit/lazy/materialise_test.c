@@ -24,6 +24,28 @@ START_TEST(reads_store_held_values_on_the_way) {
 }
 END_TEST
 
+/* A value that was retained, used and released is a temporary again: storing it would cost memory that nobody asked
+ * for. One release of two is not enough. */
+START_TEST(released_values_are_not_stored) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 1);
+  laze_tensor *once = laze_tensor_retain(neg(x)), *twice = laze_tensor_retain(laze_tensor_retain(add(once, x)));
+  laze_tensor *last = mul(once, twice);
+  laze_tensor_release(once);
+  laze_tensor_release(twice);
+  ck_assert_float_eq(first(last, 2), 0);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 3);
+  ck_assert_float_eq(first(twice, 2), 0);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 3); /* stored */
+  ck_assert_float_eq(first(once, 2), -1);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 4); /* not stored */
+  laze_tensor_release(twice);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 /* A read leaves what it does not need. */
 START_TEST(reads_run_only_what_they_need) {
   laze_context *context = new_context();
@@ -188,11 +210,17 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {
-      reads_store_held_values_on_the_way,        reads_run_only_what_they_need,
-      values_of_outer_scopes_are_held,           step_end_runs_all_held_values_in_one_graph,
-      step_end_without_held_values_runs_nothing, assigned_parameters_are_updated_each_step,
-      assignment_does_not_change_earlier_uses,   failed_assignments_change_nothing,
-      failed_runs_leave_the_rest_usable,         a_failed_step_returns_the_error,
+      reads_store_held_values_on_the_way,
+      released_values_are_not_stored,
+      reads_run_only_what_they_need,
+      values_of_outer_scopes_are_held,
+      step_end_runs_all_held_values_in_one_graph,
+      step_end_without_held_values_runs_nothing,
+      assigned_parameters_are_updated_each_step,
+      assignment_does_not_change_earlier_uses,
+      failed_assignments_change_nothing,
+      failed_runs_leave_the_rest_usable,
+      a_failed_step_returns_the_error,
       a_composite_expands_when_recorded,
   };
   return run_tests("materialise", tests, sizeof tests / sizeof *tests);
