@@ -45,11 +45,12 @@ void laze_arena_adopt(laze_arena *arena, laze_arena *other) {
 }
 
 /* Makes room for `size` bytes. Blocks double up to a limit, so that small graphs stay small and large ones need few
- * blocks; what is larger than the limit gets a block of its own. */
+ * blocks; what is larger than the limit gets a block of its own, as does everything while arenas are switched off. */
 static bool add_block(laze_arena *arena, int64_t size) {
   int64_t header = (sizeof(laze_arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   int64_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
   if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
+  if (laze_context_debug(arena->context, LAZE_DEBUG_NO_ARENAS)) wanted = 0;
   if (laze_add_overflows(size, header, &size)) return false;
   if (wanted < size) wanted = size;
   laze_arena_block *block = laze_alloc(arena->context, wanted);

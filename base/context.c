@@ -45,6 +45,8 @@ static const struct {
     [LAZE_DEBUG_CACHE] = {"cache", "log what the disk cache finds, stores and refuses"},
     [LAZE_DEBUG_RUN] = {"run", "log each kernel call with its time"},
     [LAZE_DEBUG_NO_FUSION] = {"nofusion", "give each node a kernel of its own"},
+    [LAZE_DEBUG_NO_ARENAS] = {"noarenas",
+                              "take memory for each request to an arena alone, for tools that check memory"},
 };
 
 const char *laze_debug_name(laze_debug_switch which) {

@@ -20,6 +20,7 @@ typedef enum {
   LAZE_DEBUG_CACHE,      /* what the disk cache does */
   LAZE_DEBUG_RUN,        /* each kernel call with its time */
   LAZE_DEBUG_NO_FUSION,  /* one kernel per node */
+  LAZE_DEBUG_NO_ARENAS,  /* one block of memory per request to an arena */
   LAZE_DEBUG_COUNT
 } laze_debug_switch;
 

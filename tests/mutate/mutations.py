@@ -30,7 +30,8 @@ OTHER_OPERATORS = {
 COMPARISONS = {"<", "<=", ">", ">="}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="}
 KEYWORDS = {"if", "for", "while", "do", "switch", "return", "sizeof", "else", "case", "default", "break", "continue",
-            "goto", "_Alignof", "_Static_assert", "typedef", "struct", "enum", "union", "static", "const", "__attribute__"}
+            "goto", "_Alignof", "_Static_assert", "typedef", "struct", "enum", "union", "static", "const",
+            "__attribute__"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -147,7 +148,8 @@ def conditions(source):
         if token.text in ("if", "while") and i + 1 in source.partner:
             close = source.partner[i + 1]
             condition = source.between(i + 2, close - 1)
-            for new in (f"!({condition})",) + ((f"false && ({condition})", f"true || ({condition})") if token.text == "if" else ()):
+            decided = [f"false && ({condition})", f"true || ({condition})"] if token.text == "if" else []
+            for new in [f"!({condition})"] + decided:
                 yield source.replace("condition", i + 2, close - 1, new)
         if token.text == "?" and token.kind == "operator":
             colon = source.end_of(i + 1, (":", ";", ")", "?"))

@@ -38,14 +38,17 @@ class Mutations(unittest.TestCase):
     def test_every_kind_finds_its_places(self):
         expected = {
             "operator": {"return a <= LIMIT;", "if (name || i != 7) break;", "if (name && i == 7) break;",
-                         "for (int i = 0; i <= count; i++) {", "for (int i = 0; i < count; i--) {", "total = kept / 0.5;"},
+                         "for (int i = 0; i <= count; i++) {", "for (int i = 0; i < count; i--) {",
+                         "total = kept / 0.5;"},
             "constant": {"#define LIMIT 65 /* entries */", "#define LIMIT 0 /* entries */", "enum { FEW = 3 };",
                          "if (name && i != 8) break;", "int kept = count ? FEW : 1;", "total = kept * (2 * 0.5);"},
             "condition": {"if (!(name && i != 7)) break;", "if (false && (name && i != 7)) break;",
-                          "if (true || (name && i != 7)) break;", "int kept = count ? 2 : FEW;", "return !(a < LIMIT);"},
+                          "if (true || (name && i != 7)) break;", "int kept = count ? 2 : FEW;",
+                          "return !(a < LIMIT);"},
             "dropped": {"if (name && i != 7) {}", "{}"},
             "arguments": {"note(text, name);"},
-            "return": {"if (true) return LAZE_OK; note(name, text);", "if (true) return LAZE_OK; int kept = count ? FEW : 2;"},
+            "return": {"if (true) return LAZE_OK; note(name, text);",
+                       "if (true) return LAZE_OK; int kept = count ? FEW : 2;"},
             "limit": {"return a < -1 + LIMIT;", "for (int i = 0; i < 1 + count; i++) {"},
         }
         self.assertEqual(set(mutations.all_mutations(TEXT)), set(expected))

@@ -9,11 +9,11 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 # No warnings that depend on the optimisation level: -O1 builds in half the time of -O2.
 OPTIONS = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Dwerror=true", "-Dtests=true"]
+FAST_LINKER = "-Dc_link_args=-fuse-ld=gold"
 MEMORY = 12 << 30  # of address space: a change that allocates without end must not take the machine's
 FILE_SIZE = 4 << 30
 
@@ -44,12 +44,14 @@ class Workbench:
         self.files = sorted(name for name in listed if name and (self.source / name).is_file())
         for name in self.files:
             self._copy(name)
+        self.digest = self._digest()
         wanted = set(self.files)
         for path in self.tree.rglob("*"):
             if path.is_file() and str(path.relative_to(self.tree)) not in wanted:
                 path.unlink()
         if not (self.build / "build.ninja").exists():
-            self._must(["meson", "setup", self.build, self.tree, *OPTIONS])
+            options = OPTIONS + [FAST_LINKER] * bool(shutil.which("ld.gold"))
+            self._must(["meson", "setup", self.build, self.tree, *options])
         self._must(["ninja", "-C", self.build, f"-j{self.jobs}", "--quiet"])
         self.compile_commands = collections.defaultdict(list)
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
@@ -99,7 +101,7 @@ class Workbench:
                 total.update(path.read_bytes())
         return total.hexdigest()
 
-    def digest(self):
+    def _digest(self):
         """Of names and contents of the files that were copied, but for these of the tool itself."""
         total = hashlib.sha256()
         for name in self.files:
@@ -147,7 +149,10 @@ class Workbench:
     # Tests
 
     def build_targets(self, targets):
-        return output_of(["ninja", "-C", self.build, f"-j{self.jobs}", "--quiet", *targets]).returncode == 0
+        built = output_of(["ninja", "-C", self.build, f"-j{self.jobs}", "--quiet", *targets])
+        if built.returncode:
+            (self.scratch / "test.log").write_text(built.stdout)
+        return built.returncode == 0
 
     def run_test(self, test, cpu_seconds, wall_seconds):
         """None when it passed, or how it failed."""
@@ -156,8 +161,9 @@ class Workbench:
             shutil.rmtree(self.scratch / folder, ignore_errors=True)
             (self.scratch / folder).mkdir()
         environment.update(HOME=str(self.scratch / "home"), TMPDIR=str(self.scratch / "tmp"), CK_DEFAULT_TIMEOUT="0")
-        for name in [name for name in environment if name.startswith(("LAZE_", "XDG_")) and name not in test.environment]:
-            del environment[name]
+        for name in list(environment):
+            if name.startswith(("LAZE_", "XDG_")) and name not in test.environment:
+                del environment[name]
 
         def limit():
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
@@ -165,8 +171,8 @@ class Workbench:
             resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open(self.scratch / "test.log", "w") as log:
-            process = subprocess.Popen(test.command, cwd=test.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                                       stderr=log, start_new_session=True, preexec_fn=limit)
+            process = subprocess.Popen(test.command, cwd=test.folder, env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log, start_new_session=True, preexec_fn=limit)
             try:
                 status = process.wait(wall_seconds)
             except subprocess.TimeoutExpired:
@@ -182,41 +188,40 @@ class Workbench:
         return None if status in (0, 77) else "failed" if status > 0 else "crashed"
 
     def measure(self, progress):
-        """{test: (processor seconds, seconds)} of the unchanged tree, remembered until the tree changes."""
+        """Learns how long tests take on the unchanged tree, those that were never run before."""
         remembered = self.scratch / "durations.json"
-        digest, durations = self.digest(), {}
-        if remembered.exists():
-            old = json.loads(remembered.read_text())
-            durations = old["durations"] if old["digest"] == digest else {}
+        old = json.loads(remembered.read_text()) if remembered.exists() else {}
+        self.durations = old.get("durations", {})
+        self.confirmed = set(old["confirmed"]) if old.get("digest") == self.digest else set()
         for i, test in enumerate(self.tests):
-            if test.name in durations:
-                continue
-            progress(f"the unchanged tree: {i + 1}/{len(self.tests)} {test.name}")
-            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-            result = self.run_test(test, 600, 1800)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if result:
-                log = (self.scratch / "test.log").read_text(errors="replace")
-                raise BrokenTree(f"test {test.name} {result} on the unchanged tree:\n{log[-4000:]}")
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            durations[test.name] = (round(cpu, 2), round(time.monotonic() - start, 2))
-        remembered.write_text(json.dumps({"digest": digest, "durations": durations}))
-        self.durations = durations
+            if test.name not in self.durations:
+                progress(f"the unchanged tree: {i + 1}/{len(self.tests)} {test.name}")
+                self.confirm(test)
 
-    def kill(self, path, progress):
-        """(test, how) of the first test that notices what the tree holds now, or None."""
-        for test in self.history.order(self.tests, path, self.durations):
-            progress(test.name)
-            if not self.build_targets(test.targets):
-                return "build", "failed"
-            if self._fingerprint(test) == self.fingerprints[test.name]:
-                continue
-            cpu, wall = self.durations[test.name]
-            how = self.run_test(test, int(10 + 10 * cpu), int(60 + 20 * wall))
-            self.history.note(path, test.name, how is not None)
-            if how:
-                return test.name, how
-        return None
+    def confirm(self, test):
+        """Makes sure, once, that a test passes on the unchanged tree, which is what the tree has to be now."""
+        if test.name in self.confirmed:
+            return
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        result = "not built" if not self.build_targets(test.targets) else self.run_test(test, 600, 1800)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if result:
+            log = (self.scratch / "test.log").read_text(errors="replace")
+            raise BrokenTree(f"test {test.name} {result} on the unchanged tree:\n{log[-4000:]}")
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.durations.setdefault(test.name, (round(cpu, 2), round(time.monotonic() - start, 2)))
+        self.confirmed.add(test.name)
+        (self.scratch / "durations.json").write_text(json.dumps(
+            {"digest": self.digest, "durations": self.durations, "confirmed": sorted(self.confirmed)}))
+
+    def try_test(self, test):
+        """How a test fails on what the tree holds now, or None where it passes."""
+        if not self.build_targets(test.targets):
+            return "not built"
+        if self._fingerprint(test) == self.fingerprints[test.name]:
+            return None
+        cpu, wall = self.durations[test.name]
+        return self.run_test(test, int(10 + 10 * cpu), int(60 + 20 * wall))
 
 
 class History:

@@ -53,7 +53,87 @@ START_TEST(large_blocks_do_not_disturb) {
 }
 END_TEST
 
+/* What was taken from an arena that another adopts stays where it is and goes with the other one; both go on. */
+static void adopt(int64_t before, int64_t after) {
+  laze_context *context = new_context("");
+  laze_arena arena, other;
+  laze_arena_init(&arena, context);
+  laze_arena_init(&other, context);
+  char *mine = before ? memset(laze_arena_alloc(&arena, before), 'm', (size_t)before) : NULL;
+  char *theirs = after ? memset(laze_arena_alloc(&other, after), 't', (size_t)after) : NULL;
+  int64_t bytes = arena.bytes + other.bytes;
+  laze_arena_adopt(&arena, &other);
+  ck_assert_int_eq(arena.bytes, bytes);
+  ck_assert_int_eq(other.bytes, 0);
+  for (int i = 0; i < 300; i++) {
+    memset(laze_arena_alloc(&arena, 40), 'a', 40);
+    memset(laze_arena_alloc(&other, 40), 'o', 40);
+  }
+  for (int64_t i = 0; i < before; i++) ck_assert_int_eq(mine[i], 'm');
+  for (int64_t i = 0; i < after; i++) ck_assert_int_eq(theirs[i], 't');
+  laze_arena_deinit(&other);
+  for (int64_t i = 0; i < after; i++) ck_assert_int_eq(theirs[i], 't');
+  laze_arena_deinit(&arena);
+  laze_context_release(context);
+}
+
+START_TEST(adopted_memory_stays) {
+  adopt(0, 0);
+  adopt(100, 0);
+  adopt(0, 100);
+  adopt(100, 100);
+  adopt(10000, 20000);
+  adopt(20000, 100);
+}
+END_TEST
+
+static int64_t blocks_taken;
+
+static void *count_allocate(void *self, size_t size) {
+  (void)self;
+  blocks_taken++;
+  return malloc(size);
+}
+static void count_release(void *self, void *memory) {
+  (void)self;
+  blocks_taken--;
+  free(memory);
+}
+
+/* Blocks of an arena, once the given sizes have been taken from it. */
+static int64_t blocks_for(const char *debug, const int64_t *sizes, int count) {
+  laze_allocator allocator = {count_allocate, count_release, NULL};
+  laze_context_options options = {
+      .struct_size = sizeof options, .debug = debug, .cache_directory = "", .threads = 1, .allocator = &allocator};
+  laze_context *context;
+  laze_arena arena;
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  int64_t before = blocks_taken;
+  laze_arena_init(&arena, context);
+  for (int i = 0; i < count; i++) ck_assert_ptr_nonnull(laze_arena_alloc(&arena, sizes[i]));
+  int64_t blocks = blocks_taken - before;
+  laze_arena_deinit(&arena);
+  ck_assert_int_eq(blocks_taken, before);
+  laze_context_release(context);
+  return blocks;
+}
+
+/* Few blocks, as large as the arena has grown so far; one for each request where arenas are switched off, which is what
+ * makes tools and tests see each. */
+START_TEST(blocks_grow_unless_switched_off) {
+  enum { COUNT = 1000 };
+  int64_t sizes[COUNT];
+  for (int i = 0; i < COUNT; i++) sizes[i] = 96;
+  ck_assert_int_eq(blocks_for("", sizes, 42), 1); /* 4096 bytes with the header */
+  ck_assert_int_eq(blocks_for("", sizes, 43), 2);
+  ck_assert_int_eq(blocks_for("", sizes, COUNT), 5); /* 4, 8, 16, 32 and 64 KiB */
+  ck_assert_int_eq(blocks_for("noarenas", sizes, COUNT), COUNT);
+  const int64_t large[] = {5 << 20, 600 << 10, 600 << 10, 300 << 10};
+  ck_assert_int_eq(blocks_for("", large, 4), 3); /* no block is twice the largest */
+}
+END_TEST
+
 int main(void) {
   return RUN_SUITE("arena", allocations_are_aligned_and_apart, impossible_sizes_are_refused,
-                   large_blocks_do_not_disturb);
+                   large_blocks_do_not_disturb, adopted_memory_stays, blocks_grow_unless_switched_off);
 }

@@ -1,35 +1,12 @@
 #include "lazy/frame.h"
 
 #include "support.h"
+#include "tests/support/failing_allocator.h"
 
-#include <stdatomic.h>
-
-/* An allocator that counts, and can refuse. */
-typedef struct {
-  _Atomic int64_t live, calls;
-  _Atomic int64_t refuse_at; /* the call that fails; 0: none */
-  bool refuse_all_after;     /* and those after it */
-} counting;
-
-static void *count_allocate(void *self, size_t size) {
-  counting *state = self;
-  int64_t call_number = ++state->calls, refused = state->refuse_at;
-  if (refused && (call_number == refused || (state->refuse_all_after && call_number > refused))) return NULL;
-  void *memory = malloc(size);
-  if (memory) state->live++;
-  return memory;
-}
-static void count_release(void *self, void *memory) {
-  counting *state = self;
-  if (memory) state->live--;
-  free(memory);
-}
+typedef test_failing_allocator counting;
 
 static laze_status counting_context(counting *state, laze_context **out) {
-  laze_allocator allocator = {count_allocate, count_release, state};
-  laze_context_options options = {
-      .struct_size = sizeof options, .backend = "interp", .cache_directory = "", .threads = 1, .allocator = &allocator};
-  return laze_context_create(&options, out, NULL);
+  return test_failing_context(state, "interp", "", "", out);
 }
 
 static void step(laze_context *context, laze_tensor *weight) {

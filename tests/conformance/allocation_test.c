@@ -1,0 +1,116 @@
+/* Any allocation may fail while a graph is read, compiled and run: the answer is an error or the right result, and
+ * nothing is left behind. Arenas are switched off, so that each request to one is an allocation that can fail: with
+ * them nearly all come from a block that is there already. */
+#include "tests/conformance/conformance.h"
+#include "tests/support/failing_allocator.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const graphs[] = {
+    /* elementwise, two reductions along one axis in one kernel, a value used again after them */
+    "graph @softmax(%x: f32[3,5], %y: f32[5]) -> f32[3,5] {\n  %0 = mul %x, %y\n  %1 = softmax %0, dim=-1\n"
+    "  return %1\n}\n",
+    /* a product of matrices, its result used in loops, an output on the way */
+    "graph @dense(%x: f32[2,3], %w: f32[3,4], %b: f32[4]) -> f32[2,4], f32[2] {\n  %0 = mm %x, %w\n"
+    "  %1 = add %0, %b\n  %2 = relu %1\n  %3 = sum %2, dim=[1]\n  return %2, %3\n}\n",
+    /* guards, strides and an index that is checked */
+    "graph @moved(%x: f32[6], %i_below6: i64[4]) -> f32[4], f32[6] {\n  %0 = cat [%x, %x]\n  %1 = slice %0, step=2\n"
+    "  %2 = index_select %1, %i_below6, dim=0\n  %3 = neg %2\n  return %3, %1\n}\n",
+    /* regions, which the interpreter runs within a native program */
+    "graph @loop(%x: f32[4], %i_below2: i64[]) -> f32[4], i64[] {\n  %0:2 = while [%x, %i_below2] (%a: f32[4], %b: "
+    "i64[]) "
+    "{\n    %1 = lt %b, 3\n    return %1\n  } (%c: f32[4], %d: i64[]) {\n    %2 = mul %c, %c\n    %3 = add %d, 1\n"
+    "    return %2, %3\n  }\n  return %0#0, %0#1\n}\n",
+};
+enum { GRAPHS = sizeof graphs / sizeof *graphs };
+
+static char directory[64];
+
+static void set_up(void) {
+  snprintf(directory, sizeof directory, "/tmp/laze-allocation-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+static void tear_down(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", directory);
+  ck_assert_int_eq(system(command), 0);
+}
+
+typedef struct {
+  const laze_backend *backend;
+  const laze_graph *graph;
+  test_arrays inputs, expected;
+  const char *cache;
+} allocation_trial;
+
+/* Compiles and runs the graph in a context whose allocations fail as the state says. */
+static laze_status try_once(const allocation_trial *trial, test_failing_allocator *state, laze_error *error) {
+  laze_context *context;
+  test_arrays got;
+  char difference[256];
+  if (test_failing_context(state, trial->backend->name, "noarenas", trial->cache, &context) != LAZE_OK)
+    return LAZE_OUT_OF_MEMORY;
+  laze_status status = test_run(context, trial->backend, trial->graph, NULL, &trial->inputs, &got, error);
+  state->refuse_at = 0;
+  if (status == LAZE_OK) {
+    ck_assert_msg(test_arrays_same(&trial->expected, &got, difference, sizeof difference), "%s", difference);
+    test_arrays_release(&got);
+  }
+  laze_context_release(context);
+  ck_assert_msg(state->live == 0, "%lld blocks are left", (long long)state->live);
+  return status;
+}
+
+/* Lets every `stride`-th allocation fail, one run for each. */
+static void fail_everywhere(int backend, const char *cache, const char *text, int64_t stride, bool all_after) {
+  laze_context *context = test_context(NULL);
+  laze_graph *graph = conformance_parse(context, text);
+  allocation_trial trial = {.backend = laze_backend_at(backend), .graph = graph, .cache = cache};
+  test_random random = {1};
+  laze_error error;
+  test_inputs(context, graph, &random, &(test_range){.low = -2, .high = 2}, &trial.inputs);
+  ck_assert_int_eq(test_run(context, trial.backend, graph, NULL, &trial.inputs, &trial.expected, &error), LAZE_OK);
+  test_failing_allocator unlimited = {0};
+  ck_assert_msg(try_once(&trial, &unlimited, &error) == LAZE_OK, "%s", error.message);
+  unlimited.calls = 0; /* once more: now the cache has the kernels */
+  ck_assert_msg(try_once(&trial, &unlimited, &error) == LAZE_OK, "%s", error.message);
+  int64_t failed = 0, calls = unlimited.calls;
+  for (int64_t at = 1; at <= calls; at += stride) {
+    test_failing_allocator state = {.refuse_at = at, .refuse_all_after = all_after};
+    laze_status status = try_once(&trial, &state, &error);
+    ck_assert_msg(status == LAZE_OK || status == LAZE_OUT_OF_MEMORY, "allocation %lld: %s", (long long)at,
+                  error.message);
+    failed += status != LAZE_OK;
+  }
+  /* Most allocations matter; without one of the others a result is just not kept for later. */
+  ck_assert_int_gt(failed * stride * 2, calls);
+  test_arrays_release(&trial.inputs);
+  test_arrays_release(&trial.expected);
+  laze_graph_destroy(graph);
+  laze_context_release(context);
+}
+
+/* With a disk cache that has the kernels, so that a run takes no time in LLVM. */
+START_TEST(any_allocation_may_fail) {
+  for (int g = 0; g < GRAPHS; g++) fail_everywhere(_i, directory, graphs[g], 1, false);
+}
+END_TEST
+START_TEST(memory_may_run_out_at_any_point) {
+  for (int g = 0; g < GRAPHS; g++) fail_everywhere(_i, directory, graphs[g], 3, true);
+}
+END_TEST
+START_TEST(compiling_may_run_out_of_memory) {
+  for (int g = 0; g < GRAPHS; g++) fail_everywhere(_i, "", graphs[g], 37, false);
+}
+END_TEST
+
+int main(void) {
+  TCase *tests = tcase_create("allocation");
+  tcase_add_checked_fixture(tests, set_up, tear_down);
+  conformance_add(tests, any_allocation_may_fail);
+  conformance_add(tests, memory_may_run_out_at_any_point);
+  conformance_add(tests, compiling_may_run_out_of_memory);
+  return conformance_main(tests);
+}
