@@ -99,8 +99,9 @@ class Run:
     def prepare(self):
         options = self.options
         source = pathlib.Path(__file__).resolve().parents[2]
-        scratch = source / "build-mutate"
+        scratch = source.resolve() / "build-mutate"
         scratch.mkdir(exist_ok=True)
+        scratch = scratch.resolve()
         self.bench = workbench.Workbench(source, scratch, options.jobs)
         self.progress("building the unchanged tree")
         self.bench.prepare()
