@@ -13,7 +13,6 @@ import time
 
 # No warnings that depend on the optimisation level: -O1 builds in half the time of -O2.
 OPTIONS = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Dwerror=true", "-Dtests=true"]
-FAST_LINKER = "-Dc_link_args=-fuse-ld=gold"
 MEMORY = 12 << 30  # of address space: a change that allocates without end must not take the machine's
 FILE_SIZE = 4 << 30
 
@@ -50,8 +49,7 @@ class Workbench:
             if path.is_file() and str(path.relative_to(self.tree)) not in wanted:
                 path.unlink()
         if not (self.build / "build.ninja").exists():
-            options = OPTIONS + [FAST_LINKER] * bool(shutil.which("ld.gold"))
-            self._must(["meson", "setup", self.build, self.tree, *options])
+            self._must(["meson", "setup", self.build, self.tree, *OPTIONS])
         self._must(["ninja", "-C", self.build, f"-j{self.jobs}", "--quiet"])
         self.compile_commands = collections.defaultdict(list)
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
