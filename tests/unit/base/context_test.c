@@ -57,6 +57,39 @@ START_TEST(short_options_keep_defaults) {
 }
 END_TEST
 
+/* 1 to 1024 threads, from the options or, where they say 0, from the environment; what is no such number is refused
+ * with what was expected. */
+START_TEST(threads_are_bounded) {
+  static const struct {
+    int32_t given;
+    const char *environment;
+    int expected; /* 0: refused; -1: the default, at least 1 */
+  } cases[] = {{1, NULL, 1}, {1024, NULL, 1024}, {1025, NULL, 0},   {-1, NULL, 0},  {0, NULL, -1},
+               {0, "", -1},  {0, "1", 1},        {0, "1024", 1024}, {0, "1025", 0}, {0, "0", 0},
+               {0, "-1", 0}, {0, "2x", 0},       {3, "x", 3},       {3, "2", 3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    laze_context *context;
+    laze_error error;
+    laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = cases[i].given};
+    if (cases[i].environment)
+      setenv("LAZE_NUM_THREADS", cases[i].environment, 1);
+    else
+      unsetenv("LAZE_NUM_THREADS");
+    laze_status status = laze_context_create(&options, &context, &error);
+    ck_assert_int_eq(status, cases[i].expected ? LAZE_OK : LAZE_INVALID_ARGUMENT);
+    if (status != LAZE_OK) {
+      ck_assert_ptr_nonnull(strstr(error.message, "from 1 to 1024"));
+      continue;
+    }
+    int threads = laze_context_threads(context);
+    ck_assert_msg(cases[i].expected < 0 ? threads >= 1 && threads <= 1024 : threads == cases[i].expected,
+                  "case %zu: %d threads", i, threads);
+    laze_context_release(context);
+  }
+  unsetenv("LAZE_NUM_THREADS");
+}
+END_TEST
+
 /* Growing keeps what is there and refuses what cannot be. */
 START_TEST(arrays_grow) {
   laze_context *context = new_context("");
@@ -113,5 +146,5 @@ END_TEST
 
 int main(void) {
   return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
-                   arrays_grow, metrics_read_and_reset, floor_division);
+                   threads_are_bounded, arrays_grow, metrics_read_and_reset, floor_division);
 }

@@ -170,6 +170,21 @@ static void break_factor(void) {
   for (int k = 0; k < 11; k++) operands[k] = size;
   emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16 | INT64_C(1) << 32, operands, 11);
 }
+/* With the RANGE loop, which is open already. */
+static void nest(int depth) {
+  for (int i = 1; i < depth; i++) laze_loop_begin(&kernel, size, 0);
+  for (int i = 1; i < depth; i++) laze_loop_end(&kernel);
+}
+static void break_nothing_16_deep(void) {
+  nest(16);
+}
+static void break_depth(void) {
+  nest(17);
+}
+static void break_operand_count(void) {
+  laze_loop_element(&kernel, laze_op_find("add.Tensor"), LAZE_F32, LAZE_F32,
+                    (int32_t[]){value, value, value, value, value}, 5);
+}
 static void break_code(void) {
   emit((laze_loop_code)99, LAZE_F32, 0, NULL, 0);
 }
@@ -209,6 +224,9 @@ static const struct {
              {break_varying_extent, "differs between lanes"},
              {break_matrix, "only read"},
              {break_factor, "writes one of its factors"},
+             {break_nothing_16_deep, NULL},
+             {break_depth, "nest deeper than 16"},
+             {break_operand_count, "5 operands"},
              {break_code, "code does not exist"}};
 #define CASE_COUNT ((int)(sizeof cases / sizeof cases[0]))
 

@@ -107,6 +107,17 @@ START_TEST(bounds_nesting) {
   ck_assert_ptr_null(expression_parse(text, start, &report));
   memset(text, '-', 200000);
   ck_assert_ptr_null(expression_parse(text, start, &report));
+  /* 64 deep, the whole being the first, and not one more. */
+  for (int count = 63; count <= 64; count++) {
+    const char *const marks[] = {"(%.*sa%.*s)", "-%.*sa"};
+    static const char opening[] = "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((",
+                      closing[] = "))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))",
+                      signs[] = "----------------------------------------------------------------";
+    snprintf(text, sizeof text, marks[0], count - 1, opening, count - 1, closing);
+    ck_assert_int_eq(expression_parse(text, start, &report) != NULL, count == 63);
+    snprintf(text, sizeof text, marks[1], count - 1, signs);
+    ck_assert_int_eq(expression_parse(text, start, &report) != NULL, count == 63);
+  }
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 
 #include <check.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,61 @@ START_TEST(survives_damage) {
 }
 END_TEST
 
+enum { ID_SIZE = 20 };
+
+/* A file of program headers alone, the last being notes of `padding` bytes of another kind and then a build id. */
+static void write_headers(int count, uint32_t padding, uint32_t id_size) {
+  uint8_t notes[8192] = {0};
+  Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+                       .e_phoff = sizeof header,
+                       .e_phentsize = sizeof(Elf64_Phdr),
+                       .e_phnum = (uint16_t)count};
+  Elf64_Nhdr other = {.n_namesz = 4, .n_descsz = padding, .n_type = NT_GNU_BUILD_ID},
+             id = {.n_namesz = 4, .n_descsz = id_size, .n_type = NT_GNU_BUILD_ID};
+  size_t size = 0;
+  if (padding) {
+    memcpy(notes, &other, sizeof other);
+    memcpy(notes + sizeof other, "XYZ", 4);
+    size = sizeof other + 4 + padding;
+  }
+  memcpy(notes + size, &id, sizeof id);
+  memcpy(notes + size + sizeof id, "GNU", 4);
+  memset(notes + size + sizeof id + 4, 0xab, id_size);
+  size += sizeof id + 4 + id_size;
+  Elf64_Phdr segment = {
+      .p_type = PT_NOTE, .p_offset = sizeof header + (uint64_t)count * sizeof segment, .p_filesz = size};
+  FILE *file = fopen(library, "wb");
+  fwrite(&header, sizeof header, 1, file);
+  for (int i = 1; i < count; i++) fwrite(&(Elf64_Phdr){.p_type = PT_LOAD}, sizeof segment, 1, file);
+  fwrite(&segment, sizeof segment, 1, file);
+  fwrite(notes, size, 1, file);
+  fclose(file);
+}
+
+/* 64 program headers are read, and 4096 bytes of notes: no file makes opening the code generator slow. */
+START_TEST(what_is_read_is_bounded) {
+  char id[LAZE_BUILD_ID_SIZE];
+  const uint32_t room = 4096 - 2 * (sizeof(Elf64_Nhdr) + 4) - ID_SIZE;
+  write_headers(64, 0, ID_SIZE);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_OK);
+  ck_assert_uint_eq(strlen(id), 2 * ID_SIZE);
+  ck_assert_uint_eq(strspn(id, "ab"), 2 * ID_SIZE);
+  write_headers(65, 0, ID_SIZE);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_DATA_LOSS);
+  write_headers(1, room, ID_SIZE);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_OK);
+  write_headers(1, room + 4, ID_SIZE);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_NOT_FOUND);
+  /* An id takes two digits a byte; one that does not fit is none. */
+  write_headers(1, 0, (LAZE_BUILD_ID_SIZE - 1) / 2);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_OK);
+  write_headers(1, 0, (LAZE_BUILD_ID_SIZE - 1) / 2 + 1);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_NOT_FOUND);
+  write_headers(1, 0, 0);
+  ck_assert_int_eq(laze_build_id_read(library, id, NULL), LAZE_NOT_FOUND);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("build_id");
   TCase *tests = tcase_create("build_id");
@@ -109,6 +165,7 @@ int main(void) {
   tcase_add_test(tests, reads_what_the_linker_wrote);
   tcase_add_test(tests, says_what_is_missing);
   tcase_add_test(tests, survives_damage);
+  tcase_add_test(tests, what_is_read_is_bounded);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

@@ -200,6 +200,29 @@ static const struct {
     {"[]", LAZE_DATA_LOSS, "'{'"},
 };
 
+/* A header of 65536 bytes, nearly all of them blanks, is read; one of a byte more is refused before memory is taken. */
+START_TEST(header_length_is_bounded) {
+  static const char text[] = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2)}";
+  enum { LONGEST = 65536 };
+  static char file[12 + LONGEST + 1 + 8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 2, 0};
+  for (int length = LONGEST; length <= LONGEST + 1; length++) {
+    for (int i = 0; i < 4; i++) file[8 + i] = (char)(length >> (8 * i));
+    memset(file + 12, ' ', (size_t)length);
+    memcpy(file + 12, text, sizeof text - 1);
+    memcpy(file + 12 + length, "12345678", 8);
+    write_file(file, 12 + (size_t)length + 8);
+    if (length > LONGEST) {
+      read_fails(LAZE_DATA_LOSS, "65537 bytes: expected at most 65536");
+      continue;
+    }
+    laze_npy array = read_ok();
+    ck_assert_int_eq(array.rank, LAZE_NPY_MAX_RANK);
+    ck_assert_int_eq(memcmp(array.data, "12345678", 8), 0);
+    laze_npy_deinit(&array);
+  }
+}
+END_TEST
+
 /* What a damaged or malicious header may claim: refused before memory is taken for it, and said why. */
 START_TEST(refuses_hostile_headers) {
   for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
@@ -357,6 +380,7 @@ int main(void) {
   tcase_add_test(tests, reads_foreign_headers);
   tcase_add_test(tests, transposes_fortran_order);
   tcase_add_test(tests, normalises_bools);
+  tcase_add_test(tests, header_length_is_bounded);
   tcase_add_test(tests, refuses_hostile_headers);
   tcase_add_test(tests, refuses_wrong_lengths);
   tcase_add_test(tests, survives_wrong_bytes);
