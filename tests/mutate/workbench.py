@@ -33,6 +33,7 @@ class Workbench:
         self.source, self.scratch, self.jobs = source, scratch, jobs
         self.tree, self.build = scratch / "tree", scratch / "build"
         self.files = []
+        self.hashes = {}
         self.unchanged = {}  # what files compile to that were not changed yet
         self.history = History(scratch / "history.json")
 
@@ -57,6 +58,7 @@ class Workbench:
             if path.is_relative_to(self.tree.resolve()):
                 self.compile_commands[str(path.relative_to(self.tree.resolve()))].append(entry)
         self.tests = self._read_tests()
+        self.generated = sorted(path for path in self.build.rglob("*.gen.*") if path.suffix in (".c", ".h"))
         self.fingerprints = {test.name: self._fingerprint(test) for test in self.tests}
 
     def _copy(self, name):
@@ -91,13 +93,18 @@ class Workbench:
             tests.append(Test(name, suites, test["cmd"], test["env"], test["workdir"] or self.build, targets))
         return tests
 
+    def _hash(self, path):
+        """Of a file's contents, looked at again when its time or size changed."""
+        info = path.stat()
+        key = (info.st_mtime_ns, info.st_size)
+        if self.hashes.get(path, (None,))[0] != key:
+            self.hashes[path] = (key, hashlib.sha256(path.read_bytes()).digest())
+        return self.hashes[path][1]
+
     def _fingerprint(self, test):
         """Of all that a test runs: as long as it is the same, so is the test's result."""
-        total = hashlib.sha256()
-        for path in [self.build / target for target in test.targets] + sorted(self.build.rglob("*.gen.*")):
-            if path.is_file() and path.suffix != ".o":
-                total.update(path.read_bytes())
-        return total.hexdigest()
+        paths = [path for path in (self.build / target for target in test.targets) if path.is_file()]
+        return hashlib.sha256(b"".join(self._hash(path) for path in paths + self.generated)).hexdigest()
 
     def _digest(self):
         """Of names and contents of the files that were copied, but for these of the tool itself."""
