@@ -165,6 +165,33 @@ START_TEST(odd_names_print) {
 }
 END_TEST
 
+/* Of all bytes exactly letters, digits, "_" and "." are part of a name; a graph whose names hold others is printed with
+ * names that can be read. */
+START_TEST(every_byte_is_in_names_or_not) {
+  for (int c = 1; c < 256; c++) {
+    char text[128], name[] = {'a', (char)c, 'b', 0}, first[] = {(char)c, 'b', 0};
+    bool expected = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.", c) != NULL;
+    laze_graph *graph = NULL;
+    snprintf(text, sizeof text, "laze 1\ngraph @g(%%%s: f32[]) -> f32[] {\n  return %%%s\n}\n", name, name);
+    laze_status status = laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error);
+    ck_assert_msg((status == LAZE_OK) == expected, "byte %d: %s", c, status ? error.message : "accepted");
+    if (graph) ck_assert_str_eq(graph->nodes[graph->body->parameters[0]].name, name);
+    laze_graph_destroy(graph);
+    const laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_F32};
+    laze_value value;
+    assert_ok(laze_graph_create(context, name, &graph, &error));
+    assert_ok(laze_graph_add_parameter(graph, graph->body, name, &type, &value, &error));
+    assert_ok(laze_graph_add_parameter(graph, graph->body, first, &type, &value, &error));
+    assert_ok(laze_block_set_results(graph, graph->body, &value, 1, &error));
+    char *printed = print(graph);
+    ck_assert_msg((strstr(printed, name) != NULL) == expected, "byte %d: %s", c, printed);
+    laze_graph_destroy(parse(printed));
+    laze_free(context, printed);
+    laze_graph_destroy(graph);
+  }
+}
+END_TEST
+
 /* Without the `sizes` line, reading would number the symbols differently and forget what they stand for. */
 START_TEST(hints_and_order_of_symbols_survive) {
   const char *text = "laze 1\n"
@@ -365,6 +392,7 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, nesting_is_bounded);
   tcase_add_test(tests, accepts_short_forms);
   tcase_add_test(tests, odd_names_print);
+  tcase_add_test(tests, every_byte_is_in_names_or_not);
   tcase_add_test(tests, hints_and_order_of_symbols_survive);
   tcase_add_test(tests, strings_are_escaped_where_they_must_be);
   tcase_add_test(tests, strings_are_read);

@@ -203,6 +203,35 @@ START_TEST(names_are_checked) {
 }
 END_TEST
 
+static bool is_letter(int c) {
+  return strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", c) != NULL;
+}
+
+/* Of all bytes exactly letters, digits and "_" make a name, alike in calls and in text, and no digit begins one. */
+START_TEST(every_byte_is_in_names_or_not) {
+  for (int c = 1; c < 256; c++) {
+    const char inside[] = {'a', (char)c, 'b', 0}, first[] = {(char)c, 'b', 0};
+    const bool letter = is_letter(c), digit = strchr("0123456789", c) != NULL;
+    laze_size size;
+    ck_assert_msg((laze_size_symbol(table, inside, &size, &error) == LAZE_OK) == (letter || digit), "byte %d", c);
+    ck_assert_msg((laze_size_symbol(table, first, &size, &error) == LAZE_OK) == letter, "byte %d", c);
+    const char *cursor = first;
+    laze_size_table *own;
+    ck_assert_int_eq(laze_size_table_create(context, &own, NULL), LAZE_OK);
+    if (laze_size_parse(own, &cursor, &size, &error) == LAZE_OK && laze_size_symbol_count(own) > 0)
+      ck_assert_str_eq(laze_size_symbol_name(own, 0), letter ? first : "b");
+    else
+      ck_assert_msg(!letter, "byte %d", c);
+    laze_size_table_destroy(own);
+    ck_assert_int_eq(laze_size_table_create(context, &own, NULL), LAZE_OK);
+    cursor = inside;
+    if (laze_size_parse(own, &cursor, &size, &error) == LAZE_OK)
+      ck_assert_str_eq(laze_size_symbol_name(own, 0), letter || digit ? inside : "a");
+    laze_size_table_destroy(own);
+  }
+}
+END_TEST
+
 START_TEST(symbols_are_numbered_in_order) {
   laze_size n, m, again;
   ck_assert_int_eq(laze_size_symbol(table, "n", &n, &error), LAZE_OK);
@@ -551,6 +580,7 @@ int main(void) {
   tcase_add_test(cases, bad_text_is_refused);
   tcase_add_test(cases, nesting_is_bounded);
   tcase_add_test(cases, names_are_checked);
+  tcase_add_test(cases, every_byte_is_in_names_or_not);
   tcase_add_test(cases, symbols_are_numbered_in_order);
   tcase_add_test(cases, evaluation);
   tcase_add_test(cases, evaluation_refuses_what_does_not_fit);
