@@ -326,6 +326,29 @@ START_TEST(evicts_the_oldest) {
 }
 END_TEST
 
+/* A daemon has closed its standard streams: 0 is a descriptor like others then, first of the cache's directory, then of
+ * whatever it opens for a while. */
+START_TEST(standard_input_may_be_closed) {
+  laze_disk_cache_close(cache);
+  setenv("LAZE_CACHE_BYTES", "40000", 1);
+  for (int after_open = 0; after_open < 2; after_open++) {
+    int kept = dup(0);
+    if (!after_open) close(0);
+    cache = laze_disk_cache_open(context, "identity");
+    if (after_open) close(0);
+    for (int i = 1; i < 12; i++) ck_assert(store(cache, i, 1, 9000));
+    ck_assert(!finds(cache, 1, 1, 1, 9000));
+    ck_assert(finds(cache, 11, 11, 1, 9000));
+    ck_assert_int_le(count_files("m-", NULL), 4);
+    if (!after_open) laze_disk_cache_close(cache);
+    ck_assert_int_eq(fcntl(0, F_GETFD), -1); /* closed again, too */
+    dup2(kept, 0);
+    close(kept);
+  }
+  ck_assert_int_eq(warnings, 0);
+}
+END_TEST
+
 /* Stores and finds overlapping sets of kernels; a wrong byte is fatal in finds(). */
 static int hammer(laze_disk_cache *mine, unsigned seed) {
   int found = 0;
@@ -392,6 +415,7 @@ int main(void) {
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, survives_removal_of_the_directory);
   tcase_add_test(tests, evicts_the_oldest);
+  tcase_add_test(tests, standard_input_may_be_closed);
   tcase_add_test(tests, serves_processes);
   tcase_add_test(tests, serves_threads);
   suite_add_tcase(suite, tests);
