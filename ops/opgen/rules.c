@@ -29,8 +29,14 @@ static bool type_item(const gen_binding *binding, gen_expression *item) {
   case FORM_NONE: item->kind = KIND_ABSENT; return true;
   case FORM_LIST:
     item->kind = KIND_INT_LIST;
-    for (int i = 0; i < item->count; i++)
-      if (item->items[i]->form != FORM_INTEGER) return false;
+    for (int i = 0; i < item->count; i++) {
+      if (item->items[i]->form == FORM_INTEGER) continue;
+      report_error(&binding->table->report, binding->at,
+                   "%s: \"%s\" is no integer; a list for a rule holds integers, and tensors stand one by one without "
+                   "brackets",
+                   binding->key, item->items[i]->text);
+      return false;
+    }
     return true;
   default: break;
   }

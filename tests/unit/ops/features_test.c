@@ -153,6 +153,15 @@ static const struct {
      "  %0 = to %a, dtype=f32 : f32[]\n"
      "  %1 = mul %y, %0 : f32[2]\n"
      "  %2 = add %x, %1 : f32[2]\n"},
+    /* What rules are given. */
+    {"%x: f32[2,3,4]", "ends %x", "  %0 = ends %x : f64[1,3,1]\n"},
+    {"%x: i32[2,3]", "all_dims %x", "  %0 = all_dims %x : i64[]\n"},
+    {"%x: i64[2]", "no_dims %x, keepdim=true", "  %0 = no_dims %x, keepdim=true : i64[1]\n"},
+    {"%x: f32[2,7]", "every_other %x, begin=1", "  %0 = every_other %x, begin=1 : f32[2,3]\n"},
+    {"%x: f32[2,7]", "every_other %x, begin=1, end=-2", "  %0 = every_other %x, begin=1, end=-2 : f32[2,2]\n"},
+    {"%x: i32[3,4]", "pairs %x", "  %0 = pairs %x : f32[6,2]\n"},
+    {"%x: i64[2,3], %m: f32[5], %y: f64[2,1]", "joined %x, %m, %y", "  %0 = joined %x, %m, %y : f64[2,4]\n"},
+    {"%x: i64[2,3], %m: f32[5], %y: i32[2,1]", "joined %x, %m, %y", "  %0 = joined %x, %m, %y : f32[2,4]\n"},
 };
 
 static laze_graph *parse(laze_context *context, const char *source) {
