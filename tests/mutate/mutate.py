@@ -13,6 +13,7 @@ import collections
 import json
 import pathlib
 import random
+import signal
 import sys
 
 import deck
@@ -162,6 +163,8 @@ class Run:
 
 def main():
     run = Run(options_of(sys.argv[1:]))
+    for interruption in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(interruption, signal.default_int_handler)
     try:
         run.prepare()
         if run.options.list:

@@ -250,6 +250,6 @@ class History:
             own = folder.split("/")[0] in test.suites
             named = own and (short in stem or stem in short)
             tried, noticed = self.counts.get(f"{folder} {test.name}", (0, 0))
-            guess = 0.8 if named else 0.3 if own else 0.1
+            guess = 3 if named else 1 if own else 0.1
             return (guess + noticed) / (1 + tried) / (durations[test.name][0] + 0.5)
         return sorted(tests, key=merit, reverse=True)
