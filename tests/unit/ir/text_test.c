@@ -194,6 +194,7 @@ END_TEST
 
 /* Without the `sizes` line, reading would number the symbols differently and forget what they stand for. */
 START_TEST(hints_and_order_of_symbols_survive) {
+  assert_round_trip("laze 1\nsizes n=0\ngraph @g(%x: f32[n]) -> f32[n] {\n  return %x\n}\n");
   const char *text = "laze 1\n"
                      "sizes n=32, m=32\n"
                      "graph @g(%x: f32[m,n], %y: f32[n,m]) -> f32[m,n] {\n"
@@ -326,6 +327,11 @@ static const struct {
      "e.lz:4:12: %x belongs to a block outside this region; pass it as an operand"},
     {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x]\n  return\n}",
      "e.lz:4:3: expected '(', found 'return'"},
+    {"laze 1\ngraph @g() {\n  %0 = constant -infx : f32[]\n", "e.lz:3:17: constant: element 0 is no f32 that fits"},
+    {"laze 1\ngraph @g() {\n  %0 = constant -inf_ : f32[]\n", "e.lz:3:17: constant: element 0 is no f32 that fits"},
+    {"laze 1\nsizes n=-infx\ngraph @g() {\n  return\n}", "e.lz:2:9: expected the value of a size, found '-'"},
+    {"laze 1\nsizes n=-inf\ngraph @g() {\n  return\n}", "e.lz:2:9: expected the value of a size, found '-inf'"},
+    {"laze 1\nsizes n=-1\ngraph @g() {\n  return\n}", "e.lz:2:9: expected the value of a size"},
     {"laze 1\nsizes n=-2\ngraph @g() {\n  return\n}", "e.lz:2:9: expected the value of a size"},
     {"laze 1\nsizes n, n\ngraph @g() {\n  return\n}", "e.lz:2:10: expected the name of a size that is not listed yet"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = parameter\n", "e.lz:3:8: parameters stand in the header of a block"},
