@@ -1,0 +1,209 @@
+/* What the generated functions of features.yaml pack: every kind of argument, given and left out. The operators cannot
+ * be recorded here, so the test takes the place of laze_frame_record(). */
+#include "laze/functions.h"
+
+#include "lazy/frame.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static char packed[2048];
+static size_t length;
+
+__attribute__((format(printf, 1, 2))) static void append(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  length += (size_t)vsnprintf(packed + length, sizeof packed - length, format, arguments);
+  va_end(arguments);
+  ck_assert_uint_lt(length, sizeof packed);
+}
+
+static void append_scalar(laze_scalar scalar) {
+  if (scalar.dtype == LAZE_F64)
+    append("%g", scalar.value.real);
+  else
+    append("%s%lld", scalar.dtype == LAZE_BOOL ? "bool " : "", (long long)scalar.value.integer);
+}
+
+static void append_attribute(const laze_attribute *attribute) {
+  if (!attribute->present) {
+    append("none");
+    return;
+  }
+  switch ((laze_argument_kind)attribute->kind) {
+  case LAZE_ARGUMENT_FLOAT: append("%g", attribute->value.real); break;
+  case LAZE_ARGUMENT_BOOL: append(attribute->value.integer ? "true" : "false"); break;
+  case LAZE_ARGUMENT_STRING: append("'%s'", attribute->value.string); break;
+  case LAZE_ARGUMENT_LITERAL: append_scalar(attribute->value.literal); break;
+  case LAZE_ARGUMENT_DTYPE: append("%s", laze_dtype_name((laze_dtype)attribute->value.integer)); break;
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST:
+    append(attribute->kind == LAZE_ARGUMENT_INT_LIST ? "i[" : "s[");
+    for (int32_t i = 0; i < attribute->count; i++) append("%s%lld", i ? "," : "", (long long)attribute->value.items[i]);
+    append("]");
+    break;
+  case LAZE_ARGUMENT_SIZE: append("size %lld", (long long)attribute->value.size); break;
+  default: append("%lld", (long long)attribute->value.integer);
+  }
+}
+
+/* "name(operands; attributes)", tensors as the letters that the test made them of, lists in brackets. */
+void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  const laze_frame_operand *operand = frame->operands;
+  length = 0;
+  append("%s(", info->name);
+  for (int32_t i = 0, position = 0; i < info->argument_count; i++) {
+    if (!laze_argument_is_operand(info->arguments[i].kind)) continue;
+    int32_t count = frame->segments ? frame->segments[position] : 1;
+    append(position++ ? ", " : "");
+    if (count < 0) append("none");
+    if (info->arguments[i].kind == LAZE_ARGUMENT_TENSOR_LIST) append("[");
+    for (int32_t k = 0; k < count; k++, operand++) {
+      if (operand->tensor)
+        append("%s", (const char *)operand->tensor);
+      else
+        append_scalar(operand->scalar);
+    }
+    if (info->arguments[i].kind == LAZE_ARGUMENT_TENSOR_LIST) append("]");
+  }
+  ck_assert_int_eq(operand - frame->operands, frame->operand_count);
+  append(";");
+  for (int32_t i = 0; i < info->attribute_count; i++) {
+    append(i ? ", " : " ");
+    append_attribute(&frame->attributes[i]);
+  }
+  append(")%s", frame->context ? " with context" : "");
+  if (frame->location.file) append(" at %s:%d", frame->location.file, (int)frame->location.line);
+  for (int i = 0; i < info->result_count; i++) results[i] = (laze_tensor *)(uintptr_t) "result";
+}
+
+static laze_tensor *tensor(const char *name) {
+  return (laze_tensor *)(uintptr_t)name;
+}
+
+#define assert_packs(call, expected)                                                                                   \
+  do {                                                                                                                 \
+    packed[0] = 0;                                                                                                     \
+    (void)(call);                                                                                                      \
+    ck_assert_str_eq(packed, expected);                                                                                \
+  } while (0)
+
+/* Without the macros that add a place. */
+START_TEST(defaults_are_packed) {
+  laze_tensor *a = tensor("a"), *b = tensor("b");
+  assert_packs((laze_pool)(a), "pool(a; i[1,1], i[1,1], none, 1e-05, 'mean', 0, true)");
+  assert_packs((laze_pool_with)(a, NULL), "pool(a; i[1,1], i[1,1], none, 1e-05, 'mean', 0, true)");
+  assert_packs((laze_sum)(a), "sum(a; none, false, none)");
+  assert_packs((laze_cat)((laze_tensor *[]){a, b}, 2), "cat([ab]; 0)");
+  assert_packs((laze_pair)(a, (laze_tensor *[]){b}, 1), "pair(a, none, [b];)");
+  assert_packs((laze_optional_things)(a, NULL), "optional_things(a, none, none, none; none, none)");
+  assert_packs((laze_numbers)(a, laze_scalar_real(2.5), b), "numbers(a, 2.5, b; 0.5)");
+  assert_packs((laze_sizes_and_conditions)(a, 3, NULL), "sizes_and_conditions(a; 3, none, 'none', none)");
+  assert_packs((laze_defaulted)(a), "defaulted(a, none;)");
+  assert_packs((laze_either)(a, NULL), "either(a, none; 0)");
+  assert_packs((laze_compared)(a, 7, 8), "compared(a; size 7, 8, 'plain')");
+  assert_packs((laze_size_tensor)(laze_context_default(), 5), "size_tensor(; size 5, none) with context");
+}
+END_TEST
+
+START_TEST(given_arguments_are_packed) {
+  laze_tensor *a = tensor("a"), *b = tensor("b"), *c = tensor("c"), *results[2];
+  const int64_t nine = 9;
+  const laze_pool_options pool = {.struct_size = sizeof pool,
+                                  .kernel = LAZE_INTS(2, 3),
+                                  .stride = LAZE_INTS(4, 5),
+                                  .has_length = true,
+                                  .length = INT64_MAX,
+                                  .has_eps = true,
+                                  .eps = 0,
+                                  .mode = "",
+                                  .low = laze_scalar_integer(-1),
+                                  .has_ceil_mode = true,
+                                  .ceil_mode = false};
+  assert_packs((laze_pool_with)(a, &pool), "pool(a; i[2,3], i[4,5], size 4611686018427387904, 0, '', -1, false)");
+  const laze_sum_options sum = {.struct_size = sizeof sum, .dim = LAZE_INTS(-1), .keepdim = true, .dtype = LAZE_F64};
+  assert_packs((laze_sum_with)(a, &sum), "sum(a; i[-1], true, f64)");
+  const laze_cat_options cat = {.struct_size = sizeof cat, .dim = -2};
+  assert_packs((laze_cat_with)((laze_tensor *[]){a, b, c}, 3, &cat), "cat([abc]; -2)");
+  const laze_pair_options pair = {.struct_size = sizeof pair, .weight = c};
+  assert_packs((laze_pair_with)(a, NULL, 0, &pair), "pair(a, c, [];)");
+  const laze_optional_things_options things = {.struct_size = sizeof things,
+                                               .dim = LAZE_INTS(0, 1),
+                                               .alpha = laze_scalar_real(0.5),
+                                               .beta = laze_scalar_integer(3),
+                                               .dtype = LAZE_I32};
+  assert_packs((laze_optional_things_with)(a, b, &things), "optional_things(a, b, 0.5, 3; i[0,1], i32)");
+  const laze_sizes_and_conditions_options sizes = {.struct_size = sizeof sizes, .mode = "some", .dtype = LAZE_BOOL};
+  assert_packs((laze_sizes_and_conditions_with)(a, -1, &nine, &sizes),
+               "sizes_and_conditions(a; -1, size 9, 'some', bool)");
+  const laze_defaulted_options factor = {.struct_size = sizeof factor, .factor = laze_scalar_integer(2)};
+  assert_packs((laze_defaulted_with)(a, &factor), "defaulted(a, 2;)");
+  assert_packs((laze_expand)(a, LAZE_INTS(3, -1)), "expand(a; s[3,-1])");
+  assert_packs((laze_to_dtype)(a, LAZE_I64), "to.dtype(a; i64)");
+  assert_packs((laze_where_self)(a, b, c), "where.self(a, b, c;)");
+  assert_packs((laze_no_dims)(a, true), "no_dims(a; true)");
+  assert_packs((laze_pooled)(a, laze_scalar_real(1.5), 2, -3, 0.25), "pooled(a; 1.5, 2, size -3, 0.25)");
+  assert_packs((laze_literal_case)(a, laze_scalar_integer(2)), "literal_case(a; 2)");
+  results[0] = results[1] = NULL;
+  assert_packs(((laze_halves)(a, laze_scalar_real(4), results), 0), "halves(a, 4;)");
+  ck_assert_str_eq((const char *)results[1], "result");
+  assert_packs(((laze_passes)((laze_tensor *[]){a, b}, 2, 1, results), 0), "passes([ab]; 1)");
+}
+END_TEST
+
+/* An older caller's options end earlier; what they do not have is as if left out. */
+START_TEST(short_options_are_extended) {
+  laze_pool_options pool;
+  memset(&pool, 0x7f, sizeof pool);
+  pool.struct_size = offsetof(laze_pool_options, has_length);
+  pool.kernel = LAZE_INTS(6, 7);
+  pool.stride = (laze_ints){NULL, 0};
+  assert_packs((laze_pool_with)(tensor("a"), &pool), "pool(a; i[6,7], i[1,1], none, 1e-05, 'mean', 0, true)");
+}
+END_TEST
+
+/* The macros of the header pass where they stand. */
+START_TEST(places_are_passed) {
+  char expected[256];
+  laze_tensor *a = tensor("a");
+  snprintf(expected, sizeof expected, "neg(a;) at %s:%d", __FILE__, __LINE__ + 1);
+  assert_packs(laze_neg(a), expected);
+  snprintf(expected, sizeof expected, "cat([a]; 0) at %s:%d", __FILE__, __LINE__ + 1);
+  assert_packs(laze_cat(&a, 1), expected);
+  assert_packs(laze_neg_at(a, "file.py", 12), "neg(a;) at file.py:12");
+}
+END_TEST
+
+/* More tensors than fit the local array; a list that is not there is one missing tensor. */
+START_TEST(lists_of_any_length_are_packed) {
+  enum { COUNT = 100 };
+  laze_tensor *many[COUNT];
+  char expected[COUNT + 32] = "cat([";
+  for (int i = 0; i < COUNT; i++) {
+    many[i] = tensor("x");
+    if (i % 33 == 31) {
+      snprintf(expected, sizeof expected, "cat([%.*s]; 0)", i + 1,
+               "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+      assert_packs((laze_cat)(many, i + 1), expected);
+    }
+  }
+  assert_packs((laze_cat)(NULL, 0), "cat([]; 0)");
+  assert_packs((laze_cat)(NULL, 2), "cat([0]; 0)");
+  assert_packs((laze_cat)(many, -1), "cat([0]; 0)");
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("features functions");
+  TCase *tests = tcase_create("features functions");
+  tcase_add_test(tests, defaults_are_packed);
+  tcase_add_test(tests, given_arguments_are_packed);
+  tcase_add_test(tests, short_options_are_extended);
+  tcase_add_test(tests, places_are_passed);
+  tcase_add_test(tests, lists_of_any_length_are_packed);
+  suite_add_tcase(suite, tests);
+  return test_run_suite(suite);
+}
