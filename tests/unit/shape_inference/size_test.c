@@ -1,5 +1,6 @@
 /* Size expressions: canonical form, text, evaluation, import, and the limits that input can reach. */
 #include "shape_inference/size.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -567,6 +568,57 @@ START_TEST(memory_running_out_is_an_error) {
 }
 END_TEST
 
+/* Expressions and what they are simplified to: each takes memory on the way to an answer that may be "no". */
+static const char *const simplified[][2] = {
+    {"floordiv(n*m+n, m+1)", "n"},
+    {"floordiv(n*m*k+n*k*3, k*n)", "m+3"},
+    {"mod(n*m+n, m+1)", "0"},
+    {"ceildiv(a*n+b*n, a+b)", "n"},
+    {"max(n+1, n)", "n+1"},
+    {"min(n*m, n*m+4)", "n*m"},
+    {"floordiv(n*6+m*4, 2)", "n*3+m*2"},
+    {"floordiv(n*m+n+1, m+1)", "floordiv(n+n*m+1, m+1)"},
+};
+
+/* One allocation that fails must not turn into an answer: an expression that stays long where it should be short makes
+ * equal sizes unequal, without an error. */
+START_TEST(no_memory_is_no_answer) {
+  for (size_t i = 0; i < sizeof simplified / sizeof *simplified; i++) {
+    int64_t at = 1, failures = 0;
+    for (test_failing_allocator state = {.refuse_at = at};; state = (test_failing_allocator){.refuse_at = ++at}) {
+      laze_context *tight;
+      laze_size_table *small;
+      error.message[0] = 0;
+      if (test_failing_context(&state, "", "noarenas", "", &tight) != LAZE_OK) continue;
+      laze_status status = laze_size_table_create(tight, &small, &error);
+      if (status == LAZE_OK) {
+        const char *cursor = simplified[i][0];
+        laze_size size;
+        status = laze_size_parse(small, &cursor, &size, &error);
+        if (status == LAZE_OK) {
+          int64_t calls = state.calls;
+          state.refuse_at = 0;
+          laze_text text;
+          laze_text_init(&text, tight);
+          laze_size_print(&text, small, size);
+          ck_assert_str_eq(laze_text_get(&text), simplified[i][1]);
+          laze_text_deinit(&text);
+          state.calls = calls;
+        }
+        laze_size_table_destroy(small);
+      }
+      laze_context_release(tight);
+      ck_assert_int_eq(state.live, 0);
+      if (state.calls < at) break;
+      failures++;
+      ck_assert_msg(status == LAZE_OK || (status == LAZE_OUT_OF_MEMORY && strstr(error.message, "memory")),
+                    "allocation %lld: %s", (long long)at, error.message);
+    }
+    ck_assert_int_gt(failures, 4);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("size");
   TCase *cases = tcase_create("size");
@@ -592,6 +644,7 @@ int main(void) {
   tcase_add_test(cases, random_expressions);
   tcase_add_test(cases, random_text);
   tcase_add_test(cases, memory_running_out_is_an_error);
+  tcase_add_test(cases, no_memory_is_no_answer);
   suite_add_tcase(suite, cases);
   return test_run_suite(suite);
 }
