@@ -40,6 +40,7 @@ static void list_remove(laze_lazy *lazy, laze_pending *node) {
   recorder->pending_bytes -= node->bytes;
   if (recorder->cut_nodes > recorder->pending_nodes) recorder->cut_nodes = recorder->pending_nodes;
   if (recorder->cut_bytes > recorder->pending_bytes) recorder->cut_bytes = recorder->pending_bytes;
+  if (recorder->unpaid_bytes > recorder->pending_bytes) recorder->unpaid_bytes = recorder->pending_bytes;
 }
 
 static bool has_pending_result(const laze_pending *node) {

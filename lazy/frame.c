@@ -201,6 +201,6 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   if (record_frame(recorder, frame, results, &problem) != LAZE_OK) fail_frame(recorder, frame, results, &problem);
   if (problem.operand_failed) laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
   laze_frame_clear(recorder);
-  if (lazy->newest != newest) laze_materialise_over_budget(recorder, lazy->newest);
+  if (lazy->newest != newest) laze_budget_check(recorder, lazy->newest);
   laze_lazy_unlock(lazy);
 }

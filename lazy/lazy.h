@@ -61,9 +61,9 @@ typedef struct laze_cell {
   int32_t depth;        /* of the outermost scope that has a handle of it, LAZE_NO_DEPTH if none */
   uint8_t state;        /* laze_cell_state */
   uint8_t dtype, rank;
-  uint8_t kind;  /* laze_type_kind */
-  uint64_t mark; /* the trace in which it is input `number` */
-  int32_t number;
+  uint8_t kind;   /* laze_type_kind */
+  uint64_t mark;  /* the trace in which it is input `number` */
+  int32_t number; /* in a count of what a cut frees: references that would go */
 } laze_cell;
 
 /* A recorded operator. One block holds it, its cells, operands, segments, attributes and what they refer to. */
@@ -75,8 +75,9 @@ typedef struct laze_pending {
   const laze_attribute *attributes;
   laze_location location;
   int64_t block_size;
-  int64_t bytes; /* of its results */
-  uint64_t mark; /* the trace in which it is node `position` */
+  int64_t bytes;     /* of its results */
+  uint64_t mark;     /* the trace in which it is node `position` */
+  uint64_t selected; /* the cut that stores it */
   int32_t position;
   int32_t operand_count;
   int32_t result_count;
@@ -165,6 +166,7 @@ struct laze_lazy_recorder {
   laze_scope *ended; /* by `outer`: to be used again. Not in the pool, so that one that is ended twice is noticed */
   int64_t pending_nodes, pending_bytes;
   int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
+  int64_t unpaid_bytes;         /* what was pending when a cut for its bytes would not have paid */
   laze_frame_value *values;
   int64_t value_count, value_capacity;
   const laze_type **types;
@@ -282,9 +284,13 @@ void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope);
 LAZE_MUST_USE laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_error *error);
 /* Computes `cell` and the held cells on the way; the lock is released meanwhile and taken again. */
 LAZE_MUST_USE laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell, laze_error *error);
-/* Computes the held cells of this recorder, and `extra` (may be NULL), in one graph. */
-LAZE_MUST_USE laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_pending *extra, laze_error *error);
-/* Cuts the graph when the recorder's budget is used up; `newest` (may be NULL) is what was recorded last. */
-void laze_materialise_over_budget(laze_lazy_recorder *recorder, laze_pending *newest);
+/* Computes the held cells of this recorder in one graph. */
+LAZE_MUST_USE laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_error *error);
+/* Computes the results of the nodes with this selection, and stores nothing else. */
+LAZE_MUST_USE laze_status laze_materialise_selected(laze_lazy_recorder *recorder, uint64_t selection,
+                                                    laze_error *error);
+
+/* budget.c. Cuts the graph when the recorder's budget is used up; `newest` is what was recorded last. */
+void laze_budget_check(laze_lazy_recorder *recorder, laze_pending *newest);
 
 #endif

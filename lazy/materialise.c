@@ -242,36 +242,11 @@ laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell,
   return materialise(recorder, &(laze_trace_wish){.cell = cell}, error);
 }
 
-laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_pending *extra, laze_error *error) {
+laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_error *error) {
   if (recorder->pending_nodes == 0) return LAZE_OK;
-  return materialise(recorder, &(laze_trace_wish){.extra = extra, .held = true}, error);
+  return materialise(recorder, &(laze_trace_wish){.held = true}, error);
 }
 
-static void cut(laze_lazy_recorder *recorder, laze_pending *newest) {
-  laze_lazy *lazy = recorder->lazy;
-  int64_t nodes = recorder->pending_nodes, bytes = recorder->pending_bytes;
-  laze_error error;
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_BUDGET_CUTS, 1);
-  laze_status status = laze_materialise_held(recorder, newest, &error);
-  if (status != LAZE_OK) {
-    laze_failure *failure = laze_failure_create(lazy, &error);
-    laze_scope_note(recorder, failure);
-    laze_failure_release(lazy, failure);
-  }
-  recorder->cut_nodes = recorder->pending_nodes;
-  recorder->cut_bytes = recorder->pending_bytes;
-  laze_lazy_unlock(lazy);
-  laze_log_message(
-      lazy->context, LAZE_LOG_WARNING,
-      "a graph of %lld pending nodes (results of %lld bytes) exceeds the budget and is run early; read or end a "
-      "step more often, or raise the budget with laze_set_budget",
-      (long long)nodes, (long long)bytes);
-  pthread_mutex_lock(&lazy->lock);
-}
-
-void laze_materialise_over_budget(laze_lazy_recorder *recorder, laze_pending *newest) {
-  const laze_lazy *lazy = recorder->lazy;
-  int64_t nodes = recorder->pending_nodes - recorder->cut_nodes, bytes = recorder->pending_bytes - recorder->cut_bytes;
-  if ((lazy->budget_nodes > 0 && nodes > lazy->budget_nodes) || (lazy->budget_bytes > 0 && bytes > lazy->budget_bytes))
-    cut(recorder, newest);
+laze_status laze_materialise_selected(laze_lazy_recorder *recorder, uint64_t selection, laze_error *error) {
+  return materialise(recorder, &(laze_trace_wish){.selection = selection}, error);
 }

@@ -85,7 +85,7 @@ static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
                      "that began them");
   }
   laze_error run_error;
-  laze_status run = step ? laze_materialise_held(recorder, NULL, &run_error) : LAZE_OK;
+  laze_status run = step ? laze_materialise_held(recorder, &run_error) : LAZE_OK;
   laze_status status = unread_error(scope, error);
   if (status == LAZE_OK && run != LAZE_OK) status = laze_fail(error, run, "%s", run_error.message);
   laze_scope_drop(recorder, scope);

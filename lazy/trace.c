@@ -28,7 +28,8 @@ static laze_status push_output(laze_trace *trace, laze_context *context, laze_ce
 
 static bool is_wanted(const laze_cell *cell, const laze_trace_wish *wish) {
   if (cell->references == 0 || !laze_cell_is_pending(cell)) return false;
-  return cell == wish->cell || cell->node == wish->extra || laze_cell_is_held(cell);
+  if (wish->selection) return cell->node->selected == wish->selection;
+  return cell == wish->cell || laze_cell_is_held(cell);
 }
 
 static bool has_wanted_result(const laze_pending *node, const laze_trace_wish *wish) {
@@ -61,14 +62,14 @@ static laze_status collect(laze_trace *trace, laze_lazy_recorder *recorder, cons
     wish->cell->node->mark = trace->mark;
     outstanding = 1;
   }
-  for (laze_pending *node = wish->held ? lazy->newest : wish->cell->node; node; node = node->older) {
+  for (laze_pending *node = wish->cell ? wish->cell->node : lazy->newest; node; node = node->older) {
     if (node->mark == trace->mark)
       outstanding--;
-    else if (!wish->held || node->recorder != recorder || !has_wanted_result(node, wish))
+    else if (wish->cell || (wish->held && node->recorder != recorder) || !has_wanted_result(node, wish))
       continue;
     LAZE_TRY(push_node(trace, lazy->context, node, error));
     outstanding += mark_operands(node, trace->mark);
-    if (outstanding == 0 && !wish->held) break;
+    if (outstanding == 0 && wish->cell) break;
   }
   return LAZE_OK;
 }

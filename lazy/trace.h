@@ -19,11 +19,11 @@
 #include "ir/graph.h"
 #include "lazy/lazy.h"
 
-/* What to compute. The recorder's held cells are `held`; otherwise only those on the way to `cell` are stored. */
+/* What to compute: one of the three. */
 typedef struct laze_trace_wish {
-  laze_cell *cell;     /* NULL: none in particular */
-  laze_pending *extra; /* a node whose results are wanted; NULL: none */
-  bool held;
+  laze_cell *cell;    /* this one, and held ones on the way; NULL: none in particular */
+  bool held;          /* all held cells of the recorder */
+  uint64_t selection; /* the nodes with this selection, and nothing else; 0: none */
 } laze_trace_wish;
 
 /* Called with the lock held. Collects nodes, inputs and outputs and writes the words. */

@@ -1,3 +1,5 @@
+#include "codegen/codegen.h"
+#include "laze/laze.h"
 #include "support.h"
 
 #include <pthread.h>
@@ -33,16 +35,138 @@ START_TEST(growing_graphs_are_cut) {
 }
 END_TEST
 
+/* What a loop adds up keeps every batch alive until it is run: a budget of bytes does that in time. */
 START_TEST(bytes_are_cut_as_well) {
+  laze_context *context = new_counting_context();
+  laze_set_budget(context, 0, 4000);
+  laze_scope *outer = laze_scope_begin(context);
+  laze_tensor *total = laze_tensor_retain(filled(context, 1, 0));
+  for (int i = 0; i < 100; i++) {
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *batch = filled(context, 100, 1);
+    ck_assert_int_eq(laze_tensor_assign(total, add(total, unary("sum", mul(batch, batch)))), LAZE_OK);
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+    ck_assert_int_lt(metric(context, "current_bytes"), 8000);
+  }
+  ck_assert_int_eq(metric(context, "budget_cuts"), 10); /* 408 bytes each time: after ten times and another */
+  ck_assert_int_eq(warnings, 10);
+  ck_assert_float_eq(first(total, 1), 10000);
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_tensor_release(total);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Handles keep what a loop in one scope makes: storing some of it would free nothing. */
+START_TEST(bytes_are_not_cut_where_it_would_not_pay) {
   laze_context *context = new_counting_context();
   laze_set_budget(context, 0, 4000);
   laze_scope *scope = laze_scope_begin(context);
   laze_tensor *one = filled(context, 100, 1), *x = one;
-  for (int i = 0; i < 25; i++) x = add(x, one);
-  ck_assert_int_eq(metric(context, "budget_cuts"), 2);
-  ck_assert_float_eq(first(x, 100), 26);
+  for (int i = 0; i < 1000; i++) x = add(x, one);
+  ck_assert_int_eq(metric(context, "budget_cuts"), 0);
+  ck_assert_int_eq(metric(context, "current_bytes"), 400);
+  ck_assert_float_eq(first(x, 100), 1001);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
   laze_context_release(context);
+}
+END_TEST
+
+/* Values that are wide and made from little, each used narrowly. `n` elements are wide. */
+enum { WIDE = 1 << 16 };
+
+static laze_tensor *sum_of_expand(laze_context *context) {
+  return laze_sum(laze_expand(laze_full(context, LAZE_SHAPE_SCALAR, laze_scalar_real(2)), LAZE_SHAPE(WIDE)));
+}
+static laze_tensor *sum_of_arange(laze_context *context) {
+  return laze_sum(laze_exp(laze_neg(laze_arange(context, laze_scalar_integer(WIDE)))));
+}
+static laze_tensor *sum_of_full(laze_context *context) {
+  return laze_sum(laze_add_scalar(laze_full(context, LAZE_SHAPE(WIDE), laze_scalar_real(1)), laze_scalar_real(1)));
+}
+static laze_tensor *sum_of_outer_sum(laze_context *context) {
+  laze_tensor *x = filled(context, 256, 1);
+  laze_tensor *y = laze_add(laze_reshape(x, LAZE_SHAPE(256, 1)), laze_reshape(x, LAZE_SHAPE(1, 256)));
+  return laze_sum(laze_mul(y, y));
+}
+static laze_tensor *sum_of_cat(laze_context *context) {
+  laze_tensor *pieces[8], *x = filled(context, WIDE / 8, 1);
+  for (int i = 0; i < 8; i++) pieces[i] = x;
+  return laze_sum(laze_cat(pieces, 8));
+}
+static laze_tensor *sum_of_one_hot(laze_context *context) {
+  laze_tensor *classes = laze_to_dtype(filled(context, 64, 3), LAZE_I64);
+  return laze_sum(laze_to_dtype(
+      laze_one_hot_with(classes, &(laze_one_hot_options){.has_num_classes = true, .num_classes = WIDE / 64}),
+      LAZE_F32));
+}
+static laze_tensor *sum_of_doubled_expand(laze_context *context) {
+  laze_tensor *x = laze_expand(filled(context, 1, 1), LAZE_SHAPE(WIDE));
+  for (int i = 0; i < 40; i++) x = laze_add(x, laze_neg(x));
+  return laze_sum(x);
+}
+static laze_tensor *sum_of_chain(laze_context *context) {
+  laze_tensor *x = filled(context, WIDE / 2, 1), *y = x;
+  for (int i = 0; i < 40; i++) y = laze_add(y, x);
+  return laze_sum(y);
+}
+/* The wide value is held, and read in part only. */
+static laze_tensor *part_of_held(laze_context *context) {
+  laze_tensor *wide = laze_tensor_retain(laze_expand(filled(context, 1, 1), LAZE_SHAPE(WIDE, 4)));
+  laze_tensor *other = filled(context, 4, 1);
+  for (int i = 0; i < 40; i++) other = laze_add(other, other);
+  laze_tensor_release(wide);
+  return laze_sum(other);
+}
+
+static laze_tensor *(*const families[])(laze_context *) = {sum_of_expand,         sum_of_arange, sum_of_full,
+                                                           sum_of_outer_sum,      sum_of_cat,    sum_of_one_hot,
+                                                           sum_of_doubled_expand, sum_of_chain,  part_of_held};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* The most tensor bytes that reading a family's value takes, and the value. */
+static int64_t peak_of(int backend, int family, int64_t nodes, int64_t bytes, double *value) {
+  laze_context_options options = {
+      .struct_size = sizeof options, .backend = laze_backend_at(backend)->name, .cache_directory = "", .threads = 1};
+  laze_context *context = NULL;
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  laze_set_budget(context, nodes, bytes);
+  laze_scope *scope = laze_scope_begin(context);
+  *value = laze_tensor_item(families[family](context));
+  laze_error error;
+  ck_assert_msg(laze_scope_end_error(scope, &error) == LAZE_OK, "%s", error.message);
+  int64_t peak = metric(context, "peak_bytes");
+  laze_context_release(context);
+  return peak;
+}
+
+/* A budget that is there to save memory must not cost any: a wide value is stored where that frees as much. */
+START_TEST(a_budget_of_bytes_never_raises_memory) {
+  for (int backend = 0; laze_backend_at(backend); backend++) {
+    double plain, cut;
+    int64_t without = peak_of(backend, _i, 0, 0, &plain);
+    for (int64_t budget = 1; budget < WIDE * 8; budget *= 16) {
+      int64_t with = peak_of(backend, _i, 0, budget, &cut);
+      ck_assert_msg(with <= without, "family %d, %lld bytes: %lld, without a budget %lld", _i, (long long)budget,
+                    (long long)with, (long long)without);
+      ck_assert_double_eq(cut, plain);
+    }
+  }
+}
+END_TEST
+
+/* A budget of nodes has to store something now and then: what is narrow, where there is such. */
+START_TEST(a_budget_of_nodes_stores_what_is_narrow) {
+  enum { SMALL = 5000 };
+  for (int backend = 0; laze_backend_at(backend); backend++) {
+    double plain, cut;
+    bool must_be_wide = families[_i] == sum_of_chain;
+    int64_t without = peak_of(backend, _i, 0, 0, &plain), with = peak_of(backend, _i, 3, 0, &cut);
+    if (!must_be_wide)
+      ck_assert_msg(with <= without + SMALL, "family %d: %lld, without a budget %lld", _i, (long long)with,
+                    (long long)without);
+    ck_assert_double_eq(cut, plain);
+  }
 }
 END_TEST
 
@@ -90,7 +214,15 @@ START_TEST(a_million_nodes_on_a_small_stack) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {growing_graphs_are_cut, bytes_are_cut_as_well, failed_cuts_are_the_scopes_error,
-                                a_million_nodes_on_a_small_stack};
-  return run_tests("budget", tests, sizeof tests / sizeof *tests);
+  const TTest *const tests[] = {growing_graphs_are_cut, bytes_are_cut_as_well, bytes_are_not_cut_where_it_would_not_pay,
+                                failed_cuts_are_the_scopes_error, a_million_nodes_on_a_small_stack};
+  const TTest *const on_each_family[] = {a_budget_of_bytes_never_raises_memory,
+                                         a_budget_of_nodes_stores_what_is_narrow};
+  Suite *suite = suite_create("budget");
+  TCase *group = tcase_create("budget");
+  tcase_set_timeout(group, 120);
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_test(group, tests[i]);
+  for (int i = 0; i < 2; i++) tcase_add_loop_test(group, on_each_family[i], 0, FAMILIES);
+  suite_add_tcase(suite, group);
+  return test_run_suite(suite);
 }
