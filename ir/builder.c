@@ -25,7 +25,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
   laze_status status = info->expand(recorder, call, results, error);
   builder->depth--;
   *recorder = saved;
-  if (status != LAZE_OK) laze_error_name(error, info->name); /* not only that of what it consists of */
+  if (status != LAZE_OK) laze_op_rename_error(error, info->name);
   return status;
 }
 

@@ -84,6 +84,26 @@ laze_op laze_op_find(const char *name) {
   return laze_op_overload(name, 1) == LAZE_OP_NONE ? laze_op_overload(name, 0) : LAZE_OP_NONE;
 }
 
+/* Bytes of an operator's name and ": " where such stand in front of the text; 0 otherwise. */
+static size_t leading_name(const char *text) {
+  char name[LAZE_ERROR_MESSAGE_SIZE];
+  size_t length = strcspn(text, ": \n");
+  if (length == 0 || strncmp(text + length, ": ", 2) != 0) return 0;
+  memcpy(name, text, length);
+  name[length] = 0;
+  bool known = laze_op_find(name) != LAZE_OP_NONE || laze_op_overload(name, 0) != LAZE_OP_NONE;
+  return known ? length + 2 : 0;
+}
+
+void laze_op_rename_error(laze_error *error, const char *name) {
+  if (!error) return;
+  char *text = error->message;
+  size_t length;
+  while ((length = leading_name(text)) > 0) text += length;
+  memmove(error->message, text, strlen(text) + 1);
+  (void)laze_error_prefix(error, "%s", name);
+}
+
 const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name) {
   for (int32_t i = 0; i < info->argument_count; i++)
     if (strcmp(info->arguments[i].name, name) == 0) return &info->arguments[i];

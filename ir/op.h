@@ -161,6 +161,9 @@ static inline const laze_op_info *laze_op_get(laze_op op) {
 laze_op laze_op_find(const char *name);
 /* The index-th operator with that base name in table order, or LAZE_OP_NONE: overload resolution walks these. */
 laze_op laze_op_overload(const char *base, int index);
+/* Makes `name`, what the caller wrote, the operator that the message names: it takes the place of those in front, of
+ * which a composite consists. `error` may be NULL. */
+void laze_op_rename_error(laze_error *error, const char *name);
 /* The argument of that name, or NULL. */
 const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name);
 

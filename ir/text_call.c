@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 128 };
-
 static laze_parser_frame *top(laze_parser *parser) {
   return &parser->frames[parser->depth - 1];
 }
@@ -243,12 +241,13 @@ static laze_status fill_call(laze_parser *parser, laze_statement *statement, laz
 
 laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
-  char name[NAME_SIZE];
+  char name[LAZE_PARSER_NAME];
   if (lexer->token.kind != LAZE_TOKEN_WORD) return laze_lexer_expected(lexer, "an operator", error);
-  if (lexer->token.length >= NAME_SIZE) return laze_lexer_expected(lexer, "an operator's name", error);
+  if (lexer->token.length >= LAZE_PARSER_NAME) return laze_lexer_expected(lexer, "an operator's name", error);
   memcpy(name, lexer->token.start, (size_t)lexer->token.length);
   name[lexer->token.length] = 0;
   statement->at = lexer->token.start;
+  statement->operator_length = lexer->token.length;
   statement->call = (laze_call){.location = {parser->file, lexer->line}};
   parser->builder.recorder.location = statement->call.location;
   laze_lexer_advance(lexer);

@@ -93,12 +93,22 @@ static laze_status finish_statement(laze_parser *parser, const laze_statement *s
   return define(parser, statement->name, statement->name_length, values, count, error);
 }
 
+/* The error of a call, which names the operator as the statement does. */
+static laze_status fail_statement(laze_parser *parser, const laze_statement *statement, laze_error *error) {
+  char name[LAZE_PARSER_NAME];
+  memcpy(name, statement->at, (size_t)statement->operator_length);
+  name[statement->operator_length] = 0;
+  laze_op_rename_error(error, name);
+  return laze_lexer_locate(&parser->lexer, statement->at, error);
+}
+
 static laze_status record_statement(laze_parser *parser, const laze_statement *statement, laze_error *error) {
   laze_value results[LAZE_PARSER_RESULTS];
   laze_recorder *recorder = &parser->builder.recorder;
   if (statement->call.op == LAZE_OP_PARAMETER)
     return laze_lexer_fail(&parser->lexer, statement->at, error, "parameters stand in the header of a block");
-  LAZE_TRY(locate(parser, statement->at, recorder->record(recorder, &statement->call, results, error), error));
+  if (recorder->record(recorder, &statement->call, results, error) != LAZE_OK)
+    return fail_statement(parser, statement, error);
   return finish_statement(parser, statement, results, laze_op_get(statement->call.op)->result_count, error);
 }
 

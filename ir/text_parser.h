@@ -8,6 +8,7 @@
 
 /* Bounds of what a schema may have; larger ones are refused. */
 enum { LAZE_PARSER_ARGUMENTS = 64, LAZE_PARSER_RESULTS = 8, LAZE_PARSER_REGIONS = 4 };
+enum { LAZE_PARSER_NAME = 128 }; /* of an operator, with the 0 at its end */
 
 /* What one argument says: values, or the text of an attribute, read once the operator is known. */
 typedef struct laze_parsed_argument {
@@ -20,7 +21,8 @@ typedef struct laze_parsed_argument {
 typedef struct laze_statement {
   const char *name;
   int32_t name_length, result_count;
-  const char *at; /* where the operator stands */
+  const char *at; /* where the operator stands, and its name as it is written */
+  int32_t operator_length;
   laze_call call;
 } laze_statement;
 

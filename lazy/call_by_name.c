@@ -224,6 +224,7 @@ static int32_t call_by_name(laze_context *context, const char *name, const laze_
   int32_t count = 1;
   if (status == LAZE_OK) {
     laze_frame frame = {.context = lazy->context,
+                        .called = name,
                         .op = op,
                         .operand_count = pack.operand_count,
                         .operands = pack.operands,
@@ -232,6 +233,7 @@ static int32_t call_by_name(laze_context *context, const char *name, const laze_
     laze_frame_record(&frame, results);
     count = info->result_count > 0 ? info->result_count : 1;
   } else {
+    if (op != LAZE_OP_NONE) laze_op_rename_error(&error, name);
     results[0] = fail_call(lazy, &error);
   }
   laze_arena_deinit(&pack.arena);

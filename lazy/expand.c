@@ -111,7 +111,6 @@ static laze_status record(laze_recorder *self, const laze_call *call, laze_value
   if (outer == LAZE_OP_NONE) self->origin = call->op;
   laze_status status = info->expand(self, call, results, error);
   self->origin = outer;
-  if (status != LAZE_OK) laze_error_name(error, info->name); /* not only that of what it consists of */
   return status;
 }
 

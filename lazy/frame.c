@@ -175,6 +175,7 @@ static void fail_frame(laze_lazy_recorder *recorder, const laze_frame *frame, la
     return;
   }
   if (!problem->passed_on) {
+    laze_op_rename_error(&problem->error, frame->called ? frame->called : laze_op_get(frame->op)->name);
     if (frame->location.file)
       laze_error_prefix(&problem->error, "%s:%d", frame->location.file, (int)frame->location.line);
     problem->passed_on = laze_failure_create(recorder->lazy, &problem->error);

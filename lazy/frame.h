@@ -12,9 +12,11 @@ typedef struct laze_frame_operand {
 } laze_frame_operand;
 
 /* Borrowed arrays. Absent optionals have segment -1 and no operand. A Scalar with a default that the caller left out is
- * absent. `context` is used where no operand is a tensor (NULL: the default). */
+ * absent. `context` is used where no operand is a tensor (NULL: the default). `called` is what the caller wrote, the C
+ * function or the operator's name, and what messages name (NULL: the operator's name). */
 typedef struct laze_frame {
   laze_context *context;
+  const char *called;
   laze_op op;
   int32_t operand_count;
   const laze_frame_operand *operands;

@@ -72,9 +72,8 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->assigned = false;
   update_holding(slot);
   storage_release(lazy, slot->storage);
-  laze_failure_release(lazy, slot->failure);
+  laze_quotes_clear(lazy, &slot->errors);
   slot->storage = NULL;
-  slot->failure = NULL;
   slot->scope = NULL;
   laze_slot_give(lazy, slot);
 }
@@ -175,24 +174,36 @@ static void assign(laze_lazy *lazy, laze_slot *destination, laze_slot *source) {
   laze_cell_release(lazy, old);
 }
 
-laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
+/* The caller's error, if it is asked for; the scope's otherwise, where one that is passed on is already. */
+static void report_assign(laze_lazy_recorder *recorder, laze_failure *passed_on, const laze_error *failure,
+                          laze_error *error) {
+  if (error) *error = *failure;
+  if (error && passed_on) passed_on->reported = true;
+  if (!error && !passed_on) (void)laze_handle_fail(recorder, failure);
+}
+
+laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error) {
+  if (error) *error = (laze_error){.code = LAZE_OK};
   const laze_tensor *none = laze_handle_out_of_memory();
-  if (destination == none || source == none) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
+  if (destination == none || source == none) /* noted when it arose */
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "laze_tensor_assign: there was no memory for one of the tensors");
   laze_lazy *lazy = laze_handle_lazy(destination ? destination : source);
   if (!lazy) lazy = laze_lazy_get(NULL); /* whose scope is told */
   laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
-  if (!recorder) return LAZE_OUT_OF_MEMORY;
-  laze_error error;
+  if (!recorder) return laze_fail_memory(error, "a thread's recorder", sizeof *recorder);
+  laze_error failure;
   laze_slot *to = NULL, *from = NULL;
-  laze_status status = find_side(lazy, "destination", destination, &to, &error);
-  if (status == LAZE_OK) status = find_side(lazy, "source", source, &from, &error);
-  if (status == LAZE_OK) status = check_assign(to, from, &error);
-  if (status == LAZE_OK) {
+  laze_status status = find_side(lazy, "destination", destination, &to, &failure);
+  if (status == LAZE_OK) status = find_side(lazy, "source", source, &from, &failure);
+  if (status == LAZE_OK) status = check_assign(to, from, &failure);
+  if (status == LAZE_OK)
     assign(lazy, to, from);
-  } else {
-    /* An error that a source passes on is in the scope already. */
-    if (!(to && from && passed_on(to->storage->cell, from->storage->cell))) (void)laze_handle_fail(recorder, &error);
-  }
+  else
+    report_assign(recorder, to && from ? passed_on(to->storage->cell, from->storage->cell) : NULL, &failure, error);
   laze_lazy_unlock(lazy);
   return status;
+}
+
+laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
+  return laze_tensor_assign_error(destination, source, NULL);
 }

@@ -44,6 +44,13 @@ typedef struct laze_failure {
   char message[];
 } laze_failure;
 
+/* An error of a tensor. Once its text was given out, it stays for as long as the tensor lives. */
+typedef struct laze_quote {
+  struct laze_quote *next;
+  laze_failure *failure; /* referenced */
+  bool given_out;
+} laze_quote;
+
 typedef enum { LAZE_CELL_PENDING, LAZE_CELL_BUFFER, LAZE_CELL_SCALAR, LAZE_CELL_ERROR } laze_cell_state;
 
 #define LAZE_NO_DEPTH INT32_MAX
@@ -103,7 +110,7 @@ typedef struct laze_slot {
   laze_storage *storage;
   struct laze_slot *next; /* of its scope, or of the free list */
   laze_scope *scope;      /* NULL once the scope has ended */
-  laze_failure *failure;  /* of the last read */
+  laze_quote *errors;     /* of reads, the last one first */
   uint64_t generation;    /* odd: in use */
   uint32_t index;
   int32_t retains;
@@ -265,6 +272,10 @@ void laze_frame_clear(laze_lazy_recorder *recorder);
 /* failure.c */
 laze_failure *laze_failure_create(laze_lazy *lazy, const laze_error *error);
 void laze_failure_release(laze_lazy *lazy, laze_failure *failure); /* NULL is ignored */
+/* Puts a failure in front of a list, in which equal messages stand once, and in the place of one whose text was not
+ * given out; returns the message as the list keeps it. Without memory it is not kept. */
+const char *laze_quotes_put(laze_lazy *lazy, laze_quote **quotes, laze_failure *failure);
+void laze_quotes_clear(laze_lazy *lazy, laze_quote **quotes);
 
 /* handle.c. A handle of `cell` in the recorder's innermost scope; takes a reference of its own. */
 laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell);

@@ -69,9 +69,10 @@ void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope) {
   recorder->ended = scope;
 }
 
-static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
+static laze_status end_scope(laze_scope *scope, bool step, const char *function, laze_error *error) {
   if (error) *error = (laze_error){.code = LAZE_OK};
-  if (!scope) return laze_fail(error, LAZE_OUT_OF_MEMORY, "the scope is NULL: there was no memory to begin it");
+  if (!scope)
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: the scope is NULL: there was no memory to begin it", function);
   laze_lazy *lazy = scope->lazy;
   laze_context *context = lazy->context;
   laze_lazy_recorder *recorder = laze_lazy_lock(lazy);
@@ -79,10 +80,13 @@ static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
   if (recorder->scope != scope) {
     bool ended = scope->ended;
     laze_lazy_unlock(lazy);
-    if (ended) return laze_fail(error, LAZE_FAILED_PRECONDITION, "this scope has ended already: end each scope once");
+    if (ended)
+      return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: this scope has ended already: end each scope once",
+                       function);
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                     "this scope is not the innermost one of this thread: end scopes in reverse order, on the thread "
-                     "that began them");
+                     "%s: this scope is not the innermost one of this thread: end scopes in reverse order, on the "
+                     "thread that began them",
+                     function);
   }
   laze_error run_error;
   laze_status run = step ? laze_materialise_held(recorder, &run_error) : LAZE_OK;
@@ -95,13 +99,13 @@ static laze_status end_scope(laze_scope *scope, bool step, laze_error *error) {
 }
 
 laze_status laze_scope_end_error(laze_scope *scope, laze_error *error) {
-  return end_scope(scope, false, error);
+  return end_scope(scope, false, __func__, error);
 }
 laze_status laze_scope_end(laze_scope *scope) {
-  return end_scope(scope, false, NULL);
+  return end_scope(scope, false, __func__, NULL);
 }
 laze_status laze_step_end(laze_scope *scope, laze_error *error) {
-  return end_scope(scope, true, error);
+  return end_scope(scope, true, __func__, error);
 }
 
 const char *laze_scope_error(laze_scope *scope) {

@@ -226,92 +226,104 @@ static void note_read_error(laze_lazy_recorder *recorder, laze_tensor *tensor, c
   }
   laze_failure *failure = laze_failure_create(lazy, error);
   if (!reported || !failure) laze_scope_note(recorder, failure);
-  if (slot && failure) {
-    laze_failure_release(lazy, slot->failure);
-    slot->failure = failure;
-  } else {
-    laze_failure_release(lazy, failure);
-  }
+  if (slot && failure) (void)laze_quotes_put(lazy, &slot->errors, failure);
+  laze_failure_release(lazy, failure);
 }
 
 /* A read without a status had no tensor: the scope reports it, that of the default context where there is no handle. */
-static laze_status note_missing(laze_lazy_recorder *recorder, laze_tensor *tensor) {
+static laze_status note_missing(laze_lazy_recorder *recorder, laze_tensor *tensor, const char *function) {
   laze_error error;
-  laze_status status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "laze_tensor_item: the tensor is %s",
+  laze_status status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", function,
                                  tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
   note_read_error(recorder, tensor, &error, false);
   return status;
 }
 
-static laze_status check_read(const laze_cell *cell, laze_dtype dtype, const void *data, size_t size,
-                              laze_error *error) {
+/* What the caller asked for. */
+typedef struct {
+  const char *function; /* which the caller called: for messages */
+  laze_dtype dtype;     /* LAZE_DTYPE_NONE: to compute, without copying */
+  void *data;
+  size_t size;
+  bool reports; /* the function returns a status */
+} read_request;
+
+static laze_status check_read(const laze_cell *cell, const read_request *request, laze_error *error) {
   if (cell->state == LAZE_CELL_ERROR) return LAZE_OK; /* reported instead */
+  const char *function = request->function;
+  laze_dtype dtype = request->dtype;
   if (!laze_dtype_is_valid(dtype))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_read: %d is no dtype", (int)dtype);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype", function, (int)dtype);
   int64_t bytes;
   if (laze_mul_overflows(laze_cell_elements(cell), laze_dtype_size(dtype), &bytes)) bytes = -1;
   laze_type type;
   char text[128];
   laze_cell_type(cell, &type);
-  if (bytes < 0 || (uint64_t)bytes != (uint64_t)size)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_read: %s read as %s takes %lld bytes, but size is %zu",
-                     laze_type_format(NULL, &type, text, sizeof text), laze_dtype_name(dtype), (long long)bytes, size);
-  if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_read: data is NULL");
+  bool fits = bytes >= 0 && (uint64_t)bytes == (uint64_t)request->size;
+  if (!fits && !request->reports)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s; it must have one element", function,
+                     laze_type_format(NULL, &type, text, sizeof text));
+  if (!fits)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s read as %s takes %lld bytes, but size is %zu", function,
+                     laze_type_format(NULL, &type, text, sizeof text), laze_dtype_name(dtype), (long long)bytes,
+                     request->size);
+  if (!request->data && request->size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", function);
   return LAZE_OK;
 }
 
-/* A read: `data` NULL with dtype LAZE_DTYPE_NONE computes without copying. */
-static laze_status read_guarded(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
+static laze_status read_guarded(laze_tensor *tensor, const read_request *request) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (tensor == laze_handle_out_of_memory()) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
-  if (!lazy && reports) return LAZE_INVALID_ARGUMENT;
+  if (!lazy && request->reports) return LAZE_INVALID_ARGUMENT;
   if (!lazy) lazy = laze_lazy_get(NULL);
   laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) return LAZE_OUT_OF_MEMORY;
   laze_error error;
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot) {
-    laze_status status = reports ? LAZE_INVALID_ARGUMENT : note_missing(recorder, tensor);
+    laze_status status = request->reports ? LAZE_INVALID_ARGUMENT : note_missing(recorder, tensor, request->function);
     laze_lazy_unlock(lazy);
     return status;
   }
-  bool copies = dtype != LAZE_DTYPE_NONE;
+  bool copies = request->dtype != LAZE_DTYPE_NONE;
   value_out value = {0};
   laze_cell *cell = slot->storage->cell;
   laze_cell_retain(cell);
-  laze_status status = copies ? check_read(cell, dtype, data, size, &error) : LAZE_OK;
+  laze_status status = copies ? check_read(cell, request, &error) : LAZE_OK;
   if (status == LAZE_OK) status = compute(recorder, cell, copies ? &value : NULL, &error);
   laze_cell_release(lazy, cell);
   if (status == LAZE_OK && copies) {
     laze_lazy_unlock(lazy);
-    status = copy_out(lazy, &value, dtype, data, &error);
+    status = copy_out(lazy, &value, request->dtype, request->data, &error);
     laze_buffer_release(value.buffer);
     if (status == LAZE_OK) return LAZE_OK;
     pthread_mutex_lock(&lazy->lock);
   }
-  if (status != LAZE_OK) note_read_error(recorder, tensor, &error, reports);
+  if (status != LAZE_OK) note_read_error(recorder, tensor, &error, request->reports);
   laze_lazy_unlock(lazy);
   return status;
 }
 
-static laze_status read_tensor(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, bool reports) {
+static laze_status read_tensor(laze_tensor *tensor, const read_request *request) {
   laze_float_control caller = laze_float_control_enter();
-  laze_status status = read_guarded(tensor, dtype, data, size, reports);
+  laze_status status = read_guarded(tensor, request);
   laze_float_control_leave(&caller);
   return status;
 }
 
 laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size) {
-  return read_tensor(tensor, dtype == LAZE_DTYPE_NONE ? -1 : dtype, data, size, true);
+  if (dtype == LAZE_DTYPE_NONE) dtype = -1;
+  return read_tensor(tensor, &(read_request){__func__, dtype, data, size, true});
 }
 
 double laze_tensor_item(laze_tensor *tensor) {
   double value;
-  return read_tensor(tensor, LAZE_F64, &value, sizeof value, false) == LAZE_OK ? value : (double)NAN;
+  const read_request request = {__func__, LAZE_F64, &value, sizeof value, false};
+  return read_tensor(tensor, &request) == LAZE_OK ? value : (double)NAN;
 }
 
 laze_status laze_tensor_materialise(laze_tensor *tensor) {
-  return read_tensor(tensor, LAZE_DTYPE_NONE, NULL, 0, true);
+  return read_tensor(tensor, &(read_request){__func__, LAZE_DTYPE_NONE, NULL, 0, true});
 }
 
 const char *laze_tensor_error(laze_tensor *tensor) {
@@ -321,11 +333,12 @@ const char *laze_tensor_error(laze_tensor *tensor) {
   if (tensor == laze_handle_out_of_memory()) return "out of memory: there was none for this tensor";
   if (!lazy) return message; /* with its context */
   pthread_mutex_lock(&lazy->lock);
-  const laze_slot *slot = laze_handle_slot(tensor);
+  laze_slot *slot = laze_handle_slot(tensor);
   if (slot) {
     const laze_cell *cell = slot->storage->cell;
-    const laze_failure *failure = cell->state == LAZE_CELL_ERROR ? cell->value.failure : slot->failure;
-    message = failure ? failure->message : "";
+    message = slot->errors ? slot->errors->failure->message : "";
+    if (cell->state == LAZE_CELL_ERROR) message = laze_quotes_put(lazy, &slot->errors, cell->value.failure);
+    if (slot->errors) slot->errors->given_out = true;
   }
   pthread_mutex_unlock(&lazy->lock);
   return message;

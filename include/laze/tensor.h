@@ -4,7 +4,8 @@
  * released when that scope ends, unless it was retained. (A handle made where no scope is open stays until its thread
  * ends or its context goes, and does not keep the context: a program that runs for long opens scopes.) Functions that
  * take tensors never return NULL: a failed call returns an error handle that further calls pass on, a read of one
- * reports the first error, and so does the end of the scope. NULL stands for an absent optional tensor.
+ * reports the first error, and so does the end of the scope. Messages name the C function that was called. NULL stands
+ * for an absent optional tensor.
  *
  * A handle is a number that laze looks up, not an address; do not follow it. No two tensors of a process ever have the
  * same one. So using a handle after its release is an error that is reported (LAZE_INVALID_ARGUMENT, or an error
@@ -86,6 +87,8 @@ LAZE_API void laze_tensor_release(laze_tensor *tensor);
  * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. A destination whose
  * value failed when it ran can be given another. */
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
+/* The same, with the message in `error`, which is then not the scope's (NULL: as laze_tensor_assign). */
+LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
  * 0 on success; otherwise laze_tensor_error() has the message. A value that failed when it ran (an index out of range)
@@ -97,8 +100,8 @@ LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, voi
 LAZE_API double laze_tensor_item(laze_tensor *tensor);
 /* Computes the tensor now, without reading it. */
 LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
-/* The message of the error this handle stands for or its last failed read; "" if none. Borrowed until its next failed
- * read or its release. */
+/* The message of the error this handle stands for or its last failed read; "" if none. The text lives as long as the
+ * tensor: until its release, or the end of its scope if it is not retained. */
 LAZE_API const char *laze_tensor_error(laze_tensor *tensor);
 
 /* Metadata: known without computing. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value that

@@ -154,7 +154,7 @@ static void write_packed_operands(const gen_operator *op, FILE *out) {
 
 static void write_frame(const gen_operator *op, FILE *out) {
   const bool plain = is_plain(op);
-  fprintf(out, "  const laze_frame frame = {.op = LAZE_OP_%s", op->upper);
+  fprintf(out, "  const laze_frame frame = {.called = \"laze_%s\", .op = LAZE_OP_%s", op->symbol, op->upper);
   if (function_takes_context(op)) fprintf(out, ", .context = context");
   if (plain && operator_segments(op) > 0)
     fprintf(out, ", .operand_count = %d, .operands = operands", operator_segments(op));

@@ -260,8 +260,8 @@ static const struct {
   const char *text, *message;
 } malformed[] = {
     {DIVIDED("\"up, [\\\"\\\\\\x0a:\""),
-     "e.lz:3:8: div.Tensor_mode: rounding_mode is 'up, [\"\\\n:', expected 'floor', 'trunc' or none"},
-    {DIVIDED("\"\""), "e.lz:3:8: div.Tensor_mode: rounding_mode is '', expected"},
+     "e.lz:3:8: div: rounding_mode is 'up, [\"\\\n:', expected 'floor', 'trunc' or none"},
+    {DIVIDED("\"\""), "e.lz:3:8: div: rounding_mode is '', expected"},
     {DIVIDED("\"fl\\oor\""),
      "e.lz:3:34: attribute 'rounding_mode': unknown escape in a string; write \\\", \\\\ or \\x0a"},
     {DIVIDED("\"floo\\x7\""), "e.lz:3:34: attribute 'rounding_mode': unknown escape"},

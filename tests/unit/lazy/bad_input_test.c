@@ -56,9 +56,9 @@ static int each_backend(void) {
 START_TEST(the_largest_of_no_elements_is_an_error_that_names_the_axis) {
   begin(_i);
   check_fails(laze_amax_with(empty(3, 0), &(laze_amax_options){.dim = LAZE_INTS(1)}),
-              "amax: axis 1 of f32[3,0] has no element");
-  check_fails(laze_argmin(empty(3, 0)), "argmin: axis 0 of f32[0] has no element");
-  check_fails(laze_max(empty(0, 2)), "max: amax: axis 0 of f32[0,2] has no element");
+              "laze_amax: axis 1 of f32[3,0] has no element");
+  check_fails(laze_argmin(empty(3, 0)), "laze_argmin: axis 0 of f32[0] has no element");
+  check_fails(laze_max(empty(0, 2)), "laze_max: axis 0 of f32[0,2] has no element");
   /* Nothing is chosen where the result is empty as well. */
   check_values(laze_amax_with(empty(3, 0), &(laze_amax_options){.dim = LAZE_INTS(0)}), 0, NULL);
   end();
@@ -71,7 +71,7 @@ START_TEST(softmax_of_an_empty_axis_is_empty_and_logsumexp_minus_infinity) {
   check_values(laze_softmax_int(empty(3, 0), 1), 0, NULL);
   check_values(laze_log_softmax_int(empty(3, 0), 1), 0, NULL);
   check_values(laze_logsumexp(empty(2, 0), LAZE_INTS(1)), 2, (double[]){-INFINITY, -INFINITY});
-  check_fails(laze_softmax_int(matrix(), 2), "softmax.int: _softmax: axis 2 is out of range for rank 2");
+  check_fails(laze_softmax_int(matrix(), 2), "laze_softmax_int: axis 2 is out of range for rank 2");
   end();
 }
 END_TEST
@@ -140,11 +140,12 @@ START_TEST(attributes_are_checked_before_they_are_cut_to_size) {
   begin(_i);
   laze_argument to[] = {pass(matrix()), {.kind = LAZE_PASS_INTEGER, .value.integer = (INT64_C(1) << 32) + LAZE_F32}};
   check_fails(call("to.dtype", to, 2), "argument 'dtype' is 4294967308, which is no dtype");
-  check_fails(laze_to_dtype(matrix(), 256 + LAZE_F64), "to.dtype: argument 'dtype' is 269, which is no dtype");
+  check_fails(laze_to_dtype(matrix(), 256 + LAZE_F64), "laze_to_dtype: argument 'dtype' is 269, which is no dtype");
   check_fails(laze_reshape(matrix(), LAZE_SHAPE(INT64_MIN)),
-              "reshape: argument 'shape': number 0 is -9223372036854775808");
+              "laze_reshape: argument 'shape': number 0 is -9223372036854775808");
   laze_iota_options iota = {.dim = INT32_MAX};
-  check_fails(laze_iota_with(context, LAZE_SHAPE(2, 3), &iota), "iota: axis 2147483647 is out of range for rank 2");
+  check_fails(laze_iota_with(context, LAZE_SHAPE(2, 3), &iota),
+              "laze_iota: axis 2147483647 is out of range for rank 2");
   end();
 }
 END_TEST
@@ -165,12 +166,109 @@ END_TEST
 /* The caller wrote eye and knows of no iota. */
 START_TEST(a_message_names_the_operator_that_was_called) {
   begin(_i);
-  check_fails(laze_eye(context, -1), "eye: eye.m: iota: axis 0 has size -1");
+  check_fails(laze_eye(context, -1), "laze_eye: axis 0 has size -1");
   check_fails(laze_mul(matrix(), laze_zeros(context, LAZE_SHAPE(2))),
-              "mul.Tensor: shapes f32[2,3] and f32[2] do not broadcast: axis -1 has sizes 3 and 2");
+              "laze_mul: shapes f32[2,3] and f32[2] do not broadcast: axis -1 has sizes 3 and 2");
   check_fails(laze_index_select(empty(0, 3), 0,
                                 laze_zeros_with(context, LAZE_SHAPE(1), &(laze_zeros_options){.dtype = LAZE_I64})),
               "is out of range for an axis of size 0, which has nothing to index");
+  end();
+}
+END_TEST
+
+/* Whoever reads a message looks for a function that he called: the one with options or a place is the same. */
+START_TEST(a_message_names_the_function_that_was_called) {
+  begin(_i);
+  laze_tensor *released = laze_tensor_retain(matrix()), *two = laze_zeros(context, LAZE_SHAPE(2));
+  laze_tensor *both[] = {matrix(), two};
+  laze_error error;
+  check_fails(laze_softmax_int(two, 3), ": laze_softmax_int: axis 3");
+  check_fails(laze_cat(both, 2), ": laze_cat: ");
+  check_fails(laze_stack(both, 2), ": laze_stack: ");
+  check_fails(laze_linear(two, matrix()), ": laze_linear: ");
+  check_fails(laze_add_with(two, matrix(), &(laze_add_options){.alpha = laze_scalar_real(2)}), ": laze_add: ");
+  check_fails(laze_add(two, NULL), ": laze_add: argument 'other' is NULL");
+  check_fails(laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2), NULL, 8), "laze_tensor_from_data: data is NULL");
+  check_fails(laze_tensor_borrow(context, LAZE_F32, LAZE_SHAPE(2), NULL, 8, NULL, NULL),
+              "laze_tensor_borrow: data is NULL");
+  check_fails(laze_tensor_from_scalar(context, 99, laze_scalar_real(1)), "laze_tensor_from_scalar: ");
+  float data[2];
+  ck_assert_int_eq(laze_tensor_read(two, LAZE_F32, data, 4), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(laze_tensor_error(two), "laze_tensor_read: f32[2] read as f32 takes 8 bytes, but size is 4");
+  ck_assert(isnan(laze_tensor_item(two)));
+  ck_assert_str_eq(laze_tensor_error(two), "laze_tensor_item: the tensor is f32[2]; it must have one element");
+  ck_assert_int_eq(laze_tensor_assign_error(two, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_tensor_assign: the source is NULL");
+  ck_assert_int_eq(laze_step_end(NULL, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_msg(strncmp(error.message, "laze_step_end: ", 15) == 0, "%s", error.message);
+  laze_tensor_release(released);
+  end();
+}
+END_TEST
+
+/* What is called by name has the name that the caller wrote. */
+START_TEST(a_message_names_the_operator_as_it_was_written) {
+  begin(_i);
+  laze_argument arguments[] = {pass(matrix()), {.kind = LAZE_PASS_INTEGER, .value.integer = 4}};
+  ck_assert_str_eq(laze_tensor_error(call("softmax", arguments, 2)),
+                   "softmax: axis 4 is out of range for rank 2; use -2 to 1");
+  ck_assert_str_eq(laze_tensor_error(call("softmax.int", arguments, 2)),
+                   "softmax.int: axis 4 is out of range for rank 2; use -2 to 1");
+  end();
+}
+END_TEST
+
+/* An assignment that says what was wrong has reported it: the scope has nothing left to say. */
+START_TEST(an_assignment_returns_its_own_error) {
+  begin(_i);
+  laze_error error;
+  laze_scope *inner = laze_scope_begin(context);
+  laze_tensor *x = matrix();
+  ck_assert_int_eq(laze_tensor_assign_error(x, laze_zeros(context, LAZE_SHAPE(2)), &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "the destination is f32[2,3] and the source f32[2]") != NULL, "%s",
+                error.message);
+  ck_assert_int_eq(laze_tensor_assign_error(x, laze_mm(x, x), &error), LAZE_INVALID_ARGUMENT); /* passed on */
+  ck_assert_msg(strstr(error.message, "laze_mm: ") != NULL, "%s", error.message);
+  ck_assert_int_eq(laze_scope_end(inner), LAZE_OK);
+  inner = laze_scope_begin(context);
+  x = matrix();
+  ck_assert_int_eq(laze_tensor_assign_error(x, matrix(), &error), LAZE_OK);
+  ck_assert_int_eq(error.code, LAZE_OK);
+  ck_assert_int_eq(laze_tensor_assign(x, NULL), LAZE_INVALID_ARGUMENT); /* without a place for it: the scope's */
+  ck_assert_int_eq(laze_scope_end(inner), LAZE_INVALID_ARGUMENT);
+  end();
+}
+END_TEST
+
+/* A caller may keep the text while it goes on using the tensor. */
+START_TEST(the_text_of_an_error_lives_as_long_as_the_tensor) {
+  begin(_i);
+  float data[6];
+  const char *texts[20];
+  laze_tensor *x = matrix();
+  for (size_t i = 0; i < 20; i++) {
+    for (int again = 0; again < 3; again++)
+      ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, data, i), LAZE_INVALID_ARGUMENT);
+    texts[i] = laze_tensor_error(x);
+  }
+  for (int i = 0; i < 20; i++) {
+    char size[32];
+    snprintf(size, sizeof size, "size is %d", i);
+    ck_assert_msg(strstr(texts[i], size) != NULL, "%s", texts[i]);
+  }
+  for (int i = 0; i < 1000; i++) { /* the same text once more is no other */
+    ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, data, 3), LAZE_INVALID_ARGUMENT);
+    ck_assert_ptr_eq(laze_tensor_error(x), texts[3]);
+  }
+  int64_t nine = 9;
+  laze_tensor *index = laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(1), &nine, sizeof nine);
+  laze_tensor *kept = laze_tensor_retain(laze_index_select(x, 0, index));
+  ck_assert_int_eq(laze_tensor_materialise(kept), LAZE_OUT_OF_RANGE);
+  const char *text = laze_tensor_error(kept);
+  ck_assert_int_eq(laze_tensor_assign(kept, laze_zeros(context, LAZE_SHAPE(1, 3))), LAZE_OK);
+  ck_assert_msg(strstr(text, "index 9") != NULL, "%s", text);
+  check_values(kept, 3, (double[]){0, 0, 0});
+  laze_tensor_release(kept);
   end();
 }
 END_TEST
@@ -182,7 +280,7 @@ START_TEST(a_scope_that_is_ended_twice_is_an_error) {
   laze_scope *inner = laze_scope_begin(context);
   ck_assert_int_eq(laze_scope_end(inner), LAZE_OK);
   ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_FAILED_PRECONDITION);
-  ck_assert_str_eq(error.message, "this scope has ended already: end each scope once");
+  ck_assert_str_eq(error.message, "laze_scope_end_error: this scope has ended already: end each scope once");
   ck_assert_str_eq(laze_scope_error(inner), "");
   check_values(laze_sum(matrix()), 1, (double[]){21});
   end();
@@ -197,7 +295,7 @@ START_TEST(many_errors_that_were_read_do_not_hide_the_one_that_was_not) {
   for (int i = 0; i < 100; i++) check_fails(laze_mm(matrix(), matrix()), "mm");
   (void)laze_permute(matrix(), LAZE_INTS(0));
   ck_assert_int_eq(laze_scope_end_error(inner, &error), LAZE_INVALID_ARGUMENT);
-  ck_assert_msg(strstr(error.message, "permute: 1 dims for f32[2,3]") != NULL, "%s", error.message);
+  ck_assert_msg(strstr(error.message, "laze_permute: 1 dims for f32[2,3]") != NULL, "%s", error.message);
   end();
 }
 END_TEST
@@ -220,6 +318,10 @@ int main(void) {
                                   tensors_without_elements_may_have_huge_sizes,
                                   attributes_are_checked_before_they_are_cut_to_size,
                                   a_message_names_the_operator_that_was_called,
+                                  a_message_names_the_function_that_was_called,
+                                  a_message_names_the_operator_as_it_was_written,
+                                  an_assignment_returns_its_own_error,
+                                  the_text_of_an_error_lives_as_long_as_the_tensor,
                                   an_index_into_a_broadcast_axis_is_checked,
                                   a_scope_that_is_ended_twice_is_an_error,
                                   many_errors_that_were_read_do_not_hide_the_one_that_was_not};
