@@ -15,6 +15,10 @@ typedef struct {
   laze_slot_destroy destroy;
 } context_slot;
 
+/* What goes to standard error where there is no callback and no debug switch: LAZE_LOG. */
+typedef enum { LOG_ONCE, LOG_OFF, LOG_ALL } log_level;
+static const char *const log_levels[] = {[LOG_ONCE] = "once", [LOG_OFF] = "off", [LOG_ALL] = "all"};
+
 struct laze_context {
   _Atomic int64_t references;
   laze_allocator allocator;
@@ -24,6 +28,8 @@ struct laze_context {
   int threads;
   bool debug[LAZE_DEBUG_COUNT];
   bool any_debug;
+  log_level level;
+  _Atomic bool advised[LAZE_ADVICE_COUNT]; /* on standard error */
   laze_metrics metrics;
   pthread_mutex_t lock; /* recursive: creating one object may need another */
   context_slot slots[LAZE_SLOT_COUNT];
@@ -120,6 +126,17 @@ static laze_status resolve_threads(int32_t given, int *out, laze_error *error) {
   return LAZE_OK;
 }
 
+static laze_status resolve_log(log_level *out, laze_error *error) {
+  const char *text = getenv("LAZE_LOG");
+  *out = LOG_ONCE;
+  if (!text || !*text) return LAZE_OK;
+  for (size_t i = 0; i < sizeof log_levels / sizeof *log_levels; i++) {
+    *out = (log_level)i;
+    if (strcmp(log_levels[i], text) == 0) return LAZE_OK;
+  }
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_LOG=%s: expected once, off or all", text);
+}
+
 static laze_status configure(laze_context *context, const laze_context_options *options, laze_error *error) {
   const char *backend = options->backend ? options->backend : getenv("LAZE_BACKEND");
   if (backend && *backend) {
@@ -128,6 +145,7 @@ static laze_status configure(laze_context *context, const laze_context_options *
   }
   context->cache_directory = resolve_cache_directory(context, options->cache_directory);
   LAZE_TRY(resolve_threads(options->threads, &context->threads, error));
+  LAZE_TRY(resolve_log(&context->level, error));
   return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
 }
 
@@ -269,23 +287,41 @@ char *laze_copy_string(laze_context *context, const char *text) {
   return copy;
 }
 
+static bool prints(const laze_context *context) {
+  return context->any_debug || context->level == LOG_ALL;
+}
+
 void laze_log_text(laze_context *context, int32_t severity, const char *title, const char *text) {
   if (context->log) {
     context->log(context->log_self, severity, title);
     if (*text) context->log(context->log_self, severity, text);
-  } else if (context->any_debug) {
+  } else if (prints(context)) {
     fprintf(stderr, *text ? "laze: %s\n%s\n" : "laze: %s%s\n", title, text);
   }
 }
 
 void laze_log_message(laze_context *context, int32_t severity, const char *format, ...) {
-  if (!context->log && !context->any_debug) return;
+  if (!context->log && !prints(context)) return;
   char message[2048];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
   laze_log_text(context, severity, message, "");
+}
+
+void laze_log_advice(laze_context *context, laze_advice kind, const char *format, ...) {
+  bool once = !context->log && !prints(context);
+  if (once && (context->level == LOG_OFF || atomic_exchange(&context->advised[kind], true))) return;
+  char message[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  if (once)
+    fprintf(stderr, "laze: warning: %s (said once; LAZE_LOG=off silences it)\n", message);
+  else
+    laze_log_text(context, LAZE_LOG_WARNING, message, "");
 }
 
 laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value, laze_error *error) {

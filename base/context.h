@@ -60,6 +60,18 @@ char *laze_copy_string(laze_context *context, const char *text);
 /* Not laze_log, which is an operator: the logarithm. */
 void laze_log_message(laze_context *context, int32_t severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* What a program may do that makes it slow or large. */
+typedef enum {
+  LAZE_ADVICE_BUDGET,   /* the budget cuts its graphs */
+  LAZE_ADVICE_FALLBACK, /* a loop runs operators on the interpreter */
+  LAZE_ADVICE_GROWTH,   /* what is pending grows with each scope */
+  LAZE_ADVICE_LONGER,   /* each graph is longer than the one before */
+  LAZE_ADVICE_COUNT
+} laze_advice;
+/* Logs a warning. Where there is no log callback, the first of each kind goes to standard error, unless LAZE_LOG says
+ * otherwise. */
+void laze_log_advice(laze_context *context, laze_advice kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* For long texts (dumps): logs `title`, then the text as it is. */
 void laze_log_text(laze_context *context, int32_t severity, const char *title, const char *text);
 

@@ -156,8 +156,8 @@ static void run_cut(laze_lazy_recorder *recorder, uint64_t selection) {
     laze_failure_release(lazy, failure);
   }
   laze_lazy_unlock(lazy);
-  laze_log_message(
-      lazy->context, LAZE_LOG_WARNING,
+  laze_log_advice(
+      lazy->context, LAZE_ADVICE_BUDGET,
       "a graph of %lld pending nodes (results of %lld bytes) exceeds the budget and is run early; read or end a "
       "step more often, or raise the budget with laze_set_budget",
       (long long)nodes, (long long)bytes);

@@ -174,6 +174,10 @@ struct laze_lazy_recorder {
   int64_t pending_nodes, pending_bytes;
   int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
   int64_t unpaid_bytes;         /* what was pending when a cut for its bytes would not have paid */
+  int64_t scope_nodes;          /* pending after the last scope's end */
+  int32_t growing_scopes;       /* how many scopes in a row left more pending than the one before */
+  int64_t missed_nodes;         /* of the last graph that was not found */
+  int32_t longer_misses;        /* how many misses in a row were each of a longer graph */
   laze_frame_value *values;
   int64_t value_count, value_capacity;
   const laze_type **types;

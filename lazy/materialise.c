@@ -117,17 +117,33 @@ typedef struct {
   laze_hash key;
   laze_executable *executable; /* NULL: to be compiled from `graph` */
   laze_graph *graph;
+  bool grows;             /* the last of many misses, each of a longer graph */
   laze_run_report report; /* which outputs failed */
 } materialisation;
 
+enum { LONGER_MISSES = 32 };
+
+/* Notes that a graph of so many nodes was not found; whether it is the last of many that were each longer than the one
+ * before. */
+static bool grows(laze_lazy_recorder *recorder, int64_t nodes) {
+  recorder->longer_misses = nodes > recorder->missed_nodes ? recorder->longer_misses + 1 : 0;
+  recorder->missed_nodes = nodes;
+  if (recorder->longer_misses < LONGER_MISSES) return false;
+  recorder->longer_misses = 0;
+  return true;
+}
+
 /* Finds the executable, or copies the graph from which to compile it. */
-static laze_status look_up(materialisation *work, laze_lazy *lazy, laze_text *explanation, laze_error *error) {
+static laze_status look_up(materialisation *work, laze_lazy_recorder *recorder, laze_text *explanation,
+                           laze_error *error) {
+  laze_lazy *lazy = recorder->lazy;
   laze_trace *trace = &work->trace;
   laze_metrics *metrics = laze_context_metrics(lazy->context);
   work->key = laze_hash_bytes(trace->words, (size_t)trace->word_count * sizeof *trace->words);
   work->executable = laze_trace_cache_find(lazy->traces, work->key, trace->words, trace->word_count);
   laze_metrics_add(metrics, work->executable ? LAZE_METRIC_TRACE_CACHE_HITS : LAZE_METRIC_TRACE_CACHE_MISSES, 1);
   if (work->executable) return LAZE_OK;
+  work->grows = grows(recorder, trace->node_count);
   if (laze_context_debug(lazy->context, LAZE_DEBUG_MISS)) laze_miss_explain(trace, lazy->traces, explanation);
   return laze_trace_graph(trace, lazy, &work->graph, error);
 }
@@ -138,6 +154,11 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
   laze_trace *trace = &work->trace;
   laze_lazy_unlock(lazy);
   if (explanation->size > 0) laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
+  if (work->grows)
+    laze_log_advice(lazy->context, LAZE_ADVICE_LONGER,
+                    "%d graphs in a row were each longer than the one before, and so compiled anew, this one of %lld "
+                    "operators: is something recorded again that was computed? LAZE_DEBUG=miss shows where they differ",
+                    LONGER_MISSES, (long long)trace->node_count);
   laze_status status = work->executable ? LAZE_OK : compile(lazy, work->graph, &work->executable, error);
   if (status == LAZE_OK)
     status = lazy->backend->execute_each(work->executable, trace->buffers, trace->buffers + trace->leaf_count,
@@ -185,7 +206,7 @@ static laze_status run_trace(materialisation *work, laze_lazy_recorder *recorder
   laze_trace *trace = &work->trace;
   laze_text explanation;
   laze_text_init(&explanation, lazy->context);
-  laze_status status = look_up(work, lazy, &explanation, error);
+  laze_status status = look_up(work, recorder, &explanation, error);
   if (status == LAZE_OK) {
     status = prepare(trace, lazy, error);
     laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_TIME_TRACE_US, laze_clock() - start);

@@ -65,16 +65,27 @@ static bool same_words(const uint64_t *a, const uint64_t *a_end, const uint64_t 
   return a_end - a == b_end - b && memcmp(a, b, (size_t)(a_end - a) * sizeof *a) == 0;
 }
 
+/* The words end with the outputs: one count, and one word each. */
+static bool ends(const uint64_t *word, const uint64_t *end) {
+  return (int64_t)*word == (end - word) - 1;
+}
+
 /* How many operators agree from the start, whatever their types and wiring. */
 static int64_t common_operators(const laze_trace *trace, const laze_trace_entry *entry) {
   const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
   int64_t a_inputs = 0, b_inputs = 0, count = 0;
-  /* The words end with the outputs: one count and one word each, at least two words. */
   for (; count < trace->node_count && b < b_end && *a == *b; count++) {
-    if ((int64_t)*b == (b_end - b) - 1) break;
+    if (ends(b, b_end)) break;
     a = read_node(a, &a_inputs).end;
     b = read_node(b, &b_inputs).end;
   }
+  return count;
+}
+
+static int64_t count_nodes(const laze_trace_entry *entry) {
+  const uint64_t *word = entry->words + 1, *end = entry->words + entry->word_count;
+  int64_t inputs = 0, count = 0;
+  for (; !ends(word, end); count++) word = read_node(word, &inputs).end;
   return count;
 }
 
@@ -205,15 +216,11 @@ static void print_place(laze_text *out, const laze_trace *trace, int64_t positio
   laze_text_append(out, ": ");
 }
 
-static void explain_against(const laze_trace *trace, const laze_trace_entry *entry, laze_text *out) {
+/* The first node that differs from the cached graph's, and how. */
+static void explain_difference(const laze_trace *trace, const laze_trace_entry *entry, laze_text *out) {
   const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
   int64_t a_inputs = 0, b_inputs = 0;
-  for (int64_t position = 0; position < trace->node_count; position++) {
-    if ((int64_t)*b == (b_end - b) - 1) {
-      print_place(out, trace, position);
-      laze_text_append(out, "the cached graph ends here");
-      return;
-    }
+  for (int64_t position = 0; position < trace->node_count && !ends(b, b_end); position++) {
     int64_t a_before = a_inputs, b_before = b_inputs;
     node_words left = read_node(a, &a_inputs), right = read_node(b, &b_inputs);
     if (!same_words(a, left.end, b, right.end)) {
@@ -225,8 +232,38 @@ static void explain_against(const laze_trace *trace, const laze_trace_entry *ent
     b = right.end;
   }
   laze_text_append(out, trace->words[0] != entry->words[0] ? "the cached graph is of another backend"
-                        : (int64_t)*b == (b_end - b) - 1   ? "other values are stored than in the cached graph"
-                                                           : "the cached graph goes on");
+                                                           : "other values are stored than in the cached graph");
+}
+
+/* How many nodes agree in every word. */
+static int64_t common_nodes(const laze_trace *trace, const laze_trace_entry *entry) {
+  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
+  int64_t a_inputs = 0, b_inputs = 0, count = 0;
+  for (; count < trace->node_count && !ends(b, b_end); count++) {
+    node_words left = read_node(a, &a_inputs), right = read_node(b, &b_inputs);
+    if (!same_words(a, left.end, b, right.end)) break;
+    a = left.end;
+    b = right.end;
+  }
+  return count;
+}
+
+static void explain_against(const nearest_search *search, laze_text *out) {
+  const laze_trace *trace = search->trace;
+  int64_t common = search->common, nodes = count_nodes(search->best);
+  int64_t shorter = nodes < trace->node_count ? nodes : trace->node_count;
+  if (common == 0 || common < shorter / 2) {
+    laze_text_append(out, "new graph");
+    return;
+  }
+  if (common == shorter && nodes != trace->node_count) {
+    bool equal = common_nodes(trace, search->best) == common;
+    laze_text_format(out, "the same%s up to node %lld, %s", equal ? "" : " operators", (long long)common - 1,
+                     nodes < trace->node_count ? "then longer" : "where the cached graph goes on");
+    if (equal) return;
+    laze_text_append(out, "; first difference: ");
+  }
+  explain_difference(trace, search->best, out);
 }
 
 void laze_miss_explain(const laze_trace *trace, laze_cache *cache, laze_text *out) {
@@ -235,7 +272,7 @@ void laze_miss_explain(const laze_trace *trace, laze_cache *cache, laze_text *ou
   /* Entries stay while the lazy lock is held: nobody else inserts, and so evicts. */
   laze_cache_each(cache, compare_with, &search);
   if (search.best)
-    explain_against(trace, search.best, out);
+    explain_against(&search, out);
   else
-    laze_text_append(out, "the cache is empty");
+    laze_text_append(out, "new graph, the first one");
 }

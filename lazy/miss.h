@@ -6,8 +6,10 @@
 #include "lazy/lazy.h"
 #include "lazy/trace_cache.h"
 
-/* Appends one line: the node with its source line, what differs there, and both sides. The nearest entry is the one
- * whose operators agree longest. Called with the lock held. */
+/* Appends one line. The nearest entry is the one whose operators agree longest from the start. Where that is less than
+ * half of the shorter graph, this is a new graph; where it is all of the shorter graph, the line says where one goes
+ * on; and in any case the first node that differs, with its source line, what differs there, and both sides. Called
+ * with the lock held. */
 void laze_miss_explain(const laze_trace *trace, laze_cache *cache, laze_text *out);
 
 #endif

@@ -69,6 +69,17 @@ void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope) {
   recorder->ended = scope;
 }
 
+/* Says so when held values of one scope after the other stay pending: each step then computes all steps before it. */
+static bool grows(laze_lazy_recorder *recorder) {
+  enum { GROWING_SCOPES = 100, GROWN_NODES = 1000 };
+  bool grown = recorder->pending_nodes > recorder->scope_nodes;
+  recorder->growing_scopes = grown ? recorder->growing_scopes + 1 : 0;
+  recorder->scope_nodes = recorder->pending_nodes;
+  if (recorder->growing_scopes < GROWING_SCOPES || recorder->pending_nodes < GROWN_NODES) return false;
+  recorder->growing_scopes = 0;
+  return true;
+}
+
 static laze_status end_scope(laze_scope *scope, bool step, const char *function, laze_error *error) {
   if (error) *error = (laze_error){.code = LAZE_OK};
   if (!scope)
@@ -93,7 +104,13 @@ static laze_status end_scope(laze_scope *scope, bool step, const char *function,
   laze_status status = unread_error(scope, error);
   if (status == LAZE_OK && run != LAZE_OK) status = laze_fail(error, run, "%s", run_error.message);
   laze_scope_drop(recorder, scope);
+  long long pending = grows(recorder) ? (long long)recorder->pending_nodes : 0;
   laze_lazy_unlock(lazy);
+  if (pending > 0)
+    laze_log_advice(context, LAZE_ADVICE_GROWTH,
+                    "100 scopes in a row each left more to compute than the one before, %lld operators by now: values "
+                    "that outlive a scope stay pending after laze_scope_end; end steps with laze_step_end",
+                    pending);
   laze_context_release(context);
   return status;
 }

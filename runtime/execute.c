@@ -185,6 +185,24 @@ static laze_status run_all(program_run *run, laze_buffer *const *inputs, laze_bu
   return finish_aliases(run, inputs, outputs, error);
 }
 
+/* Says so when a graph that is run again and again has operators without native code in it. */
+static void count_run(laze_executable *executable) {
+  enum { LOOP_RUNS = 16 };
+  const laze_program *program = executable->program;
+  laze_metrics *metrics = laze_context_metrics(program->context);
+  laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
+  laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
+  laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
+  int64_t runs = atomic_fetch_add_explicit(&executable->runs, 1, memory_order_relaxed) + 1;
+  if (program->fallback_count == 0 || runs != LOOP_RUNS) return;
+  const laze_step *step = program->steps;
+  while (!step->fallback) step++;
+  laze_log_advice(program->context, LAZE_ADVICE_FALLBACK,
+                  "a graph that ran %d times has no native code for %lld of its operators, %s among them, which the "
+                  "interpreter runs: slowly; LAZE_DEBUG=schedule shows them",
+                  LOOP_RUNS, (long long)program->fallback_count, step->label);
+}
+
 /* `report` NULL: all outputs or none. */
 static laze_status run_executable(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
                                   laze_run_report *report, laze_error *error) {
@@ -211,11 +229,8 @@ static laze_status run_executable(laze_executable *executable, laze_buffer *cons
   laze_free(program->context, run.pointers);
   laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, run.kernels_run);
   laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
-  if (status != LAZE_OK) return status;
-  laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
-  laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
-  laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
-  return LAZE_OK;
+  if (status == LAZE_OK) count_run(executable);
+  return status;
 }
 
 laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,

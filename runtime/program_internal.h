@@ -50,6 +50,7 @@ struct laze_executable {
   bound_value *values;
   bound_step *steps;
   laze_type *output_types;
+  _Atomic int64_t runs;
   int64_t temporary_bytes; /* size of the plan's arena */
   int64_t scratch_bytes;   /* most that one call needs */
 };

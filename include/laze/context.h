@@ -39,7 +39,10 @@ typedef void (*laze_log_function)(void *self, int32_t severity, const char *mess
 typedef struct laze_context_options {
   size_t struct_size;              /* sizeof(laze_context_options) */
   const laze_allocator *allocator; /* NULL: malloc; copied */
-  laze_log_function log;           /* NULL: standard error when a debug switch is set, otherwise nothing */
+  /* NULL: standard error, where LAZE_LOG in the environment says what is written: `once` (the default) warnings about
+   * what makes a program slow or large, each kind once; `off` nothing; `all` every message. Debug switches write theirs
+   * in any case. */
+  laze_log_function log;
   void *log_self;
   const char *backend; /* "llvm", "interp"; NULL: LAZE_BACKEND from the environment, otherwise the best built */
   const char *debug;   /* debug switches, comma-separated; NULL: LAZE_DEBUG from the environment */

@@ -146,7 +146,7 @@ static laze_tensor *longer(double number) {
   return x;
 }
 static laze_tensor *other_operator(double number) {
-  laze_tensor *x = filled(context, 2, 1);
+  laze_tensor *x = neg(neg(filled(context, 2, 1)));
   return number > 0 ? mul(x, x) : add(x, x);
 }
 
@@ -160,16 +160,16 @@ START_TEST(misses_are_explained) {
       {of_size, 2, 3,
        "node 0, neg: operand 0 is input 0 of type f32[3] where the cached graph has input 0 of type f32[2]"},
       {same_twice, 1, 0, "node 0, mul.Tensor: operand 1 is input 1 of type f32[2] where the cached graph has input 0"},
-      {longer, 2, 3, "node 3, mul.Tensor: the cached graph ends here"},
-      {longer, 3, 2, "the cached graph goes on"},
-      {other_operator, 0, 1, "node 0, mul.Tensor: the cached graph has add.Tensor here"},
+      {longer, 2, 3, "the same up to node 2, then longer"},
+      {longer, 3, 2, "the same up to node 2, where the cached graph goes on"},
+      {other_operator, 0, 1, "node 2, mul.Tensor: the cached graph has add.Tensor here"},
       {operand_order, 1, 0,
        "node 2, add.Tensor: operand 0 is the result of node 1 where the cached graph has the result of node 0"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     context = new_explaining_context();
     is_known(cases[i].record, cases[i].one);
-    ck_assert_msg(strstr(logged, "the cache is empty"), "%s", logged);
+    ck_assert_msg(strstr(logged, "new graph, the first one"), "%s", logged);
     is_known(cases[i].record, cases[i].other);
     ck_assert_msg(strstr(logged, cases[i].message), "case %zu: %s", i, logged);
     laze_context_release(context);
