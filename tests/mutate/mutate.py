@@ -69,6 +69,8 @@ def options_of(arguments):
     parser.add_argument("--again", type=pathlib.Path, metavar="FILE",
                         help="the survivors of these results, as the tree is now")
     parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
+    parser.add_argument("--finish", action="store_true",
+                        help="draw no more: what an interrupted run left waiting meets the rest of the tests")
     parser.add_argument("--fresh", action="store_true", help="forget what an interrupted run found")
     parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
     parser.add_argument("--jobs", type=int, default=1, help="commands that the build runs at once (1)")
@@ -130,9 +132,12 @@ class Run:
 
     def drawn(self):
         for number in self.options.only or range(self.options.count):
-            self.progress(f"{number}: drawing")
             known = self.results.rows.get(number)
-            yield known if known and not self.options.list else self.deck.draw(number)
+            if known and not self.options.list:
+                yield known
+            elif not self.options.finish:
+                self.progress(f"{number}: drawing")
+                yield self.deck.draw(number)
 
     def list(self):
         for row in self.drawn():
