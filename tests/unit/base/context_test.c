@@ -2,6 +2,7 @@
 #include "tests/unit/base/base_test.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct {
   int messages;
@@ -90,6 +91,28 @@ START_TEST(threads_are_bounded) {
 }
 END_TEST
 
+/* A wrong environment variable must not take down a program that never makes a context: it is told on standard error,
+ * and the rest of the environment is left out. */
+START_TEST(a_wrong_environment_is_told_and_left_out) {
+  char path[] = "/tmp/laze-context-XXXXXX", told[512] = "";
+  int file = mkstemp(path), kept = dup(2);
+  setenv("LAZE_DEBUG", "nonsense", 1);
+  setenv("LAZE_BACKEND", "elsewhere", 1);
+  dup2(file, 2);
+  laze_context *context = laze_context_default();
+  dup2(kept, 2);
+  ck_assert_int_gt(pread(file, told, sizeof told - 1, 0), 0);
+  close(file);
+  unlink(path);
+  ck_assert_ptr_nonnull(context);
+  ck_assert_msg(strstr(told, "unknown switch 'nonsense'") && strstr(told, "(ignored)"), "%s", told);
+  ck_assert_int_eq(laze_context_threads(context), 1);
+  ck_assert(!laze_context_debug(context, LAZE_DEBUG_GRAPH));
+  ck_assert_ptr_null(laze_context_backend_name(context));
+  ck_assert_ptr_eq(laze_context_default(), context);
+}
+END_TEST
+
 /* Growing keeps what is there and refuses what cannot be. */
 START_TEST(arrays_grow) {
   laze_context *context = new_context("");
@@ -146,5 +169,6 @@ END_TEST
 
 int main(void) {
   return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
-                   threads_are_bounded, arrays_grow, metrics_read_and_reset, floor_division);
+                   threads_are_bounded, a_wrong_environment_is_told_and_left_out, arrays_grow, metrics_read_and_reset,
+                   floor_division);
 }

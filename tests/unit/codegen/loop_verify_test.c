@@ -258,11 +258,90 @@ START_TEST(test_no_range) {
 }
 END_TEST
 
+/* A right kernel with instructions of nearly every kind. */
+static void build_all_kinds(void) {
+  open_kernel();
+  int32_t less = laze_loop_index(&kernel, LAZE_LOOP_INDEX_LESS, offset, size);
+  emit(LAZE_LOOP_AND, LAZE_BOOL, 0, (int32_t[]){less, less}, 2);
+  emit(LAZE_LOOP_CONSTANT, LAZE_F32, 0, NULL, 0);
+  emit(LAZE_LOOP_CONVERT, LAZE_F64, 0, &value, 1);
+  kernel.check_count = 1;
+  emit(LAZE_LOOP_CHECK, LAZE_I64, 0, (int32_t[]){offset, size, offset}, 3);
+  element("add.Tensor", LAZE_F32, LAZE_F32, value, value);
+  int32_t state = accumulator(LAZE_ORDER_ROWS);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+  int32_t sum = emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
+  laze_loop_store(&kernel, 1, offset, sum, -1);
+  laze_loop_end(&kernel);
+}
+
+static void assert_refused(const char *what, int32_t number) {
+  laze_error error = {0};
+  ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_INTERNAL, "instruction %d, %s: accepted", number, what);
+}
+
+/* In each instruction of a right kernel an operand too many or too few, one that does not exist, and a number that does
+ * not exist: a lowering trusts what it reads. */
+START_TEST(every_instruction_is_checked) {
+  build_all_kinds();
+  laze_error error = {0};
+  ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_OK, "%s", error.message);
+  /* Operands of their own, with one more behind them: an index, which nobody takes for a guard. */
+  for (int32_t i = 0; i < kernel.instruction_count; i++) {
+    laze_loop_instruction *at = &kernel.instructions[i], right = *at;
+    int32_t own[12];
+    memcpy(own, kernel.operands + at->first, (size_t)at->count * sizeof *own);
+    own[at->count] = size;
+    laze_loop_instruction spare = {.code = LAZE_LOOP_END};
+    if (i > size) {
+      laze_loop_emit(&kernel, spare, own, right.count + 1);
+      at = &kernel.instructions[i];
+      kernel.instruction_count--;
+      at->first = kernel.operand_count - right.count - 1;
+      at->count = right.count + 1;
+      assert_refused("an operand too many", i);
+      at->count = right.count;
+      for (int32_t k = 0; k < right.count; k++) {
+        const int32_t wrong[] = {-1, i, i + 1, kernel.instruction_count};
+        for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+          kernel.operands[at->first + k] = wrong[w];
+          assert_refused("an operand that is not there yet", i);
+        }
+        kernel.operands[at->first + k] = own[k];
+      }
+    }
+    if (right.count > 0) {
+      at->count = right.count - 1;
+      assert_refused("an operand too few", i);
+    }
+    *at = right;
+    at->first = -1;
+    assert_refused("operands before the list", i);
+    at->first = kernel.operand_count - right.count + 1;
+    assert_refused("operands behind the list", i);
+    *at = right;
+    int32_t limit = at->code == LAZE_LOOP_LOAD || at->code == LAZE_LOOP_STORE ? kernel.buffer_count
+                    : at->code == LAZE_LOOP_INDEX_SIZE                        ? kernel.size_count
+                    : at->code == LAZE_LOOP_CHECK                             ? kernel.check_count
+                                                                              : 0;
+    for (int64_t wrong = -1; limit > 0 && wrong <= limit; wrong += limit + 1) {
+      at->imm = wrong;
+      assert_refused("a number that does not exist", i);
+    }
+    *at = right;
+  }
+  ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_OK, "%s", error.message);
+  laze_arena_deinit(&arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("loop_verify");
   TCase *tests = tcase_create("rules");
   tcase_add_loop_test(tests, test_rules, 0, CASE_COUNT);
   tcase_add_test(tests, test_no_range);
+  tcase_add_test(tests, every_instruction_is_checked);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

@@ -254,6 +254,26 @@ START_TEST(strings_are_read) {
 }
 END_TEST
 
+/* Every byte but NUL can be written as two hexadecimal digits; what is none is no escape. */
+START_TEST(every_byte_has_an_escape) {
+  char text[256], expected[64];
+  for (int high = 1; high < 256; high++)
+    for (int low = '/'; low <= 'g'; low++) {
+      static const char digits[] = "0123456789abcdef";
+      const char *first = high < 128 ? strchr(digits, high) : NULL, *second = strchr(digits, low);
+      if (high == '"' || high == '\n' || low == '\\') continue; /* they end the string, or begin another escape */
+      snprintf(text, sizeof text,
+               "laze 1\ngraph @g(%%x: f32[]) {\n  %%0 = div %%x, %%x, rounding_mode=\"\\x%c%c\"\n  return\n}\n", high,
+               low);
+      int byte = first && second ? (int)(16 * (first - digits) + (second - digits)) : -1;
+      snprintf(expected, sizeof expected, byte < 0 ? "unknown escape" : "rounding_mode is '%c'", byte);
+      laze_graph *graph = NULL;
+      ck_assert_int_ne(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), LAZE_OK);
+      ck_assert_msg(strstr(error.message, expected) || byte == 0, "\\x%c%c: %s", high, low, error.message);
+    }
+}
+END_TEST
+
 #define DIVIDED(mode) "laze 1\ngraph @g(%x: f32[2]) {\n  %0 = div %x, %x, rounding_mode=" mode "\n  return\n}\n"
 
 static const struct {
@@ -402,6 +422,7 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, hints_and_order_of_symbols_survive);
   tcase_add_test(tests, strings_are_escaped_where_they_must_be);
   tcase_add_test(tests, strings_are_read);
+  tcase_add_test(tests, every_byte_has_an_escape);
   tcase_add_loop_test(tests, malformed_input_is_located, 0, (int)(sizeof malformed / sizeof *malformed));
   tcase_add_test(tests, damaged_text_never_crashes);
 }

@@ -99,6 +99,26 @@ START_TEST(code_is_readable) {
 }
 END_TEST
 
+/* What a reader of the header is told: defaults, names that C has taken, and lines as long as they may be. */
+START_TEST(headers_tell_defaults) {
+  expect(OPGEN RULES "--output . " FEATURES, 0);
+  expect(
+      "cd include/laze && grep -qF 'laze_ints kernel; /* default: {1, 1} */' functions.h && grep -qF 'double eps; /* "
+      "default: 1e-05 */' functions.h && grep -qF 'const char *mode; /* default: mean */' functions.h && grep -qF "
+      "'laze_scalar beta; /* default: absent */' functions.h && grep -qF 'results[1]: high.' functions.h",
+      0);
+  expect("! grep -q 'laze_neg_options' include/laze/functions.h", 0); /* nothing to leave out: no options */
+  expect("grep -qE '^.{120}$' ir/*.c lazy/*.c include/laze/*.h", 0);
+  expect(
+      "printf -- '- func: taken(Tensor self, int count, int auto, int context, Tensor[] if) -> Tensor\n  class: "
+      "movement\n  shape: cat(if, count)\n  dtype: same(self)\n  interpret: cat\n  lower: cat\n' >taken.yaml && " OPGEN
+          RULES "--output taken taken.yaml && grep -qF 'int64_t count_, int64_t auto_, int64_t context_,' "
+      "taken/include/laze/functions.h && grep -qF 'laze_tensor *const *if_, int32_t if__count' "
+      "taken/include/laze/functions.h",
+      0);
+}
+END_TEST
+
 START_TEST(writes_nothing_when_tables_are_wrong) {
   expect(OPGEN RULES "--output a '" SOURCE_ROOT "/tests/unit/ops/bad/unknown_key.yaml'", 1);
   expect("test ! -e a", 0);
@@ -140,6 +160,7 @@ int main(void) {
   tcase_add_test(cases, writes_one_folder);
   tcase_add_test(cases, code_for_every_construct_compiles);
   tcase_add_test(cases, code_is_readable);
+  tcase_add_test(cases, headers_tell_defaults);
   tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
   tcase_add_test(cases, refuses_wrong_usage);
   tcase_add_test(cases, reports_files_it_cannot_use);

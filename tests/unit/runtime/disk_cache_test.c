@@ -326,6 +326,29 @@ START_TEST(evicts_the_oldest) {
 }
 END_TEST
 
+/* A size that is no number is told, with what is used instead; 0 is a number, with which nothing is kept. */
+START_TEST(the_size_comes_from_the_environment) {
+  static const struct {
+    const char *text;
+    bool right, keeps;
+  } cases[] = {
+      {"0", true, false},  {"1", true, false},  {"1000000", true, true}, {"", true, true},
+      {"-1", false, true}, {"1k", false, true}, {"x", false, true},      {"99999999999999999999", false, true}};
+  laze_disk_cache_close(cache);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    setenv("LAZE_CACHE_BYTES", cases[i].text, 1);
+    warnings = 0;
+    cache = laze_disk_cache_open(context, "identity");
+    int told = warnings;
+    ck_assert_msg(told == (cases[i].right ? 0 : 1), "'%s': %d warnings", cases[i].text, told);
+    if (told) ck_assert_ptr_nonnull(strstr(last_warning, "expected a number of bytes"));
+    bool kept = store(cache, (int)i, 1, 1000) && finds(cache, (int)i, (int)i, 1, 1000);
+    ck_assert_msg(kept == cases[i].keeps, "'%s'", cases[i].text);
+    if (i + 1 < sizeof cases / sizeof *cases) laze_disk_cache_close(cache);
+  }
+}
+END_TEST
+
 /* A daemon has closed its standard streams: 0 is a descriptor like others then, first of the cache's directory, then of
  * whatever it opens for a while. */
 START_TEST(standard_input_may_be_closed) {
@@ -415,6 +438,7 @@ int main(void) {
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, survives_removal_of_the_directory);
   tcase_add_test(tests, evicts_the_oldest);
+  tcase_add_test(tests, the_size_comes_from_the_environment);
   tcase_add_test(tests, standard_input_may_be_closed);
   tcase_add_test(tests, serves_processes);
   tcase_add_test(tests, serves_threads);
