@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { ELEMENT_SIZE = 8, CHUNK = 256 };
+enum { ELEMENT_SIZE = 8, CHUNK = 64 };
 
 typedef struct {
   int64_t extent, stride; /* of elements */
@@ -34,6 +34,14 @@ typedef struct {
   axis_run runs[LAZE_MAX_RANK + 1];
   int run_count;
 } reduction;
+
+/* States that are combined side by side, in blocks whose totals make a tree: level k holds the totals of 2^k blocks,
+ * in use where `folded` has bit k. */
+typedef struct {
+  int64_t count, folded;
+  _Alignas(16) char block[CHUNK * ELEMENT_SIZE];
+  char levels[LAZE_ORDER_LEVELS][CHUNK * ELEMENT_SIZE];
+} block_tree;
 
 /* Starts at the first position; false when there is none. */
 static bool odometer_begin(odometer *o) {
@@ -111,28 +119,52 @@ static void combine_elements(const reduction *r, char *states, int64_t offset, i
   combine(r, states, values, count);
 }
 
-static void fold_block(const reduction *r, char *total, char *block, int64_t count) {
-  combine(r, total, block, count);
-  fill(r, block, count);
+static void open_tree(const reduction *r, block_tree *tree, int64_t count) {
+  tree->count = count;
+  tree->folded = 0;
+  fill(r, tree->block, count);
+}
+
+/* Counts the block in, as a binary counter carries, and starts the next. */
+static void fold(const reduction *r, block_tree *tree) {
+  int level = 0;
+  for (; tree->folded >> level & 1; level++) {
+    combine(r, tree->levels[level], tree->block, tree->count);
+    memcpy(tree->block, tree->levels[level], (size_t)(tree->count * r->size));
+  }
+  memcpy(tree->levels[level], tree->block, (size_t)(tree->count * r->size));
+  tree->folded++;
+  fill(r, tree->block, tree->count);
+}
+
+/* The states of all blocks. */
+static char *close_tree(const reduction *r, block_tree *tree) {
+  char *total = tree->block;
+  for (int level = 0; level < LAZE_ORDER_LEVELS; level++) {
+    if (!(tree->folded >> level & 1)) continue;
+    combine(r, tree->levels[level], total, tree->count);
+    total = tree->levels[level];
+  }
+  return total;
 }
 
 /* One element of the result: 16 lanes along the last run, for every position of the reduced runs before it. */
 static void reduce_lanes(const reduction *r, int64_t offset, char *out) {
-  _Alignas(16) char block[LAZE_ORDER_LANES * ELEMENT_SIZE], total[LAZE_ORDER_LANES * ELEMENT_SIZE];
+  block_tree tree;
   const axis_run *last = &r->runs[r->run_count - 1];
   odometer around = runs_of_kind(r, r->run_count - 1, true);
-  fill(r, block, LAZE_ORDER_LANES);
-  fill(r, total, LAZE_ORDER_LANES);
+  int64_t place = 0;
+  open_tree(r, &tree, LAZE_ORDER_LANES);
   bool more = odometer_begin(&around);
   for (; more; more = odometer_next(&around)) {
-    for (int64_t at = 0; at < last->extent; at += LAZE_ORDER_LANES) {
+    for (int64_t at = 0; at < last->extent; at += LAZE_ORDER_LANES, place += LAZE_ORDER_LANES) {
       int64_t left = last->extent - at;
-      combine_elements(r, block, offset + around.offset + at, left < LAZE_ORDER_LANES ? left : LAZE_ORDER_LANES);
-      if ((at + LAZE_ORDER_LANES) % LAZE_ORDER_LANES_BLOCK == 0 && left >= LAZE_ORDER_LANES)
-        fold_block(r, total, block, LAZE_ORDER_LANES);
+      if (place / LAZE_ORDER_LANES_BLOCK > tree.folded) fold(r, &tree);
+      combine_elements(r, tree.block, offset + around.offset + at, left < LAZE_ORDER_LANES ? left : LAZE_ORDER_LANES);
     }
-    fold_block(r, total, block, LAZE_ORDER_LANES);
+    place += place % LAZE_ORDER_LANES_RUN; /* half a step at most */
   }
+  char *total = close_tree(r, &tree);
   for (int64_t half = LAZE_ORDER_LANES / 2; half > 0; half /= 2) combine(r, total, total + half * r->size, half);
   memcpy(out, total, (size_t)r->size);
 }
@@ -140,20 +172,18 @@ static void reduce_lanes(const reduction *r, int64_t offset, char *out) {
 /* `count` neighbouring elements of the result: along the last reduced run (the last but one), or of one element each
  * where nothing is reduced. */
 static void reduce_rows(const reduction *r, int64_t offset, int64_t count, char *out) {
-  _Alignas(16) char block[CHUNK * ELEMENT_SIZE], total[CHUNK * ELEMENT_SIZE];
+  block_tree tree;
   axis_run rows = r->run_count > 1 ? r->runs[r->run_count - 2] : (axis_run){1, 0, true};
   odometer around = runs_of_kind(r, r->run_count > 1 ? r->run_count - 2 : 0, true);
-  fill(r, block, count);
-  fill(r, total, count);
+  int64_t place = 0;
+  open_tree(r, &tree, count);
   bool more = odometer_begin(&around);
-  for (; more; more = odometer_next(&around)) {
-    for (int64_t row = 0; row < rows.extent; row++) {
-      combine_elements(r, block, offset + around.offset + row * rows.stride, count);
-      if (row % LAZE_ORDER_ROWS_BLOCK == LAZE_ORDER_ROWS_BLOCK - 1) fold_block(r, total, block, count);
+  for (; more; more = odometer_next(&around))
+    for (int64_t row = 0; row < rows.extent; row++, place++) {
+      if (place / LAZE_ORDER_ROWS_BLOCK > tree.folded) fold(r, &tree);
+      combine_elements(r, tree.block, offset + around.offset + row * rows.stride, count);
     }
-    fold_block(r, total, block, count);
-  }
-  memcpy(out, total, (size_t)(count * r->size));
+  memcpy(out, close_tree(r, &tree), (size_t)(count * r->size));
 }
 
 void interp_execute_reduction(const interp_run *run, const interp_node *node) {

@@ -8,6 +8,15 @@ LLVMBasicBlockRef laze_lower_block(laze_lower *l) {
   return LLVMAppendBasicBlockInContext(l->e.context, l->function, "");
 }
 
+LLVMValueRef laze_lower_stack(laze_lower *l, LLVMTypeRef type, uint64_t count) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
+  LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
+  LLVMValueRef room = LLVMBuildAlloca(l->e.builder, LLVMArrayType2(type, count), "");
+  LLVMSetAlignment(room, (unsigned)l->unit.register_bytes);
+  LLVMPositionBuilderAtEnd(l->e.builder, here);
+  return room;
+}
+
 static bool all_uniform(const laze_lower *l, const laze_loop_instruction *i) {
   for (int32_t k = 0; k < i->count; k++)
     if (!laze_is_uniform(l->values[laze_operand(l, i, k)][0])) return false;
@@ -145,9 +154,10 @@ static laze_status allocate(laze_lower *l) {
   l->sizes = laze_arena_alloc_array(l->arena, l->kernel->size_count, sizeof *l->sizes);
   l->values = laze_arena_alloc_zero(l->arena, count * (int64_t)sizeof *l->values);
   l->accumulators = laze_arena_alloc_zero(l->arena, count * (int64_t)sizeof *l->accumulators);
+  l->clocks = laze_arena_alloc_zero(l->arena, count * (int64_t)sizeof *l->clocks);
   l->ends = laze_arena_alloc_zero(l->arena, count * (int64_t)sizeof *l->ends);
   l->hoisted = laze_arena_alloc_zero(l->arena, count * (int64_t)sizeof *l->hoisted);
-  if (l->buffers && l->sizes && l->values && l->accumulators && l->ends && l->hoisted) return LAZE_OK;
+  if (l->buffers && l->sizes && l->values && l->accumulators && l->clocks && l->ends && l->hoisted) return LAZE_OK;
   return laze_fail_memory(l->error, "lowering a kernel", -1);
 }
 

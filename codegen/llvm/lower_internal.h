@@ -27,8 +27,16 @@ typedef struct laze_lane_value {
 
 /* The running state of an accumulator: scalars, or vectors where it stands in lanes or its order is lanes16. */
 typedef struct laze_accumulator_state {
-  LLVMValueRef block, total;
+  LLVMValueRef block;  /* of the elements since the last fold */
+  LLVMValueRef levels; /* address on the stack: level k has the total of 2^k blocks */
+  int32_t loop;        /* the loop that updates it; -1: none */
 } laze_accumulator_state;
+
+/* Where a loop that updates accumulators stands in their blocks; the same for all of them. */
+typedef struct laze_block_clock {
+  LLVMValueRef folded; /* blocks in the levels: level k is in use where bit k is set */
+  LLVMValueRef left;   /* places left in the block */
+} laze_block_clock;
 
 /* What the target's vector registers allow. */
 typedef struct laze_vector_unit {
@@ -43,10 +51,11 @@ typedef struct laze_lower {
   laze_arena *arena;
   LLVMValueRef function, failure, begin, end;
   LLVMValueRef zero_slot;                     /* zeros for all lanes on the stack: what a load reads that must not */
-  LLVMValueRef panel;                         /* room on the stack for lower_matrix.c; NULL until used */
+  LLVMValueRef panel;                         /* room on the stack for lower_panel.c; NULL until used */
   LLVMValueRef *buffers, *sizes;              /* loaded on entry */
   laze_lane_value (*values)[LAZE_MAX_COPIES]; /* by instruction */
   laze_accumulator_state *accumulators;       /* by instruction */
+  laze_block_clock *clocks;                   /* by instruction: BEGIN */
   int32_t *ends;                              /* BEGIN: its END */
   bool *hoisted;                              /* already emitted before the LANES loop that holds it */
   bool in_lanes;
@@ -73,6 +82,8 @@ LAZE_MUST_USE laze_status laze_lower_span(laze_lower *l, int32_t first, int32_t 
 /* Lowers one instruction that is no BEGIN. */
 LAZE_MUST_USE laze_status laze_lower_instruction(laze_lower *l, int32_t index);
 LLVMBasicBlockRef laze_lower_block(laze_lower *l);
+/* Room on the stack for `count` of a type, from the kernel's entry on, aligned to a vector register. */
+LLVMValueRef laze_lower_stack(laze_lower *l, LLVMTypeRef type, uint64_t count);
 
 /* lower_index.c */
 LLVMTypeRef laze_lower_i64(const laze_lower *l);
@@ -92,14 +103,16 @@ LLVMValueRef laze_lower_mask_and(laze_lower *l, LLVMValueRef a, LLVMValueRef b);
 
 /* lower_loop.c */
 LAZE_MUST_USE laze_status laze_lower_loop(laze_lower *l, int32_t begin);
-/* A counted loop with the accumulators' states as phis: open, emit the body, close. */
+/* A loop with a counter and values that it carries from one iteration to the next as phis: begin, enter (which
+ * laze_loop_open does with `counter < to`), emit the body, close. After it the values are those of the last header. */
 typedef struct laze_open_loop {
+  LLVMValueRef **slots; /* where the carried values are kept */
+  int32_t slot_count;
   LLVMBasicBlockRef header, exit;
-  LLVMValueRef counter;
-  const int32_t *carried; /* accumulators */
-  int32_t carried_count;
-  LLVMValueRef *phis; /* two for each */
+  LLVMValueRef counter, *phis;
 } laze_open_loop;
+LAZE_MUST_USE laze_status laze_loop_begin_at(laze_lower *l, laze_open_loop *loop, LLVMValueRef from);
+void laze_loop_enter(laze_lower *l, laze_open_loop *loop, LLVMValueRef condition);
 LAZE_MUST_USE laze_status laze_loop_open(laze_lower *l, laze_open_loop *loop, LLVMValueRef from, LLVMValueRef to);
 void laze_loop_close(laze_lower *l, laze_open_loop *loop, LLVMValueRef step);
 
@@ -119,8 +132,11 @@ LLVMValueRef laze_lower_gather(laze_lower *l, LLVMTypeRef vector, LLVMValueRef p
 
 /* lower_reduce.c */
 void laze_lower_accumulator(laze_lower *l, int32_t index);
+/* Places in a block of the order that a loop's accumulators have. */
+LLVMValueRef laze_lower_block_length(const laze_lower *l, int32_t begin);
 LAZE_MUST_USE laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int copy);
-LAZE_MUST_USE laze_status laze_lower_fold(laze_lower *l, int32_t accumulator);
+/* Puts a finished block of each of a loop's accumulators into its levels and starts the next. */
+LAZE_MUST_USE laze_status laze_lower_fold(laze_lower *l, const int32_t *accumulators, int32_t count);
 LAZE_MUST_USE laze_status laze_lower_result(laze_lower *l, const laze_loop_instruction *i, laze_lane_value *result);
 LAZE_MUST_USE laze_status laze_lower_operation(laze_lower *l, laze_op op, laze_dtype compute, LLVMValueRef *operands,
                                                int count, LLVMValueRef *result);

@@ -5,31 +5,33 @@
  *   for (i = main_end; i < end; i += 16)          body in lanes i .. i + 15, those below `end` active
  *
  * A loop whose body updates accumulators is split at the blocks of their order, so that no iteration asks whether a
- * block ends with it:
+ * block ends with it. `left` is how many places the block still has, a constant where no reduced loop is around this:
  *
  *   base = 0
  * blocks:
- *   for (i = base; i < min(base + B, main_end); ...)  body
- *   if (base + B <= end) { fold; base += B; goto blocks; }
- *   masked rest; fold
+ *   for (i = base; i < min(base + left, main_end); ...)  body
+ *   if (base + left < end) { fold; base += left; left = B; goto blocks; }
+ *   masked rest; left -= what the rest of the run takes
+ *
+ * A block is folded when the next one begins, so that a reduction of one block does not fold at all.
  */
 #include "codegen/llvm/lower_internal.h"
 
 /* Longest body, in instructions, that runs two strips in lockstep. */
 #define SHORT_BODY 16
 
-/* A loop's accumulators: all that its body updates, and those for which it is the innermost reduced loop. */
-typedef struct {
-  int32_t *carried, *folded;
-  int32_t carried_count, folded_count;
-} loop_accumulators;
-
 typedef struct {
   int32_t begin;
   bool lanes;
   int copies;
   LLVMValueRef start, end, main_end;
-  loop_accumulators accumulators;
+  /* What an iteration hands to the next: the states of all accumulators that the body updates, clocks of loops within.
+   */
+  LLVMValueRef **slots;
+  int32_t slot_count;
+  /* The accumulators for which it is the innermost reduced loop; behind the slots stand those of its own clock. */
+  int32_t *folded;
+  int32_t folded_count, clock_slots;
 } loop_plan;
 
 static bool contains(const int32_t *list, int32_t count, int32_t value) {
@@ -38,74 +40,91 @@ static bool contains(const int32_t *list, int32_t count, int32_t value) {
   return false;
 }
 
-static laze_status find_accumulators(laze_lower *l, int32_t begin, loop_accumulators *out) {
-  int32_t room = l->ends[begin] - begin;
-  out->carried = laze_arena_alloc_array(l->arena, room, sizeof *out->carried);
-  out->folded = laze_arena_alloc_array(l->arena, room, sizeof *out->folded);
-  if (!out->carried || !out->folded) return laze_fail_memory(l->error, "lowering a loop", -1);
+/* Whether a reduced loop stands between an accumulator and the loop that updates it. */
+static bool is_surrounded(const laze_lower *l, int32_t accumulator, int32_t loop) {
+  for (int32_t k = accumulator + 1; k < loop; k++)
+    if (laze_instruction(l, k)->code == LAZE_LOOP_BEGIN && l->ends[k] > loop) return true;
+  return false;
+}
+
+static int32_t add_clock(laze_lower *l, LLVMValueRef **slots, int32_t accumulator, int32_t loop) {
+  slots[0] = &l->clocks[loop].folded;
+  if (!is_surrounded(l, accumulator, loop)) return 1;
+  slots[1] = &l->clocks[loop].left;
+  return 2;
+}
+
+static laze_status find_accumulators(laze_lower *l, loop_plan *plan) {
+  int32_t begin = plan->begin, room = l->ends[begin] - begin, carried_count = 0, clock_count = 0;
+  int32_t *carried = laze_arena_alloc_array(l->arena, room, sizeof *carried);
+  int32_t *clocks = laze_arena_alloc_array(l->arena, room, sizeof *clocks);
+  plan->folded = laze_arena_alloc_array(l->arena, room, sizeof *plan->folded);
+  plan->slots = laze_arena_alloc_array(l->arena, 3 * (int64_t)room, sizeof(LLVMValueRef *));
+  if (!carried || !clocks || !plan->folded || !plan->slots) return laze_fail_memory(l->error, "lowering a loop", -1);
   for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
     const laze_loop_instruction *i = laze_instruction(l, k);
     if (i->code != LAZE_LOOP_UPDATE) continue;
-    int32_t accumulator = laze_operand(l, i, 0);
-    if (accumulator > begin) continue; /* belongs to one iteration */
-    if (!contains(out->carried, out->carried_count, accumulator)) out->carried[out->carried_count++] = accumulator;
-    if (laze_operand(l, i, 2) == begin && !contains(out->folded, out->folded_count, accumulator))
-      out->folded[out->folded_count++] = accumulator;
+    int32_t accumulator = laze_operand(l, i, 0), loop = laze_operand(l, i, 2);
+    if (accumulator > begin || contains(carried, carried_count, accumulator)) continue; /* or of one iteration */
+    carried[carried_count++] = accumulator;
+    plan->slots[plan->slot_count++] = &l->accumulators[accumulator].block;
+    if (loop == begin) plan->folded[plan->folded_count++] = accumulator;
+    if (loop == begin || contains(clocks, clock_count, loop)) continue;
+    clocks[clock_count++] = loop;
+    plan->slot_count += add_clock(l, plan->slots + plan->slot_count, accumulator, loop);
   }
+  if (plan->folded_count) plan->clock_slots = add_clock(l, plan->slots + plan->slot_count, plan->folded[0], begin);
   return LAZE_OK;
 }
 
-static LLVMValueRef *state_slot(laze_lower *l, const laze_open_loop *loop, int32_t k) {
-  laze_accumulator_state *state = &l->accumulators[loop->carried[k / 2]];
-  return k % 2 ? &state->total : &state->block;
-}
-
-/* Starts the block that the loop comes back to, with phis for the counter and the carried states. */
-static laze_status open_header(laze_lower *l, laze_open_loop *loop, LLVMValueRef from) {
+laze_status laze_loop_begin_at(laze_lower *l, laze_open_loop *loop, LLVMValueRef from) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(l->e.builder);
-  loop->phis = laze_arena_alloc_array(l->arena, 2 * (int64_t)loop->carried_count, sizeof(LLVMValueRef));
+  loop->phis = laze_arena_alloc_array(l->arena, loop->slot_count, sizeof(LLVMValueRef));
   if (!loop->phis) return laze_fail_memory(l->error, "lowering a loop", -1);
   loop->header = laze_lower_block(l);
   LLVMBuildBr(l->e.builder, loop->header);
   LLVMPositionBuilderAtEnd(l->e.builder, loop->header);
   loop->counter = LLVMBuildPhi(l->e.builder, LLVMTypeOf(from), "");
   LLVMAddIncoming(loop->counter, &from, &before, 1);
-  for (int32_t k = 0; k < 2 * loop->carried_count; k++) {
-    LLVMValueRef *state = state_slot(l, loop, k);
-    loop->phis[k] = LLVMBuildPhi(l->e.builder, LLVMTypeOf(*state), "");
-    LLVMAddIncoming(loop->phis[k], state, &before, 1);
-    *state = loop->phis[k];
+  for (int32_t k = 0; k < loop->slot_count; k++) {
+    LLVMValueRef *slot = loop->slots[k];
+    loop->phis[k] = LLVMBuildPhi(l->e.builder, LLVMTypeOf(*slot), "");
+    LLVMAddIncoming(loop->phis[k], slot, &before, 1);
+    *slot = loop->phis[k];
   }
   return LAZE_OK;
 }
 
-/* Goes back to the header with the states as they are. */
+/* Goes back to the header with the values as they are. */
 static void go_back(laze_lower *l, laze_open_loop *loop, LLVMValueRef step) {
   LLVMValueRef next = LLVMBuildAdd(l->e.builder, loop->counter, step, "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(l->e.builder);
   LLVMBuildBr(l->e.builder, loop->header);
   LLVMAddIncoming(loop->counter, &next, &latch, 1);
-  for (int32_t k = 0; k < 2 * loop->carried_count; k++)
-    LLVMAddIncoming(loop->phis[k], state_slot(l, loop, k), &latch, 1);
+  for (int32_t k = 0; k < loop->slot_count; k++) LLVMAddIncoming(loop->phis[k], loop->slots[k], &latch, 1);
+}
+
+void laze_loop_enter(laze_lower *l, laze_open_loop *loop, LLVMValueRef condition) {
+  LLVMBasicBlockRef body = laze_lower_block(l);
+  loop->exit = laze_lower_block(l);
+  LLVMBuildCondBr(l->e.builder, condition, body, loop->exit);
+  LLVMPositionBuilderAtEnd(l->e.builder, body);
 }
 
 laze_status laze_loop_open(laze_lower *l, laze_open_loop *loop, LLVMValueRef from, LLVMValueRef to) {
-  LAZE_TRY(open_header(l, loop, from));
-  LLVMBasicBlockRef body = laze_lower_block(l);
-  loop->exit = laze_lower_block(l);
-  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, loop->counter, to, ""), body, loop->exit);
-  LLVMPositionBuilderAtEnd(l->e.builder, body);
+  LAZE_TRY(laze_loop_begin_at(l, loop, from));
+  laze_loop_enter(l, loop, LLVMBuildICmp(l->e.builder, LLVMIntSLT, loop->counter, to, ""));
   return LAZE_OK;
 }
 
 void laze_loop_close(laze_lower *l, laze_open_loop *loop, LLVMValueRef step) {
   go_back(l, loop, step);
-  for (int32_t k = 0; k < 2 * loop->carried_count; k++) *state_slot(l, loop, k) = loop->phis[k];
+  for (int32_t k = 0; k < loop->slot_count; k++) *loop->slots[k] = loop->phis[k];
   LLVMPositionBuilderAtEnd(l->e.builder, loop->exit);
 }
 
 static laze_open_loop new_loop(const loop_plan *plan) {
-  return (laze_open_loop){.carried = plan->accumulators.carried, .carried_count = plan->accumulators.carried_count};
+  return (laze_open_loop){.slots = plan->slots, .slot_count = plan->slot_count};
 }
 
 static laze_status lower_body(laze_lower *l, const loop_plan *plan, LLVMValueRef counter) {
@@ -140,36 +159,49 @@ static laze_status lower_rest(laze_lower *l, const loop_plan *plan) {
   return LAZE_OK;
 }
 
-static laze_status fold_all(laze_lower *l, const loop_plan *plan) {
-  for (int32_t k = 0; k < plan->accumulators.folded_count; k++)
-    LAZE_TRY(laze_lower_fold(l, plan->accumulators.folded[k]));
-  return LAZE_OK;
-}
-
 static LLVMValueRef smaller(laze_lower *l, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
 
+/* A run's last places: the next run begins behind them. */
+static LLVMValueRef take_places(laze_lower *l, const loop_plan *plan, LLVMValueRef base) {
+  LLVMValueRef taken = LLVMBuildSub(l->e.builder, plan->end, base, "");
+  if (plan->lanes) {
+    LLVMValueRef up = LLVMBuildAdd(l->e.builder, taken, laze_lower_integer(l, LAZE_ORDER_LANES_RUN - 1), "");
+    taken = LLVMBuildAnd(l->e.builder, up, laze_lower_integer(l, -LAZE_ORDER_LANES_RUN), "");
+  }
+  return LLVMBuildSub(l->e.builder, l->clocks[plan->begin].left, taken, "");
+}
+
+/* Folds a whole block and goes back for the next; leaves the values as they were before. */
+static laze_status lower_whole_block(laze_lower *l, const loop_plan *plan, laze_open_loop *blocks) {
+  laze_block_clock *clock = &l->clocks[plan->begin];
+  LLVMValueRef *before = laze_arena_alloc_array(l->arena, blocks->slot_count, sizeof(LLVMValueRef));
+  if (!before) return laze_fail_memory(l->error, "lowering a loop", -1);
+  for (int32_t k = 0; k < blocks->slot_count; k++) before[k] = *blocks->slots[k];
+  LLVMValueRef step = clock->left;
+  LAZE_TRY(laze_lower_fold(l, plan->folded, plan->folded_count));
+  clock->left = laze_lower_block_length(l, plan->begin);
+  go_back(l, blocks, step);
+  clock->left = step;
+  for (int32_t k = 0; k < blocks->slot_count; k++) *blocks->slots[k] = before[k];
+  return LAZE_OK;
+}
+
 static laze_status lower_blocks(laze_lower *l, const loop_plan *plan) {
-  LLVMValueRef length = laze_lower_integer(l, plan->lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK);
-  laze_open_loop blocks = new_loop(plan);
-  LAZE_TRY(open_header(l, &blocks, plan->start));
-  LLVMValueRef block_end = LLVMBuildAdd(l->e.builder, blocks.counter, length, "");
+  laze_block_clock *clock = &l->clocks[plan->begin];
+  laze_open_loop blocks = {.slots = plan->slots, .slot_count = plan->slot_count + plan->clock_slots};
+  LAZE_TRY(laze_loop_begin_at(l, &blocks, plan->start));
+  LLVMValueRef block_end = LLVMBuildAdd(l->e.builder, blocks.counter, clock->left, "");
   LAZE_TRY(lower_main(l, plan, blocks.counter, smaller(l, block_end, plan->main_end)));
   LLVMBasicBlockRef whole = laze_lower_block(l), last = laze_lower_block(l);
-  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLE, block_end, plan->end, ""), whole, last);
-  laze_accumulator_state *states = laze_arena_alloc_array(l->arena, plan->accumulators.carried_count, sizeof *states);
-  if (!states) return laze_fail_memory(l->error, "lowering a loop", -1);
-  for (int32_t k = 0; k < plan->accumulators.carried_count; k++)
-    states[k] = l->accumulators[plan->accumulators.carried[k]];
+  LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, block_end, plan->end, ""), whole, last);
   LLVMPositionBuilderAtEnd(l->e.builder, whole);
-  LAZE_TRY(fold_all(l, plan));
-  go_back(l, &blocks, length);
-  for (int32_t k = 0; k < plan->accumulators.carried_count; k++)
-    l->accumulators[plan->accumulators.carried[k]] = states[k];
+  LAZE_TRY(lower_whole_block(l, plan, &blocks));
   LLVMPositionBuilderAtEnd(l->e.builder, last);
   LAZE_TRY(lower_rest(l, plan));
-  return fold_all(l, plan);
+  if (plan->clock_slots > 1) clock->left = take_places(l, plan, blocks.counter);
+  return LAZE_OK;
 }
 
 /* Whether a value computed in the loop is the same in each iteration and may be computed, or loaded, ahead of it.
@@ -222,11 +254,11 @@ static laze_status plan_loop(laze_lower *l, int32_t begin, loop_plan *plan) {
   plan->start = range ? l->begin : laze_lower_integer(l, 0);
   plan->end = range ? l->end : l->values[laze_operand(l, i, 0)][0].value;
   plan->main_end = plan->end;
-  return find_accumulators(l, begin, &plan->accumulators);
+  return find_accumulators(l, plan);
 }
 
 static laze_status lower_iterations(laze_lower *l, const loop_plan *plan) {
-  if (plan->accumulators.folded_count) return lower_blocks(l, plan);
+  if (plan->folded_count) return lower_blocks(l, plan);
   LAZE_TRY(lower_main(l, plan, plan->start, plan->main_end));
   return lower_rest(l, plan);
 }

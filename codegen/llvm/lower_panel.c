@@ -40,13 +40,8 @@ static int64_t panel_width(const laze_product *p) {
 /* Room on the stack for a slab of a panel, shared by all products of the kernel. */
 static LLVMValueRef stack_panel(laze_product *p) {
   laze_lower *l = p->l;
-  if (l->panel) return l->panel;
-  LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
-  LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
   unsigned bytes = LAZE_PRODUCT_SLAB * LAZE_PRODUCT_VECTORS * (unsigned)l->unit.register_bytes;
-  l->panel = LLVMBuildAlloca(l->e.builder, LLVMArrayType2(LLVMInt8TypeInContext(l->e.context), bytes), "");
-  LLVMSetAlignment(l->panel, (unsigned)l->unit.register_bytes);
-  LLVMPositionBuilderAtEnd(l->e.builder, here);
+  if (!l->panel) l->panel = laze_lower_stack(l, LLVMInt8TypeInContext(l->e.context), bytes);
   return l->panel;
 }
 

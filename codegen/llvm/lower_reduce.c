@@ -1,5 +1,14 @@
-/* Accumulators. Their running state lives in registers: lower_loop.c carries it through loops as phis and folds blocks
- * into totals; here is what an update, a fold and a result are. */
+/* Accumulators. The block that is being combined lives in registers, which lower_loop.c carries through loops as phis;
+ * totals of finished blocks lie on the stack, as the digits of a binary counter:
+ *
+ *   blocks folded    0     1     2      3        4
+ *   level 0                B0           B2
+ *   level 1                      B0B1   B0B1
+ *   level 2                                      (B0B1)(B2B3)
+ *
+ * A fold carries: while the level is in use, it joins it and goes on to the next. The result joins the block at hand
+ * with the levels in use, lowest first. Either way the earlier blocks are the first operand.
+ */
 #include "codegen/llvm/lower_internal.h"
 #include "codegen/llvm/lowerings.h"
 
@@ -27,9 +36,27 @@ static LLVMValueRef initial_state(laze_lower *l, const laze_loop_instruction *a)
                                        : laze_emit_integer(type, start.value.integer);
 }
 
+/* The loop whose iterations update the accumulator, which the verifier makes sure is one; -1: none. */
+static int32_t update_loop(const laze_lower *l, int32_t accumulator) {
+  for (int32_t k = accumulator + 1; k < l->kernel->instruction_count; k++) {
+    const laze_loop_instruction *i = laze_instruction(l, k);
+    if (i->code == LAZE_LOOP_UPDATE && laze_operand(l, i, 0) == accumulator) return laze_operand(l, i, 2);
+  }
+  return -1;
+}
+
+LLVMValueRef laze_lower_block_length(const laze_lower *l, int32_t begin) {
+  bool lanes = laze_instruction(l, begin)->flags & LAZE_LOOP_LANES;
+  return laze_lower_integer(l, lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK);
+}
+
 void laze_lower_accumulator(laze_lower *l, int32_t index) {
-  LLVMValueRef start = initial_state(l, laze_instruction(l, index));
-  l->accumulators[index] = (laze_accumulator_state){start, start};
+  laze_accumulator_state *state = &l->accumulators[index];
+  state->block = initial_state(l, laze_instruction(l, index));
+  state->loop = update_loop(l, index);
+  if (state->loop < 0) return;
+  if (!state->levels) state->levels = laze_lower_stack(l, LLVMTypeOf(state->block), LAZE_ORDER_LEVELS);
+  l->clocks[state->loop] = (laze_block_clock){laze_lower_integer(l, 0), laze_lower_block_length(l, state->loop)};
 }
 
 laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int copy) {
@@ -45,12 +72,53 @@ laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int
   return LAZE_OK;
 }
 
-laze_status laze_lower_fold(laze_lower *l, int32_t accumulator) {
+static LLVMValueRef level_address(const laze_lower *l, int32_t accumulator, LLVMValueRef level) {
+  const laze_accumulator_state *state = &l->accumulators[accumulator];
+  return LLVMBuildGEP2(l->e.builder, LLVMTypeOf(state->block), state->levels, &level, 1, "");
+}
+
+/* value = combine(what stands at the level, value) */
+static laze_status join_level(laze_lower *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *value) {
   const laze_loop_instruction *a = laze_instruction(l, accumulator);
-  laze_accumulator_state *state = &l->accumulators[accumulator];
-  LLVMValueRef operands[2] = {state->total, state->block};
-  state->block = initial_state(l, a);
-  return laze_lower_operation(l, a->op, a->dtype, operands, 2, &state->total);
+  LLVMValueRef address = level_address(l, accumulator, level);
+  LLVMValueRef operands[2] = {LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, ""), *value};
+  return laze_lower_operation(l, a->op, a->dtype, operands, 2, value);
+}
+
+laze_status laze_lower_fold(laze_lower *l, const int32_t *accumulators, int32_t count) {
+  laze_block_clock *clock = &l->clocks[l->accumulators[accumulators[0]].loop];
+  laze_open_loop carry = {.slot_count = count};
+  LLVMValueRef one = laze_lower_integer(l, 1);
+  carry.slots = laze_arena_alloc_array(l->arena, count, sizeof *carry.slots);
+  if (!carry.slots) return laze_fail_memory(l->error, "lowering a loop", -1);
+  for (int32_t k = 0; k < count; k++) carry.slots[k] = &l->accumulators[accumulators[k]].block;
+  LAZE_TRY(laze_loop_begin_at(l, &carry, laze_lower_integer(l, 0)));
+  LLVMValueRef bit = LLVMBuildAnd(l->e.builder, LLVMBuildLShr(l->e.builder, clock->folded, carry.counter, ""), one, "");
+  laze_loop_enter(l, &carry, LLVMBuildICmp(l->e.builder, LLVMIntEQ, bit, one, ""));
+  for (int32_t k = 0; k < count; k++) LAZE_TRY(join_level(l, accumulators[k], carry.counter, carry.slots[k]));
+  laze_loop_close(l, &carry, one);
+  for (int32_t k = 0; k < count; k++) {
+    LLVMBuildStore(l->e.builder, *carry.slots[k], level_address(l, accumulators[k], carry.counter));
+    *carry.slots[k] = initial_state(l, laze_instruction(l, accumulators[k]));
+  }
+  clock->folded = LLVMBuildAdd(l->e.builder, clock->folded, one, "");
+  return LAZE_OK;
+}
+
+/* Joins the levels in use, which the bits of `folded` name, with the block. */
+static laze_status join_levels(laze_lower *l, int32_t accumulator, LLVMValueRef *value) {
+  const laze_accumulator_state *state = &l->accumulators[accumulator];
+  *value = state->block;
+  if (state->loop < 0) return LAZE_OK;
+  laze_open_loop bits = {.slots = &value, .slot_count = 1};
+  LAZE_TRY(laze_loop_begin_at(l, &bits, l->clocks[state->loop].folded));
+  laze_loop_enter(l, &bits, LLVMBuildICmp(l->e.builder, LLVMIntNE, bits.counter, laze_lower_integer(l, 0), ""));
+  LLVMValueRef minus = LLVMBuildNeg(l->e.builder, bits.counter, "");
+  LLVMValueRef lowest = LLVMBuildAnd(l->e.builder, bits.counter, minus, "");
+  LLVMValueRef operands[2] = {lowest, LLVMConstInt(LLVMInt1TypeInContext(l->e.context), 1, false)};
+  LAZE_TRY(join_level(l, accumulator, laze_emit_intrinsic(&l->e, "llvm.cttz", operands, 2), value));
+  laze_loop_close(l, &bits, LLVMBuildNeg(l->e.builder, lowest, ""));
+  return LAZE_OK;
 }
 
 /* Lane l holds lane l + half; what comes in above is not looked at. */
@@ -65,7 +133,8 @@ static LLVMValueRef upper_half(laze_lower *l, LLVMValueRef value, int half) {
 laze_status laze_lower_result(laze_lower *l, const laze_loop_instruction *i, laze_lane_value *result) {
   int32_t index = laze_operand(l, i, 0);
   const laze_loop_instruction *a = laze_instruction(l, index);
-  LLVMValueRef total = l->accumulators[index].total;
+  LLVMValueRef total;
+  LAZE_TRY(join_levels(l, index, &total));
   *result = (laze_lane_value){.value = total};
   if (a->order != LAZE_ORDER_LANES16) return LAZE_OK;
   for (int half = LAZE_LANES / 2; half >= 1; half /= 2) {

@@ -16,8 +16,13 @@ typedef union {
   double f64;
 } cell;
 
+/* Rows use lane 0 alone. */
 typedef struct {
-  cell block[LAZE_ORDER_LANES], total[LAZE_ORDER_LANES]; /* rows use number 0 alone */
+  cell block[LAZE_ORDER_LANES];
+  cell levels[LAZE_ORDER_LEVELS][LAZE_ORDER_LANES]; /* totals of 2^k blocks, in use where `folded` has bit k */
+  int64_t folded;                                   /* blocks in the levels */
+  int64_t first;                                    /* the place where this run of the loop begins */
+  int32_t loop;                                     /* that updates it; -1: none */
 } accumulator;
 
 typedef struct {
@@ -25,9 +30,10 @@ typedef struct {
   const laze_kernel_arguments *arguments;
   int64_t begin, end;
   cell *values;
-  int32_t *partner; /* BEGIN: its END; END: its BEGIN; ACCUMULATOR: its state; UPDATE: the loop */
+  int32_t *partner; /* BEGIN: its END; END: its BEGIN; ACCUMULATOR: its state */
   int64_t *limit;   /* BEGIN: where the running loop stops */
   accumulator *accumulators;
+  int32_t accumulator_count;
   laze_error *error;
 } machine;
 
@@ -117,44 +123,65 @@ static laze_status combine(machine *m, const laze_loop_instruction *a, cell *int
   return evaluate(m, a->op, a->dtype, inputs, 2, into);
 }
 
+static void start_block(const machine *m, int32_t index) {
+  accumulator *state = &m->accumulators[m->partner[index]];
+  for (int l = 0; l < LAZE_ORDER_LANES; l++) state->block[l] = initial_cell(&m->kernel->instructions[index]);
+}
+
 static void run_accumulator(machine *m, int32_t index) {
   accumulator *state = &m->accumulators[m->partner[index]];
-  for (int l = 0; l < LAZE_ORDER_LANES; l++)
-    state->block[l] = state->total[l] = initial_cell(&m->kernel->instructions[index]);
+  state->folded = state->first = 0;
+  start_block(m, index);
+}
+
+static laze_status combine_lanes(machine *m, const laze_loop_instruction *a, cell *into, const cell *values) {
+  for (int l = 0; l < LAZE_ORDER_LANES; l++) LAZE_TRY(combine(m, a, &into[l], &values[l]));
+  return LAZE_OK;
+}
+
+/* Counts the block in, as a binary counter carries. */
+static laze_status fold(machine *m, int32_t index) {
+  const laze_loop_instruction *a = &m->kernel->instructions[index];
+  accumulator *state = &m->accumulators[m->partner[index]];
+  int level = 0;
+  for (; state->folded >> level & 1; level++) {
+    LAZE_TRY(combine_lanes(m, a, state->levels[level], state->block));
+    memcpy(state->block, state->levels[level], sizeof state->block);
+  }
+  memcpy(state->levels[level], state->block, sizeof state->block);
+  state->folded++;
+  start_block(m, index);
+  return LAZE_OK;
 }
 
 static laze_status run_update(machine *m, const laze_loop_instruction *i) {
   const int32_t *operands = operands_of(m, i);
   const laze_loop_instruction *a = &m->kernel->instructions[operands[0]];
-  int lane = a->order == LAZE_ORDER_LANES16 ? (int)(m->values[operands[2]].index % LAZE_ORDER_LANES) : 0;
-  return combine(m, a, &m->accumulators[m->partner[operands[0]]].block[lane], &m->values[operands[1]]);
+  accumulator *state = &m->accumulators[m->partner[operands[0]]];
+  bool lanes = a->order == LAZE_ORDER_LANES16;
+  int64_t place = state->first + m->values[operands[2]].index;
+  if (place / (lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK) > state->folded) LAZE_TRY(fold(m, operands[0]));
+  return combine(m, a, &state->block[lanes ? place % LAZE_ORDER_LANES : 0], &m->values[operands[1]]);
 }
 
-/* Adds the blocks of every accumulator updated in the loop to their totals, if the iteration `r` ends a block (or the
- * loop has ended: r < 0). */
-static laze_status fold(machine *m, int32_t begin, int64_t r) {
-  int32_t last = -1;
-  for (int32_t u = begin + 1; u < m->partner[begin]; u++) {
-    const laze_loop_instruction *i = &m->kernel->instructions[u];
-    if (i->code != LAZE_LOOP_UPDATE || m->partner[u] != begin) continue;
-    int32_t index = operands_of(m, i)[0];
-    const laze_loop_instruction *a = &m->kernel->instructions[index];
-    int64_t block = a->order == LAZE_ORDER_LANES16 ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK;
-    if ((r >= 0 && r % block != block - 1) || index == last) continue;
-    last = index; /* several updates of one accumulator fold once; a second fold would add the initial value alone */
-    accumulator *state = &m->accumulators[m->partner[index]];
-    for (int l = 0; l < LAZE_ORDER_LANES; l++) {
-      LAZE_TRY(combine(m, a, &state->total[l], &state->block[l]));
-      state->block[l] = initial_cell(a);
-    }
-  }
-  return LAZE_OK;
+/* A run of a loop is over: the next one's places begin behind it. */
+static void take_places(machine *m, int32_t begin) {
+  bool lanes = m->kernel->instructions[begin].flags & LAZE_LOOP_LANES;
+  int64_t unit = lanes ? LAZE_ORDER_LANES_RUN : 1, taken = (m->limit[begin] + unit - 1) / unit * unit;
+  for (int32_t k = 0; k < m->accumulator_count; k++)
+    if (m->accumulators[k].loop == begin) m->accumulators[k].first += taken;
 }
 
 static laze_status run_result(machine *m, const laze_loop_instruction *i, cell *result) {
   int32_t index = operands_of(m, i)[0];
   const laze_loop_instruction *a = &m->kernel->instructions[index];
-  cell *total = m->accumulators[m->partner[index]].total;
+  accumulator *state = &m->accumulators[m->partner[index]];
+  cell *total = state->block;
+  for (int level = 0; level < LAZE_ORDER_LEVELS; level++) {
+    if (!(state->folded >> level & 1)) continue;
+    LAZE_TRY(combine_lanes(m, a, state->levels[level], total));
+    total = state->levels[level];
+  }
   if (a->order == LAZE_ORDER_LANES16)
     for (int half = LAZE_ORDER_LANES / 2; half >= 1; half /= 2)
       for (int l = 0; l < half; l++) LAZE_TRY(combine(m, a, &total[l], &total[l + half]));
@@ -185,26 +212,21 @@ static void run_matrix(machine *m, const laze_loop_instruction *i) {
     }
 }
 
-/* Enters a loop, or, if it has no iteration, gives the END to go on after. */
-static laze_status run_begin(machine *m, int32_t *at) {
+/* Enters a loop, or, if it has no iteration, leaves its END in *at to go on after. */
+static void run_begin(machine *m, int32_t *at) {
   const laze_loop_instruction *i = &m->kernel->instructions[*at];
   bool range = i->flags & LAZE_LOOP_RANGE;
   m->values[*at].index = range ? m->begin : 0;
   m->limit[*at] = range ? m->end : index_of(m, i, 0);
-  if (m->values[*at].index < m->limit[*at]) return LAZE_OK;
-  laze_status status = fold(m, *at, -1);
-  *at = m->partner[*at];
-  return status;
+  if (m->values[*at].index >= m->limit[*at]) *at = m->partner[*at];
 }
 
-static laze_status run_end(machine *m, int32_t *at) {
+static void run_end(machine *m, int32_t *at) {
   int32_t begin = m->partner[*at];
-  LAZE_TRY(fold(m, begin, m->values[begin].index));
-  if (++m->values[begin].index < m->limit[begin]) {
+  if (++m->values[begin].index < m->limit[begin])
     *at = begin;
-    return LAZE_OK;
-  }
-  return fold(m, begin, -1);
+  else
+    take_places(m, begin);
 }
 
 /* Runs the instruction at *at and leaves there the one before the next. */
@@ -212,8 +234,8 @@ static laze_status step(machine *m, int32_t *at) {
   const laze_loop_instruction *i = &m->kernel->instructions[*at];
   cell *result = &m->values[*at];
   switch (i->code) {
-  case LAZE_LOOP_BEGIN: return run_begin(m, at);
-  case LAZE_LOOP_END: return run_end(m, at);
+  case LAZE_LOOP_BEGIN: run_begin(m, at); break;
+  case LAZE_LOOP_END: run_end(m, at); break;
   case LAZE_LOOP_INDEX_CONSTANT:
   case LAZE_LOOP_CONSTANT: result->index = i->imm; break;
   case LAZE_LOOP_INDEX_SIZE: result->index = m->arguments->sizes[i->imm]; break;
@@ -233,9 +255,9 @@ static laze_status step(machine *m, int32_t *at) {
   return LAZE_OK;
 }
 
-/* Fills `partner`; returns the number of accumulators. `limit` serves as the stack of open loops. */
-static int32_t pair_up(machine *m) {
-  int32_t accumulators = 0, depth = 0;
+/* Fills `partner` and counts accumulators. `limit` serves as the stack of open loops. */
+static void pair_up(machine *m) {
+  int32_t depth = 0;
   for (int32_t k = 0; k < m->kernel->instruction_count; k++) {
     switch (m->kernel->instructions[k].code) {
     case LAZE_LOOP_BEGIN: m->limit[depth++] = k; break;
@@ -243,12 +265,19 @@ static int32_t pair_up(machine *m) {
       m->partner[k] = (int32_t)m->limit[--depth];
       m->partner[m->partner[k]] = k;
       break;
-    case LAZE_LOOP_ACCUMULATOR: m->partner[k] = accumulators++; break;
-    case LAZE_LOOP_UPDATE: m->partner[k] = (int32_t)m->limit[depth - 1]; break;
+    case LAZE_LOOP_ACCUMULATOR: m->partner[k] = m->accumulator_count++; break;
     default: break;
     }
   }
-  return accumulators;
+}
+
+static void find_loops(machine *m) {
+  for (int32_t k = 0; k < m->accumulator_count; k++) m->accumulators[k].loop = -1;
+  for (int32_t k = 0; k < m->kernel->instruction_count; k++) {
+    const laze_loop_instruction *i = &m->kernel->instructions[k];
+    if (i->code != LAZE_LOOP_UPDATE) continue;
+    m->accumulators[m->partner[operands_of(m, i)[0]]].loop = operands_of(m, i)[2];
+  }
 }
 
 static laze_status run(machine *m, laze_arena *arena) {
@@ -257,9 +286,10 @@ static laze_status run(machine *m, laze_arena *arena) {
   m->partner = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *m->partner);
   m->limit = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *m->limit);
   if (!m->values || !m->partner || !m->limit) return laze_fail_memory(m->error, "interpreting a kernel", -1);
-  int32_t accumulators = pair_up(m);
-  m->accumulators = laze_arena_alloc_zero(arena, accumulators * (int64_t)sizeof *m->accumulators);
+  pair_up(m);
+  m->accumulators = laze_arena_alloc_zero(arena, m->accumulator_count * (int64_t)sizeof *m->accumulators);
   if (!m->accumulators) return laze_fail_memory(m->error, "interpreting a kernel", -1);
+  find_loops(m);
   for (int32_t at = 0; at < m->kernel->instruction_count; at++) LAZE_TRY(step(m, &at));
   return LAZE_OK;
 }

@@ -45,7 +45,7 @@ typedef enum {
                          check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
   /* Reductions */
   LAZE_LOOP_ACCUMULATOR, /* -> accumulator of dtype, op combines, `order`, `initial`; stands before the loops that
-                            update it */
+                            update it; one loop holds its UPDATEs, and accumulators of one loop stand side by side */
   LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop) */
   LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops */
   /* Matrix product of a block, in the named order: one ascending-k fused-multiply-add chain an element, from 0 */
@@ -59,19 +59,23 @@ typedef enum {
 
 /* The order in which a reduction combines its elements; part of the semantics (docs/semantics.md).
  *
- * lanes16: UPDATE stands in a LANES loop over r; other reduced loops may surround it. State: 16 block lanes and 16
- * total lanes, all starting at `initial`. UPDATE combines the value into block lane r mod 16: lane = combine(lane,
- * value). After each r with r mod 2048 = 2047, and at the end of the LANES loop, totals[l] = combine(totals[l],
- * block[l]) for each lane and the block lanes restart at `initial`. RESULT: combine pairs (l, l+8), then (l, l+4), (l,
- * l+2), (l, l+1).
+ * Every element has a place. UPDATE stands in a loop over r, which other reduced loops may surround; each run of that
+ * loop takes as many places as it has iterations, in lanes16 rounded up to a multiple of 32, and iteration r of it the
+ * r-th. Places are cut into blocks, and a block's state starts at `initial`: UPDATE makes it combine(state, value).
  *
- * rows: UPDATE stands in a serial loop over r. State: block and total, starting at `initial`. UPDATE: block =
- * combine(block, value). After each r with r mod 64 = 63, and at the end of the innermost serial loop, total =
- * combine(total, block) and block restarts. RESULT: total. */
+ * RESULT is the tree over the blocks, tree(B[0], ..., B[m-1]): of one block it is that block, otherwise
+ * combine(tree(the first p), tree(the rest)), p the greatest power of two below m.
+ *
+ * lanes16: UPDATE stands in a LANES loop. Blocks of 2048 places; 16 lanes, place p in lane p mod 16, each with a tree
+ * of its own. RESULT then combines pairs (l, l+8), then (l, l+4), (l, l+2), (l, l+1).
+ * rows: UPDATE stands in a serial loop. Blocks of 64 places. */
 typedef enum { LAZE_ORDER_LANES16, LAZE_ORDER_ROWS } laze_order;
 #define LAZE_ORDER_LANES 16
 #define LAZE_ORDER_LANES_BLOCK 2048
+#define LAZE_ORDER_LANES_RUN 32
 #define LAZE_ORDER_ROWS_BLOCK 64
+/* Levels of a tree over all blocks that 2^63 places can have. */
+#define LAZE_ORDER_LEVELS 58
 
 typedef struct laze_loop_instruction {
   uint8_t code;    /* laze_loop_code */

@@ -12,7 +12,8 @@
 typedef struct {
   int32_t scope; /* the loop (index of BEGIN) it stands in, -1: none */
   bool varying, lane_index;
-  bool closed; /* BEGIN: ended; ACCUMULATOR: its result was taken */
+  bool closed;     /* BEGIN: ended; ACCUMULATOR: its result was taken */
+  int32_t partner; /* ACCUMULATOR: the loop that updates it; BEGIN: an accumulator that it updates; 0: none yet */
 } value_state;
 
 typedef struct {
@@ -264,6 +265,12 @@ static laze_status verify_update(verifier *v, const laze_loop_instruction *i) {
     return fault(v, "lanes16 updates stand in a LANES loop, rows updates in a serial one");
   int32_t around = lanes_loop(v);
   if (!lanes && around > accumulator) return fault(v, "a LANES loop lies between the accumulator and its update");
+  value_state *updated = &v->values[accumulator], *updating = &v->values[loop];
+  if (updated->partner && updated->partner != loop) return fault(v, "another loop updates its accumulator as well");
+  if (updating->partner && v->values[updating->partner].scope != updated->scope)
+    return fault(v, "its loop updates accumulators that stand in different loops");
+  updated->partner = loop;
+  updating->partner = accumulator;
   return LAZE_OK;
 }
 

@@ -38,40 +38,47 @@ typedef struct {
   int outer, outer_stride, extent, stride;
 } layout;
 
+/* The tree over block totals that lie `stride` apart, from its definition. */
+static float sum_tree(const float *totals, int count, int stride) {
+  if (count == 1) return totals[0];
+  int half = 1;
+  while (2 * half < count) half *= 2;
+  return sum_tree(totals, half, stride) + sum_tree(totals + half * stride, count - half, stride);
+}
+
+enum { MOST_BLOCKS = 64 };
+
 static float sum_lanes(const float *x, layout at) {
-  float block[16] = {0}, total[16] = {0};
-  for (int o = 0; o < at.outer; o++) {
-    for (int r = 0; r < at.extent; r++) {
-      block[r % 16] += x[o * at.outer_stride + r * at.stride];
-      if (r % 2048 != 2047) continue;
-      for (int lane = 0; lane < 16; lane++) total[lane] += block[lane], block[lane] = 0;
-    }
-    for (int lane = 0; lane < 16; lane++) total[lane] += block[lane], block[lane] = 0;
-  }
+  float blocks[MOST_BLOCKS][16] = {{0}}, lanes[16];
+  int run = (at.extent + 31) / 32 * 32, count = (at.outer * run + 2047) / 2048;
+  ck_assert_int_le(count, MOST_BLOCKS);
+  for (int o = 0; o < at.outer; o++)
+    for (int r = 0; r < at.extent; r++) blocks[(o * run + r) / 2048][r % 16] += x[o * at.outer_stride + r * at.stride];
+  for (int lane = 0; lane < 16; lane++) lanes[lane] = sum_tree(blocks[0] + lane, count, 16);
   for (int half = 8; half; half /= 2)
-    for (int lane = 0; lane < half; lane++) total[lane] += total[lane + half];
-  return total[0];
+    for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
+  return lanes[0];
 }
 
 static float sum_rows(const float *x, layout at) {
-  float block = 0, total = 0;
-  for (int o = 0; o < at.outer; o++) {
-    for (int r = 0; r < at.extent; r++) {
-      block += x[o * at.outer_stride + r * at.stride];
-      if (r % 64 == 63) total += block, block = 0;
-    }
-    total += block, block = 0;
-  }
-  return total;
+  float blocks[MOST_BLOCKS] = {0};
+  int count = (at.outer * at.extent + 63) / 64;
+  ck_assert_int_le(count, MOST_BLOCKS);
+  for (int o = 0; o < at.outer; o++)
+    for (int r = 0; r < at.extent; r++) blocks[(o * at.extent + r) / 64] += x[o * at.outer_stride + r * at.stride];
+  return sum_tree(blocks, count, 1);
 }
 
-/* 5000 is two whole blocks and a part; 16 does not divide it evenly in the last one. */
+/* One block, whole ones, and trees that are not balanced; 16 does not divide 5001 evenly. */
 START_TEST(lanes_over_blocks) {
-  float *x;
-  laze_value a = noise_input(DIMS(5001), &x);
-  lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
-  lab_expect(&l, float, sum_lanes(x, (layout){1, 0, 5001, 1}));
-  free(x);
+  static const int counts[] = {2047, 2048, 2049, 4096, 5001, 8193, 14336, 22529, 40000};
+  for (int i = 0; i < 9; i++) {
+    float *x;
+    laze_value a = noise_input(DIMS(counts[i]), &x);
+    lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
+    lab_expect(&l, float, sum_lanes(x, (layout){1, 0, counts[i], 1}));
+    free(x);
+  }
 }
 END_TEST
 
@@ -97,6 +104,22 @@ START_TEST(lanes_within_an_outer_run) {
 }
 END_TEST
 
+/* Blocks go on from one run to the next, and end inside a run: each takes 128 places here, or 2080. */
+START_TEST(blocks_go_on_over_runs) {
+  float *x;
+  laze_value a = noise_input(DIMS(37, 2, 100), &x);
+  lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0, 2), 2, false));
+  layout at = {37, 200, 100, 1};
+  lab_expect(&l, float, sum_lanes(x, at), sum_lanes(x + 100, at));
+  free(x);
+  laze_value b = noise_input(DIMS(5, 2, 2050), &x);
+  lab_run(&l, reduce("sum.dim_IntList", b, SIZES(0, 2), 2, false));
+  layout wide = {5, 4100, 2050, 1};
+  lab_expect(&l, float, sum_lanes(x, wide), sum_lanes(x + 2050, wide));
+  free(x);
+}
+END_TEST
+
 /* The kept axis between has size 1, so both reduced axes are one run of 63. */
 START_TEST(axes_of_size_one_do_not_count) {
   float *x;
@@ -114,13 +137,16 @@ END_TEST
 
 /* More rows than a block, more columns than the interpreter takes at once. */
 START_TEST(rows_side_by_side) {
-  enum { ROWS = 131, COLUMNS = 300 };
-  float *x, wanted[COLUMNS];
-  laze_value a = noise_input(DIMS(ROWS, COLUMNS), &x);
-  lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
-  for (int i = 0; i < COLUMNS; i++) wanted[i] = sum_rows(x + i, (layout){1, 0, ROWS, COLUMNS});
-  lab_expect_bytes(&l, wanted, sizeof wanted);
-  free(x);
+  enum { COLUMNS = 300 };
+  static const int rows[] = {64, 65, 128, 131, 400};
+  for (int k = 0; k < 5; k++) {
+    float *x, wanted[COLUMNS];
+    laze_value a = noise_input(DIMS(rows[k], COLUMNS), &x);
+    lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
+    for (int i = 0; i < COLUMNS; i++) wanted[i] = sum_rows(x + i, (layout){1, 0, rows[k], COLUMNS});
+    lab_expect_bytes(&l, wanted, sizeof wanted);
+    free(x);
+  }
 }
 END_TEST
 
@@ -182,9 +208,16 @@ START_TEST(extremes_and_logic) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {
-      lanes_over_blocks,    lanes_for_each_row,       lanes_within_an_outer_run, axes_of_size_one_do_not_count,
-      rows_side_by_side,    rows_within_an_outer_run, nothing_to_reduce,         no_elements,
-      integers_are_widened, extremes_and_logic};
+  const TTest *const tests[] = {lanes_over_blocks,
+                                lanes_for_each_row,
+                                lanes_within_an_outer_run,
+                                axes_of_size_one_do_not_count,
+                                blocks_go_on_over_runs,
+                                rows_side_by_side,
+                                rows_within_an_outer_run,
+                                nothing_to_reduce,
+                                no_elements,
+                                integers_are_widened,
+                                extremes_and_logic};
   return lab_main("interp_reduction", setup, teardown, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t extents[] = {0, 1, 15, 16, 17, 31, 33, 100, 2048, 2049, 5000};
+static const int64_t extents[] = {0, 1, 15, 16, 17, 31, 33, 100, 2048, 2049, 5000, 8240};
 #define EXTENT_COUNT ((int)(sizeof extents / sizeof extents[0]))
 static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_BOOL};
 
@@ -271,6 +271,16 @@ static void compare_row_reduction(runner *r) {
       runner_fill(r, outer == 2);
       runner_compare(r, 0, rows);
     }
+  /* Blocks that go on over many runs, and end inside one. */
+  static const int64_t runs[][2] = {{129, 17}, {70, 100}, {43, 300}};
+  for (int e = 0; e < 3; e++) {
+    r->sizes[0] = 2, r->sizes[1] = runs[e][0], r->sizes[2] = runs[e][1];
+    r->lengths[0] = 2 * runs[e][0] * runs[e][1];
+    r->lengths[1] = 2;
+    r->lengths[2] = 2 * runs[e][1];
+    runner_fill(r, false);
+    runner_compare(r, 0, 2);
+  }
 }
 
 START_TEST(test_row_reductions) {
@@ -311,7 +321,7 @@ START_TEST(test_column_reductions) {
     laze_loop_store(k, 1, j, runner_result(&r, sum), -1);
     laze_loop_end(k);
     runner_compile(&r);
-    static const int64_t depths[] = {0, 1, 63, 64, 65, 200};
+    static const int64_t depths[] = {0, 1, 63, 64, 65, 330};
     for (int e = 0; e < 36; e++) {
       r.sizes[0] = depths[e % 6];
       r.sizes[1] = extents[e / 6];

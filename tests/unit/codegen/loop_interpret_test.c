@@ -50,34 +50,36 @@ static void build_sum(laze_order order) {
   laze_loop_end(&kernel);
 }
 
+static float sum_tree(const float *totals, int64_t count, int64_t stride) {
+  if (count <= 1) return totals[0];
+  int64_t half = 1;
+  while (2 * half < count) half *= 2;
+  return sum_tree(totals, half, stride) + sum_tree(totals + half * stride, count - half, stride);
+}
+
+enum { MOST_BLOCKS = 80 };
+
 static float sum_lanes16(const float *numbers, int64_t count) {
-  float block[16] = {0}, total[16] = {0};
-  for (int64_t r = 0; r < count; r++) {
-    block[r % 16] += numbers[r];
-    if (r % 2048 != 2047) continue;
-    for (int l = 0; l < 16; l++) total[l] += block[l], block[l] = 0;
-  }
-  for (int l = 0; l < 16; l++) total[l] += block[l];
+  float blocks[MOST_BLOCKS][16] = {{0}}, lanes[16];
+  for (int64_t r = 0; r < count; r++) blocks[r / 2048][r % 16] += numbers[r];
+  for (int l = 0; l < 16; l++) lanes[l] = sum_tree(blocks[0] + l, (count + 2047) / 2048, 16);
   for (int half = 8; half; half /= 2)
-    for (int l = 0; l < half; l++) total[l] += total[l + half];
-  return total[0];
+    for (int l = 0; l < half; l++) lanes[l] += lanes[l + half];
+  return lanes[0];
 }
 
 static float sum_rows(const float *numbers, int64_t count) {
-  float block = 0, total = 0;
-  for (int64_t r = 0; r < count; r++) {
-    block += numbers[r];
-    if (r % 64 == 63) total += block, block = 0;
-  }
-  return total + block;
+  float blocks[MOST_BLOCKS] = {0};
+  for (int64_t r = 0; r < count; r++) blocks[r / 64] += numbers[r];
+  return sum_tree(blocks, (count + 63) / 64, 1);
 }
 
 /* The orders are part of what results mean: other bits here are other results everywhere. */
 START_TEST(test_orders) {
-  static const int64_t counts[] = {0, 1, 16, 63, 64, 65, 2047, 2048, 2049, 5000};
+  static const int64_t counts[] = {0, 1, 16, 63, 64, 65, 128, 2047, 2048, 2049, 5000};
   bool lanes = _i == 0;
   build_sum(lanes ? LAZE_ORDER_LANES16 : LAZE_ORDER_ROWS);
-  for (int k = 0; k < 10; k++) {
+  for (int k = 0; k < 11; k++) {
     float *numbers = make_numbers(counts[k]), out = -1;
     void *buffers[2] = {numbers, &out};
     laze_kernel_failure failure = {.position = INT64_MAX};

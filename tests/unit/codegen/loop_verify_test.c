@@ -137,6 +137,22 @@ static void break_after_result(void) {
   update(state, laze_loop_begin(&kernel, size, 0));
   laze_loop_end(&kernel);
 }
+static void break_two_loops(void) {
+  int32_t state = accumulator(LAZE_ORDER_ROWS);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+}
+static void break_two_scopes(void) {
+  int32_t outer = accumulator(LAZE_ORDER_ROWS);
+  laze_loop_begin(&kernel, size, 0);
+  int32_t inner = accumulator(LAZE_ORDER_ROWS), loop = laze_loop_begin(&kernel, size, 0);
+  update(inner, loop);
+  update(outer, loop);
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
 static void break_result_scope(void) {
   int32_t state = accumulator(LAZE_ORDER_ROWS);
   laze_loop_begin(&kernel, size, 0);
@@ -218,6 +234,8 @@ static const struct {
              {break_update_order, "rows updates in a serial one"},
              {break_lanes_between, "between the accumulator and its update"},
              {break_after_result, "already taken"},
+             {break_two_loops, "another loop updates its accumulator"},
+             {break_two_scopes, "accumulators that stand in different loops"},
              {break_result_scope, "another loop than its accumulator"},
              {break_lanes_accumulator, "stands inside a LANES loop"},
              {break_lanes_division, "use nested loops"},
