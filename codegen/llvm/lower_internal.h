@@ -51,7 +51,7 @@ typedef struct laze_lower {
   laze_arena *arena;
   LLVMValueRef function, failure, begin, end;
   LLVMValueRef zero_slot;                     /* zeros for all lanes on the stack: what a load reads that must not */
-  LLVMValueRef panel;                         /* room on the stack for lower_panel.c; NULL until used */
+  LLVMValueRef panel, partial;                /* room on the stack for matrix products; NULL until used */
   LLVMValueRef *buffers, *sizes;              /* loaded on entry */
   laze_lane_value (*values)[LAZE_MAX_COPIES]; /* by instruction */
   laze_accumulator_state *accumulators;       /* by instruction */

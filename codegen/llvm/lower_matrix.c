@@ -1,166 +1,224 @@
-/* A product of blocks, C[rows, columns] = A[rows, depth] B[depth, columns], each element one chain of fused
- * multiply-adds with ascending k, from 0.
+/* A product of blocks, C[rows, columns] = A[rows, depth] B[depth, columns], in the order of codegen/loop/loop.h:
  *
- *   for j in columns, a panel (4 registers wide) at a time      masks: the last panel may be narrower
- *     for k0 in depth, a slab at a time
- *       copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
- *       for i in rows, 6 at a time
- *         the block of C in registers: 0, or what C holds after the slab before (which resumes the chain)
- *         for k in slab: block[r][v] = fma(A[i + r, k], B[k, j + v], block[r][v])
+ *   for j in columns, a panel at a time                  masks: the last panel may be narrower
+ *     for k0 in depth, a block at a time
+ *       for each pass over the block
+ *         copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
+ *         for i in rows, a tile at a time                lower_tile.c
  *
- * A block that would pass the last row repeats that row: the copies compute and store the same bits, so no variant for
- * fewer rows is needed. The last panel has a variant of one register's width where that is enough.
+ * Where columns of B are contiguous, a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4
+ * registers wide. The first two chains are joined on the stack, the last two likewise, and then both in C. A depth that
+ * is one chain is one pass, straight into C. Otherwise copying takes whole blocks, of which a narrow panel is as large:
+ * a tile is 6 rows by 1 register by 4 chains. A single row has a tile of its own, 4 registers by 4 chains, which reads
+ * B once and in long pieces. With 16 registers instead of 32 tiles are half as large.
  */
 #include "codegen/llvm/lower_product.h"
 
-#define BLOCK_ROWS 6
+static laze_tile chain_tile(const laze_lower *l) {
+  return (laze_tile){LAZE_TILE_ROWS, l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2, 1};
+}
 
-/* A block of C in registers. */
+static laze_tile lanes_tile(const laze_lower *l) {
+  int rows = l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
+  return (laze_tile){rows, 1, LAZE_PRODUCT_LANES};
+}
+
+static laze_tile row_tile(const laze_lower *l) {
+  return (laze_tile){1, chain_tile(l).vectors, LAZE_PRODUCT_LANES};
+}
+
+/* A condition's two sides; what comes next follows both. */
 typedef struct {
-  int vectors;
-  LLVMValueRef a[BLOCK_ROWS], c[BLOCK_ROWS]; /* addresses of rows */
-  LLVMValueRef sums[BLOCK_ROWS * LAZE_PRODUCT_VECTORS];
-} block;
+  LLVMBasicBlockRef other, after;
+} branch;
 
-static LLVMValueRef multiply_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
-  if (laze_dtype_is_float(p->dtype)) return laze_emit_fma(&p->l->e, a, b, sum);
-  return LLVMBuildAdd(p->l->e.builder, LLVMBuildMul(p->l->e.builder, a, b, ""), sum, "");
+static branch open_branch(const laze_product *p, LLVMValueRef condition) {
+  branch made = {laze_lower_block(p->l), laze_lower_block(p->l)};
+  LLVMBasicBlockRef first = laze_lower_block(p->l);
+  LLVMBuildCondBr(p->l->e.builder, condition, first, made.other);
+  LLVMPositionBuilderAtEnd(p->l->e.builder, first);
+  return made;
 }
-
-/* Addresses of a block's rows, and the sums it starts from. */
-static void open_block(const laze_product *p, block *out, LLVMValueRef row) {
-  LLVMValueRef last = LLVMBuildSub(p->l->e.builder, p->operands[ROWS], number(p, 1), "");
-  LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->slab, p->operands[A_K]));
-  LLVMValueRef c = add(p, p->operands[C_OFFSET], p->column);
-  for (int r = 0; r < BLOCK_ROWS; r++) {
-    LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = laze_lower_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
-    out->c[r] = laze_lower_pointer(p->l, p->c, add(p, c, multiply(p, this_row, p->operands[C_ROW])));
-    for (int v = 0; v < out->vectors; v++) {
-      LLVMValueRef pointer = at_register(p, out->c[r], v);
-      out->sums[r * out->vectors + v] =
-          laze_lower_vector_load(p->l, p->vector, pointer, p->resumed[v], laze_dtype_size(p->dtype));
-    }
-  }
+static void other_side(const laze_product *p, branch at) {
+  LLVMBuildBr(p->l->e.builder, at.after);
+  LLVMPositionBuilderAtEnd(p->l->e.builder, at.other);
 }
-
-static void close_block(const laze_product *p, const block *done) {
-  for (int r = 0; r < BLOCK_ROWS; r++)
-    for (int v = 0; v < done->vectors; v++)
-      laze_lower_vector_store(p->l, done->sums[r * done->vectors + v], at_register(p, done->c[r], v), p->masks[v],
-                              laze_dtype_size(p->dtype));
-}
-
-/* One k: `a` elements into the rows of A, `b` the address of B's row. */
-static void emit_step(const laze_product *p, block *at, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef columns[LAZE_PRODUCT_VECTORS];
-  for (int v = 0; v < at->vectors; v++)
-    columns[v] = laze_lower_vector_load(p->l, p->vector, at_register(p, b, v), p->masks[v], laze_dtype_size(p->dtype));
-  for (int r = 0; r < BLOCK_ROWS; r++) {
-    LLVMValueRef scalar = LLVMBuildLoad2(p->l->e.builder, p->element, advance(p, at->a[r], a), "");
-    LLVMValueRef factor = laze_product_splat(p, scalar);
-    for (int v = 0; v < at->vectors; v++) {
-      LLVMValueRef *sum = &at->sums[r * at->vectors + v];
-      *sum = multiply_add(p, factor, columns[v], *sum);
-    }
-  }
-}
-
-/* Where a loop over k stands. */
-typedef struct {
-  LLVMValueRef k, a, b;
-} position;
-
-/* The slab's depth: for each k, all of the block. Not unrolled: the loop's own instructions hide behind the 24
- * multiply-adds of one k (unrolling by 4 measured the same and took longer to compile). */
-static void emit_depth_loop(const laze_product *p, block *sums) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder), header = laze_lower_block(p->l);
-  LLVMBasicBlockRef body = laze_lower_block(p->l), exit = laze_lower_block(p->l);
-  int count = 3 + BLOCK_ROWS * sums->vectors;
-  position at = {number(p, 0), number(p, 0), p->panel};
-  LLVMValueRef phis[3 + BLOCK_ROWS * LAZE_PRODUCT_VECTORS];
-  LLVMValueRef *state[3 + BLOCK_ROWS * LAZE_PRODUCT_VECTORS] = {&at.k, &at.a, &at.b};
-  for (int s = 3; s < count; s++) state[s] = &sums->sums[s - 3];
-  LLVMBuildBr(builder, header);
-  LLVMPositionBuilderAtEnd(builder, header);
-  for (int s = 0; s < count; s++) {
-    phis[s] = LLVMBuildPhi(builder, LLVMTypeOf(*state[s]), "");
-    LLVMAddIncoming(phis[s], state[s], &before, 1);
-    *state[s] = phis[s];
-  }
-  LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, at.k, p->slab_depth, ""), body, exit);
-  LLVMPositionBuilderAtEnd(builder, body);
-  emit_step(p, sums, at.a, at.b);
-  at.k = add(p, at.k, number(p, 1));
-  at.a = add(p, at.a, p->operands[A_K]);
-  at.b = advance(p, at.b, p->panel_stride);
-  LLVMBuildBr(builder, header);
-  for (int s = 0; s < count; s++) {
-    LLVMAddIncoming(phis[s], state[s], &body, 1);
-    *state[s] = phis[s];
-  }
-  LLVMPositionBuilderAtEnd(builder, exit);
-}
-
-/* All rows of the panel and slab. */
-static laze_status emit_rows(laze_product *p, int vectors) {
-  laze_open_loop rows = {0};
-  LAZE_TRY(laze_loop_open(p->l, &rows, number(p, 0), p->operands[ROWS]));
-  block sums = {.vectors = vectors};
-  open_block(p, &sums, rows.counter);
-  emit_depth_loop(p, &sums);
-  close_block(p, &sums);
-  laze_loop_close(p->l, &rows, number(p, BLOCK_ROWS));
-  return LAZE_OK;
+static void close_branch(const laze_product *p, branch at) {
+  LLVMBuildBr(p->l->e.builder, at.after);
+  LLVMPositionBuilderAtEnd(p->l->e.builder, at.after);
 }
 
 /* One register's width where that is enough for the columns that are left. */
 static laze_status emit_widths(laze_product *p) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMBasicBlockRef wide = laze_lower_block(p->l), narrow = laze_lower_block(p->l), after = laze_lower_block(p->l);
-  LLVMValueRef left = LLVMBuildSub(builder, p->operands[COLUMNS], p->column, "");
-  LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSGT, left, number(p, p->lanes), ""), wide, narrow);
-  LLVMPositionBuilderAtEnd(builder, wide);
-  LAZE_TRY(emit_rows(p, p->vectors));
-  LLVMBuildBr(builder, after);
-  LLVMPositionBuilderAtEnd(builder, narrow);
-  LAZE_TRY(emit_rows(p, 1));
-  LLVMBuildBr(builder, after);
-  LLVMPositionBuilderAtEnd(builder, after);
+  laze_tile wide = p->tile;
+  if (wide.vectors == 1) return laze_product_tiles(p);
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef many = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, left, number(p, p->lanes), "");
+  branch at = open_branch(p, many);
+  LAZE_TRY(laze_product_tiles(p));
+  other_side(p, at);
+  p->tile.vectors = 1;
+  LAZE_TRY(laze_product_tiles(p));
+  close_branch(p, at);
+  p->tile = wide;
   return LAZE_OK;
 }
 
-/* The slabs of one panel. Without depth there is one empty slab, which stores zeros. */
-static laze_status emit_slabs(laze_product *p, LLVMValueRef packs) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  laze_open_loop slabs = {0};
-  LLVMValueRef depth = p->operands[DEPTH], one = number(p, 1), step = number(p, LAZE_PRODUCT_SLAB);
-  LLVMValueRef end = LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSLT, depth, one, ""), one, depth, "");
-  if (packs) step = LLVMBuildSelect(builder, packs, step, end, "");
-  LAZE_TRY(laze_loop_open(p->l, &slabs, number(p, 0), end));
-  p->slab = slabs.counter;
-  p->slab_depth = smaller(p, step, LLVMBuildSub(builder, depth, slabs.counter, ""));
-  LLVMValueRef resumes = LLVMBuildICmp(builder, LLVMIntSGT, p->slab, number(p, 0), "");
-  for (int v = 0; v < p->vectors; v++)
-    p->resumed[v] = LLVMBuildAnd(builder, p->masks[v], laze_product_splat(p, resumes), "");
-  LAZE_TRY(laze_product_panel(p, packs));
-  LAZE_TRY(emit_widths(p));
-  laze_loop_close(p->l, &slabs, step);
-  return LAZE_OK;
-}
+/* What is done with one panel of columns. */
+typedef laze_status (*panel_function)(laze_product *p);
 
-static laze_status emit_product(laze_product *p) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef packs = laze_product_packs(p);
+static laze_status emit_panels(laze_product *p, laze_tile tile, panel_function emit_panel) {
   laze_open_loop columns = {0};
+  p->tile = tile;
   LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
   p->column = columns.counter;
-  LLVMValueRef left = LLVMBuildSub(builder, p->operands[COLUMNS], p->column, "");
-  for (int v = 0; v < p->vectors; v++)
-    p->masks[v] = laze_product_mask(p, LLVMBuildSub(builder, left, number(p, (int64_t)v * p->lanes), ""));
-  LAZE_TRY(emit_slabs(p, packs));
-  laze_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * p->vectors));
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  for (int v = 0; v < tile.vectors; v++)
+    p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
+  LAZE_TRY(emit_panel(p));
+  laze_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * tile.vectors));
+  return LAZE_OK;
+}
+
+/* Sends sums to C. */
+static void write_result(laze_product *p) {
+  p->out = laze_lower_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
+  p->out_row = p->operands[C_ROW];
+}
+
+static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
+}
+
+/* Blocks of k; without depth there is one empty block, which stores zeros. */
+static laze_status open_blocks(laze_product *p, laze_open_loop *blocks) {
+  LLVMValueRef one = number(p, 1), depth = p->operands[DEPTH];
+  LLVMValueRef empty = LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, depth, one, "");
+  LAZE_TRY(laze_loop_open(p->l, blocks, number(p, 0), choose(p, empty, one, depth)));
+  p->first_k = blocks->counter;
+  p->depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks->counter));
+  p->a_step = p->operands[A_K];
+  p->b_step = p->operands[B_K];
+  write_result(p);
+  p->adds = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, blocks->counter, number(p, 0), "");
+  return LAZE_OK;
+}
+
+static void close_blocks(laze_product *p, laze_open_loop *blocks) {
+  laze_loop_close(p->l, blocks, number(p, LAZE_PRODUCT_BLOCK));
+}
+
+/* A panel of a single row of A, where B lies. */
+static laze_status emit_row(laze_product *p) {
+  laze_open_loop blocks = {0};
+  LAZE_TRY(open_blocks(p, &blocks));
+  LAZE_TRY(laze_product_panel(p, LLVMConstInt(LLVMInt1TypeInContext(p->l->e.context), 0, false)));
+  LAZE_TRY(emit_widths(p));
+  close_blocks(p, &blocks);
+  return LAZE_OK;
+}
+
+/* A panel that is copied: whole blocks, with as many chains as elements have. */
+static laze_status emit_copied(laze_product *p) {
+  laze_open_loop blocks = {0};
+  LAZE_TRY(open_blocks(p, &blocks));
+  LAZE_TRY(laze_product_panel(p, NULL));
+  branch at = open_branch(p, p->is_chain);
+  p->tile.chains = 1;
+  LAZE_TRY(laze_product_tiles(p));
+  other_side(p, at);
+  p->tile.chains = LAZE_PRODUCT_LANES;
+  LAZE_TRY(laze_product_tiles(p));
+  close_branch(p, at);
+  close_blocks(p, &blocks);
+  return LAZE_OK;
+}
+
+/* A part's room on the stack, addressed as if it began at row 0: one half for chains 0 and 2, one for 1 and 3. */
+static LLVMValueRef partial(const laze_product *p, LLVMValueRef half) {
+  LLVMValueRef row = subtract(p, multiply(p, half, number(p, LAZE_PASS_ROWS)), p->first_row);
+  return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
+}
+
+/* C = the block's two halves, to which C is added first where it holds the blocks before. */
+static laze_status join_halves(laze_product *p, LLVMValueRef adds) {
+  laze_open_loop rows = {0};
+  LLVMValueRef halves[2] = {partial(p, number(p, 0)), partial(p, number(p, 1))};
+  LAZE_TRY(laze_loop_open(p->l, &rows, p->first_row, p->row_end));
+  write_result(p);
+  LLVMValueRef out = advance(p, p->out, multiply(p, rows.counter, p->out_row));
+  LLVMValueRef at = multiply(p, rows.counter, number(p, laze_product_width(p))), read = laze_product_splat(p, adds);
+  int64_t size = laze_dtype_size(p->dtype);
+  for (int v = 0; v < p->tile.vectors; v++) {
+    LLVMValueRef sums[2], to = at_register(p, out, v), mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], read, "");
+    for (int h = 0; h < 2; h++)
+      sums[h] = laze_lower_vector_load(p->l, p->vector, at_register(p, advance(p, halves[h], at), v), NULL, size);
+    LLVMValueRef total = laze_product_add(p, sums[0], sums[1]);
+    LLVMValueRef before = laze_lower_vector_load(p->l, p->vector, to, mask, size);
+    laze_lower_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, p->masks[v], size);
+  }
+  laze_loop_close(p->l, &rows, number(p, 1));
+  return LAZE_OK;
+}
+
+/* One chain of the block at `first`, which ends `depth` later: pass 0, 1, 2, 3 is chain 0, 2, 1, 3. */
+static laze_status emit_pass(laze_product *p, LLVMValueRef packs, LLVMValueRef first, LLVMValueRef depth,
+                             LLVMValueRef pass) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef odd = LLVMBuildAnd(builder, pass, number(p, 1), ""),
+               half = LLVMBuildLShr(builder, pass, number(p, 1), "");
+  LLVMValueRef chain = add(p, add(p, odd, odd), half), rest = add(p, subtract(p, depth, chain), p->chains);
+  p->first_k = add(p, first, chain);
+  p->depth =
+      LLVMBuildAShr(builder, subtract(p, rest, number(p, 1)), choose(p, p->is_chain, number(p, 0), number(p, 2)), "");
+  p->a_step = multiply(p, p->operands[A_K], p->chains);
+  p->b_step = multiply(p, p->operands[B_K], p->chains);
+  write_result(p);
+  p->out = choose(p, p->is_chain, p->out, partial(p, half));
+  p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
+  p->adds = LLVMBuildTrunc(builder, odd, LLVMInt1TypeInContext(p->l->e.context), "");
+  LAZE_TRY(laze_product_panel(p, packs));
+  return emit_widths(p);
+}
+
+/* A panel of the block in passes: one where elements are one chain. */
+static laze_status emit_passes(laze_product *p) {
+  laze_open_loop blocks = {0}, passes = {0};
+  LLVMValueRef packs = laze_product_packs(p);
+  LAZE_TRY(open_blocks(p, &blocks));
+  LLVMValueRef depth = p->depth, resumes = p->adds;
+  LAZE_TRY(laze_loop_open(p->l, &passes, number(p, 0), p->chains));
+  LAZE_TRY(emit_pass(p, packs, blocks.counter, depth, passes.counter));
+  laze_loop_close(p->l, &passes, number(p, 1));
+  branch at = open_branch(p, p->is_chain);
+  other_side(p, at);
+  LAZE_TRY(join_halves(p, resumes));
+  close_branch(p, at);
+  close_blocks(p, &blocks);
+  return LAZE_OK;
+}
+
+/* Rows a part at a time, for whose chains there is room on the stack. */
+static laze_status emit_parts(laze_product *p) {
+  laze_open_loop parts = {0};
+  unsigned bytes = 2 * LAZE_PASS_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
+  if (!p->l->partial) p->l->partial = laze_lower_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
+  LAZE_TRY(laze_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
+  p->first_row = parts.counter;
+  p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PASS_ROWS)));
+  LAZE_TRY(emit_panels(p, chain_tile(p->l), emit_passes));
+  laze_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
+  return LAZE_OK;
+}
+
+static laze_status emit_contiguous(laze_product *p) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef single = LLVMBuildICmp(builder, LLVMIntEQ, p->operands[ROWS], number(p, 1), "");
+  branch at = open_branch(p, LLVMBuildAnd(builder, single, LLVMBuildNot(builder, p->is_chain, ""), ""));
+  LAZE_TRY(emit_panels(p, row_tile(p->l), emit_row));
+  other_side(p, at);
+  LAZE_TRY(emit_parts(p));
+  close_branch(p, at);
   return LAZE_OK;
 }
 
@@ -171,8 +229,11 @@ laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i) {
   p.c = i->imm >> 32 & 0xffff;
   p.element = laze_emit_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
-  p.vectors = l->unit.register_count >= 32 ? LAZE_PRODUCT_VECTORS : LAZE_PRODUCT_VECTORS / 2;
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_operand(l, i, k)][0].value;
-  return emit_product(&p);
+  p.first_row = number(&p, 0);
+  p.row_end = p.operands[ROWS];
+  p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
+  p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
+  return laze_product_contiguous(&p) ? emit_contiguous(&p) : emit_panels(&p, lanes_tile(l), emit_copied);
 }

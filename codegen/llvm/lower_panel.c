@@ -1,5 +1,5 @@
-/* Panels of B: 256 deep, as wide as the block of C, rows one after the other. Where B lies so already and is read only
- * a few times, it is used in place; otherwise it is copied to the stack:
+/* Panels of B: as deep as the block of k, as wide as the tile of C, rows one after the other. Where B lies so already
+ * and is read only a few times, it is used in place; otherwise it is copied to the stack:
  *
  *   columns contiguous     row by row
  *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
@@ -33,14 +33,16 @@ static bool is_one(LLVMValueRef stride) {
   return LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1;
 }
 
-static int64_t panel_width(const laze_product *p) {
-  return (int64_t)p->lanes * p->vectors;
+bool laze_product_contiguous(const laze_product *p) {
+  return is_one(p->operands[B_COLUMN]);
 }
 
-/* Room on the stack for a slab of a panel, shared by all products of the kernel. */
+/* Room on the stack for a panel, shared by all products of the kernel: as many rows as a block has, or fewer than make
+ * one. Both are multiples of every register's lanes. */
 static LLVMValueRef stack_panel(laze_product *p) {
   laze_lower *l = p->l;
-  unsigned bytes = LAZE_PRODUCT_SLAB * LAZE_PRODUCT_VECTORS * (unsigned)l->unit.register_bytes;
+  int chain = LAZE_PRODUCT_CHAIN * LAZE_TILE_VECTORS, rows = chain > LAZE_PRODUCT_BLOCK ? chain : LAZE_PRODUCT_BLOCK;
+  unsigned bytes = (unsigned)(rows * l->unit.register_bytes);
   if (!l->panel) l->panel = laze_lower_stack(l, LLVMInt8TypeInContext(l->e.context), bytes);
   return l->panel;
 }
@@ -62,10 +64,10 @@ static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
 
 static laze_status copy_rows(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
   laze_open_loop loop = {0};
-  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), p->slab_depth));
-  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
-  LLVMValueRef to = advance(p, stack, multiply(p, loop.counter, number(p, panel_width(p))));
-  for (int v = 0; v < p->vectors; v++) store_row(p, to, v, load_row(p, from, v));
+  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), p->depth));
+  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->b_step));
+  LLVMValueRef to = advance(p, stack, multiply(p, loop.counter, number(p, laze_product_width(p))));
+  for (int v = 0; v < p->tile.vectors; v++) store_row(p, to, v, load_row(p, from, v));
   laze_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;
 }
@@ -99,22 +101,22 @@ static void copy_square(const laze_product *p, LLVMValueRef source, LLVMValueRef
   LLVMValueRef square[LAZE_LANES];
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   LLVMValueRef last = subtract(p, left, number(p, 1));
-  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->slab_depth, k));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->depth, k));
   for (int c = 0; c < p->lanes; c++) {
     LLVMValueRef column = smaller(p, add(p, j, number(p, c)), last);
     LLVMValueRef from = advance(p, source, add(p, k, multiply(p, column, p->operands[B_COLUMN])));
     square[c] = laze_lower_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
   }
   transpose(p, square);
-  LLVMValueRef to = advance(p, stack, add(p, j, multiply(p, k, number(p, panel_width(p)))));
-  for (int r = 0; r < p->lanes; r++) store_row(p, advance(p, to, number(p, r * panel_width(p))), 0, square[r]);
+  LLVMValueRef to = advance(p, stack, add(p, j, multiply(p, k, number(p, laze_product_width(p)))));
+  for (int r = 0; r < p->lanes; r++) store_row(p, advance(p, to, number(p, r * laze_product_width(p))), 0, square[r]);
 }
 
 static laze_status copy_squares(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
   laze_open_loop depth = {0}, columns = {0};
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
-  LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, panel_width(p)))));
-  LAZE_TRY(laze_loop_open(p->l, &depth, number(p, 0), p->slab_depth));
+  LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
+  LAZE_TRY(laze_loop_open(p->l, &depth, number(p, 0), p->depth));
   copy_square(p, source, stack, depth.counter, columns.counter);
   laze_loop_close(p->l, &depth, lanes);
   laze_loop_close(p->l, &columns, lanes);
@@ -126,18 +128,18 @@ static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   bool transposed = is_one(p->operands[B_K]) && !is_one(p->operands[B_COLUMN]);
   LAZE_TRY(transposed ? copy_squares(p, source, stack) : copy_rows(p, source, stack));
   p->panel = stack;
-  p->panel_stride = number(p, panel_width(p));
+  p->panel_stride = number(p, laze_product_width(p));
   return LAZE_OK;
 }
 
 LLVMValueRef laze_product_packs(const laze_product *p) {
-  if (!is_one(p->operands[B_COLUMN])) return NULL;
+  if (!laze_product_contiguous(p)) return NULL;
   return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_PRODUCT_PACKS), "");
 }
 
 laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef k = multiply(p, p->slab, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
+  LLVMValueRef k = multiply(p, p->first_k, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
   LLVMValueRef source = laze_lower_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
   if (!packs) return copy_panel(p, source);
   LLVMBasicBlockRef copy = laze_lower_block(p->l), after = laze_lower_block(p->l);
@@ -148,7 +150,7 @@ laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), here};
   LLVMBuildBr(builder, after);
   LLVMPositionBuilderAtEnd(builder, after);
-  LLVMValueRef panels[2] = {p->panel, source}, strides[2] = {p->panel_stride, p->operands[B_K]};
+  LLVMValueRef panels[2] = {p->panel, source}, strides[2] = {p->panel_stride, p->b_step};
   p->panel = LLVMBuildPhi(builder, LLVMTypeOf(source), "");
   LLVMAddIncoming(p->panel, panels, from, 2);
   p->panel_stride = LLVMBuildPhi(builder, LLVMTypeOf(strides[1]), "");

@@ -1,12 +1,21 @@
-/* A matrix product as it is being lowered: lower_matrix.c computes, lower_panel.c brings B into shape. */
+/* A matrix product as it is being lowered: lower_matrix.c walks over it, lower_tile.c computes a tile of C,
+ * lower_panel.c brings B into shape. */
 #ifndef LAZE_CODEGEN_LLVM_LOWER_PRODUCT_H
 #define LAZE_CODEGEN_LLVM_LOWER_PRODUCT_H
 
 #include "codegen/llvm/lower_internal.h"
 
-#define LAZE_PRODUCT_VECTORS 4 /* most registers of a panel's width */
-#define LAZE_PRODUCT_SLAB 256  /* most depth of a panel copied to the stack; a multiple of every register's lanes */
-#define LAZE_PRODUCT_PACKS 48  /* fewest rows for which copying a contiguous B pays off */
+#define LAZE_PRODUCT_PACKS 48 /* fewest rows for which copying a contiguous B pays off */
+
+/* A tile of C: what is computed in registers at once. */
+typedef struct laze_tile {
+  int rows, vectors; /* vectors: registers of its width, which is the panel's */
+  int chains;        /* for each element of C */
+} laze_tile;
+#define LAZE_TILE_ROWS 6
+#define LAZE_TILE_VECTORS 4
+#define LAZE_TILE_SUMS 24 /* registers, most */
+#define LAZE_PASS_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
 
 /* The instruction's operands, in their order. */
 enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, OPERAND_COUNT };
@@ -15,19 +24,28 @@ typedef struct laze_product {
   laze_lower *l;
   laze_dtype dtype;
   LLVMTypeRef element, vector;
-  int lanes, vectors; /* of a register; registers of a panel */
-  int64_t a, b, c;    /* buffers */
+  int lanes; /* of a register */
+  laze_tile tile;
+  int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
-  /* Of the panel and slab being worked on. */
-  LLVMValueRef column, slab, slab_depth, masks[LAZE_PRODUCT_VECTORS];
-  LLVMValueRef resumed[LAZE_PRODUCT_VECTORS]; /* which columns of C hold sums to go on from: none in the first slab */
-  LLVMValueRef panel, panel_stride;           /* B: address of its first element, elements from k to k + 1 */
+  LLVMValueRef is_chain, chains;   /* whether an element is one chain; how many it is in a block */
+  LLVMValueRef first_row, row_end; /* of A and C */
+  /* Of the panel and the k being worked on: `depth` of them from first_k on, a_step and b_step elements apart. */
+  LLVMValueRef column, first_k, depth, a_step, b_step, masks[LAZE_TILE_VECTORS];
+  LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from one k to the next */
+  LLVMValueRef out, out_row;        /* where sums go: address of row 0, elements from one row to the next */
+  LLVMValueRef adds;                /* whether they are added to what is there */
 } laze_product;
 
 /* How B's panels are read: where they lie if `packs` (an i1) is false, from a copy if it is true or NULL. */
 LLVMValueRef laze_product_packs(const laze_product *p);
-/* Sets panel and panel_stride for the slab and column of `p`, copying what has to be copied. */
+/* Sets panel and panel_stride for the block and column of `p`, copying what has to be copied. */
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
+/* Whether B's columns are known to lie next to each other. */
+bool laze_product_contiguous(const laze_product *p);
+
+/* All rows of the panel, a tile at a time. */
+LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
 static inline LLVMValueRef number(const laze_product *p, int64_t value) {
   return laze_lower_integer(p->l, value);
@@ -51,6 +69,14 @@ static inline LLVMValueRef advance(const laze_product *p, LLVMValueRef pointer, 
 /* The address of register `v` from a row's address on. */
 static inline LLVMValueRef at_register(const laze_product *p, LLVMValueRef pointer, int v) {
   return advance(p, pointer, number(p, (int64_t)v * p->lanes));
+}
+/* Columns of a full panel, which a chain's tile is as wide as. */
+static inline int64_t laze_product_width(const laze_product *p) {
+  return (int64_t)p->lanes * p->tile.vectors;
+}
+/* The sum of two elements of C. */
+static inline LLVMValueRef laze_product_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
+  return laze_dtype_is_float(p->dtype) ? LLVMBuildFAdd(p->l->e.builder, a, b, "") : add(p, a, b);
 }
 /* As laze_lower_splat etc., for this product's number of lanes. */
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar);

@@ -198,17 +198,42 @@ static void multiply_add(laze_dtype dtype, const void *a, const void *b, cell *s
   }
 }
 
+static void add(laze_dtype dtype, cell *sum, const cell *other) {
+  switch (dtype) {
+  case LAZE_F32: sum->f32 += other->f32; break;
+  case LAZE_F64: sum->f64 += other->f64; break;
+  case LAZE_I32: sum->i32 = (int32_t)((uint32_t)sum->i32 + (uint32_t)other->i32); break;
+  default: sum->i64 = (int64_t)((uint64_t)sum->i64 + (uint64_t)other->i64);
+  }
+}
+
+/* One element: `depth` factors, `a_step` and `b_step` bytes apart. */
+static cell run_product(laze_dtype dtype, const char *a, int64_t a_step, const char *b, int64_t b_step, int64_t depth) {
+  int64_t chains = depth < LAZE_PRODUCT_CHAIN ? 1 : LAZE_PRODUCT_LANES;
+  cell total = {0};
+  for (int64_t first = 0; first < depth; first += LAZE_PRODUCT_BLOCK) {
+    int64_t last = depth - first < LAZE_PRODUCT_BLOCK ? depth : first + LAZE_PRODUCT_BLOCK;
+    cell sums[LAZE_PRODUCT_LANES] = {{0}};
+    for (int64_t k = first; k < last; k++) multiply_add(dtype, a + k * a_step, b + k * b_step, &sums[k % chains]);
+    for (int64_t half = chains / 2; half >= 1; half /= 2)
+      for (int64_t l = 0; l < half; l++) add(dtype, &sums[l], &sums[l + half]);
+    if (first == 0)
+      total = sums[0];
+    else
+      add(dtype, &total, &sums[0]);
+  }
+  return total;
+}
+
 static void run_matrix(machine *m, const laze_loop_instruction *i) {
-  int64_t o[11];
+  int64_t o[11], size = laze_dtype_size(i->dtype);
   for (int k = 0; k < 11; k++) o[k] = index_of(m, i, k);
   int64_t a = i->imm & 0xffff, b = i->imm >> 16 & 0xffff, c = i->imm >> 32 & 0xffff;
   for (int64_t row = 0; row < o[8]; row++)
     for (int64_t column = 0; column < o[9]; column++) {
-      cell sum = {0};
-      for (int64_t k = 0; k < o[10]; k++)
-        multiply_add(i->dtype, element_at(m, a, o[0] + row * o[1] + k * o[2]),
-                     element_at(m, b, o[3] + k * o[4] + column * o[5]), &sum);
-      memcpy(element_at(m, c, o[6] + row * o[7] + column), &sum, (size_t)laze_dtype_size(i->dtype));
+      cell sum = run_product(i->dtype, element_at(m, a, o[0] + row * o[1]), o[2] * size,
+                             element_at(m, b, o[3] + column * o[5]), o[4] * size, o[10]);
+      memcpy(element_at(m, c, o[6] + row * o[7] + column), &sum, (size_t)size);
     }
 }
 

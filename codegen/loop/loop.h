@@ -48,7 +48,7 @@ typedef enum {
                             update it; one loop holds its UPDATEs, and accumulators of one loop stand side by side */
   LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop) */
   LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops */
-  /* Matrix product of a block, in the named order: one ascending-k fused-multiply-add chain an element, from 0 */
+  /* Matrix product of a block, each element in the order of products (below) */
   LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
                        stride, rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */
 } laze_loop_code;
@@ -76,6 +76,14 @@ typedef enum { LAZE_ORDER_LANES16, LAZE_ORDER_ROWS } laze_order;
 #define LAZE_ORDER_ROWS_BLOCK 64
 /* Levels of a tree over all blocks that 2^63 places can have. */
 #define LAZE_ORDER_LEVELS 58
+
+/* The order of a matrix product, which its depth K alone decides. Below 256 an element is one chain of fused
+ * multiply-adds over ascending k, from 0. From there on k is cut into blocks of 1024. A block is 4 chains, of the k
+ * with k mod 4 = 0, 1, 2, 3, whose ends are joined in pairs (l, l+2), then (0, 1). The element is the first block's
+ * total, to which the others are added one after the other. */
+#define LAZE_PRODUCT_CHAIN 256
+#define LAZE_PRODUCT_LANES 4
+#define LAZE_PRODUCT_BLOCK 1024
 
 typedef struct laze_loop_instruction {
   uint8_t code;    /* laze_loop_code */

@@ -436,14 +436,16 @@ static void compare_matrix(runner *r, const int64_t shape[3], bool transposed_a,
 }
 
 START_TEST(test_matrix) {
-  static const int64_t shapes[][3] = {{1, 1, 1},    {6, 64, 16}, {7, 65, 5}, {5, 10, 33}, {13, 16, 4},   {48, 80, 300},
-                                      {50, 7, 513}, {3, 130, 0}, {0, 4, 4},  {4, 0, 4},   {12, 17, 257}, {1, 200, 64}};
+  static const int64_t shapes[][3] = {
+      {1, 1, 1},     {6, 64, 16},    {7, 65, 5},     {5, 10, 33},   {13, 16, 4},   {48, 80, 300}, {50, 7, 513},
+      {3, 130, 0},   {0, 4, 4},      {4, 0, 4},      {12, 17, 257}, {1, 200, 64},  {1, 70, 256},  {1, 1, 1027},
+      {2, 66, 1023}, {49, 65, 1025}, {75, 20, 1026}, {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255}, {80, 66, 3075}};
   for (int d = 0; d < 4; d++) {
     runner r;
     runner_open(&r, (uint64_t)(800 + d));
     build_matrix(&r, dtypes[d], _i);
     runner_compile(&r);
-    for (int s = 0; s < 12; s++) {
+    for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
       compare_matrix(&r, shapes[s], false, _i == 1);
       compare_matrix(&r, shapes[s], true, _i == 1);
     }
