@@ -12,17 +12,49 @@ static void teardown(void) {
   lab_close(&l);
 }
 
-/* One fused chain an element: a single rounding per step, which separate products and sums would not give. */
-START_TEST(one_fused_chain) {
-  float a[7], b[7], wanted = 0;
-  for (int i = 0; i < 7; i++) {
-    a[i] = 1.1f + (float)i * 0.3f;
-    b[i] = 2.7f - (float)i * 0.9f;
-    wanted = fmaf(a[i], b[i], wanted);
+enum { DEEPEST = 3000 };
+
+static double element(int i) {
+  return 1.1 + (double)(i * 7919 % 1013) * 0.003 - (double)(i % 3);
+}
+
+/* A single rounding per step, which separate products and sums would not give, and the joins of the order; written down
+ * a second time. */
+#define DEFINE_CHAINS(type, fma)                                                                                       \
+  static type chains_##type(const type *a, const type *b, int depth) {                                                 \
+    type total = 0;                                                                                                    \
+    for (int first = 0; first < depth; first += 1024) {                                                                \
+      type sums[4] = {0};                                                                                              \
+      for (int k = first; k < depth && k < first + 1024; k++) {                                                        \
+        int chain = depth < 256 ? 0 : k % 4;                                                                           \
+        sums[chain] = fma(a[k], b[k], sums[chain]);                                                                    \
+      }                                                                                                                \
+      type block = (sums[0] + sums[2]) + (sums[1] + sums[3]);                                                          \
+      total = first ? total + block : block;                                                                           \
+    }                                                                                                                  \
+    return total;                                                                                                      \
   }
-  laze_value x = lab_input(&l, LAZE_F32, DIMS(1, 7), a), y = lab_input(&l, LAZE_F32, DIMS(7, 1), b);
-  lab_run(&l, lab_binary(&l, "mm", x, y));
-  lab_expect(&l, float, wanted);
+DEFINE_CHAINS(float, fmaf)
+DEFINE_CHAINS(double, fma)
+
+START_TEST(chains_of_every_depth) {
+  static const int depths[] = {1, 7, 255, 256, 257, 1023, 1024, 1025, 2050, DEEPEST};
+  static float a[DEEPEST], b[DEEPEST];
+  static double c[DEEPEST], d[DEEPEST];
+  for (int i = 0; i < DEEPEST; i++) {
+    a[i] = (float)(c[i] = element(i));
+    b[i] = (float)(d[i] = element(i + 77));
+  }
+  for (int i = 0; i < 10; i++) {
+    teardown();
+    setup();
+    laze_value x = lab_input(&l, LAZE_F32, DIMS(1, depths[i]), a), y = lab_input(&l, LAZE_F32, DIMS(depths[i], 1), b);
+    lab_run(&l, lab_binary(&l, "mm", x, y));
+    lab_expect(&l, float, chains_float(a, b, depths[i]));
+    laze_value v = lab_input(&l, LAZE_F64, DIMS(1, depths[i]), c), w = lab_input(&l, LAZE_F64, DIMS(depths[i], 1), d);
+    lab_run(&l, lab_binary(&l, "mm", v, w));
+    lab_expect(&l, double, chains_double(c, d, depths[i]));
+  }
 }
 END_TEST
 
@@ -97,7 +129,7 @@ START_TEST(linear_and_addmm) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {one_fused_chain,           integers_wrap,   batches, no_depth, matmul_of_ranks,
+  const TTest *const tests[] = {chains_of_every_depth,     integers_wrap,   batches, no_depth, matmul_of_ranks,
                                 refuses_other_inner_sizes, linear_and_addmm};
   return lab_main("interp_product", setup, teardown, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -136,8 +136,28 @@ START_TEST(test_check) {
 }
 END_TEST
 
-/* One fused chain an element: with a separate multiplication the last bit of this product would differ. */
+/* An element of a product, written down a second time. Multiplication and addition are fused: with a rounding between
+ * them last bits would differ. */
+static float multiply(const float *a, const float *b, int64_t step, int64_t depth) {
+  float total = 0, lanes[4];
+  if (depth < 256) {
+    for (int64_t k = 0; k < depth; k++) total = fmaf(a[k], b[k * step], total);
+    return total;
+  }
+  for (int64_t block = 0; block < depth; block += 1024) {
+    for (int l = 0; l < 4; l++) {
+      lanes[l] = 0;
+      for (int64_t k = block + l; k < depth && k < block + 1024; k += 4) lanes[l] = fmaf(a[k], b[k * step], lanes[l]);
+    }
+    float sum = (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+    total = block ? total + sum : sum;
+  }
+  return total;
+}
+
 START_TEST(test_matrix) {
+  static const int64_t depths[] = {50, 255, 256, 257, 1023, 1024, 1025, 3000};
+  const int64_t depth = depths[_i];
   open_kernel(2);
   int32_t size[4], zero = laze_loop_index_constant(&kernel, 0), one = laze_loop_index_constant(&kernel, 1);
   for (int k = 0; k < 3; k++) size[k] = laze_loop_index_size(&kernel, k);
@@ -147,15 +167,14 @@ START_TEST(test_matrix) {
       .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = INT64_C(1) << 16 | INT64_C(2) << 32};
   laze_loop_emit(&kernel, matrix, operands, 11);
   laze_loop_end(&kernel);
-  float *a = make_numbers(3 * 50), *b = make_numbers(50 * 2), out[6];
+  float *a = make_numbers(3 * depth), *b = make_numbers(depth * 2), out[6];
   void *buffers[3] = {a, b, out};
-  int64_t sizes[3] = {3, 2, 50};
+  int64_t sizes[3] = {3, 2, depth};
   laze_kernel_failure failure = {.position = INT64_MAX};
   run(buffers, sizes, 0, 1, &failure);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 2; j++) {
-      float sum = 0;
-      for (int k = 0; k < 50; k++) sum = fmaf(a[i * 50 + k], b[k * 2 + j], sum);
+      float sum = multiply(a + i * depth, b + j, 2, depth);
       ck_assert_msg(memcmp(&sum, &out[i * 2 + j], sizeof sum) == 0, "%d, %d: %.9g", i, j, out[i * 2 + j]);
     }
   free(a);
@@ -170,7 +189,7 @@ int main(void) {
   tcase_add_loop_test(tests, test_orders, 0, 2);
   tcase_add_test(tests, test_range_and_guard);
   tcase_add_test(tests, test_check);
-  tcase_add_test(tests, test_matrix);
+  tcase_add_loop_test(tests, test_matrix, 0, 8);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }
