@@ -72,6 +72,7 @@ laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int
   return LAZE_OK;
 }
 
+/* Levels are aligned to a register, and to no more: a vector of 16 lanes may be several. */
 static LLVMValueRef level_address(const laze_lower *l, int32_t accumulator, LLVMValueRef level) {
   const laze_accumulator_state *state = &l->accumulators[accumulator];
   return LLVMBuildGEP2(l->e.builder, LLVMTypeOf(state->block), state->levels, &level, 1, "");
@@ -81,7 +82,9 @@ static LLVMValueRef level_address(const laze_lower *l, int32_t accumulator, LLVM
 static laze_status join_level(laze_lower *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *value) {
   const laze_loop_instruction *a = laze_instruction(l, accumulator);
   LLVMValueRef address = level_address(l, accumulator, level);
-  LLVMValueRef operands[2] = {LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, ""), *value};
+  LLVMValueRef stored = LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, "");
+  LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
+  LLVMValueRef operands[2] = {stored, *value};
   return laze_lower_operation(l, a->op, a->dtype, operands, 2, value);
 }
 
@@ -98,8 +101,10 @@ laze_status laze_lower_fold(laze_lower *l, const int32_t *accumulators, int32_t 
   for (int32_t k = 0; k < count; k++) LAZE_TRY(join_level(l, accumulators[k], carry.counter, carry.slots[k]));
   laze_loop_close(l, &carry, one);
   for (int32_t k = 0; k < count; k++) {
-    LLVMBuildStore(l->e.builder, *carry.slots[k], level_address(l, accumulators[k], carry.counter));
-    *carry.slots[k] = initial_state(l, laze_instruction(l, accumulators[k]));
+    const laze_loop_instruction *a = laze_instruction(l, accumulators[k]);
+    LLVMValueRef address = level_address(l, accumulators[k], carry.counter);
+    LLVMSetAlignment(LLVMBuildStore(l->e.builder, *carry.slots[k], address), (unsigned)laze_dtype_size(a->dtype));
+    *carry.slots[k] = initial_state(l, a);
   }
   clock->folded = LLVMBuildAdd(l->e.builder, clock->folded, one, "");
   return LAZE_OK;
