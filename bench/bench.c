@@ -42,6 +42,13 @@ int64_t bench_metric(laze_context *context, const char *name) {
   return value;
 }
 
+laze_status bench_finish(laze_scope *scope, laze_tensor *result, laze_error *error) {
+  laze_status status = laze_tensor_materialise(result);
+  if (status != LAZE_OK) (void)bench_fail(error, "%s", laze_tensor_error(result));
+  const laze_status end = laze_scope_end_error(scope, status == LAZE_OK ? error : NULL);
+  return status == LAZE_OK ? end : status;
+}
+
 laze_status bench_fail(laze_error *error, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -19,6 +19,9 @@ laze_status bench_faults(bench_report *report, laze_error *error);
 laze_status bench_context(int32_t threads, laze_context **out, laze_error *error);
 /* A metric that is known to exist. */
 int64_t bench_metric(laze_context *context, const char *name);
+/* Computes a tensor and ends the scope. A failed computation is returned by the call and then no longer by the scope,
+ * so that both are asked. */
+laze_status bench_finish(laze_scope *scope, laze_tensor *result, laze_error *error);
 /* Fills `error` and returns its code. */
 laze_status bench_fail(laze_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

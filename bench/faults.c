@@ -236,11 +236,9 @@ static void finish(fault_run *run) {
 static laze_status run_once(fault_run *run, double *time, laze_error *error) {
   const double start = measure_now();
   laze_scope *scope = laze_scope_begin(run->context);
-  laze_tensor *result = run->what->record(run);
-  if (laze_tensor_materialise(result) != LAZE_OK) (void)bench_fail(error, "%s", laze_tensor_error(result));
-  if (laze_scope_end_error(scope, error) != LAZE_OK || error->code != LAZE_OK) return error->code;
+  const laze_status status = bench_finish(scope, run->what->record(run), error);
   *time = measure_now() - start;
-  return LAZE_OK;
+  return status;
 }
 
 static void add_rows(bench_report *report, const fault_run *run, double first, const bench_samples *times,

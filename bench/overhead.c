@@ -49,7 +49,8 @@ static laze_status round_of(bench_pair *pair, bench_recorder record, bench_split
     laze_scope *scope = laze_scope_begin(pair->context);
     laze_tensor *result = record(pair->x, pair->y);
     const double recorded = measure_now();
-    (void)laze_tensor_read(result, LAZE_F32, out, sizeof out); /* the scope reports a failure */
+    if (laze_tensor_read(result, LAZE_F32, out, sizeof out) != LAZE_OK)
+      return bench_fail(error, "%s", laze_tensor_error(result));
     const double read = measure_now();
     const laze_status status = laze_scope_end_error(scope, error);
     recording += recorded - start + measure_now() - read;

@@ -1,6 +1,7 @@
 #include "codegen/group_step.h"
 
 #include "codegen/interp/interp.h"
+#include "runtime/copy_kernel.h"
 
 static laze_status add_kernel_step(laze_translation *translation, const laze_group *group, laze_kernel *kernel,
                                    laze_error *error) {
@@ -27,6 +28,10 @@ static laze_status add_kernel_step(laze_translation *translation, const laze_gro
 
 laze_status laze_group_add_step(laze_translation *translation, const laze_group *group, laze_kernel *kernel,
                                 laze_error *error) {
-  if (!kernel) return laze_interp_add_node(translation, group->root.node, true, error);
-  return add_kernel_step(translation, group, kernel, error);
+  if (kernel) return add_kernel_step(translation, group, kernel, error);
+  if (group->kind != LAZE_GROUP_COPY) return laze_interp_add_node(translation, group->root.node, true, error);
+  LAZE_TRY(laze_copy_kernel_create(translation->graph->context, &kernel, error));
+  laze_status status = add_kernel_step(translation, group, kernel, error);
+  laze_kernel_release(kernel);
+  return status;
 }

@@ -6,7 +6,8 @@
 #include "codegen/translation.h"
 
 /* Adds the group's step: a call of `kernel` (borrowed; the program retains it), or, where the group has no loop IR and
- * `kernel` is NULL, the reference interpreter's step for its node, counted as a fallback. */
+ * `kernel` is NULL, of the copy kernel for copies, and otherwise the reference interpreter's step for its node, counted
+ * as a fallback. */
 LAZE_MUST_USE laze_status laze_group_add_step(laze_translation *translation, const laze_group *group,
                                               laze_kernel *kernel, laze_error *error);
 

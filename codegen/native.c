@@ -2,8 +2,9 @@
  *
  *   graph ── schedule ──> groups with loop IR ── kernels ──> native functions ── program ──> values and steps
  *
- * Groups that have no loop IR (control flow, what no lowering exists for) become steps of the reference interpreter in
- * the same program, so that they cost a call and do not cut the graph.
+ * Copies of many pieces are steps of the runtime's copy kernel. Other groups that have no loop IR (control flow, what
+ * no lowering exists for) become steps of the reference interpreter in the same program, so that they cost a call and
+ * do not cut the graph.
  */
 #include "codegen/native.h"
 

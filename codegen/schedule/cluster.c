@@ -100,7 +100,7 @@ laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder 
   laze_use *use = laze_arena_alloc(scheduler->arena, sizeof *use), *last = scheduler->uses[operand.node];
   if (!use) return memory_error(scheduler);
   bool counted = !last || last->group != group || last->map != map;
-  *use = (laze_use){last, group, map, instance, slot, operand.result, counted};
+  *use = (laze_use){last, group, map, instance, slot, operand.result, counted, false};
   scheduler->uses[operand.node] = use;
   group->open_count += counted;
   return LAZE_OK;
@@ -111,12 +111,20 @@ static void fill_slot(const laze_use *use, int32_t instance) {
   if (use->instance >= 0) use->group->instances[use->instance].operands[use->slot] = instance;
 }
 
-/* Loads for the uses of a stored value. Library nodes (no map) read it by number. */
+/* A use that reads the whole value from memory. Library nodes do so by number. */
+static void read_whole(const laze_use *use, laze_value value) {
+  if (use->flat) use->group->sources[use->slot] = value;
+}
+
+/* Loads for the uses of a stored value. */
 static laze_status load_uses(laze_scheduler *scheduler, int32_t node) {
   for (laze_use *use = scheduler->uses[node]; use; use = use->next) {
     laze_value value = {node, use->result};
     int32_t instance;
-    if (!use->map) continue;
+    if (!use->map) {
+      read_whole(use, value);
+      continue;
+    }
     LAZE_TRY(find_instance(scheduler, use->group, value, use->map, &instance));
     if (instance < 0)
       LAZE_TRY(laze_schedule_add_instance(scheduler, use->group, LAZE_INSTANCE_LOAD, value, use->map, &instance));
@@ -313,15 +321,20 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     laze_needs needs;
     bool possible;
-    if (!use->map) return LAZE_OK;
-    LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
-    if (!possible) return LAZE_OK;
-    maps[index++] = needs.maps[0];
+    maps[index] = NULL;
+    if (!use->map && !(use->flat && laze_schedule_keeps_order(node->op))) return LAZE_OK;
+    if (use->map) {
+      LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
+      if (!possible) return LAZE_OK;
+      maps[index] = needs.maps[0];
+    }
+    index++;
   }
   index = 0;
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     use->group->open_count -= use->counted;
     LAZE_TRY(laze_schedule_add_use(scheduler, use->group, use->instance, use->slot, node->operands[0], maps[index++]));
+    scheduler->uses[node->operands[0].node]->flat = use->flat;
   }
   *done = true;
   return LAZE_OK;
@@ -459,7 +472,10 @@ static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index)
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     int32_t instance;
     laze_instance_kind kind = use->group->group.kind == LAZE_GROUP_LOOPS ? LAZE_INSTANCE_CONSTANT : LAZE_INSTANCE_LOAD;
-    if (!use->map) continue;
+    if (!use->map) {
+      read_whole(use, value);
+      continue;
+    }
     LAZE_TRY(laze_schedule_add_instance(scheduler, use->group, kind, value, use->map, &instance));
     fill_slot(use, instance);
   }
@@ -517,6 +533,8 @@ static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
     for (; group; group = group->next) {
       if (group->group.kind == LAZE_GROUP_LIBRARY)
         LAZE_TRY(finish_library(scheduler, group));
+      else if (group->group.kind == LAZE_GROUP_COPY)
+        group->group.reads = group->sources;
       else if (group->group.kind == LAZE_GROUP_MATRIX)
         LAZE_TRY(laze_schedule_emit_matrix(scheduler, group));
       else

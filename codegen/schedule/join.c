@@ -212,18 +212,22 @@ static laze_status indexed_needs(laze_joiner *join, laze_needs *out, bool *possi
   return LAZE_OK;
 }
 
-const laze_join laze_join_reshape = {true, reshape_needs};
-const laze_join laze_join_expand = {true, expand_needs};
-const laze_join laze_join_permute = {true, permute_needs};
-const laze_join laze_join_slice = {true, slice_needs};
-const laze_join laze_join_cat = {false, cat_needs};
-const laze_join laze_join_iota = {false, iota_needs};
-const laze_join laze_join_size_tensor = {false, size_needs};
-const laze_join laze_join_gather = {false, indexed_needs};
-const laze_join laze_join_index_select = {false, indexed_needs};
+const laze_join laze_join_reshape = {true, true, reshape_needs};
+const laze_join laze_join_expand = {true, false, expand_needs};
+const laze_join laze_join_permute = {true, false, permute_needs};
+const laze_join laze_join_slice = {true, false, slice_needs};
+const laze_join laze_join_cat = {false, false, cat_needs};
+const laze_join laze_join_iota = {false, false, iota_needs};
+const laze_join laze_join_size_tensor = {false, false, size_needs};
+const laze_join laze_join_gather = {false, false, indexed_needs};
+const laze_join laze_join_index_select = {false, false, indexed_needs};
 
 bool laze_schedule_passes_through(laze_op op) {
   return laze_joins[op] && laze_joins[op]->pass_through;
+}
+
+bool laze_schedule_keeps_order(laze_op op) {
+  return laze_joins[op] && laze_joins[op]->keeps_order;
 }
 
 laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,

@@ -9,6 +9,7 @@ struct laze_joiner;
 
 typedef struct laze_join {
   bool pass_through; /* nothing is computed: readers look through the node at its operand */
+  bool keeps_order;  /* whose elements are these, in this order */
   /* What the node needs of its operands at a map; *possible is false where no map says it. */
   laze_status (*needs)(struct laze_joiner *join, laze_needs *out, bool *possible);
 } laze_join;

@@ -5,15 +5,23 @@
  *
  * What a piece is computed from joins its group like any other, so that nothing asks for each element in which piece it
  * lies, and the kernels of equal pieces are one. A concatenation that is nothing but a piece of another hands its own
- * pieces on: a chain of them, or a frame around a matrix, is as many kernels as it has pieces.
+ * pieces on: a chain of them, or a frame around a matrix, is as many kernels as it has pieces. Many pieces are copied by
+ * one step.
  */
 #include "codegen/schedule/schedule_internal.h"
 
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
-/* Concatenations along different axes in each other, whose pieces are written to the outermost one. */
-enum { MOST_DEPTH = 6 };
+#include <string.h>
+
+enum {
+  /* Concatenations along different axes in each other, whose pieces are written to the outermost one. */
+  MOST_DEPTH = 6,
+  /* Where a piece begins is a sum of the sizes before it, and all these sums are a quadratic amount of work. More
+   * pieces are stored and copied by one step, which adds up their sizes when it runs. */
+  MOST_GROUPS = 64,
+};
 
 static laze_status memory_error(const laze_scheduler *scheduler) {
   return laze_fail_memory(scheduler->error, "a schedule", -1);
@@ -40,8 +48,8 @@ static laze_status start_layout(laze_scheduler *scheduler, int32_t node_index, p
 }
 
 /* Operands without elements are no pieces; those of another rank have none. */
-static bool is_piece(const piece_layout *layout, int32_t operand) {
-  const laze_type *type = laze_graph_type(layout->scheduler->graph, layout->node->operands[operand]);
+static bool has_elements(const piece_layout *layout, laze_value operand) {
+  const laze_type *type = laze_graph_type(layout->scheduler->graph, operand);
   bool any = type->rank == layout->node->types[0]->rank;
   for (int axis = 0; axis < type->rank; axis++) any = any && type->sizes[axis] != 0;
   return any;
@@ -121,7 +129,7 @@ static laze_status begin_groups(laze_scheduler *scheduler, int32_t node_index, l
   *possible = true;
   for (int32_t i = 0; i < layout.node->operand_count && *possible; i++) {
     laze_piece piece;
-    if (!is_piece(&layout, i)) continue;
+    if (!has_elements(&layout, layout.node->operands[i])) continue;
     LAZE_TRY(next_piece(&layout, i, &piece));
     if (outer) LAZE_TRY(nest_piece(scheduler, outer, &piece));
     *possible = piece.depth <= MOST_DEPTH;
@@ -149,6 +157,110 @@ static laze_status link_groups(laze_scheduler *scheduler, int32_t node_index, la
   return LAZE_OK;
 }
 
+/* Copying */
+
+/* Values in the order in which they follow each other in the result. */
+typedef struct {
+  laze_value *items;
+  int64_t count, capacity;
+} value_list;
+
+static laze_status append(laze_scheduler *scheduler, value_list *list, laze_value value) {
+  if (list->count == list->capacity) {
+    int64_t capacity = list->capacity ? 2 * list->capacity : 2 * MOST_GROUPS;
+    laze_value *items = laze_arena_alloc_array(scheduler->arena, capacity, sizeof *items);
+    if (!items) return memory_error(scheduler);
+    if (list->count > 0) memcpy(items, list->items, (size_t)list->count * sizeof *items);
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = value;
+  return LAZE_OK;
+}
+
+/* Whether a value is itself a concatenation along the layout's axis, with the same dtype. */
+static laze_status continues(const piece_layout *layout, laze_value value, bool *out) {
+  const laze_node *node = laze_graph_node(layout->scheduler->graph, value);
+  const laze_type *type = layout->node->types[0];
+  laze_inference inference = {layout->scheduler->graph->sizes, "cat", layout->scheduler->error};
+  int axis;
+  *out = node->op == LAZE_OP_CAT && node->types[0]->rank == type->rank && node->types[0]->dtype == type->dtype;
+  if (!*out) return LAZE_OK;
+  LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_CAT_DIM].value.integer, type->rank, &axis));
+  *out = axis == layout->axis;
+  return LAZE_OK;
+}
+
+/* What the result is put together from, through concatenations in each other. Whoever else uses those has them stored;
+ * this does not. */
+static laze_status find_sources(const piece_layout *layout, value_list *out) {
+  value_list open = {0};
+  *out = (value_list){0};
+  for (int32_t i = layout->node->operand_count; i-- > 0;)
+    LAZE_TRY(append(layout->scheduler, &open, layout->node->operands[i]));
+  while (open.count > 0) {
+    laze_value value = open.items[--open.count];
+    const laze_node *node = laze_graph_node(layout->scheduler->graph, value);
+    bool further;
+    LAZE_TRY(continues(layout, value, &further));
+    if (!further && has_elements(layout, value)) LAZE_TRY(append(layout->scheduler, out, value));
+    for (int32_t i = node->operand_count; further && i-- > 0;)
+      LAZE_TRY(append(layout->scheduler, &open, node->operands[i]));
+  }
+  return LAZE_OK;
+}
+
+/* Whether all sources have the result's dtype, so that bytes can be copied. */
+static bool is_copy(const piece_layout *layout, const value_list *sources) {
+  for (int64_t i = 0; i < sources->count; i++)
+    if (laze_graph_type(layout->scheduler->graph, sources->items[i])->dtype != layout->node->types[0]->dtype)
+      return false;
+  return true;
+}
+
+static laze_status times(laze_scheduler *scheduler, laze_size a, laze_size b, laze_size *out) {
+  return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, a, b, out, scheduler->error);
+}
+
+/* Fills the run-time integers of runtime/copy_kernel.h, and lets the group wait for its pieces. */
+static laze_status add_sources(const piece_layout *layout, laze_group_builder *builder, laze_size *sizes) {
+  laze_scheduler *scheduler = layout->scheduler;
+  const laze_type *type = layout->node->types[0];
+  laze_group *group = &builder->group;
+  laze_size row; /* bytes of what one element along the axis takes in a row */
+  LAZE_TRY(times(scheduler, layout->inner, laze_dtype_size(type->dtype), &row));
+  for (int32_t i = 0; i < group->read_count; i++) {
+    laze_value source = builder->sources[i];
+    LAZE_TRY(times(scheduler, laze_graph_type(scheduler->graph, source)->sizes[layout->axis], row, &sizes[2 + i]));
+    LAZE_TRY(laze_schedule_add_use(scheduler, builder, -1, i, source, NULL));
+    scheduler->uses[source.node]->flat = true;
+  }
+  sizes[0] = group->read_count;
+  LAZE_TRY(times(scheduler, type->sizes[layout->axis], row, &sizes[1]));
+  group->sizes = sizes;
+  group->size_count = 2 + group->read_count;
+  LAZE_TRY(times(scheduler, layout->rows, sizes[1], &group->domain));
+  return times(scheduler, group->domain, 2, &group->bytes);
+}
+
+static laze_status copy_group(const piece_layout *layout, laze_value root, value_list *sources, laze_split why) {
+  laze_scheduler *scheduler = layout->scheduler;
+  laze_group_builder *builder = laze_arena_alloc_zero(scheduler->arena, sizeof *builder);
+  laze_size *sizes = laze_arena_alloc_array(scheduler->arena, sources->count + 2, sizeof *sizes);
+  if (!builder || !sizes) return memory_error(scheduler);
+  builder->sources = sources->items;
+  builder->group = (laze_group){.kind = LAZE_GROUP_COPY,
+                                .split = why,
+                                .root = root,
+                                .read_count = (int32_t)sources->count,
+                                .write_count = 1,
+                                .label = laze_op_get(layout->node->op)->name};
+  builder->group.writes = &builder->group.root;
+  scheduler->group_of_root[root.node] = builder;
+  scheduler->group_count++;
+  return add_sources(layout, builder, sizes);
+}
+
 static laze_status allocate(laze_scheduler *scheduler, int32_t node_index, laze_group_builder ***out) {
   int64_t count = scheduler->graph->nodes[node_index].operand_count;
   *out = laze_arena_alloc_zero(scheduler->arena, count * (int64_t)sizeof **out);
@@ -156,9 +268,16 @@ static laze_status allocate(laze_scheduler *scheduler, int32_t node_index, laze_
 }
 
 laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *possible) {
+  laze_value root = {node_index, 0};
   laze_group_builder **groups;
+  piece_layout layout;
+  value_list sources;
+  *possible = true;
+  LAZE_TRY(start_layout(scheduler, node_index, &layout));
+  LAZE_TRY(find_sources(&layout, &sources));
+  if (sources.count > MOST_GROUPS && is_copy(&layout, &sources)) return copy_group(&layout, root, &sources, why);
   LAZE_TRY(allocate(scheduler, node_index, &groups));
-  LAZE_TRY(begin_groups(scheduler, node_index, (laze_value){node_index, 0}, NULL, groups, possible));
+  LAZE_TRY(begin_groups(scheduler, node_index, root, NULL, groups, possible));
   if (!*possible) return LAZE_OK;
   return link_groups(scheduler, node_index, groups, why, &scheduler->group_of_root[node_index]);
 }
@@ -168,7 +287,8 @@ laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node
   const laze_use *use = scheduler->uses[node_index];
   laze_group_builder *group = use->group, **groups, **link;
   /* The whole value, in its own order, goes into the piece as it is. */
-  *done = !use->next && use->map && group->piece && use->map == group->instances[0].map && use->instance == 0 &&
+  *done = !use->next && use->map && node->operand_count <= MOST_GROUPS && group->piece &&
+          use->map == group->instances[0].map && use->instance == 0 &&
           node->types[0]->dtype == laze_graph_type(scheduler->graph, group->group.root)->dtype;
   if (!*done) return LAZE_OK;
   LAZE_TRY(allocate(scheduler, node_index, &groups));

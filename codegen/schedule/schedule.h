@@ -18,6 +18,7 @@
 typedef enum {
   LAZE_GROUP_LOOPS,   /* elementwise, movement and reductions, in loop IR */
   LAZE_GROUP_MATRIX,  /* a matrix product, in loop IR */
+  LAZE_GROUP_COPY,    /* a concatenation of many pieces, by runtime/copy_kernel.h */
   LAZE_GROUP_LIBRARY, /* one node, run by the reference interpreter's kernel */
 } laze_group_kind;
 

@@ -60,6 +60,7 @@ typedef struct laze_group_builder {
   laze_group group;
   struct laze_group_builder *next; /* another group of the same root */
   const laze_piece *piece;         /* computes this piece of its root; NULL: all of it */
+  laze_value *sources;             /* COPY: the stored value of each piece */
   laze_domain domain;
   laze_instance *instances;
   int64_t instance_count, instance_capacity;
@@ -74,13 +75,15 @@ typedef struct laze_group_builder {
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
- * NULL, an operand of a library node, which reads the whole value from memory. */
+ * NULL, an operand of a library node, which reads the whole value from memory; `flat`: a piece that is copied, so that
+ * any value with the same elements in the same order will do. */
 typedef struct laze_use {
   struct laze_use *next;
   laze_group_builder *group;
   const laze_map *map;
   int32_t instance, slot, result;
   bool counted; /* in the group's open_count */
+  bool flat;
 } laze_use;
 
 typedef struct laze_scheduler {
@@ -117,6 +120,8 @@ static inline laze_mapper laze_scheduler_mapper(laze_scheduler *scheduler, laze_
 
 /* Whether an operator only moves elements: its uses become uses of its operand, at other maps. */
 bool laze_schedule_passes_through(laze_op op);
+/* Whether it leaves them in their order as well. */
+bool laze_schedule_keeps_order(laze_op op);
 /* Finds what `node` needs at `map`. *possible is false where the group cannot express it. May split axes of the group's
  * domain; a reduction may add reduced axes to it. */
 LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group,

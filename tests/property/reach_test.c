@@ -15,7 +15,8 @@
 /* Calls `look` for every group of the graph's schedule; false with a message where it says so. */
 typedef bool (*group_property)(const laze_graph *graph, const laze_group *group);
 
-static bool all_groups(const laze_graph *graph, group_property look, char *message, size_t size) {
+static bool all_groups(const laze_graph *graph, bool no_fusion, group_property look, char *message, size_t size) {
+  const laze_schedule_options options = {.no_fusion = no_fusion};
   laze_schedule schedule;
   laze_arena arena;
   laze_graph *symbolic;
@@ -24,8 +25,7 @@ static bool all_groups(const laze_graph *graph, group_property look, char *messa
   bool right = true;
   ck_assert_int_eq(laze_compile_passes(graph->context, graph, &symbolic, &bindings, &error), LAZE_OK);
   laze_arena_init(&arena, graph->context);
-  ck_assert_msg(laze_schedule_build(symbolic, &arena, &(laze_schedule_options){0}, &schedule, &error) == LAZE_OK, "%s",
-                error.message);
+  ck_assert_msg(laze_schedule_build(symbolic, &arena, &options, &schedule, &error) == LAZE_OK, "%s", error.message);
   for (int32_t i = 0; i < schedule.group_count && right; i++) {
     right = look(symbolic, schedule.groups[i]);
     if (!right) snprintf(message, size, "falls back: group %d, %s", (int)i, schedule.groups[i]->label);
@@ -59,7 +59,7 @@ static two_ways make_ways(void) {
 /* Whether every group has loops and they compute what the reference does. Destroys the graph. */
 static void check_graph(two_ways *ways, laze_graph *graph, uint64_t seed) {
   char message[1500] = "";
-  bool right = all_groups(graph, is_native, message, sizeof message) &&
+  bool right = all_groups(graph, false, is_native, message, sizeof message) &&
                test_ways_agree(&ways->loops, &ways->reference, graph, seed, message, sizeof message);
   if (!right) test_print_graph("this graph fails:", graph);
   laze_graph_destroy(graph);
@@ -184,11 +184,16 @@ END_TEST
 
 /* Concatenations */
 
-/* `count` tensors of f32 and i32 in turns, or of f32 alone, whose sizes along `axis` are 0 to 3. */
+/* `count` tensors of f32 and i32 in turns, or of f32 alone, whose sizes along `axis` are 0 to 3; the first ones come
+ * again after a while. */
 static laze_value concatenated(laze_graph *graph, laze_builder *builder, int axis, int count, bool mixed) {
-  enum { MOST_PIECES = 20 };
+  enum { MOST_PIECES = 80, DIFFERENT = 16 };
   laze_value pieces[MOST_PIECES];
   for (int i = 0; i < count; i++) {
+    if (i >= DIFFERENT) {
+      pieces[i] = pieces[i - DIFFERENT];
+      continue;
+    }
     int64_t sizes[3] = {3, 2, 5};
     sizes[axis] = i % 4;
     pieces[i] = add_parameter(graph, mixed && i % 2 ? LAZE_I32 : LAZE_F32, 3, sizes);
@@ -200,7 +205,7 @@ static laze_value concatenated(laze_graph *graph, laze_builder *builder, int axi
 
 /* Alone, used by an operator, concatenated again along the same axis or along another. */
 START_TEST(every_concatenation_is_native) {
-  static const int counts[] = {1, 2, 3, 8, 9, 17};
+  static const int counts[] = {1, 2, 3, 8, 9, 17, 80};
   two_ways ways = make_ways();
   for (int axis = 0; axis < 3; axis++)
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
@@ -221,11 +226,129 @@ START_TEST(every_concatenation_is_native) {
 }
 END_TEST
 
+/* Bounds */
+
+typedef struct {
+  int32_t groups, kernels, most_loads, most_guards; /* kernels: different ones */
+} schedule_size;
+
+static void look_at_kernel(const laze_loop_kernel *kernel, laze_hash *seen, schedule_size *out) {
+  int32_t loads = 0, guards = 0, known = 0;
+  const laze_hash key = laze_loop_hash(kernel);
+  for (int32_t i = 0; i < kernel->instruction_count; i++) {
+    loads += kernel->instructions[i].code == LAZE_LOOP_LOAD;
+    guards += kernel->instructions[i].code == LAZE_LOOP_INDEX_LESS;
+  }
+  if (loads > out->most_loads) out->most_loads = loads;
+  if (guards > out->most_guards) out->most_guards = guards;
+  while (known < out->kernels && !laze_hash_equal(seen[known], key)) known++;
+  if (known == out->kernels) seen[out->kernels++] = key;
+}
+
+/* Schedules a graph and destroys it. */
+static schedule_size schedule_of(laze_graph *graph) {
+  enum { MOST_GROUPS = 1024 };
+  static laze_hash seen[MOST_GROUPS];
+  schedule_size size = {0};
+  laze_schedule schedule;
+  laze_arena arena;
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  ck_assert_int_eq(laze_compile_passes(graph->context, graph, &symbolic, &bindings, NULL), LAZE_OK);
+  laze_arena_init(&arena, graph->context);
+  ck_assert_int_eq(laze_schedule_build(symbolic, &arena, &(laze_schedule_options){0}, &schedule, NULL), LAZE_OK);
+  ck_assert_int_le(size.groups = schedule.group_count, MOST_GROUPS);
+  for (int32_t i = 0; i < schedule.group_count; i++) {
+    const laze_group *group = schedule.groups[i];
+    ck_assert_msg(group->kind != LAZE_GROUP_LIBRARY, "group %d, %s, falls back", (int)i, group->label);
+    if (group->kernel) look_at_kernel(group->kernel, seen, &size);
+  }
+  laze_arena_deinit(&arena);
+  laze_graph_destroy(symbolic);
+  laze_graph_destroy(graph);
+  return size;
+}
+
+static laze_value slice(laze_builder *builder, laze_value x, int64_t dim, int64_t start, int64_t end) {
+  const laze_attribute attributes[] = {laze_attribute_integer(dim), laze_attribute_size(start),
+                                       laze_attribute_size(end), laze_attribute_integer(1)};
+  return record(builder, LAZE_OP_SLICE, &x, 1, attributes);
+}
+
+static laze_value shifted_sum(laze_builder *builder, laze_value x, int64_t dim, int64_t length, int64_t shifts) {
+  laze_value sum[2] = {slice(builder, x, dim, 0, length), LAZE_VALUE_NONE};
+  for (int64_t shift = 1; shift < shifts; shift++) {
+    sum[1] = slice(builder, x, dim, shift, shift + length);
+    sum[0] = record(builder, LAZE_OP_ADD, sum, 2, NULL);
+  }
+  return sum[0];
+}
+
+/* One kernel of n^2 guarded loads is right as well, and a hundred times slower: the image in a frame, summed over
+ * shifts along both axes, must be kernels of n plain loads. */
+START_TEST(shifted_sums_stay_small) {
+  two_ways ways = make_ways();
+  for (int64_t radius = 1; radius <= 5; radius++) {
+    const int64_t side = 32, around = side + 2 * radius, shifts = 2 * radius + 1;
+    laze_builder builder;
+    laze_graph *graph = begin(&ways, &builder);
+    const laze_attribute rows[] = {laze_attribute_integer(0)}, columns[] = {laze_attribute_integer(1)};
+    laze_value above = add_parameter(graph, LAZE_F32, 2, (int64_t[]){radius, side});
+    laze_value beside = add_parameter(graph, LAZE_F32, 2, (int64_t[]){around, radius});
+    laze_value pieces[3] = {above, add_parameter(graph, LAZE_F32, 2, (int64_t[]){side, side}), above};
+    pieces[1] = record(&builder, LAZE_OP_CAT, pieces, 3, rows);
+    pieces[0] = pieces[2] = beside;
+    laze_value framed = record(&builder, LAZE_OP_CAT, pieces, 3, columns);
+    laze_value sum = shifted_sum(&builder, framed, 0, side, shifts);
+    sum = shifted_sum(&builder, sum, 1, side, shifts);
+    ck_assert_int_eq(laze_block_set_results(graph, graph->body, &sum, 1, NULL), LAZE_OK);
+    schedule_size size = schedule_of(graph);
+    ck_assert_int_le(size.most_loads, (int)shifts);
+    ck_assert_int_eq(size.most_guards, 0);
+    ck_assert_int_eq(size.groups, 5 + 2); /* the frame's pieces, and a sum along each axis */
+  }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
+/* `count` pieces of equal shapes but sizes of their own, at once or one after the other. */
+static schedule_size schedule_of_pieces(two_ways *ways, int32_t count, bool chained) {
+  enum { MOST_PIECES = 3000 };
+  static laze_value pieces[MOST_PIECES];
+  laze_builder builder;
+  laze_graph *graph = begin(ways, &builder);
+  const laze_attribute attributes[] = {laze_attribute_integer(0)};
+  for (int32_t i = 0; i < count; i++) pieces[i] = add_parameter(graph, LAZE_F32, 2, (int64_t[]){2, 3});
+  laze_value result = chained ? pieces[0] : record(&builder, LAZE_OP_CAT, pieces, count, attributes);
+  for (int32_t i = 1; chained && i < count; i++) {
+    const laze_value both[2] = {result, pieces[i]};
+    result = record(&builder, LAZE_OP_CAT, both, 2, attributes);
+  }
+  ck_assert_int_eq(laze_block_set_results(graph, graph->body, &result, 1, NULL), LAZE_OK);
+  return schedule_of(graph);
+}
+
+/* Few pieces are a kernel each, compiled once for equal ones; many are one copy, without compiling. */
+START_TEST(pieces_are_linear) {
+  two_ways ways = make_ways();
+  for (int chained = 0; chained < 2; chained++) {
+    const schedule_size few = schedule_of_pieces(&ways, 60, chained);
+    ck_assert_int_eq(few.groups, 60);
+    ck_assert_int_eq(few.kernels, 2); /* of the first piece, at offset 0, and of the others */
+    const schedule_size many = schedule_of_pieces(&ways, chained ? 300 : 3000, chained);
+    ck_assert_int_eq(many.groups, 1);
+    ck_assert_int_eq(many.kernels, 0);
+  }
+  laze_context_release(ways.loops.context);
+}
+END_TEST
+
 /* Random graphs */
 
 static bool reaches(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   (void)self, (void)seed;
-  return all_groups(graph, is_native_or_listed, message, size);
+  return all_groups(graph, false, is_native_or_listed, message, size) &&
+         all_groups(graph, true, is_native_or_listed, message, size);
 }
 
 START_TEST(only_listed_operators_of_random_graphs_fall_back) {
@@ -246,6 +369,8 @@ int main(void) {
   tcase_add_test(tests, every_broadcast_of_three_operands_is_native);
   tcase_add_test(tests, every_reduction_is_native);
   tcase_add_test(tests, every_concatenation_is_native);
+  tcase_add_test(tests, shifted_sums_stay_small);
+  tcase_add_test(tests, pieces_are_linear);
   tcase_add_test(tests, only_listed_operators_of_random_graphs_fall_back);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
