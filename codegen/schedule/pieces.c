@@ -5,8 +5,8 @@
  *
  * What a piece is computed from joins its group like any other, so that nothing asks for each element in which piece it
  * lies, and the kernels of equal pieces are one. A concatenation that is nothing but a piece of another hands its own
- * pieces on: a chain of them, or a frame around a matrix, is as many kernels as it has pieces. Many pieces are copied by
- * one step.
+ * pieces on: a chain of them, or a frame around a matrix, is as many kernels as it has pieces. Many pieces are copied
+ * by one step.
  */
 #include "codegen/schedule/schedule_internal.h"
 
@@ -33,8 +33,13 @@ typedef struct {
   const laze_node *node;
   int axis;
   laze_size rows, inner; /* elements outside and inside the axis */
+  laze_size row;         /* bytes in a row of one element along the axis */
   laze_size low;         /* of the next piece along the axis */
 } piece_layout;
+
+static laze_status times(laze_scheduler *scheduler, laze_size a, laze_size b, laze_size *out) {
+  return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, a, b, out, scheduler->error);
+}
 
 static laze_status start_layout(laze_scheduler *scheduler, int32_t node_index, piece_layout *out) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
@@ -43,8 +48,9 @@ static laze_status start_layout(laze_scheduler *scheduler, int32_t node_index, p
   *out = (piece_layout){.scheduler = scheduler, .node = node};
   LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_CAT_DIM].value.integer, type->rank, &out->axis));
   LAZE_TRY(laze_size_product(inference.sizes, type->sizes, out->axis, &out->rows, inference.error));
-  return laze_size_product(inference.sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner,
-                           inference.error);
+  LAZE_TRY(laze_size_product(inference.sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner,
+                             inference.error));
+  return times(scheduler, out->inner, laze_dtype_size(type->dtype), &out->row);
 }
 
 /* Operands without elements are no pieces; those of another rank have none. */
@@ -62,9 +68,9 @@ static laze_status next_piece(piece_layout *layout, int32_t operand, laze_piece 
   laze_size along = laze_graph_type(layout->scheduler->graph, layout->node->operands[operand])->sizes[layout->axis];
   laze_size all = layout->node->types[0]->sizes[layout->axis];
   *out = (laze_piece){.rows = layout->rows};
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, along, layout->inner, &out->width, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, all, layout->inner, &out->pitch, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, layout->low, layout->inner, &out->start, error));
+  LAZE_TRY(times(layout->scheduler, along, layout->inner, &out->width));
+  LAZE_TRY(times(layout->scheduler, all, layout->inner, &out->pitch));
+  LAZE_TRY(times(layout->scheduler, layout->low, layout->inner, &out->start));
   return laze_size_binary(sizes, LAZE_SIZE_ADD, layout->low, along, &layout->low, error);
 }
 
@@ -218,47 +224,79 @@ static bool is_copy(const piece_layout *layout, const value_list *sources) {
   return true;
 }
 
-static laze_status times(laze_scheduler *scheduler, laze_size a, laze_size b, laze_size *out) {
-  return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, a, b, out, scheduler->error);
-}
-
-/* Fills the run-time integers of runtime/copy_kernel.h, and lets the group wait for its pieces. */
-static laze_status add_sources(const piece_layout *layout, laze_group_builder *builder, laze_size *sizes) {
-  laze_scheduler *scheduler = layout->scheduler;
-  const laze_type *type = layout->node->types[0];
-  laze_group *group = &builder->group;
-  laze_size row; /* bytes of what one element along the axis takes in a row */
-  LAZE_TRY(times(scheduler, layout->inner, laze_dtype_size(type->dtype), &row));
-  for (int32_t i = 0; i < group->read_count; i++) {
-    laze_value source = builder->sources[i];
-    LAZE_TRY(times(scheduler, laze_graph_type(scheduler->graph, source)->sizes[layout->axis], row, &sizes[2 + i]));
-    LAZE_TRY(laze_schedule_add_use(scheduler, builder, -1, i, source, NULL));
-    scheduler->uses[source.node]->flat = true;
-  }
-  sizes[0] = group->read_count;
-  LAZE_TRY(times(scheduler, type->sizes[layout->axis], row, &sizes[1]));
-  group->sizes = sizes;
-  group->size_count = 2 + group->read_count;
-  LAZE_TRY(times(scheduler, layout->rows, sizes[1], &group->domain));
-  return times(scheduler, group->domain, 2, &group->bytes);
-}
-
-static laze_status copy_group(const piece_layout *layout, laze_value root, value_list *sources, laze_split why) {
+/* A group that copies the sources; `sizes`, of runtime/copy_kernel.h, are still to get each one's part of a row. */
+static laze_status begin_copy(const piece_layout *layout, laze_value root, const value_list *sources, laze_split why,
+                              laze_group_builder **out) {
   laze_scheduler *scheduler = layout->scheduler;
   laze_group_builder *builder = laze_arena_alloc_zero(scheduler->arena, sizeof *builder);
   laze_size *sizes = laze_arena_alloc_array(scheduler->arena, sources->count + 2, sizeof *sizes);
   if (!builder || !sizes) return memory_error(scheduler);
+  *out = builder;
   builder->sources = sources->items;
+  builder->sizes = sizes;
   builder->group = (laze_group){.kind = LAZE_GROUP_COPY,
                                 .split = why,
                                 .root = root,
                                 .read_count = (int32_t)sources->count,
                                 .write_count = 1,
+                                .sizes = sizes,
+                                .size_count = (int32_t)sources->count + 2,
                                 .label = laze_op_get(layout->node->op)->name};
   builder->group.writes = &builder->group.root;
+  sizes[0] = builder->group.read_count;
+  LAZE_TRY(times(scheduler, layout->node->types[0]->sizes[layout->axis], layout->row, &sizes[1]));
+  LAZE_TRY(times(scheduler, layout->rows, sizes[1], &builder->group.domain));
+  return times(scheduler, builder->group.domain, 2, &builder->group.bytes);
+}
+
+/* Copies the sources once they are stored. */
+static laze_status copy_group(const piece_layout *layout, laze_value root, const value_list *sources, laze_split why) {
+  laze_scheduler *scheduler = layout->scheduler;
+  laze_group_builder *builder = NULL;
+  LAZE_TRY(begin_copy(layout, root, sources, why, &builder));
   scheduler->group_of_root[root.node] = builder;
   scheduler->group_count++;
-  return add_sources(layout, builder, sizes);
+  for (int32_t i = 0; i < builder->group.read_count; i++) {
+    laze_size along = laze_graph_type(scheduler->graph, builder->sources[i])->sizes[layout->axis];
+    LAZE_TRY(times(scheduler, along, layout->row, &builder->sizes[2 + i]));
+    LAZE_TRY(laze_schedule_add_use(scheduler, builder, -1, i, builder->sources[i], NULL));
+    scheduler->uses[builder->sources[i].node]->flat = true;
+  }
+  return LAZE_OK;
+}
+
+/* Whether a finished group does nothing but copy a value, or its beginning, to one place. */
+static laze_status is_plain(laze_scheduler *scheduler, laze_group_builder *group, bool *out) {
+  const laze_instance *pass = &group->instances[0], *load = &group->instances[1];
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  const laze_map *from, *to;
+  *out = !group->piece->outer && group->piece->rows == 1 && group->instance_count == 2 &&
+         load->kind == LAZE_INSTANCE_LOAD &&
+         laze_graph_type(scheduler->graph, load->value)->dtype == laze_graph_type(scheduler->graph, pass->value)->dtype;
+  if (!*out) return LAZE_OK;
+  LAZE_TRY(laze_map_normalise(&mapper, load->map, &from));
+  LAZE_TRY(laze_map_normalise(&mapper, pass->map, &to));
+  return laze_map_equal(&mapper, from, to, out);
+}
+
+laze_status laze_schedule_merge_copies(laze_scheduler *scheduler, laze_group_builder **groups) {
+  laze_group_builder *first = *groups, *copy = NULL;
+  piece_layout layout;
+  value_list sources = {0};
+  bool plain = true;
+  int32_t next = 0;
+  for (laze_group_builder *group = first; group && plain; group = group->next) {
+    LAZE_TRY(is_plain(scheduler, group, &plain));
+    if (plain) LAZE_TRY(append(scheduler, &sources, group->instances[1].value));
+  }
+  if (!plain) return LAZE_OK;
+  LAZE_TRY(start_layout(scheduler, first->group.root.node, &layout));
+  LAZE_TRY(begin_copy(&layout, first->group.root, &sources, first->group.split, &copy));
+  laze_size bytes = laze_dtype_size(layout.node->types[0]->dtype);
+  for (laze_group_builder *group = first; group; group = group->next)
+    LAZE_TRY(times(scheduler, group->piece->width, bytes, &copy->sizes[2 + next++]));
+  *groups = copy;
+  return LAZE_OK;
 }
 
 static laze_status allocate(laze_scheduler *scheduler, int32_t node_index, laze_group_builder ***out) {

@@ -61,6 +61,7 @@ typedef struct laze_group_builder {
   struct laze_group_builder *next; /* another group of the same root */
   const laze_piece *piece;         /* computes this piece of its root; NULL: all of it */
   laze_value *sources;             /* COPY: the stored value of each piece */
+  laze_size *sizes;                /* COPY: the kernel's run-time integers */
   laze_domain domain;
   laze_instance *instances;
   int64_t instance_count, instance_capacity;
@@ -157,6 +158,9 @@ LAZE_MUST_USE laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, 
 /* A concatenation whose only use is to be a piece of another: its pieces become pieces of that one. *done is false
  * where that is not so. */
 LAZE_MUST_USE laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node_index, bool *done);
+
+/* Replaces the finished groups of a root's pieces by one that copies, where none of them does more than that. */
+LAZE_MUST_USE laze_status laze_schedule_merge_copies(laze_scheduler *scheduler, laze_group_builder **groups);
 
 /* Lowers a finished group to loop IR and fills the rest of its laze_group. */
 LAZE_MUST_USE laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group);

@@ -312,13 +312,16 @@ START_TEST(shifted_sums_stay_small) {
 END_TEST
 
 /* `count` pieces of equal shapes but sizes of their own, at once or one after the other. */
-static schedule_size schedule_of_pieces(two_ways *ways, int32_t count, bool chained) {
+static schedule_size schedule_of_pieces(two_ways *ways, int32_t count, bool chained, bool computed) {
   enum { MOST_PIECES = 3000 };
   static laze_value pieces[MOST_PIECES];
   laze_builder builder;
   laze_graph *graph = begin(ways, &builder);
   const laze_attribute attributes[] = {laze_attribute_integer(0)};
-  for (int32_t i = 0; i < count; i++) pieces[i] = add_parameter(graph, LAZE_F32, 2, (int64_t[]){2, 3});
+  for (int32_t i = 0; i < count; i++) {
+    pieces[i] = add_parameter(graph, LAZE_F32, 2, (int64_t[]){2, 3});
+    if (computed) pieces[i] = record(&builder, LAZE_OP_NEG, &pieces[i], 1, NULL);
+  }
   laze_value result = chained ? pieces[0] : record(&builder, LAZE_OP_CAT, pieces, count, attributes);
   for (int32_t i = 1; chained && i < count; i++) {
     const laze_value both[2] = {result, pieces[i]};
@@ -328,16 +331,22 @@ static schedule_size schedule_of_pieces(two_ways *ways, int32_t count, bool chai
   return schedule_of(graph);
 }
 
-/* Few pieces are a kernel each, compiled once for equal ones; many are one copy, without compiling. */
+/* Few pieces that are computed are a kernel each, compiled once for equal ones. Pieces that are there already, and
+ * many, are one copy, without compiling. */
 START_TEST(pieces_are_linear) {
   two_ways ways = make_ways();
   for (int chained = 0; chained < 2; chained++) {
-    const schedule_size few = schedule_of_pieces(&ways, 60, chained);
+    const schedule_size few = schedule_of_pieces(&ways, 60, chained, true);
     ck_assert_int_eq(few.groups, 60);
     ck_assert_int_eq(few.kernels, 2); /* of the first piece, at offset 0, and of the others */
-    const schedule_size many = schedule_of_pieces(&ways, chained ? 300 : 3000, chained);
-    ck_assert_int_eq(many.groups, 1);
-    ck_assert_int_eq(many.kernels, 0);
+    for (int32_t count = 2; count <= 3000; count = count < 70 ? count + 17 : count * 2) {
+      const schedule_size copied = schedule_of_pieces(&ways, count, chained, false);
+      ck_assert_int_eq(copied.groups, 1);
+      ck_assert_int_eq(copied.kernels, 0);
+    }
+    const schedule_size many = schedule_of_pieces(&ways, 80, chained, true);
+    ck_assert_int_eq(many.groups, 80 + 1);
+    ck_assert_int_eq(many.kernels, 1);
   }
   laze_context_release(ways.loops.context);
 }
