@@ -9,6 +9,7 @@
  */
 #include "codegen/codegen_state.h"
 
+#include "codegen/compile_gate.h"
 #include "codegen/target.h"
 #include "runtime/build_id.h"
 #include "runtime/object_loader.h"
@@ -80,13 +81,18 @@ static laze_status open_llvm(laze_codegen *codegen, laze_error *error) {
     return laze_fail(error, LAZE_UNSUPPORTED, "%s is of another version (%d, expected %d): install both from one build",
                      path, (int)table->version, LAZE_LLVM_MODULE_VERSION);
   codegen->llvm = table;
+  laze_compile_gate_arm(); /* before the exit handlers of an LLVM that is a shared library */
   return LAZE_OK;
 }
 
 static laze_status get_llvm(laze_codegen *codegen, const laze_llvm_table **out, laze_error *error) {
-  laze_status status = LAZE_OK;
-  pthread_mutex_lock(&codegen->lock);
-  if (!codegen->llvm) status = open_llvm(codegen, error);
+  laze_compile_pass pass;
+  pthread_mutex_lock(&codegen->lock); /* first: others log under it, and may call exit() in their log */
+  laze_status status = laze_compile_gate_enter(&pass, error);
+  if (status == LAZE_OK) {
+    if (!codegen->llvm) status = open_llvm(codegen, error);
+    laze_compile_gate_leave(&pass);
+  }
   *out = codegen->llvm;
   pthread_mutex_unlock(&codegen->lock);
   return status;
@@ -190,13 +196,23 @@ static laze_status adopt_request(laze_codegen *codegen, const module_request *re
   return status;
 }
 
+/* No callback but the allocator's runs inside of the gate. */
+static laze_status generate(laze_codegen *codegen, const laze_llvm_table *llvm, const module_request *request,
+                            laze_llvm_output kind, laze_text *out, laze_error *error) {
+  laze_compile_pass pass;
+  LAZE_TRY(laze_compile_gate_enter(&pass, error));
+  laze_status status =
+      llvm->compile(codegen->context, request->loops, request->symbol_pointers, request->count, kind, out, error);
+  laze_compile_gate_leave(&pass);
+  return status;
+}
+
 static void dump(laze_codegen *codegen, const laze_llvm_table *llvm, const module_request *request,
                  laze_debug_switch which, laze_llvm_output kind) {
   laze_text text;
   if (!laze_context_debug(codegen->context, which)) return;
   laze_text_init(&text, codegen->context);
-  if (llvm->compile(codegen->context, request->loops, request->symbol_pointers, request->count, kind, &text, NULL) ==
-      LAZE_OK)
+  if (generate(codegen, llvm, request, kind, &text, NULL) == LAZE_OK)
     laze_log_text(codegen->context, LAZE_LOG_DEBUG, laze_debug_name(which), laze_text_get(&text));
   laze_text_deinit(&text);
 }
@@ -209,8 +225,7 @@ static laze_status compile_request(laze_codegen *codegen, const module_request *
   dump(codegen, llvm, request, LAZE_DEBUG_LLVM, LAZE_LLVM_IR);
   dump(codegen, llvm, request, LAZE_DEBUG_ASM, LAZE_LLVM_ASSEMBLY);
   laze_text_init(&object, codegen->context);
-  laze_status status = llvm->compile(codegen->context, request->loops, request->symbol_pointers, request->count,
-                                     LAZE_LLVM_OBJECT, &object, error);
+  laze_status status = generate(codegen, llvm, request, LAZE_LLVM_OBJECT, &object, error);
   if (status == LAZE_OK) status = adopt_request(codegen, request, &object, error);
   if (status == LAZE_OK) {
     laze_metrics_add(laze_context_metrics(codegen->context), LAZE_METRIC_KERNELS_COMPILED, request->count);
@@ -295,9 +310,9 @@ laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *cons
 /* Appends what has been requested, as one module, and starts the next. */
 static laze_status emit_request(laze_codegen *codegen, const laze_llvm_table *llvm, module_request *request,
                                 laze_llvm_output kind, laze_text *out, laze_error *error) {
-  int32_t count = request->count;
+  laze_status status = generate(codegen, llvm, request, kind, out, error);
   request->count = 0;
-  return llvm->compile(codegen->context, request->loops, request->symbol_pointers, count, kind, out, error);
+  return status;
 }
 
 laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,

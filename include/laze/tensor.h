@@ -17,7 +17,8 @@
  * Handles may be used from any thread, one thread at a time per handle; different threads may use different handles
  * that share values. A thread that ends releases what it did not retain. Join threads that used a context before you
  * release its last reference. The child of a fork() may go on with everything its parent had, if no other thread was
- * inside laze at that moment.
+ * inside laze at that moment. exit() may be called while other threads use laze: it waits for what they are compiling,
+ * and what would have to be compiled from then on fails with LAZE_FAILED_PRECONDITION.
  */
 #ifndef LAZE_TENSOR_H
 #define LAZE_TENSOR_H

@@ -1,0 +1,88 @@
+#include "codegen/compile_gate.h"
+
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static laze_compile_pass *inside;
+static bool exiting;
+
+static bool somebody_compiles(void) {
+  for (const laze_compile_pass *pass = inside; pass; pass = pass->next)
+    if (!pass->exits) return true;
+  return false;
+}
+
+static void on_exit_of_process(void) {
+  pthread_mutex_lock(&lock);
+  exiting = true;
+  for (laze_compile_pass *pass = inside; pass; pass = pass->next)
+    if (pthread_equal(pass->thread, pthread_self())) pass->exits = true;
+  pthread_cond_broadcast(&changed);
+  while (somebody_compiles()) pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
+}
+
+static void before_fork(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void) {
+  laze_compile_pass *pass = inside;
+  inside = NULL;
+  for (laze_compile_pass *next; pass; pass = next) {
+    next = pass->next;
+    if (!pthread_equal(pass->thread, pthread_self())) continue;
+    pass->next = inside;
+    pass->previous = NULL;
+    if (inside) inside->previous = pass;
+    inside = pass;
+  }
+  pthread_cond_init(&changed, NULL); /* the parent's threads wait there */
+  pthread_mutex_unlock(&lock);
+}
+
+static void handle_exit(void) {
+  (void)atexit(on_exit_of_process); /* without memory for it, exiting is as it would be without a gate */
+}
+
+static void prepare(void) {
+  (void)pthread_atfork(before_fork, in_parent, in_child);
+  handle_exit();
+}
+
+void laze_compile_gate_arm(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, handle_exit);
+}
+
+laze_status laze_compile_gate_enter(laze_compile_pass *pass, laze_error *error) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  *pass = (laze_compile_pass){.thread = pthread_self()};
+  pthread_mutex_lock(&lock);
+  bool closed = exiting;
+  if (!closed) {
+    pass->next = inside;
+    if (inside) inside->previous = pass;
+    inside = pass;
+  }
+  pthread_mutex_unlock(&lock);
+  return closed ? laze_fail(error, LAZE_FAILED_PRECONDITION, "the process is exiting: nothing is compiled any more")
+                : LAZE_OK;
+}
+
+void laze_compile_gate_leave(laze_compile_pass *pass) {
+  pthread_mutex_lock(&lock);
+  if (pass->previous)
+    pass->previous->next = pass->next;
+  else
+    inside = pass->next;
+  if (pass->next) pass->next->previous = pass->previous;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,29 @@
+/* The gate that every use of LLVM passes, so that exit() on another thread finds nobody inside: exit handlers let no
+ * more in and wait for those who are. (LLVM's own exit handlers are not registered, codegen/llvm/process_life.c, but
+ * other libraries' are, and a process that ends inside of a write leaves half of it.)
+ *
+ * A thread that is inside and calls exit() itself, from a callback, does not wait for itself, nor do two of them for
+ * each other. A child of fork() has only its own thread's passes.
+ */
+#ifndef LAZE_CODEGEN_COMPILE_GATE_H
+#define LAZE_CODEGEN_COMPILE_GATE_H
+
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* One use, on the stack of the thread that is inside. */
+typedef struct laze_compile_pass {
+  struct laze_compile_pass *next, *previous;
+  pthread_t thread;
+  bool exits; /* its thread is in exit() */
+} laze_compile_pass;
+
+/* LAZE_FAILED_PRECONDITION: the process is exiting. After success laze_compile_gate_leave() must be called. */
+LAZE_MUST_USE laze_status laze_compile_gate_enter(laze_compile_pass *pass, laze_error *error);
+void laze_compile_gate_leave(laze_compile_pass *pass);
+/* Once LLVM is in the process: has the exit handler run before those that are registered now. */
+void laze_compile_gate_arm(void);
+
+#endif
