@@ -32,26 +32,30 @@ static void format_name(char kind, laze_hash hash, char out[LAZE_DISK_NAME_SIZE]
 
 /* --- Opening --- */
 
-/* Makes a directory for this user alone, and those above it. Failure shows when it is opened. */
-static void make_directories(char *path) {
-  if (mkdir(path, 0700) == 0 || errno != ENOENT) return;
+/* Makes a directory for this user alone, and those above it. 0, or why there is none; it may be there already. */
+static int make_directories(char *path) {
+  if (mkdir(path, 0700) == 0 || errno == EEXIST) return 0;
+  if (errno != ENOENT) return errno;
+  int reason = 0; /* of the first that could not be made: those below it can only be missing */
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    (void)mkdir(path, 0700);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST && !reason) reason = errno;
     *slash = '/';
   }
-  (void)mkdir(path, 0700);
+  if (mkdir(path, 0700) == 0 || errno == EEXIST) return 0;
+  return reason ? reason : errno;
 }
 
 /* Opens a directory relative to `parent` if it is this user's and nobody else can write it; -1 otherwise, with a
- * warning. */
-static int open_private(laze_context *context, int parent, const char *path, int flags) {
+ * warning. `unmade` is why it could not be made, 0 if it could. */
+static int open_private(laze_context *context, int parent, const char *path, int flags, int unmade) {
   int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
   struct stat info;
   if (directory < 0 || fstat(directory, &info) != 0) {
+    bool missing = errno == ENOENT && unmade;
     laze_log_message(context, LAZE_LOG_WARNING,
-                     "no disk cache: directory %s cannot be opened (%s); set LAZE_CACHE_DIR to another, or to nothing",
-                     path, strerror(errno));
+                     "no disk cache: directory %s cannot be %s (%s); set LAZE_CACHE_DIR to another, or to nothing",
+                     path, missing ? "made" : "opened", strerror(missing ? unmade : errno));
   } else if (info.st_uid != geteuid()) {
     laze_log_message(
         context, LAZE_LOG_WARNING,
@@ -73,16 +77,16 @@ static int open_private(laze_context *context, int parent, const char *path, int
 static int open_root(laze_context *context, const char *path) {
   char *copy = laze_copy_string(context, path);
   if (!copy) return -1;
-  make_directories(copy);
+  int unmade = make_directories(copy);
   laze_free(context, copy);
-  return open_private(context, AT_FDCWD, path, 0);
+  return open_private(context, AT_FDCWD, path, 0, unmade);
 }
 
 static int open_identity(const laze_disk_cache *cache) {
   char name[33];
   laze_hash_format(cache->identity, name);
-  (void)mkdirat(cache->root, name, 0700); /* failure shows in the next line */
-  return open_private(cache->context, cache->root, name, O_NOFOLLOW);
+  int unmade = mkdirat(cache->root, name, 0700) == 0 || errno == EEXIST ? 0 : errno;
+  return open_private(cache->context, cache->root, name, O_NOFOLLOW, unmade);
 }
 
 static int64_t read_limit(laze_context *context) {
@@ -137,12 +141,24 @@ static bool read_all(int file, uint8_t *bytes, int64_t size) {
   return true;
 }
 
+/* Code that is to run as this user: only from a file of this user that nobody else can write. */
+static laze_status check_private(const struct stat *info, laze_error *error) {
+  if (!S_ISREG(info->st_mode) || info->st_size > MODULE_MAX)
+    return laze_fail(error, LAZE_DATA_LOSS, "it is no file of at most %lld bytes", (long long)MODULE_MAX);
+  if (info->st_uid != geteuid())
+    return laze_fail(error, LAZE_DATA_LOSS, "its file belongs to user %lld and not to user %lld, who runs this",
+                     (long long)info->st_uid, (long long)geteuid());
+  if (info->st_mode & (S_IWGRP | S_IWOTH))
+    return laze_fail(error, LAZE_DATA_LOSS, "others may write its file (mode %03o)", (unsigned)(info->st_mode & 0777));
+  return LAZE_OK;
+}
+
 /* Reads a whole open file. The bytes are read and not mapped: a file that another process cuts off would make an access
  * to the mapping fatal. */
 static laze_status read_file(const laze_disk_cache *cache, int file, uint8_t **out, int64_t *size, laze_error *error) {
   struct stat info;
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > MODULE_MAX)
-    return laze_fail(error, LAZE_DATA_LOSS, "it is no file of at most %lld bytes", (long long)MODULE_MAX);
+  if (fstat(file, &info) != 0) return laze_fail(error, LAZE_DATA_LOSS, "it cannot be looked at: %s", strerror(errno));
+  LAZE_TRY(check_private(&info, error));
   *size = info.st_size;
   *out = laze_alloc(cache->context, *size);
   if (!*out) return laze_fail_memory(error, "a kernel module", *size);
@@ -175,31 +191,54 @@ static laze_status read_module(const laze_disk_cache *cache, int file, laze_hash
   return status;
 }
 
-/* Removes a link and the module behind it. Another process may just have replaced them: then it compiles once more. */
-static void discard(const laze_disk_cache *cache, const char *link_name) {
+/* The name of the module that a link points to. False, with errno, when there is no link, or with errno 0 when it
+ * points to anything but a module beside it. */
+static bool read_link(const laze_disk_cache *cache, const char *link_name, char out[LAZE_DISK_NAME_SIZE]) {
   char target[LAZE_DISK_NAME_SIZE + 1];
   ssize_t length = readlinkat(cache->directory, link_name, target, sizeof target);
-  if (length == LAZE_DISK_NAME_SIZE - 1 && target[0] == 'm' && target[1] == '-' &&
-      !memchr(target, '/', (size_t)length)) {
-    target[length] = 0;
-    (void)unlinkat(cache->directory, target, 0);
-  }
+  if (length < 0) return false;
+  errno = 0;
+  if (length != LAZE_DISK_NAME_SIZE - 1 || target[0] != 'm' || target[1] != '-' || memchr(target, '/', (size_t)length))
+    return false;
+  target[length] = 0;
+  memcpy(out, target, LAZE_DISK_NAME_SIZE);
+  return true;
+}
+
+/* Removes a link and the module behind it. Another process may just have replaced them: then it compiles once more. */
+static void discard(const laze_disk_cache *cache, const char *link_name) {
+  char target[LAZE_DISK_NAME_SIZE];
+  if (read_link(cache, link_name, target)) (void)unlinkat(cache->directory, target, 0);
   (void)unlinkat(cache->directory, link_name, 0);
+}
+
+/* Opens the module that a link names. The link is read and not followed: what is opened lies in this directory. A
+ * negative file: there is none (no link, or its module was removed); LAZE_DATA_LOSS: what is there is no link to one.
+ */
+static laze_status open_module(const laze_disk_cache *cache, const char *link_name, int *file, laze_error *error) {
+  char target[LAZE_DISK_NAME_SIZE];
+  *file = -1;
+  if (read_link(cache, link_name, target)) {
+    *file = openat(cache->directory, target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (*file < 0 && errno == ELOOP) return laze_fail(error, LAZE_DATA_LOSS, "its file is a link");
+  } else if (errno == 0 || errno == EINVAL) {
+    return laze_fail(error, LAZE_DATA_LOSS, "it is no link to a module of this directory");
+  }
+  if (*file < 0) laze_disk_cache_trace(cache, "%s: %s", link_name, strerror(errno));
+  return LAZE_OK;
 }
 
 laze_disk_module *laze_disk_cache_find(laze_disk_cache *cache, laze_hash key) {
   if (!cache) return NULL;
   char name[LAZE_DISK_NAME_SIZE];
   format_name('k', key, name);
-  int file = openat(cache->directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    laze_disk_cache_trace(cache, "%s: %s", name, strerror(errno));
-    return NULL;
-  }
+  int file;
   laze_disk_module *module = NULL;
   laze_error error;
-  laze_status status = read_module(cache, file, key, &module, &error);
-  close(file);
+  laze_status status = open_module(cache, name, &file, &error);
+  if (status == LAZE_OK && file < 0) return NULL;
+  if (status == LAZE_OK) status = read_module(cache, file, key, &module, &error);
+  if (file >= 0) close(file);
   if (status == LAZE_OK) {
     laze_disk_cache_trace(cache, "%s: found, in a module of %lld kernels", name, (long long)module->entry_count);
     return module;
@@ -269,9 +308,27 @@ static bool write_module(laze_disk_cache *cache, const laze_disk_module *module,
   return true;
 }
 
+/* Says once that, and why, modules are not kept. */
+static void report_unwritten(laze_disk_cache *cache, int64_t size, int code) {
+  if (code == EROFS) atomic_store(&cache->read_only, true);
+  if (atomic_exchange(&cache->write_failed, true)) return;
+  if (code == EROFS)
+    laze_log_message(cache->context, LAZE_LOG_WARNING,
+                     "disk cache: %s is on a read-only file system: the kernels in it are used, others will be "
+                     "compiled again in the next process; set LAZE_CACHE_DIR to a directory that can be written",
+                     laze_context_cache_directory(cache->context));
+  else
+    laze_log_message(
+        cache->context, LAZE_LOG_WARNING,
+        "disk cache: a kernel module of %lld bytes cannot be written (%s): kernels will be compiled again in the "
+        "next process",
+        (long long)size, strerror(code));
+}
+
 bool laze_disk_cache_store(laze_disk_cache *cache, const laze_disk_entry *entries, int64_t entry_count,
                            const void *object, int64_t object_size) {
-  if (!cache || entry_count < 1 || entry_count > UINT16_MAX || object_size < 0 || object_size > MODULE_MAX / 2)
+  if (!cache || atomic_load(&cache->read_only) || entry_count < 1 || entry_count > UINT16_MAX || object_size < 0 ||
+      object_size > MODULE_MAX / 2)
     return false;
   laze_disk_module module = {
       .entries = entries, .entry_count = entry_count, .object = object, .object_size = object_size};
@@ -285,12 +342,7 @@ bool laze_disk_cache_store(laze_disk_cache *cache, const laze_disk_entry *entrie
                           (long long)size);
   if (stored && !write_module(cache, &module, bytes, size, checksum)) {
     stored = false;
-    if (!atomic_exchange(&cache->write_failed, true))
-      laze_log_message(
-          cache->context, LAZE_LOG_WARNING,
-          "disk cache: a kernel module of %lld bytes cannot be written (%s): kernels will be compiled again in the "
-          "next process",
-          (long long)size, strerror(errno));
+    report_unwritten(cache, size, errno);
   }
   if (stored) laze_disk_cache_account(cache, size);
   laze_free(cache->context, bytes);

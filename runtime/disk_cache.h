@@ -6,8 +6,9 @@
  *     t-...      being written; becomes m-... by rename, so that a reader sees a whole module or none
  *
  * No locks are held across processes. Whatever goes wrong (damage, a full disk, no permission) costs the cache and
- * never the result: a bad module is reported to the log, removed, and its kernels are compiled again. A directory that
- * belongs to another user, or that others may write, is refused: objects from there would run with this user's rights.
+ * never the result: a bad module is reported to the log, removed, and its kernels are compiled again. A directory or
+ * a file that belongs to another user, or that others may write, is refused: objects from there would run with this
+ * user's rights. Owner and mode are those of what was opened, and links are not followed.
  *
  * Bounded in bytes over all identities, 256 MiB unless LAZE_CACHE_BYTES says otherwise; writers remove the modules that
  * were used longest ago. All functions may be called from any thread; a NULL cache stores and finds nothing.

@@ -17,6 +17,7 @@ struct laze_disk_cache {
   int64_t limit;             /* bytes of all modules */
   _Atomic int64_t counter;   /* for names of temporary files */
   _Atomic bool write_failed; /* said so already */
+  _Atomic bool read_only;    /* nothing can be written */
   pthread_mutex_t evicting;  /* guards what follows */
   bool scanned;
   int64_t bytes; /* of all modules: as scanned, plus what this process wrote since */

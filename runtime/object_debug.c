@@ -9,10 +9,12 @@
  */
 #include "runtime/object_debug.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct jit_entry {
@@ -96,8 +98,15 @@ void laze_object_debug_unregister(laze_context *context, laze_object_debug *debu
 int laze_perf_map_open(void) {
   char path[64];
   snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
-  /* /tmp is everybody's: never follow a link that somebody else put there. */
-  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  /* /tmp is everybody's: what somebody else put there under this name (a link, a pipe that nobody reads, a file of
+   * theirs, or another name of a file of ours) is neither followed nor waited for nor written. */
+  int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  struct stat info;
+  if (file < 0) return -1;
+  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_nlink == 1) return file;
+  close(file);
+  errno = EPERM;
+  return -1;
 }
 
 void laze_perf_map_append(int file, const void *address, uint64_t size, const char *name) {

@@ -12,7 +12,8 @@ laze_object_debug *laze_object_debug_register(laze_context *context, const laze_
 /* NULL is ignored. */
 void laze_object_debug_unregister(laze_context *context, laze_object_debug *debug);
 
-/* perf reads names of generated code from /tmp/perf-<pid>.map. Returns a file to append to, or -1. */
+/* perf reads names of generated code from /tmp/perf-<pid>.map. Returns a file to append to, or -1 with errno: EPERM
+ * where there is something that is not this user's own file. */
 int laze_perf_map_open(void);
 /* Names that perf could not read back (with spaces or control characters) are left out. */
 void laze_perf_map_append(int file, const void *address, uint64_t size, const char *name);

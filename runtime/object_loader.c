@@ -265,6 +265,11 @@ static void announce(const loader *self) {
     object->debug = laze_object_debug_register(self->context, &self->elf, self->addresses);
   if (!self->options.perf_map) return;
   int file = laze_perf_map_open();
+  if (file < 0)
+    laze_log_message(self->context, LAZE_LOG_WARNING,
+                     "LAZE_PERF_MAP: /tmp/perf-%d.map cannot be written (%s): perf will not know the names of kernels; "
+                     "remove what lies there",
+                     (int)getpid(), strerror(errno));
   for (int64_t i = 0; i < object->symbol_count; i++)
     laze_perf_map_append(file, object->symbols[i].address, object->symbols[i].size, object->symbols[i].name);
   laze_perf_map_close(file);

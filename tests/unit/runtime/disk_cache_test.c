@@ -4,12 +4,15 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -261,9 +264,108 @@ START_TEST(refuses_directories_of_others) {
 }
 END_TEST
 
+/* Refused, said once, removed, and stored anew. */
+static void expect_file_refused(const char *part) {
+  int before = warnings;
+  ck_assert_ptr_null(laze_disk_cache_find(cache, key_of(1)));
+  ck_assert_int_eq(warnings, before + 1);
+  ck_assert_msg(strstr(last_warning, part), "'%s' is not in: %s", part, last_warning);
+  ck_assert_ptr_null(laze_disk_cache_find(cache, key_of(1)));
+  ck_assert_int_eq(warnings, before + 1);
+  ck_assert(store(cache, 1, 2, 60));
+  ck_assert(finds(cache, 1, 1, 2, 60));
+}
+
+/* So are files: a directory may have been open to others before, or be copied with what lies in it. */
+START_TEST(refuses_files_of_others) {
+  char path[512], elsewhere[512];
+  struct stat info;
+  ck_assert(store(cache, 1, 2, 60));
+  ck_assert_int_eq(count_files("m-", path), 1);
+  ck_assert_int_eq(stat(path, &info), 0);
+  ck_assert_uint_eq(info.st_mode & 0777, 0600);
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  expect_file_refused("others may write");
+  ck_assert_int_eq(chmod(path, 0602), 0);
+  expect_file_refused("mode 602");
+  ck_assert_int_eq(chmod(path, 0644), 0); /* others may read */
+  ck_assert(finds(cache, 1, 1, 2, 60));
+  if (geteuid() == 0) { /* nobody else can give a file away */
+    ck_assert_int_eq(chown(path, 12345, 0), 0);
+    expect_file_refused("belongs to user 12345");
+  }
+  /* The module is a link to the very same bytes: where it points to is not this directory's affair. */
+  snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", top);
+  ck_assert_int_eq(rename(path, elsewhere), 0);
+  ck_assert_int_eq(symlink(elsewhere, path), 0);
+  expect_file_refused("is a link");
+  ck_assert_int_eq(access(elsewhere, F_OK), 0);
+}
+END_TEST
+
+/* A kernel's link that points out of the directory, to a module that is valid, is not followed. */
+START_TEST(refuses_links_that_lead_out) {
+  char path[512], link_path[512], elsewhere[512];
+  ck_assert(store(cache, 1, 1, 60));
+  ck_assert_int_eq(count_files("m-", path), 1);
+  ck_assert_int_eq(count_files("k-", link_path), 1);
+  snprintf(elsewhere, sizeof elsewhere, "%s/m-0123456789abcdef0123456789abcdef", top);
+  ck_assert_int_eq(rename(path, elsewhere), 0);
+  ck_assert_int_eq(unlink(link_path), 0);
+  ck_assert_int_eq(symlink(elsewhere, link_path), 0);
+  ck_assert_ptr_null(laze_disk_cache_find(cache, key_of(1)));
+  ck_assert_int_eq(warnings, 1);
+  ck_assert_msg(strstr(last_warning, "no link to a module"), "%s", last_warning);
+  ck_assert_int_eq(access(elsewhere, F_OK), 0); /* what it led to is not removed */
+  ck_assert_int_eq(count_files("k-", NULL), 0);
+}
+END_TEST
+
+/* Gives the test's directory a file system of its own, seen by this process alone. False where the system does not let
+ * this user mount one, as the errors that mean so show. */
+static bool mount_directory(void) {
+  if (unshare(CLONE_NEWNS) != 0) {
+    ck_assert_msg(errno == EPERM, "unshare: %s", strerror(errno));
+    return false;
+  }
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("none", top, "tmpfs", 0, "mode=0700") != 0) {
+    ck_assert_msg(errno == EPERM || errno == EACCES, "mount: %s", strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+/* What is in the cache serves; that nothing can be added is said as what it is, once. */
+START_TEST(serves_from_a_read_only_file_system) {
+  laze_disk_cache_close(cache);
+  cache = NULL;
+  if (!mount_directory()) return;
+  cache = laze_disk_cache_open(context, "identity");
+  ck_assert_ptr_nonnull(cache);
+  ck_assert(store(cache, 1, 2, 60));
+  ck_assert_int_eq(mount("none", top, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+  laze_disk_cache_close(cache);
+  cache = laze_disk_cache_open(context, "identity");
+  ck_assert_ptr_nonnull(cache);
+  ck_assert(finds(cache, 1, 1, 2, 60));
+  ck_assert_int_eq(warnings, 0);
+  for (int i = 0; i < 3; i++) ck_assert(!store(cache, 5 + i, 1, 60));
+  ck_assert_int_eq(warnings, 1);
+  ck_assert_msg(strstr(last_warning, "read-only file system"), "%s", last_warning);
+  ck_assert_ptr_null(laze_disk_cache_open(context, "another identity")); /* whose directory cannot be made */
+  ck_assert_msg(strstr(last_warning, "cannot be made (Read-only file system)"), "%s", last_warning);
+  char path[128];
+  snprintf(path, sizeof path, "%s/new/cache", top);
+  expect_refused(path, "cannot be made (Read-only file system)");
+  laze_disk_cache_close(cache);
+  cache = NULL;
+  ck_assert_int_eq(umount(top), 0);
+}
+END_TEST
+
 /* The cache is an extra: no directory, or none that can be made, and everything goes on without it. */
 START_TEST(does_without_a_directory) {
-  expect_refused("/dev/null/cache", "cannot be opened");
+  expect_refused("/dev/null/cache", "cannot be opened (Not a directory)");
   laze_context *other = create_context("");
   int before = warnings;
   ck_assert_ptr_null(laze_disk_cache_open(other, "identity"));
@@ -434,6 +536,9 @@ int main(void) {
   tcase_add_test(tests, discards_damaged_modules);
   tcase_add_test(tests, refuses_wrong_links);
   tcase_add_test(tests, refuses_directories_of_others);
+  tcase_add_test(tests, refuses_files_of_others);
+  tcase_add_test(tests, refuses_links_that_lead_out);
+  tcase_add_test(tests, serves_from_a_read_only_file_system);
   tcase_add_test(tests, does_without_a_directory);
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, survives_removal_of_the_directory);

@@ -1,12 +1,15 @@
 /* The loader against objects that the C compiler makes here, whole and damaged. */
+#include "runtime/object_debug.h"
 #include "runtime/object_loader.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char source[] = "static const double table[4] = {1.5, 2.5, 3.5, 4.5};\n"
@@ -323,6 +326,43 @@ START_TEST(writes_perf_map) {
 }
 END_TEST
 
+/* /tmp is everybody's. What lies there in the map's place is not followed, not waited for and not written, and the
+ * object is loaded all the same. */
+START_TEST(writes_no_perf_map_of_others) {
+  char path[64], other[128], content[16] = "";
+  snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+  snprintf(other, sizeof other, "%s/other", directory);
+  write_text(other, "kept");
+  laze_object_options options = {.perf_map = true};
+  enum { LINK, HARD_LINK, PIPE, DIRECTORY, FOREIGN, CASES };
+  for (int i = 0; i < CASES; i++) {
+    if (i == FOREIGN && geteuid() != 0) continue; /* nobody else can give a file away */
+    if (i == HARD_LINK && link(other, path) != 0) {
+      ck_assert_int_eq(errno, EXDEV); /* /tmp and the test's folder are two file systems */
+      continue;
+    }
+    if (i == LINK) ck_assert_int_eq(symlink(other, path), 0);
+    if (i == PIPE) ck_assert_int_eq(mkfifo(path, 0600), 0);
+    if (i == DIRECTORY) ck_assert_int_eq(mkdir(path, 0700), 0);
+    if (i == FOREIGN) write_text(path, "");
+    if (i == FOREIGN) ck_assert_int_eq(chown(path, 12345, 0), 0);
+    ck_assert_msg(laze_perf_map_open() < 0, "case %d is written", i);
+    laze_object *object = load(object_bytes, object_size, &options);
+    ck_assert_ptr_nonnull(laze_object_find(object, "step_twice"));
+    laze_object_destroy(object);
+    struct stat info;
+    ck_assert_int_eq(lstat(path, &info), 0);
+    if (i == FOREIGN) ck_assert_int_eq(info.st_size, 0);
+    ck_assert_int_eq(remove(path), 0);
+  }
+  FILE *file = fopen(other, "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_ptr_nonnull(fgets(content, sizeof content, file));
+  fclose(file);
+  ck_assert_str_eq(content, "kept");
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("object_loader");
   TCase *tests = tcase_create("object_loader");
@@ -338,6 +378,7 @@ int main(void) {
   tcase_add_test(tests, survives_wrong_bytes);
   tcase_add_test(tests, survives_extreme_section_headers);
   tcase_add_test(tests, writes_perf_map);
+  tcase_add_test(tests, writes_no_perf_map_of_others);
   tcase_add_test(tests, reports_that_code_is_denied);
 #endif
   suite_add_tcase(suite, tests);
