@@ -19,20 +19,21 @@
 typedef struct {
   const char *name;
   int rounding;
-  int traps;      /* exceptions that end the process */
-  unsigned flags; /* x86: further bits of the control word */
+  int traps;       /* exceptions that end the process */
+  unsigned flags;  /* x86: further bits of the control word */
+  bool everywhere; /* every operator is tried on native code, too, which takes seconds a mode */
 } float_mode;
 
 enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x40, FLAG_DIVIDE_BY_ZERO = 0x04 };
 
 static const float_mode modes[] = {
-    {"as usual", FE_TONEAREST, 0, 0},
-    {"flush to zero", FE_TONEAREST, 0, FLUSH_TO_ZERO},
-    {"denormals are zero", FE_TONEAREST, 0, DENORMALS_ARE_ZERO},
-    {"round up", FE_UPWARD, 0, 0},
-    {"round down", FE_DOWNWARD, 0, 0},
-    {"round to zero, flush", FE_TOWARDZERO, 0, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO},
-    {"trap", FE_TONEAREST, FE_ALL_EXCEPT, 0},
+    {"as usual", FE_TONEAREST, 0, 0, true},
+    {"flush to zero", FE_TONEAREST, 0, FLUSH_TO_ZERO, false},
+    {"denormals are zero", FE_TONEAREST, 0, DENORMALS_ARE_ZERO, false},
+    {"round up", FE_UPWARD, 0, 0, true},
+    {"round down", FE_DOWNWARD, 0, 0, false},
+    {"round to zero, flush", FE_TOWARDZERO, 0, FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, true},
+    {"trap", FE_TONEAREST, FE_ALL_EXCEPT, 0, true},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -89,9 +90,9 @@ typedef struct {
 typedef struct {
   test_caller caller; /* first: the recorder that the hook gets is part of it */
   laze_status (*record)(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error);
-  laze_op op;  /* that is called; what its operands are made with is not looked at */
-  bool inside; /* of the call: nor is what it expands into */
-  world worlds[MODES];
+  laze_op op;               /* that is called; what its operands are made with is not looked at */
+  bool inside;              /* of the call: nor is what it expands into */
+  world worlds[MODES];      /* context NULL: the mode is left out */
   laze_op ops[MAX_RESULTS]; /* of results */
   int32_t count;
   bool special;
@@ -130,6 +131,7 @@ static void record_everywhere(sweep *self, const laze_call *call) {
   for (int i = 0; i < next; i++) data[i] = operand_data(self, call->operands[i], &types[i]);
   for (int m = 0; m < MODES; m++) {
     world *own = &self->worlds[m];
+    if (!own->context) continue;
     laze_frame_operand operands[MAX_OPERANDS];
     laze_tensor *results[LAZE_FRAME_RESULTS];
     for (int i = 0; i < next; i++) {
@@ -222,12 +224,14 @@ START_TEST(no_operator_sees_the_mode) {
   test_random random = {.state = (uint64_t)test_setting("LAZE_TEST_SEED", 1)};
   memset(&self, 0, sizeof self);
   self.caller.random = &random;
+  bool interpreted = strcmp(laze_backend_at(_i)->name, "interp") == 0;
   for (int m = 0; m < MODES; m++) {
     laze_context_options options = {.struct_size = sizeof options,
                                     .backend = laze_backend_at(_i)->name,
                                     .cache_directory = "",
                                     .debug = "",
                                     .threads = m % 2 + 1};
+    if (!interpreted && !modes[m].everywhere) continue;
     ck_assert_int_eq(laze_context_create(&options, &self.worlds[m].context, NULL), LAZE_OK);
     self.worlds[m].scope = laze_scope_begin(self.worlds[m].context);
   }
@@ -244,20 +248,21 @@ START_TEST(no_operator_sees_the_mode) {
   }
   for (int m = 0; m < MODES; m++) {
     laze_error error;
+    if (!self.worlds[m].context) continue;
     enter(&modes[m]);
     laze_status status = laze_step_end(self.worlds[m].scope, &error);
     leave(&modes[m], "laze_step_end");
     ck_assert_msg(status == LAZE_OK, "%s", error.message);
   }
   for (int m = 1; m < MODES; m++)
-    for (int32_t i = 0; i < self.count; i++) {
+    for (int32_t i = 0; i < self.count && self.worlds[m].context; i++) {
       compare_reads(&self, m, i, laze_tensor_dtype(self.worlds[0].results[i]));
       compare_reads(&self, m, i, LAZE_F32);
       compare_reads(&self, m, i, LAZE_F64);
       compare_reads(&self, m, i, LAZE_I32);
     }
   for (int m = 0; m < MODES; m++) {
-    for (int32_t i = 0; i < self.count; i++) laze_tensor_release(self.worlds[m].results[i]);
+    for (int32_t i = 0; i < self.count && self.worlds[m].context; i++) laze_tensor_release(self.worlds[m].results[i]);
     laze_context_release(self.worlds[m].context);
   }
 }
