@@ -63,9 +63,9 @@ static bool match_symbols(laze_size_pairs *pairs, laze_size left, laze_size righ
 }
 
 /* Equal for symbols that correspond. One that appears inside an expression before it stands alone is taken to
- * correspond to the one of the same number. */
+ * correspond to the one of the same number, in hashing as in comparing, so that equal graphs have equal hashes. */
 static uint64_t hash_symbol(laze_size_pairs *pairs, int side, laze_size symbol) {
-  if (!pairs->tables[LAZE_RIGHT]) return pairs->next_number++;
+  if (!pairs->tables[LAZE_RIGHT]) return laze_hash_mix((uint64_t)laze_size_get(pairs->tables[side], symbol)->symbol, 3);
   if (side == LAZE_LEFT) return (uint64_t)symbol;
   const uint64_t *partner = find(&pairs->partners[LAZE_RIGHT], symbol);
   if (partner) return *partner;
@@ -124,6 +124,9 @@ static uint64_t hash_size(laze_size_pairs *pairs, int side, laze_size size) {
 }
 
 uint64_t laze_size_pairs_hash(laze_size_pairs *pairs, laze_size size) {
+  bool alone = !laze_size_is_constant(size) && laze_size_get(pairs->tables[LAZE_LEFT], size)->kind == LAZE_SIZE_SYMBOL;
+  if (alone && !find(&pairs->hashes[LAZE_LEFT], size))
+    insert(pairs, &pairs->hashes[LAZE_LEFT], size, pairs->next_number++);
   return hash_size(pairs, LAZE_LEFT, size);
 }
 

@@ -1,5 +1,5 @@
 /* Compares and hashes sizes of different tables. Expressions are equal when they are the same sums and products, in any
- * order (which depends on the order in which a table met them), and their symbols correspond one to one, whatever the
+ * order (which depends on the numbers of their symbols), and their symbols correspond one to one, whatever the
  * symbols are called.
  *
  * Expressions are compared by a 64-bit hash that does not depend on order; symbols and constants exactly.
@@ -28,7 +28,7 @@ typedef struct laze_size_pairs {
   const laze_size_table *tables[2]; /* the right one: NULL when hashing */
   laze_word_map hashes[2];          /* of the expressions seen so far: each is looked into once */
   laze_word_map partners[2];        /* of a side's symbols: the symbol of the other side */
-  uint64_t next_number;             /* of symbols, as they are met, when hashing */
+  uint64_t next_number;             /* of symbols that are met standing alone, when hashing */
   laze_size *stack;
   int64_t stack_count, stack_capacity;
   bool failed; /* memory ran out */

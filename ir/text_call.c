@@ -94,6 +94,14 @@ static laze_passed_kind classify(const char *start) {
   return number ? LAZE_PASSED_NUMBER : LAZE_PASSED_WORD;
 }
 
+/* Whether the text starts with that whole word: "nan(0x7fc00001)" with nan, "nano*2" not. */
+static bool starts_with_word(const char *text, const char *word) {
+  size_t length = strlen(word);
+  if (strncmp(text, word, length) != 0) return false;
+  char c = text[length];
+  return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
+}
+
 laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
                                       laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
@@ -101,8 +109,9 @@ laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, 
   argument->end = attribute_end(argument->start);
   if (argument->end == argument->start) return laze_lexer_expected(lexer, "a value", error);
   passed->kind = classify(argument->start);
-  bool infinite = strncmp(argument->start, "inf", 3) == 0 || strncmp(argument->start, "nan", 3) == 0;
-  if (passed->kind == LAZE_PASSED_WORD && infinite) passed->kind = LAZE_PASSED_NUMBER;
+  if (passed->kind == LAZE_PASSED_WORD &&
+      (starts_with_word(argument->start, "inf") || starts_with_word(argument->start, "nan")))
+    passed->kind = LAZE_PASSED_NUMBER;
   laze_lexer_resume(lexer, argument->end);
   return LAZE_OK;
 }
@@ -145,7 +154,8 @@ static laze_status parse_argument(laze_parser *parser, laze_error *error) {
     laze_lexer_advance(lexer);
   }
   LAZE_TRY(parse_argument_value(parser, passed, argument, error));
-  bool boolean = passed->kind == LAZE_PASSED_WORD && (*argument->start == 't' || *argument->start == 'f');
+  bool boolean = passed->kind == LAZE_PASSED_WORD &&
+                 (starts_with_word(argument->start, "true") || starts_with_word(argument->start, "false"));
   if (!named && boolean) passed->kind = LAZE_PASSED_NUMBER; /* true and false as operands */
   parser->argument_count++;
   return LAZE_OK;

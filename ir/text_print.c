@@ -113,7 +113,11 @@ static bool symbols_follow(const laze_graph *graph) {
   for (int64_t i = 0; i < graph->body->parameter_count && next < count; i++) {
     const laze_type *type = graph->nodes[graph->body->parameters[i]].types[0];
     for (int axis = 0; axis < type->rank && next < count; axis++)
-      if (type->sizes[axis] == laze_size_symbol_at(graph->sizes, next)) next++;
+      if (!laze_size_is_constant(type->sizes[axis])) {
+        int64_t last = laze_size_get(graph->sizes, type->sizes[axis])->last;
+        if (last > next) return false; /* reading this expression meets a later symbol first, or might */
+        if (last == next) next++;
+      }
   }
   return next == count;
 }

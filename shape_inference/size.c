@@ -1,6 +1,7 @@
 #include "shape_inference/size.h"
 
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "shape_inference/size_internal.h"
 
 #include <assert.h>
@@ -86,13 +87,41 @@ static laze_status add_node(laze_size_table *table, laze_size_node node, bool *i
   return LAZE_OK;
 }
 
+static void set_order(const laze_size_table *table, laze_size_node *node) {
+  uint64_t shapes[2];
+  node->first = INT64_MAX;
+  node->last = -1;
+  node->degree = 0;
+  for (int i = 0; i < 2; i++) {
+    laze_size operand = i == 0 ? node->left : node->right;
+    shapes[i] = laze_hash_mix((uint64_t)operand, 1);
+    if (laze_size_is_constant(operand)) continue;
+    const laze_size_node *part = laze_size_get(table, operand);
+    shapes[i] = part->shape;
+    if (part->first < node->first) node->first = part->first;
+    if (part->last > node->last) node->last = part->last;
+    node->degree += part->degree;
+  }
+  if (node->kind != LAZE_SIZE_MUL) node->degree = 1;
+  node->shape = laze_hash_mix(laze_hash_mix(shapes[0], shapes[1]), (uint64_t)node->kind);
+}
+
 laze_status laze_size_intern(laze_size_table *table, laze_size_kind kind, laze_size left, laze_size right,
                              laze_size *out, laze_error *error) {
   laze_size_range range =
       laze_size_range_apply(kind, laze_size_get_range(table, left), laze_size_get_range(table, right));
   laze_size_node node = {.kind = kind, .left = left, .right = right, .low = range.low, .high = range.high};
+  set_order(table, &node);
   bool is_new;
   return add_node(table, node, &is_new, out, error);
+}
+
+/* Words that mean something else where a size may stand in the text form. */
+static bool is_reserved(const char *name) {
+  static const char *const words[] = {"true", "false", "none", "inf", "nan", "token"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i], name) == 0) return true;
+  return laze_dtype_find(name) != LAZE_DTYPE_NONE;
 }
 
 /* Names are what the text form can read back. */
@@ -112,12 +141,18 @@ laze_status laze_size_symbol(laze_size_table *table, const char *name, laze_size
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "\"%.40s\" cannot name a size; use letters, digits and _, a letter or _ first, at most %d",
                      name ? name : "(null)", LONGEST_NAME);
+  if (is_reserved(name))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "\"%s\" cannot name a size, for it is a word of the text form; choose another name", name);
   LAZE_TRY(laze_grow(table->context, (void **)&table->symbols, &table->symbol_capacity, table->symbol_count + 1,
                      sizeof *table->symbols, error));
   LAZE_TRY(laze_grow(table->context, (void **)&table->hints, &table->hint_capacity, table->symbol_count + 1,
                      sizeof *table->hints, error));
   laze_size_node node = {.kind = LAZE_SIZE_SYMBOL, .symbol = table->symbol_count, .high = LAZE_SIZE_CONSTANT_MAX};
   node.name = name;
+  node.first = node.last = table->symbol_count;
+  node.degree = 1;
+  node.shape = laze_hash_mix((uint64_t)table->symbol_count, 2);
   bool is_new;
   LAZE_TRY(add_node(table, node, &is_new, out, error));
   if (is_new) {

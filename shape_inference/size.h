@@ -40,6 +40,10 @@ typedef struct laze_size_node {
   int64_t symbol;        /* SYMBOL: its number (0, 1, ... in order of creation) */
   int64_t low, high;     /* bounds of the value, inclusive */
   const char *name;      /* SYMBOL */
+  /* What the order of terms and factors goes by: the same in every table whose symbols have the same numbers. */
+  int64_t first, last; /* the lowest and highest number of its symbols */
+  int64_t degree;      /* factors of a product, coefficient aside; 1 otherwise */
+  uint64_t shape;      /* hash of the expression, with symbols by their numbers */
 } laze_size_node;
 
 typedef struct laze_size_table laze_size_table;

@@ -1,9 +1,9 @@
 /* Building size expressions in canonical form.
  *
- *   sum      = term + term + ... + constant     ADD nodes, leftmost deepest; terms ordered by their monomial's index
+ *   sum      = term + term + ... + constant     ADD nodes, leftmost deepest; ordered by laze_monomial_compare()
  *   term     = monomial * coefficient           the coefficient is left out when it is 1
- *   monomial = factor * factor * ...            MUL nodes, leftmost deepest; ordered by index, repeated for powers
- *   factor   = a symbol, or a floordiv, ceildiv, mod, min or max
+ *   monomial = factor * factor * ...            MUL nodes, leftmost deepest; by laze_factor_compare(), repeated for
+ * powers factor   = a symbol, or a floordiv, ceildiv, mod, min or max
  *
  * Two polynomials over the same factors are equal exactly when these forms are, which hash-consing makes the same word:
  *   n*2 + n      -> n*3
@@ -31,7 +31,7 @@ static laze_status add_term(laze_size_table *table, laze_size sum, laze_size_ter
   for (bool more = true; more && sum != 0;) {
     more = laze_size_is_kind(table, sum, LAZE_SIZE_ADD);
     laze_size_term last = laze_size_get_term(table, more ? laze_size_get(table, sum)->right : sum);
-    int order = laze_monomial_compare(last.monomial, term.monomial);
+    int order = laze_monomial_compare(table, last.monomial, term.monomial);
     if (order < 0) break;
     sum = more ? laze_size_get(table, sum)->left : 0;
     if (order > 0) {
@@ -271,7 +271,7 @@ static laze_status build_extreme(laze_size_table *table, laze_size_kind kind, la
     *out = outer;
     return LAZE_OK;
   }
-  bool ordered = laze_monomial_compare(a, b) <= 0;
+  bool ordered = laze_factor_compare(table, a, b) <= 0;
   return laze_size_intern(table, kind, ordered ? a : b, ordered ? b : a, out, error);
 }
 

@@ -84,8 +84,12 @@ bool laze_size_is_kind(const laze_size_table *table, laze_size size, laze_size_k
 
 /* Polynomials (size_polynomial.c). */
 laze_size_term laze_size_get_term(const laze_size_table *table, laze_size size);
-/* Order of monomials: by index, that is descending words; the constant's 1 comes last. */
-int laze_monomial_compare(laze_size a, laze_size b);
+/* Order of monomials: of higher degree first, then by factors, symbols in the order of their numbers before compound
+ * factors; the constant's 1 comes last. It depends on expressions and numbers of symbols alone, not on what the table
+ * met first, so that the text form of an expression reads back to the same text. */
+int laze_monomial_compare(const laze_size_table *table, laze_size a, laze_size b);
+/* Order of factors, and of any other expressions of which neither is a product: constants come last. */
+int laze_factor_compare(const laze_size_table *table, laze_size a, laze_size b);
 LAZE_MUST_USE laze_status laze_monomial_multiply(laze_size_table *table, laze_size a, laze_size b, laze_size *out,
                                                  laze_error *error);
 /* *out = a / b where every factor of `b` is one of `a`'s; *exact says whether. */

@@ -26,19 +26,47 @@ laze_size_term laze_size_get_term(const laze_size_table *table, laze_size size) 
   return (laze_size_term){node->right, node->left};
 }
 
-/* Order of monomials: by index, that is descending words; the constant's 1 comes last. */
-int laze_monomial_compare(laze_size a, laze_size b) {
+static int compare_numbers(int64_t a, int64_t b) {
+  return a < b ? -1 : a > b;
+}
+
+int laze_factor_compare(const laze_size_table *table, laze_size a, laze_size b) {
+  if (a == b) return 0;
+  if (laze_size_is_constant(a) || laze_size_is_constant(b))
+    return laze_size_is_constant(a) && laze_size_is_constant(b) ? compare_numbers(a, b)
+           : laze_size_is_constant(a)                           ? 1
+                                                                : -1;
+  const laze_size_node *x = laze_size_get(table, a), *y = laze_size_get(table, b);
+  if ((x->kind == LAZE_SIZE_SYMBOL) != (y->kind == LAZE_SIZE_SYMBOL)) return x->kind == LAZE_SIZE_SYMBOL ? -1 : 1;
+  if (x->first != y->first) return compare_numbers(x->first, y->first);
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
+  return a > b ? -1 : 1; /* two expressions with one hash of 64 bits: in the order in which they came */
+}
+
+int laze_monomial_compare(const laze_size_table *table, laze_size a, laze_size b) {
   if (a == b) return 0;
   if (laze_size_is_constant(a) || laze_size_is_constant(b)) return laze_size_is_constant(a) ? 1 : -1;
-  return a > b ? -1 : 1;
+  const laze_size_node *x = laze_size_get(table, a), *y = laze_size_get(table, b);
+  if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
+  /* The same number of factors, the first ones deepest: the deepest difference counts. */
+  int order = 0;
+  for (int64_t left = x->degree; left > 1 && a != b; left--) {
+    x = laze_size_get(table, a);
+    y = laze_size_get(table, b);
+    if (x->right != y->right) order = laze_factor_compare(table, x->right, y->right);
+    a = x->left;
+    b = y->left;
+  }
+  return a != b ? laze_factor_compare(table, a, b) : order;
 }
 
-static int compare_terms(const void *a, const void *b) {
-  return laze_monomial_compare(((const laze_size_term *)a)->monomial, ((const laze_size_term *)b)->monomial);
+static int compare_terms(const void *a, const void *b, void *table) {
+  return laze_monomial_compare(table, ((const laze_size_term *)a)->monomial, ((const laze_size_term *)b)->monomial);
 }
 
-static int compare_factors(const void *a, const void *b) {
-  return laze_monomial_compare(*(const laze_size *)a, *(const laze_size *)b);
+static int compare_factors(const void *a, const void *b, void *table) {
+  return laze_factor_compare(table, *(const laze_size *)a, *(const laze_size *)b);
 }
 
 laze_status laze_terms_push(laze_size_table *table, laze_term_list *list, int64_t coefficient, laze_size monomial,
@@ -93,7 +121,9 @@ laze_status laze_terms_merge(laze_size_table *table, laze_error *error) {
   const laze_term_list *left = &table->left, *right = &table->right;
   table->result.count = 0;
   for (int64_t i = 0, j = 0; i < left->count || j < right->count;) {
-    int order = i == left->count ? 1 : j == right->count ? -1 : compare_terms(&left->items[i], &right->items[j]);
+    int order = i == left->count    ? 1
+                : j == right->count ? -1
+                                    : laze_monomial_compare(table, left->items[i].monomial, right->items[j].monomial);
     laze_size_term term = order <= 0 ? left->items[i] : right->items[j];
     if (order == 0 && laze_add_overflows(term.coefficient, right->items[j].coefficient, &term.coefficient))
       return laze_size_fail_overflow(error);
@@ -139,12 +169,12 @@ laze_status laze_monomial_multiply(laze_size_table *table, laze_size a, laze_siz
   }
   if (!laze_size_is_kind(table, b, LAZE_SIZE_MUL)) {
     laze_size last = laze_size_is_kind(table, a, LAZE_SIZE_MUL) ? laze_size_get(table, a)->right : a;
-    if (laze_monomial_compare(last, b) <= 0) return laze_size_intern(table, LAZE_SIZE_MUL, a, b, out, error);
+    if (laze_factor_compare(table, last, b) <= 0) return laze_size_intern(table, LAZE_SIZE_MUL, a, b, out, error);
   }
   int64_t count = 0;
   LAZE_TRY(collect_factors(table, a, &count, error));
   LAZE_TRY(collect_factors(table, b, &count, error));
-  qsort(table->factors, (size_t)count, sizeof *table->factors, compare_factors);
+  qsort_r(table->factors, (size_t)count, sizeof *table->factors, compare_factors, table);
   return build_monomial(table, count, out, error);
 }
 
@@ -172,7 +202,7 @@ laze_status laze_monomial_divide(laze_size_table *table, laze_size a, laze_size 
 /* Orders `result` and joins terms of the same monomial. */
 laze_status laze_terms_normalise(laze_size_table *table, laze_error *error) {
   laze_term_list *list = &table->result;
-  if (list->count > 1) qsort(list->items, (size_t)list->count, sizeof *list->items, compare_terms);
+  if (list->count > 1) qsort_r(list->items, (size_t)list->count, sizeof *list->items, compare_terms, table);
   int64_t kept = 0;
   for (int64_t i = 0; i < list->count;) {
     laze_size_term term = list->items[i++];
