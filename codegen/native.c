@@ -78,6 +78,31 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   return status;
 }
 
+/* Steps that the interpreter runs are in no module. An object without them could be called for nothing; in text they
+ * are named, in a comment. */
+static laze_status name_interpreted(const laze_graph *graph, const laze_schedule *schedule, laze_emit_kind kind,
+                                    laze_text *out, laze_error *error) {
+  for (int32_t i = 0; i < schedule->group_count; i++) {
+    const laze_group *group = schedule->groups[i];
+    if (group->kernel) continue;
+    const laze_location *location = &laze_graph_node(graph, group->root)->location;
+    laze_status status = LAZE_OK;
+    if (kind == LAZE_EMIT_OBJECT)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "%s runs on the interpreter, so that an object of the graph's kernels could be called for "
+                         "nothing; its schedule shows which parts are native",
+                         group->label);
+    if (status != LAZE_OK && location->file)
+      return laze_error_prefix(error, "%s:%d", location->file, (int)location->line);
+    if (status != LAZE_OK) return status;
+    laze_text_format(out,
+                     kind == LAZE_EMIT_LLVM ? "; not here, for the interpreter runs it: %s\n"
+                                            : "/* not here, for the interpreter runs it: %s */\n",
+                     group->label);
+  }
+  return LAZE_OK;
+}
+
 static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind kind, laze_text *out,
                            laze_error *error) {
   laze_schedule schedule;
@@ -89,6 +114,11 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
     return laze_text_check(out, error);
   }
   LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
+  LAZE_TRY(name_interpreted(graph, &schedule, kind, out, error));
+  if (count == 0 && kind == LAZE_EMIT_OBJECT)
+    return laze_fail(error, LAZE_UNSUPPORTED,
+                     "the graph has no kernels, for it returns inputs and constants: there is nothing to put into an "
+                     "object");
   laze_codegen *codegen = laze_codegen_get(graph->context, error);
   if (!codegen) return LAZE_OUT_OF_MEMORY;
   laze_llvm_output output = kind == LAZE_EMIT_OBJECT     ? LAZE_LLVM_OBJECT

@@ -105,10 +105,21 @@ static laze_status read_number(const laze_argument_info *info, const char **curs
                                                      : "a number");
 }
 
+/* A number alone may be any of 64 bits, as in C; in an expression it must be a size. */
+static laze_status read_size(laze_parser *parser, const char **cursor, laze_size *out, laze_error *error) {
+  const char *end = *cursor;
+  int64_t number;
+  bool alone = laze_text_read_element(&end, LAZE_I64, &number, 0) && !strchr("+-*", *laze_text_skip_blanks(end));
+  if (!alone) return laze_size_parse(parser->graph->sizes, cursor, out, error);
+  *cursor = end;
+  *out = laze_size_saturate(number);
+  return LAZE_OK;
+}
+
 static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info, const char **cursor,
                                   laze_attribute *out, laze_error *error) {
   switch (info->kind) {
-  case LAZE_ARGUMENT_SIZE: return laze_size_parse(parser->graph->sizes, cursor, &out->value.size, error);
+  case LAZE_ARGUMENT_SIZE: return read_size(parser, cursor, &out->value.size, error);
   case LAZE_ARGUMENT_DTYPE: return read_dtype(cursor, &out->value.integer, error);
   case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
   case LAZE_ARGUMENT_INT_LIST:

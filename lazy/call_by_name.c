@@ -158,7 +158,7 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_FLOAT:
     out->value.real = argument->kind == LAZE_PASS_REAL ? argument->value.real : (double)argument->value.integer;
     return LAZE_OK;
-  case LAZE_ARGUMENT_SIZE: out->value.size = laze_pack_size(argument->value.integer); return LAZE_OK;
+  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(argument->value.integer); return LAZE_OK;
   case LAZE_ARGUMENT_BOOL: out->value.integer = argument->value.integer != 0; return LAZE_OK;
   default: out->value.integer = argument->value.integer; return LAZE_OK;
   }

@@ -50,11 +50,6 @@ static inline int32_t laze_pack_tensors(laze_frame_operand *operands, int32_t *c
   return tensor_count;
 }
 
-/* Sizes beyond what a laze_size can hold (callers write the end of a slice as INT64_MAX) mean the same at the bound. */
-static inline laze_size laze_pack_size(int64_t value) {
-  if (value < LAZE_SIZE_CONSTANT_MIN) return LAZE_SIZE_CONSTANT_MIN;
-  return value > LAZE_SIZE_CONSTANT_MAX ? LAZE_SIZE_CONSTANT_MAX : value;
-}
 /* A list without items but with a length gets the length -1, which laze_frame_record() refuses. */
 static inline laze_attribute laze_pack_ints(laze_argument_kind kind, laze_ints ints) {
   const int32_t count = ints.items == NULL && ints.count > 0 ? -1 : ints.count;

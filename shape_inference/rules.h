@@ -19,6 +19,8 @@ LAZE_MUST_USE laze_status laze_shape_along(laze_inference *inference, const laze
                                            laze_type *out);
 /* Rank 0. */
 LAZE_MUST_USE laze_status laze_shape_scalar(laze_inference *inference, laze_type *out);
+/* No dimensions, for the size `value` itself, which must be within 2^62. */
+LAZE_MUST_USE laze_status laze_shape_size_value(laze_inference *inference, laze_size value, laze_type *out);
 /* The sizes given, each 0 or more. */
 LAZE_MUST_USE laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laze_type *out);
 /* The same; `dim` must be one of their axes. */
@@ -68,6 +70,8 @@ LAZE_MUST_USE laze_status laze_shape_bmm(laze_inference *inference, const laze_t
 LAZE_MUST_USE laze_status laze_dtype_same(laze_inference *inference, const laze_type *self, laze_dtype *out);
 /* f32 when absent. */
 LAZE_MUST_USE laze_status laze_dtype_given(laze_inference *inference, laze_dtype dtype, laze_dtype *out);
+/* i64 when absent, for positions and sizes, which f32 would round. */
+LAZE_MUST_USE laze_status laze_dtype_given_or_index(laze_inference *inference, laze_dtype dtype, laze_dtype *out);
 LAZE_MUST_USE laze_status laze_dtype_given_or_same(laze_inference *inference, laze_dtype dtype, const laze_type *self,
                                                    laze_dtype *out);
 /* Bool and integers are summed as i64 unless a dtype is given. */

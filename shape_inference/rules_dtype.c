@@ -17,6 +17,10 @@ laze_status laze_dtype_given(laze_inference *inference, laze_dtype dtype, laze_d
   return check_dtype(inference, dtype == LAZE_DTYPE_NONE ? LAZE_F32 : dtype, out);
 }
 
+laze_status laze_dtype_given_or_index(laze_inference *inference, laze_dtype dtype, laze_dtype *out) {
+  return check_dtype(inference, dtype == LAZE_DTYPE_NONE ? LAZE_I64 : dtype, out);
+}
+
 laze_status laze_dtype_given_or_same(laze_inference *inference, laze_dtype dtype, const laze_type *self,
                                      laze_dtype *out) {
   return check_dtype(inference, dtype == LAZE_DTYPE_NONE ? self->dtype : dtype, out);

@@ -23,6 +23,13 @@ static inline bool laze_size_is_constant(laze_size size) {
   return size >= LAZE_SIZE_CONSTANT_MIN;
 }
 
+/* A number that a caller gives for a size. Those beyond what a word holds ("to the end" is often written as INT64_MAX)
+ * become the bound, which means the same where bounds are clamped; rules that take a size for itself refuse it. */
+static inline laze_size laze_size_saturate(int64_t number) {
+  if (number < LAZE_SIZE_CONSTANT_MIN) return LAZE_SIZE_CONSTANT_MIN;
+  return number > LAZE_SIZE_CONSTANT_MAX ? LAZE_SIZE_CONSTANT_MAX : number;
+}
+
 typedef enum {
   LAZE_SIZE_SYMBOL,
   LAZE_SIZE_ADD,

@@ -1,6 +1,10 @@
-/* An index out of range is an error that names operator, index, position and size, and never a read outside. */
+/* An index out of range is an error that names operator, index, position and size, and never a read outside; a bound
+ * out of range is none. */
 #include "tests/conformance/conformance.h"
 
+#include "ir/specialise.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +176,82 @@ START_TEST(a_failed_run_is_no_graph_that_ran) {
 }
 END_TEST
 
+/* Slices with bounds and steps of any size, as exported graphs write them ("to the end" is 9223372036854775807), by
+ * text, with sizes that are numbers and sizes that are symbols: what comes out is what Python's range says. */
+
+enum { LENGTH = 5, BOUNDS = 13, LONGEST = 1 << 14 };
+
+static const int64_t bounds[BOUNDS] = {
+    0, 1, 4, 5, 9, -1, -5, -9, INT64_MAX, INT64_MIN, (INT64_C(1) << 62) + 1, -(INT64_C(1) << 62) - 1, INT64_C(1) << 62};
+static const int64_t steps[] = {1, 2, 7, INT64_MAX};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static int64_t clamped(int64_t bound) {
+  if (bound < 0) bound = bound < -LENGTH ? 0 : bound + LENGTH;
+  return bound > LENGTH ? LENGTH : bound;
+}
+
+/* A result for each end, from one start by one step: the sum, which says what was taken of 1, 2, 4, 8, 16. */
+static void write_slices(char *text, const char *size, int64_t start, int64_t step) {
+  char *end = text + sprintf(text, "graph @g(%%x: i64[%s]) -> i64[]", size);
+  for (int i = 1; i < BOUNDS; i++) end += sprintf(end, ", i64[]");
+  end += sprintf(end, " {\n");
+  for (int i = 0; i < BOUNDS; i++)
+    end +=
+        sprintf(end, "  %%s%d = slice %%x, start=%" PRId64 ", end=%" PRId64 ", step=%" PRId64 "\n  %%%d = sum %%s%d\n",
+                i, start, bounds[i], step, i, i);
+  for (int i = 0; i < BOUNDS; i++) end += sprintf(end, "%s%%%d", i ? ", " : "  return ", i);
+  sprintf(end, "\n}\n");
+}
+
+static laze_executable *compile_slices(laze_context *context, const laze_backend *backend, const char *text,
+                                       bool symbolic) {
+  laze_graph *graph = conformance_parse(context, text), *constant;
+  laze_executable *executable;
+  laze_error error;
+  if (symbolic) {
+    ck_assert_int_eq(laze_size_symbol_count(graph->sizes), 1);
+    ck_assert_int_eq(laze_graph_specialise(graph, (int64_t[]){LENGTH}, &constant, &error), LAZE_OK);
+    laze_graph_destroy(graph);
+    graph = constant;
+  }
+  ck_assert_msg(laze_compile(context, backend, graph, &executable, &error) == LAZE_OK, "%s", error.message);
+  laze_graph_destroy(graph);
+  return executable;
+}
+
+static void check_slices(laze_context *context, const laze_backend *backend, int64_t start, int64_t step,
+                         bool symbolic) {
+  static char text[LONGEST];
+  const int64_t x[LENGTH] = {1, 2, 4, 8, 16};
+  write_slices(text, symbolic ? "n" : "5", start, step);
+  laze_executable *executable = compile_slices(context, backend, text, symbolic);
+  laze_buffer *input = conformance_buffer(context, backend, x, sizeof x), *outputs[BOUNDS];
+  conformance_execute(backend, executable, &input, outputs);
+  for (int i = 0; i < BOUNDS; i++) {
+    int64_t last = clamped(bounds[i]), taken = 0;
+    for (int64_t at = clamped(start); at < last; at = step < LENGTH ? at + step : last) taken |= x[at];
+    ck_assert_msg(*(const int64_t *)outputs[i]->data == taken,
+                  "x[%" PRId64 ":%" PRId64 ":%" PRId64 "] of %s: took %" PRId64 ", expected %" PRId64, start, bounds[i],
+                  step, symbolic ? "n" : "5", *(const int64_t *)outputs[i]->data, taken);
+    laze_buffer_release(outputs[i]);
+  }
+  laze_buffer_release(input);
+  laze_executable_release(executable);
+}
+
+START_TEST(bounds_of_any_size_are_clamped) {
+  const laze_backend *backend = laze_backend_at(_i);
+  laze_context *context = test_context("verify");
+  for (int k = 0; k < STEPS; k++)
+    for (int i = 0; i < BOUNDS; i++) {
+      check_slices(context, backend, bounds[i], steps[k], false);
+      check_slices(context, backend, bounds[i], steps[k], true);
+    }
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("indexing");
   conformance_add(tests, the_message_names_operator_index_position_and_size);
@@ -181,5 +261,6 @@ int main(void) {
   conformance_add(tests, the_first_of_many_is_reported);
   conformance_add(tests, an_empty_result_has_no_position);
   conformance_add(tests, a_failed_run_is_no_graph_that_ran);
+  conformance_add(tests, bounds_of_any_size_are_clamped);
   return conformance_main(tests);
 }

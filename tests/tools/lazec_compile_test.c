@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const examples[] = {"dense.lz", "softmax.lz", "mlp.lz"};
 enum { EXAMPLE_COUNT = sizeof examples / sizeof *examples };
@@ -113,6 +114,52 @@ START_TEST(every_form_is_emitted) {
 }
 END_TEST
 
+/* Each runs on the interpreter: alone, beside a kernel, or inside another. */
+static const struct {
+  const char *operator, * body;
+} interpreted[] = {
+    {"while", "  %0 = while [%x] (%a: f32[]) {\n    %1 = lt %a, 10\n    return %1\n  } (%b: f32[]) {\n"
+              "    %2 = add %b, 1\n    return %2\n  }\n"},
+    {"if", "  %y = exp %x\n  %c = lt %y, 2\n  %0 = if %c, [%y] (%a: f32[]) {\n    return %a\n  } (%b: f32[]) {\n"
+           "    %2 = neg %b\n    return %2\n  }\n"},
+    {"reduce", "  %v = reshape %x, shape=[1]\n  %0 = reduce %v, [%x], dim=[0] (%s: f32[], %e: f32[]) {\n"
+               "    %1 = add %s, %e\n    return %1\n  }\n"},
+};
+
+/* An object of the other kernels is one that nobody can call; text says what it lacks. */
+START_TEST(what_the_interpreter_runs_is_in_no_object) {
+  char text[512], comment[128];
+  const char *operator= interpreted[_i].operator;
+  if (!lazec_has_llvm()) return;
+  snprintf(text, sizeof text, "laze 1\ngraph @g(%%x: f32[]) -> f32[] {\n%s  return %%0\n}\n", interpreted[_i].body);
+  snprintf(comment, sizeof comment, "not here, for the interpreter runs it: %s", operator);
+  LAZEC_INPUT(text, "compile", "-", "--emit", "obj", "-o", "g.o");
+  ck_assert_int_eq(lazec_code, 1);
+  ck_assert_ptr_nonnull(strstr(lazec_err, operator));
+  ck_assert_ptr_nonnull(strstr(lazec_err, "runs on the interpreter"));
+  ck_assert_int_ne(access("g.o", F_OK), 0);
+  static const char *const forms[] = {"llvm", "asm"};
+  for (int i = 0; i < 2; i++) {
+    LAZEC_INPUT(text, "compile", "-", "--emit", forms[i]);
+    ck_assert_int_eq(lazec_code, 0);
+    ck_assert_ptr_nonnull(strstr(lazec_out, comment));
+  }
+  LAZEC_INPUT(text, "compile", "-", "--emit", "schedule");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, operator));
+}
+END_TEST
+
+START_TEST(a_graph_without_kernels_is_no_object) {
+  if (!lazec_has_llvm()) return;
+  LAZEC_INPUT("laze 1\ngraph @g(%x: f32[3]) -> f32[3] {\n  return %x\n}\n", "compile", "-", "--emit", "obj", "-o",
+              "g.o");
+  ck_assert_int_eq(lazec_code, 1);
+  ck_assert_ptr_nonnull(strstr(lazec_err, "has no kernels"));
+  ck_assert_int_ne(access("g.o", F_OK), 0);
+}
+END_TEST
+
 /* A file that is there is replaced whole, also behind a link, and stays as private as it was. */
 START_TEST(output_replaces_a_file) {
   struct stat info;
@@ -162,6 +209,9 @@ int main(void) {
   tcase_add_loop_test(tests, emitted_ir_is_a_graph, 0, EXAMPLE_COUNT);
   tcase_add_test(tests, emitted_code_does_not_depend_on_sizes);
   tcase_add_loop_test(tests, every_form_is_emitted, 0, EXAMPLE_COUNT);
+  tcase_add_loop_test(tests, what_the_interpreter_runs_is_in_no_object, 0,
+                      (int)(sizeof interpreted / sizeof *interpreted));
+  tcase_add_test(tests, a_graph_without_kernels_is_no_object);
   tcase_add_test(tests, output_replaces_a_file);
   tcase_add_test(tests, help_names_every_command);
   return lazec_run_suite(tests, "lazec compile");

@@ -53,6 +53,26 @@ START_TEST(elements_are_read_and_shown) {
 }
 END_TEST
 
+/* What counts is not rounded unless somebody asks: 2^24 + 1 is the first integer that f32 lacks. */
+START_TEST(sizes_and_positions_are_integers) {
+  static const char *const backends[] = {"interp", "llvm"};
+  write_text("size.lz", "laze 1\ngraph @g(%x: f32[n]) -> i64[], i64[], f32[] {\n  %0 = size_tensor value=16777217\n"
+                        "  %1 = size_tensor value=n+16777216\n  %2 = size_tensor value=16777217, dtype=f32\n"
+                        "  return %0, %1, %2\n}\n");
+  for (int i = 0; i < 1 + lazec_has_llvm(); i++) {
+    LAZEC("run", "size.lz", "-i", "x=f32[3]:0", "--backend", backends[i]);
+    lazec_expect(0, "result 0: i64[]\n16777217\nresult 1: i64[]\n16777219\nresult 2: f32[]\n16777216.0\n", "");
+    LAZEC_INPUT("laze 1\ngraph @g() -> i64[2] {\n  %0 = iota size=[2]\n  return %0\n}\n", "run", "-", "--backend",
+                backends[i]);
+    lazec_expect(0, "result 0: i64[2]\n[0 1]\n", "");
+  }
+  LAZEC_INPUT("laze 1\ngraph @g() -> i64[] {\n  %0 = size_tensor value=9223372036854775807\n  return %0\n}\n", "run",
+              "-");
+  ck_assert_int_eq(lazec_code, 1);
+  ck_assert_ptr_nonnull(strstr(lazec_err, "size_tensor: the value is beyond 2^62"));
+}
+END_TEST
+
 START_TEST(long_rows_are_wrapped) {
   write_identity("i64", "30");
   LAZEC("run", "id.lz", "-i", "x=i64[30]:arange");
@@ -279,6 +299,7 @@ END_TEST
 int main(void) {
   TCase *tests = tcase_create("run");
   tcase_add_loop_test(tests, elements_are_read_and_shown, 0, (int)(sizeof shown_cases / sizeof *shown_cases));
+  tcase_add_test(tests, sizes_and_positions_are_integers);
   tcase_add_test(tests, long_rows_are_wrapped);
   tcase_add_test(tests, random_elements_depend_on_the_seed_alone);
   tcase_add_test(tests, files_round_trip);

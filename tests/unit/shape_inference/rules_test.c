@@ -234,12 +234,13 @@ END_TEST
 
 /* Symbolic bounds, evaluated, are the constant ones: with hints at the hints, without at every size. */
 START_TEST(slicing_symbols) {
-  static const int64_t bounds[] = {0, 2, 7, 100, -1, -3, -100};
+  static const int64_t bounds[] = {
+      0, 2, 7, 100, -1, -3, -100, INT64_MAX, LAZE_SIZE_CONSTANT_MAX, LAZE_SIZE_CONSTANT_MIN};
   laze_size n = type("f32[n]").sizes[0];
   for (int hinted = 0; hinted < 2; hinted++)
     for (int64_t size = 0; size < 12; size++)
-      for (int i = 0; i < 7; i++)
-        for (int j = 0; j < 7; j++) {
+      for (int i = 0; i < 10; i++)
+        for (int j = 0; j < 10; j++) {
           laze_size first, length, want_first, want_length;
           int64_t got_first, got_length, step = 1 + (i + j) % 3;
           if (hinted) hint(&size);
