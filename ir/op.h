@@ -7,6 +7,7 @@
 #ifndef LAZE_IR_OP_H
 #define LAZE_IR_OP_H
 
+#include "base/overload.h"
 #include "shape_inference/inference.h"
 
 typedef uint16_t laze_op; /* an enumerator of ir/op.gen.h, LAZE_OP_...; never stored outside the process */
@@ -22,26 +23,6 @@ static inline bool laze_value_is_none(laze_value value) {
 }
 static inline bool laze_value_equal(laze_value a, laze_value b) {
   return a.node == b.node && a.result == b.result;
-}
-
-typedef enum {
-  LAZE_ARGUMENT_TENSOR,      /* operand segment of 1 */
-  LAZE_ARGUMENT_TENSOR_LIST, /* operand segment of any length */
-  LAZE_ARGUMENT_SCALAR,      /* operand segment of 1: a 0-d value whose dtype promotes as a plain number */
-  LAZE_ARGUMENT_INT,         /* from here on: attributes */
-  LAZE_ARGUMENT_SIZE,        /* SymInt */
-  LAZE_ARGUMENT_FLOAT,
-  LAZE_ARGUMENT_BOOL,
-  LAZE_ARGUMENT_DTYPE,
-  LAZE_ARGUMENT_STRING,
-  LAZE_ARGUMENT_INT_LIST,
-  LAZE_ARGUMENT_SIZE_LIST, /* SymInt[] */
-  LAZE_ARGUMENT_LITERAL,   /* a Scalar that is an attribute */
-  LAZE_ARGUMENT_DATA,      /* elements of a constant */
-} laze_argument_kind;
-
-static inline bool laze_argument_is_operand(laze_argument_kind kind) {
-  return kind <= LAZE_ARGUMENT_SCALAR;
 }
 
 /* The elements of a constant: row-major bytes, immutable. */

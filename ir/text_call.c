@@ -87,19 +87,41 @@ static const char *attribute_end(const char *at) {
   return at;
 }
 
-static laze_passed_kind classify(const char *start) {
-  bool number = (*start >= '0' && *start <= '9') || *start == '-';
-  if (*start == '"') return LAZE_PASSED_STRING;
-  if (*start == '[') return *laze_text_skip_blanks(start + 1) == ']' ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_LIST;
-  return number ? LAZE_PASSED_NUMBER : LAZE_PASSED_WORD;
+static bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether the text starts with that whole word: "nan(0x7fc00001)" with nan, "nano*2" not. */
-static bool starts_with_word(const char *text, const char *word) {
-  size_t length = strlen(word);
-  if (strncmp(text, word, length) != 0) return false;
-  char c = text[length];
-  return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
+static bool is_dtype(const laze_parsed_argument *argument) {
+  char name[8];
+  size_t length = 0;
+  while (argument->start + length < argument->end && is_name_character(argument->start[length])) length++;
+  if (length >= sizeof name || laze_text_skip_blanks(argument->start + length) < argument->end) return false;
+  memcpy(name, argument->start, length);
+  name[length] = 0;
+  return laze_dtype_find(name) != LAZE_DTYPE_NONE;
+}
+
+/* A list of numbers, or one in which a size has a name. */
+static laze_passed_kind classify_list(const laze_parsed_argument *argument) {
+  const char *at = laze_text_skip_blanks(argument->start + 1);
+  if (*at == ']') return LAZE_PASSED_EMPTY_LIST;
+  for (; at < argument->end; at++)
+    if (is_name_character(*at) && (*at < '0' || *at > '9')) return LAZE_PASSED_SIZE_LIST;
+  return LAZE_PASSED_INT_LIST;
+}
+
+/* What an attribute's text is, before an operator says what it wants. */
+static laze_passed_kind classify(const laze_parsed_argument *argument) {
+  const char *cursor = argument->start;
+  laze_scalar scalar;
+  if (*argument->start == '"') return LAZE_PASSED_STRING;
+  if (*argument->start == '[') return classify_list(argument);
+  if (is_dtype(argument)) return LAZE_PASSED_DTYPE;
+  if (!laze_text_read_scalar(&cursor, &scalar) || laze_text_skip_blanks(cursor) < argument->end)
+    return LAZE_PASSED_SIZE;
+  return scalar.dtype == LAZE_BOOL  ? LAZE_PASSED_BOOL
+         : scalar.dtype == LAZE_I64 ? LAZE_PASSED_INTEGER
+                                    : LAZE_PASSED_REAL;
 }
 
 laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
@@ -108,10 +130,7 @@ laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, 
   argument->start = lexer->token.start;
   argument->end = attribute_end(argument->start);
   if (argument->end == argument->start) return laze_lexer_expected(lexer, "a value", error);
-  passed->kind = classify(argument->start);
-  if (passed->kind == LAZE_PASSED_WORD &&
-      (starts_with_word(argument->start, "inf") || starts_with_word(argument->start, "nan")))
-    passed->kind = LAZE_PASSED_NUMBER;
+  passed->kind = classify(argument);
   laze_lexer_resume(lexer, argument->end);
   return LAZE_OK;
 }
@@ -124,13 +143,12 @@ static laze_status parse_argument_value(laze_parser *parser, laze_passed *passed
   if (lexer->token.kind == LAZE_TOKEN_VALUE) {
     laze_value value;
     LAZE_TRY(laze_parse_value(parser, &value, error));
-    passed->kind = LAZE_PASSED_VALUE;
-    passed->zero_dimensional = laze_graph_type(parser->graph, value)->rank == 0;
+    passed->kind = laze_graph_type(parser->graph, value)->rank == 0 ? LAZE_PASSED_SCALAR_TENSOR : LAZE_PASSED_TENSOR;
     argument->value_count = 1;
     return push_value(parser, value, error);
   }
   if (laze_lexer_at(lexer, '[') && *laze_text_skip_blanks(lexer->token.start + 1) == '%') {
-    passed->kind = LAZE_PASSED_VALUES;
+    passed->kind = LAZE_PASSED_TENSOR_LIST;
     return parse_value_list(parser, argument, error);
   }
   passed->kind = LAZE_PASSED_ABSENT;
@@ -154,9 +172,6 @@ static laze_status parse_argument(laze_parser *parser, laze_error *error) {
     laze_lexer_advance(lexer);
   }
   LAZE_TRY(parse_argument_value(parser, passed, argument, error));
-  bool boolean = passed->kind == LAZE_PASSED_WORD &&
-                 (starts_with_word(argument->start, "true") || starts_with_word(argument->start, "false"));
-  if (!named && boolean) passed->kind = LAZE_PASSED_NUMBER; /* true and false as operands */
   parser->argument_count++;
   return LAZE_OK;
 }
@@ -180,9 +195,9 @@ static laze_status record_literal(laze_parser *parser, const laze_argument_info 
   const char *cursor = argument->start;
   laze_scalar scalar;
   if (!laze_text_read_scalar(&cursor, &scalar) || laze_text_skip_blanks(cursor) < argument->end)
-    return laze_lexer_fail(&parser->lexer, argument->start, error, "'%.*s' is no number",
-                           argument->end - argument->start > 40 ? 40 : (int)(argument->end - argument->start),
-                           argument->start);
+    return laze_lexer_fail(
+        &parser->lexer, argument->start, error, "'%.*s' is no number; a size becomes a value by size_tensor",
+        argument->end - argument->start > 40 ? 40 : (int)(argument->end - argument->start), argument->start);
   laze_dtype dtype = scalar.dtype;
   if (dtype == LAZE_F64 && info->kind == LAZE_ARGUMENT_TENSOR) {
     dtype = LAZE_F32;
@@ -205,7 +220,7 @@ static laze_status fill_operands(laze_parser *parser, const laze_op_info *info, 
     if (given[i] < 0 || parser->passed[given[i]].kind == LAZE_PASSED_ABSENT) continue;
     const laze_parsed_argument *parsed = &parser->arguments[given[i]];
     *segment = argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? parsed->value_count : 1;
-    if (parser->passed[given[i]].kind == LAZE_PASSED_NUMBER)
+    if (laze_passed_is_number(parser->passed[given[i]].kind))
       LAZE_TRY(record_literal(parser, argument, parsed, operands++, error));
     for (int32_t k = 0; k < parsed->value_count; k++) *operands++ = parser->values[parsed->first_value + k];
   }
@@ -233,7 +248,7 @@ static laze_status fill_call(laze_parser *parser, laze_statement *statement, laz
   for (int32_t i = 0; i < parser->argument_count; i++) {
     const laze_argument_info *argument = &info->arguments[parser->passed[i].argument];
     given[parser->passed[i].argument] = (int8_t)i;
-    operand_count += laze_argument_is_operand(argument->kind) && parser->passed[i].kind == LAZE_PASSED_NUMBER;
+    operand_count += laze_argument_is_operand(argument->kind) && laze_passed_is_number(parser->passed[i].kind);
   }
   laze_value *operands = laze_arena_alloc_array(&parser->scratch, operand_count, sizeof *operands);
   int32_t *segments = laze_arena_alloc_array(&parser->scratch, info->segment_count, sizeof *segments);
@@ -266,7 +281,8 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
     return laze_parse_constant(parser, statement, error);
   }
   LAZE_TRY(parse_arguments(parser, error));
-  if (laze_call_resolve(name, parser->passed, parser->argument_count, &statement->call.op, error) != LAZE_OK)
+  laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count};
+  if (laze_call_resolve(&call, &statement->call.op, error) != LAZE_OK)
     return laze_lexer_locate(lexer, statement->at, error);
   const laze_op_info *info = laze_op_get(statement->call.op);
   if (info->argument_count > LAZE_PARSER_ARGUMENTS || info->result_count > LAZE_PARSER_RESULTS ||

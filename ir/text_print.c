@@ -208,13 +208,13 @@ static int32_t passed_arguments(laze_printer *printer, const laze_node *node, la
     const laze_argument_info *argument = &info->arguments[i];
     if (!laze_argument_is_operand(argument->kind)) continue;
     int32_t segment = node->segments ? node->segments[argument->position] : 1;
-    passed[count] = (laze_passed){.argument = segment};
+    passed[count] = (laze_passed){.kind = LAZE_PASSED_ABSENT, .argument = segment};
     if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST && segment >= 0)
-      passed[count].kind = segment ? LAZE_PASSED_VALUES : LAZE_PASSED_EMPTY_LIST;
+      passed[count].kind = segment ? LAZE_PASSED_TENSOR_LIST : LAZE_PASSED_EMPTY_LIST;
     else if (segment > 0)
-      passed[count].kind = LAZE_PASSED_VALUE;
-    if (passed[count].kind == LAZE_PASSED_VALUE)
-      passed[count].zero_dimensional = laze_graph_type(printer->graph, node->operands[operand])->rank == 0;
+      passed[count].kind = laze_graph_type(printer->graph, node->operands[operand])->rank == 0
+                               ? LAZE_PASSED_SCALAR_TENSOR
+                               : LAZE_PASSED_TENSOR;
     operand += segment > 0 ? segment : 0;
     count++;
     if (segment >= 0) kept = count;
@@ -222,12 +222,26 @@ static int32_t passed_arguments(laze_printer *printer, const laze_node *node, la
   return kept;
 }
 
+static laze_passed_kind list_kind(const laze_attribute *attribute) {
+  for (int32_t i = 0; i < attribute->count; i++)
+    if (!laze_size_is_constant(attribute->value.items[i])) return LAZE_PASSED_SIZE_LIST;
+  return attribute->count ? LAZE_PASSED_INT_LIST : LAZE_PASSED_EMPTY_LIST;
+}
+
+/* What the parser takes the attribute's text for. */
 static laze_passed_kind passed_kind(const laze_attribute *attribute) {
   if (!attribute->present) return LAZE_PASSED_ABSENT;
-  if (attribute->kind == LAZE_ARGUMENT_STRING) return LAZE_PASSED_STRING;
-  if (attribute->kind == LAZE_ARGUMENT_INT_LIST || attribute->kind == LAZE_ARGUMENT_SIZE_LIST)
-    return attribute->count ? LAZE_PASSED_LIST : LAZE_PASSED_EMPTY_LIST;
-  return LAZE_PASSED_NUMBER;
+  switch (attribute->kind) {
+  case LAZE_ARGUMENT_SIZE: return laze_size_is_constant(attribute->value.size) ? LAZE_PASSED_INTEGER : LAZE_PASSED_SIZE;
+  case LAZE_ARGUMENT_FLOAT: return LAZE_PASSED_REAL;
+  case LAZE_ARGUMENT_BOOL: return LAZE_PASSED_BOOL;
+  case LAZE_ARGUMENT_DTYPE: return LAZE_PASSED_DTYPE;
+  case LAZE_ARGUMENT_STRING: return LAZE_PASSED_STRING;
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST: return list_kind(attribute);
+  case LAZE_ARGUMENT_LITERAL: return LAZE_PASSED_LITERAL;
+  default: return LAZE_PASSED_INTEGER;
+  }
 }
 
 /* Whether the base name alone, with these arguments, means this operator. */
@@ -246,7 +260,8 @@ static bool base_name_suffices(laze_printer *printer, const laze_node *node, con
     passed[count++] = (laze_passed){.name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
   }
   laze_op op;
-  return laze_call_resolve(info->base, passed, count, &op, NULL) == LAZE_OK && op == node->op;
+  laze_overload_call call = {info->base, LAZE_POSITIONS_OPERANDS, passed, count};
+  return laze_call_resolve(&call, &op, NULL) == LAZE_OK && op == node->op;
 }
 
 static void print_operands(laze_printer *printer, const laze_node *node, const laze_passed *passed, int32_t count) {
@@ -256,7 +271,7 @@ static void print_operands(laze_printer *printer, const laze_node *node, const l
     laze_text_append(printer->text, i ? ", " : " ");
     if (segment < 0) {
       laze_text_append(printer->text, "none");
-    } else if (passed[i].kind == LAZE_PASSED_VALUE) {
+    } else if (passed[i].kind == LAZE_PASSED_TENSOR || passed[i].kind == LAZE_PASSED_SCALAR_TENSOR) {
       print_value(printer, *next++);
     } else {
       laze_text_append(printer->text, "[");

@@ -1,98 +1,69 @@
 /* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
 #include "base/arena.h"
-#include "base/checked.h"
 #include "base/float_control.h"
+#include "ir/call_resolve.h"
 #include "lazy/frame.h"
 #include "lazy/handle_table.h"
-#include "lazy/pack.h"
-
-#include <string.h>
 
 typedef struct {
   const laze_argument *arguments; /* in schema order */
   int32_t count;
 } passed;
 
+/* More than any operator takes. */
+enum { MOST_ARGUMENTS = 64 };
+
 static bool is_default(const passed *given, int32_t index) {
   return index >= given->count || given->arguments[index].kind == LAZE_PASS_DEFAULT;
 }
 
-static bool is_number(int32_t kind) {
-  return kind == LAZE_PASS_SCALAR || kind == LAZE_PASS_INTEGER || kind == LAZE_PASS_REAL;
+static laze_passed_kind kind_of_number(laze_dtype dtype) {
+  if (dtype == LAZE_BOOL) return LAZE_PASSED_BOOL;
+  return dtype == LAZE_I64 ? LAZE_PASSED_INTEGER : dtype == LAZE_F64 ? LAZE_PASSED_REAL : LAZE_PASSED_LITERAL;
 }
 
-/* Whether what was passed can stand for this argument of the schema. */
-static bool accepts_argument(const laze_argument_info *info, const passed *given, int32_t index) {
-  if (is_default(given, index)) return info->optional || info->has_default;
-  const laze_argument *argument = &given->arguments[index];
-  switch (info->kind) {
-  case LAZE_ARGUMENT_TENSOR: return argument->kind == LAZE_PASS_TENSOR;
-  case LAZE_ARGUMENT_TENSOR_LIST:
-    return argument->kind == LAZE_PASS_TENSORS && (argument->value.tensors || argument->count <= 0);
-  case LAZE_ARGUMENT_SCALAR:
-  case LAZE_ARGUMENT_LITERAL: return is_number(argument->kind);
-  case LAZE_ARGUMENT_FLOAT: return argument->kind == LAZE_PASS_REAL || argument->kind == LAZE_PASS_INTEGER;
-  case LAZE_ARGUMENT_STRING: return argument->kind == LAZE_PASS_STRING && argument->value.string;
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST:
-    return argument->kind == LAZE_PASS_INTEGERS || (argument->kind == LAZE_PASS_INTEGER && info->list_size > 0);
-  case LAZE_ARGUMENT_DATA: return false;
-  default: return argument->kind == LAZE_PASS_INTEGER;
+/* What the ranking is told. A NULL tensor is one, which the call itself refuses where it needs it. */
+static laze_passed_kind kind_of(const laze_argument *argument) {
+  switch (argument->kind) {
+  case LAZE_PASS_DEFAULT: return LAZE_PASSED_LEFT_OUT;
+  case LAZE_PASS_TENSOR: return LAZE_PASSED_TENSOR;
+  case LAZE_PASS_TENSORS:
+    return argument->count > 0 && !argument->value.tensors ? LAZE_PASSED_OTHER : LAZE_PASSED_TENSOR_LIST;
+  case LAZE_PASS_SCALAR: return kind_of_number(argument->value.scalar.dtype);
+  case LAZE_PASS_INTEGER: return LAZE_PASSED_CODE;
+  case LAZE_PASS_REAL: return LAZE_PASSED_REAL;
+  case LAZE_PASS_INTEGERS: return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
+  case LAZE_PASS_STRING: return argument->value.string ? LAZE_PASSED_STRING : LAZE_PASSED_OTHER;
+  default: return LAZE_PASSED_OTHER;
   }
-}
-
-/* The index of the first argument that the operator does not accept; -1 when it accepts all. */
-static int32_t first_refused(const laze_op_info *info, const passed *given) {
-  for (int32_t i = 0; i < info->argument_count; i++)
-    if (!accepts_argument(&info->arguments[i], given, i)) return i;
-  return given->count > info->argument_count ? info->argument_count : -1;
-}
-
-/* Lists the schemas of the name's overloads. */
-static laze_status fail_overloads(const char *name, laze_error *error) {
-  char list[700] = "";
-  size_t length = 0;
-  for (int i = 0; laze_op_overload(name, i) != LAZE_OP_NONE && length < sizeof list - 1; i++) {
-    const char *schema = laze_op_get(laze_op_overload(name, i))->schema;
-    size_t room = sizeof list - 1 - length, size = strlen(schema) + 3;
-    if (size > room) break;
-    memcpy(list + length, "\n  ", 3);
-    memcpy(list + length + 3, schema, size - 3);
-    length += size;
-    list[length] = 0;
-  }
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no overload accepts these arguments; there are%s", name, list);
 }
 
 static laze_status find_op(const char *name, const passed *given, laze_op *out, laze_error *error) {
+  laze_passed listed[MOST_ARGUMENTS];
   if (!name) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_call_by_name: the operator's name is NULL");
-  laze_op op = laze_op_find(name);
-  if (op != LAZE_OP_NONE) {
-    const laze_op_info *info = laze_op_get(op);
-    int32_t refused = first_refused(info, given);
-    *out = op;
-    if (refused < 0) return LAZE_OK;
-    if (refused == info->argument_count)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d arguments were passed, but the schema is %s", info->name,
-                       (int)given->count, info->schema);
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     is_default(given, refused) ? "%s: argument '%s' is missing; the schema is %s"
-                                                : "%s: argument '%s' has the wrong kind; the schema is %s",
-                     info->name, info->arguments[refused].name, info->schema);
-  }
-  if (laze_op_overload(name, 0) == LAZE_OP_NONE)
-    return laze_fail(error, LAZE_NOT_FOUND, "no operator is called '%s'", name);
-  for (int i = 0; (op = laze_op_overload(name, i)) != LAZE_OP_NONE; i++) {
-    *out = op;
-    if (first_refused(laze_op_get(op), given) < 0) return LAZE_OK;
-  }
-  return fail_overloads(name, error);
+  if (given->count < 0 || given->count > MOST_ARGUMENTS)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: %d arguments were passed; no operator takes more than %d",
+                     name, (int)given->count, MOST_ARGUMENTS);
+  for (int32_t i = 0; i < given->count; i++) listed[i] = (laze_passed){.kind = kind_of(&given->arguments[i])};
+  laze_overload_call call = {name, LAZE_POSITIONS_ALL, listed, given->count};
+  return laze_call_resolve(&call, out, error);
 }
 
 static laze_scalar scalar_of(const laze_argument *argument) {
   if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
   if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
   return argument->value.scalar;
+}
+
+/* A real number or an integer, in either of the ways to pass one. */
+static double real_of(const laze_argument *argument) {
+  laze_scalar scalar = scalar_of(argument);
+  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
+}
+
+/* An integer or a bool, in either of the ways to pass one. */
+static int64_t integer_of(const laze_argument *argument) {
+  return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
 }
 
 /* A frame being packed. */
@@ -103,6 +74,19 @@ typedef struct {
   int32_t *segments;
   laze_attribute *attributes;
 } packing;
+
+/* A number where a tensor is wanted becomes one without dimensions, as in graph text: of the number's own dtype, a real
+ * one of that of the first floating tensor, or else f32. */
+static laze_tensor *tensor_of(const passed *given, const laze_argument *argument, laze_context *context) {
+  laze_scalar scalar = scalar_of(argument);
+  laze_dtype dtype = scalar.dtype == LAZE_F64 ? LAZE_F32 : scalar.dtype;
+  for (int32_t i = given->count - 1; i >= 0 && scalar.dtype == LAZE_F64; i--) {
+    if (given->arguments[i].kind != LAZE_PASS_TENSOR || !given->arguments[i].value.tensor) continue;
+    laze_dtype other = laze_tensor_dtype(given->arguments[i].value.tensor);
+    if (laze_dtype_is_float(other)) dtype = other;
+  }
+  return laze_tensor_from_scalar(context, dtype, scalar);
+}
 
 static void pack_operand(packing *pack, const laze_argument_info *info, const passed *given, int32_t index) {
   int32_t *segment = &pack->segments[info->position];
@@ -115,18 +99,20 @@ static void pack_operand(packing *pack, const laze_argument_info *info, const pa
       pack->operands[pack->operand_count++] = (laze_frame_operand){.tensor = argument->value.tensors[i]};
     return;
   }
-  if (info->kind == LAZE_ARGUMENT_TENSOR && info->optional && !argument->value.tensor) return;
+  bool is_tensor = argument->kind == LAZE_PASS_TENSOR;
+  if (is_tensor && info->optional && !argument->value.tensor) return;
   *segment = 1;
   laze_frame_operand *operand = &pack->operands[pack->operand_count++];
   if (info->kind == LAZE_ARGUMENT_TENSOR)
-    *operand = (laze_frame_operand){.tensor = argument->value.tensor};
+    *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor
+                                                        : tensor_of(given, argument, pack->arena.context)};
   else
     *operand = (laze_frame_operand){.scalar = scalar_of(argument)};
 }
 
 static laze_status pack_list(packing *pack, const laze_argument_info *info, const laze_argument *argument,
                              laze_attribute *out, laze_error *error) {
-  bool single = argument->kind == LAZE_PASS_INTEGER;
+  bool single = argument->kind != LAZE_PASS_INTEGERS;
   int32_t count = single ? info->list_size : argument->count;
   if (count < 0 || (count > 0 && !single && !argument->value.integers))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "argument '%s': %d integers at %p are no list", info->name,
@@ -134,7 +120,7 @@ static laze_status pack_list(packing *pack, const laze_argument_info *info, cons
   laze_size *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
   if (!items) return laze_fail_memory(error, "a list of integers", count);
   for (int32_t i = 0; i < count; i++) {
-    items[i] = single ? argument->value.integer : argument->value.integers[i];
+    items[i] = single ? integer_of(argument) : argument->value.integers[i];
   }
   out->count = count;
   out->value.items = items;
@@ -155,12 +141,10 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
   case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
   case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
-  case LAZE_ARGUMENT_FLOAT:
-    out->value.real = argument->kind == LAZE_PASS_REAL ? argument->value.real : (double)argument->value.integer;
-    return LAZE_OK;
-  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(argument->value.integer); return LAZE_OK;
-  case LAZE_ARGUMENT_BOOL: out->value.integer = argument->value.integer != 0; return LAZE_OK;
-  default: out->value.integer = argument->value.integer; return LAZE_OK;
+  case LAZE_ARGUMENT_FLOAT: out->value.real = real_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(integer_of(argument)); return LAZE_OK;
+  case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
+  default: out->value.integer = integer_of(argument); return LAZE_OK;
   }
 }
 

@@ -114,7 +114,9 @@ LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
 /* Elements in all; 1 for a 0-d tensor, -1 for an error handle. */
 LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
 
-/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools. Arguments are in schema order. */
+/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools. Arguments are in schema order, keyword-only
+ * ones as well. Where several operators share a name, what is passed decides, as in graph text (docs/ir.md): "sum" of
+ * (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number where a tensor is wanted becomes one without dimensions. */
 typedef struct laze_argument {
   int32_t kind; /* LAZE_PASS_... */
   int32_t count;

@@ -3,6 +3,7 @@
 #ifndef OPGEN_CHECK_H
 #define OPGEN_CHECK_H
 
+#include "base/overload.h"
 #include "ops/opgen/table.h"
 
 /* The functions of the expression language that are no operators. */

@@ -78,75 +78,60 @@ void check_builtin(gen_scope *scope, gen_expression *call, const gen_builtin *bu
   }
 }
 
-#define IMPOSSIBLE 1000
+/* The operators that an expression may call by a name, for the ranking. */
+static bool candidate_of(const void *self, const char *name, int32_t index, laze_candidate *out) {
+  const gen_table *table = self;
+  const gen_operator *op = strchr(name, '.') != NULL ? table_find(table, name) : NULL;
+  if (op != NULL && (index > 0 || !operator_is_callable(op))) return false;
+  for (int at = 0; op == NULL;) {
+    op = table_next(table, name, &at);
+    if (op == NULL) return false;
+    if (!operator_is_callable(op) || index-- > 0) op = NULL;
+  }
+  *out = (laze_candidate){op, op->schema.name, op->schema.text, op->schema.count};
+  return true;
+}
 
-/* Cost of passing a plain number, or an argument that is one. */
-static int number_cost(const gen_argument *parameter, const gen_expression *item) {
-  switch (parameter->kind) {
-  case KIND_LITERAL: return item->kind == KIND_SIZE ? IMPOSSIBLE : 0;
-  case KIND_SCALAR: return 1;
-  case KIND_TENSOR: return 3;
-  case KIND_INT: return item->kind == KIND_INT ? 0 : IMPOSSIBLE;
-  case KIND_SIZE: return kind_is_integer(item->kind) ? 0 : IMPOSSIBLE;
-  case KIND_FLOAT: return item->kind == KIND_FLOAT ? 0 : item->form == FORM_INTEGER ? 1 : IMPOSSIBLE;
-  case KIND_BOOL: return item->kind == KIND_BOOL ? 0 : IMPOSSIBLE;
-  case KIND_INT_LIST: return item->kind == KIND_INT && parameter->list_size > 0 ? 1 : IMPOSSIBLE;
-  case KIND_SIZE_LIST: return kind_is_integer(item->kind) && parameter->list_size > 0 ? 1 : IMPOSSIBLE;
-  default: return IMPOSSIBLE;
+static void parameter_of(const void *op, int32_t index, laze_parameter *out) {
+  const gen_argument *argument = &((const gen_operator *)op)->schema.arguments[index];
+  *out = (laze_parameter){.name = argument->name,
+                          .kind = (laze_argument_kind)argument->kind,
+                          .may_be_absent = argument_may_be_absent(argument),
+                          .may_be_left_out = argument->has_default || argument_may_be_absent(argument),
+                          .keyword_only = argument->keyword_only,
+                          .list_size = argument->list_size};
+}
+
+static laze_passed_kind passed_kind(const gen_expression *item) {
+  switch (item->kind) {
+  case KIND_TENSOR: return LAZE_PASSED_TENSOR;
+  case KIND_TENSOR_LIST: return LAZE_PASSED_TENSOR_LIST;
+  case KIND_SCALAR: return LAZE_PASSED_SCALAR;
+  case KIND_INT: return LAZE_PASSED_INTEGER;
+  case KIND_SIZE: return LAZE_PASSED_SIZE;
+  case KIND_FLOAT: return LAZE_PASSED_REAL;
+  case KIND_BOOL: return LAZE_PASSED_BOOL;
+  case KIND_LITERAL: return LAZE_PASSED_LITERAL;
+  case KIND_DTYPE: return LAZE_PASSED_DTYPE;
+  case KIND_STRING: return LAZE_PASSED_STRING;
+  case KIND_INT_LIST:
+    return item->form == FORM_LIST && item->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
+  case KIND_SIZE_LIST: return LAZE_PASSED_SIZE_LIST;
+  case KIND_ABSENT: return LAZE_PASSED_ABSENT;
+  default: return LAZE_PASSED_OTHER;
   }
 }
 
-/* How far an expression is from what the parameter wants; IMPOSSIBLE when it cannot be passed. */
-static int conversion_cost(const gen_argument *parameter, const gen_expression *item) {
-  if (item->kind == KIND_ABSENT) return parameter->optional ? 0 : IMPOSSIBLE;
-  if (item->optional && !argument_may_be_absent(parameter)) return IMPOSSIBLE;
-  if (kind_is_number(item->kind)) return number_cost(parameter, item);
-  if (item->kind == parameter->kind) return 0;
-  if (item->kind == KIND_SCALAR && parameter->kind == KIND_TENSOR) return item->optional ? IMPOSSIBLE : 2;
-  if (item->kind == KIND_INT_LIST && parameter->kind == KIND_SIZE_LIST) return 0;
-  /* An empty list has no element type. */
-  if (item->form == FORM_LIST && item->count == 0 && parameter->kind == KIND_TENSOR_LIST) return 0;
-  return IMPOSSIBLE;
-}
-
-/* The argument that item `index` of a call stands for, or -1. */
-static int parameter_of(const gen_operator *callee, const gen_expression *call, int index) {
-  const gen_schema *schema = &callee->schema;
-  if (call->keywords != NULL && call->keywords[index] != NULL) return schema_find(schema, call->keywords[index]);
-  return index < schema->count && !schema->arguments[index].keyword_only ? index : -1;
-}
-
-typedef struct gen_match {
-  int cost;
-  gen_expression **bound;
-  const char *reason; /* when impossible */
-} gen_match;
-
-static gen_match match(const gen_operator *callee, const gen_expression *call) {
-  const gen_schema *schema = &callee->schema;
-  gen_match out = {.bound = memory_take((size_t)schema->count * sizeof(*out.bound))};
-  for (int i = 0; i < call->count && out.reason == NULL; i++) {
-    const int index = parameter_of(callee, call, i);
-    if (index < 0) {
-      const char *keyword = call->keywords[i];
-      out.reason =
-          keyword != NULL ? memory_format("it has no argument \"%s\"", keyword) : "it takes fewer positional arguments";
-    } else if (out.bound[index] != NULL) {
-      out.reason = memory_format("\"%s\" is given twice", schema->arguments[index].name);
-    } else {
-      const int cost = conversion_cost(&schema->arguments[index], call->items[i]);
-      out.bound[index] = call->items[i];
-      out.cost += cost;
-      if (cost >= IMPOSSIBLE)
-        out.reason = memory_format("\"%s\" is %s, given %s%s", schema->arguments[index].name,
-                                   argument_type_text(&schema->arguments[index]), kind_name(call->items[i]->kind),
-                                   call->items[i]->optional ? " that may be absent" : "");
-    }
+static laze_passed *describe(const gen_expression *call) {
+  laze_passed *passed = memory_take((size_t)call->count * sizeof(*passed));
+  for (int i = 0; i < call->count; i++) {
+    const char *keyword = call->keywords != NULL ? call->keywords[i] : NULL;
+    passed[i] = (laze_passed){.name = keyword,
+                              .name_length = keyword != NULL ? (int32_t)strlen(keyword) : 0,
+                              .kind = passed_kind(call->items[i]),
+                              .may_be_absent = call->items[i]->optional};
   }
-  for (int i = 0; i < schema->count && out.reason == NULL; i++)
-    if (out.bound[i] == NULL && !schema->arguments[i].has_default)
-      out.reason = memory_format("\"%s\" is missing", schema->arguments[i].name);
-  return out;
+  return passed;
 }
 
 static void unknown_operator(gen_scope *scope, gen_expression *call, const char *base) {
@@ -176,11 +161,30 @@ static void check_operands(gen_scope *scope, gen_expression *call) {
   }
 }
 
-static void set_callee(gen_scope *scope, gen_expression *call, const gen_operator *callee, gen_expression **bound) {
+static void set_callee(gen_scope *scope, gen_expression *call, const gen_operator *callee, const laze_passed *passed) {
   call->callee = callee;
-  call->bound = bound;
+  call->bound = memory_take((size_t)callee->schema.count * sizeof(*call->bound));
+  for (int i = 0; i < call->count; i++) call->bound[passed[i].argument] = call->items[i];
   call->kind = callee->schema.result_count == 1 ? KIND_TENSOR : KIND_SEVERAL;
   check_operands(scope, call);
+}
+
+static void refuse(gen_scope *scope, gen_expression *call, const laze_overloads *overloads,
+                   const laze_overload_call *asked) {
+  const char *reasons = "";
+  char reason[256];
+  laze_candidate candidate;
+  int at = 0;
+  for (int i = 0; candidate_of(scope->table, asked->name, i, &candidate); i++)
+    reasons = memory_format("%s\n    %s: %s", reasons, candidate.schema,
+                            laze_overload_reason(overloads, asked, &candidate, reason, sizeof(reason)));
+  if (*reasons != '\0')
+    check_fault(scope, call, "no overload of \"%s\" takes these arguments; pass what one of them wants:%s", asked->name,
+                reasons);
+  else if (table_find(scope->table, asked->name) != NULL || table_next(scope->table, asked->name, &at) != NULL)
+    check_fault(scope, call, "\"%s\" cannot be called in an expression; write \"composite: c\"", asked->name);
+  else
+    unknown_operator(scope, call, asked->name);
 }
 
 void check_overload(gen_scope *scope, gen_expression *call, const char *base) {
@@ -189,31 +193,13 @@ void check_overload(gen_scope *scope, gen_expression *call, const char *base) {
       call->kind = KIND_WRONG;
       return;
     }
-  gen_match best = {.cost = IMPOSSIBLE};
-  const gen_operator *chosen = NULL, *candidate = table_find(scope->table, strchr(base, '.') != NULL ? base : "");
-  const bool exact = candidate != NULL;
-  const char *reasons = "";
-  int index = 0, tried = 0;
-  while (exact ? tried == 0 : (candidate = table_next(scope->table, base, &index)) != NULL) {
-    const gen_match found = match(candidate, call);
-    tried++;
-    if (!operator_is_callable(candidate)) continue;
-    if (found.reason != NULL)
-      reasons = memory_format("%s\n    %s: %s", reasons, candidate->schema.text, found.reason);
-    else if (chosen == NULL || found.cost < best.cost) {
-      best = found;
-      chosen = candidate;
-    }
-  }
-  if (chosen != NULL)
-    set_callee(scope, call, chosen, best.bound);
-  else if (tried == 0)
-    unknown_operator(scope, call, base);
-  else if (*reasons == '\0')
-    check_fault(scope, call, "\"%s\" cannot be called in an expression; write \"composite: c\"", base);
+  const laze_overloads overloads = {scope->table, candidate_of, parameter_of};
+  const laze_overload_call asked = {base, LAZE_POSITIONS_BEFORE_KEYWORDS, describe(call), call->count};
+  laze_candidate chosen;
+  if (laze_overload_choose(&overloads, &asked, &chosen))
+    set_callee(scope, call, chosen.op, asked.passed);
   else
-    check_fault(scope, call, "no overload of \"%s\" takes these arguments; pass what one of them wants:%s", base,
-                reasons);
+    refuse(scope, call, &overloads, &asked);
 }
 
 void check_call(gen_scope *scope, gen_expression *call) {

@@ -1,24 +1,25 @@
-/* Kinds of arguments and values: those of laze_argument_kind in ir/op.h, in the same order, and what expressions have
- * besides. */
+/* Kinds of arguments and values: those of base/overload.h, and what expressions have besides. */
 #ifndef OPGEN_KIND_H
 #define OPGEN_KIND_H
+
+#include "base/overload.h"
 
 #include <stdbool.h>
 
 typedef enum {
-  KIND_TENSOR,
-  KIND_TENSOR_LIST,
-  KIND_SCALAR,
-  KIND_INT,
-  KIND_SIZE,
-  KIND_FLOAT,
-  KIND_BOOL,
-  KIND_DTYPE,
-  KIND_STRING,
-  KIND_INT_LIST,
-  KIND_SIZE_LIST,
-  KIND_LITERAL,
-  KIND_DATA,
+  KIND_TENSOR = LAZE_ARGUMENT_TENSOR,
+  KIND_TENSOR_LIST = LAZE_ARGUMENT_TENSOR_LIST,
+  KIND_SCALAR = LAZE_ARGUMENT_SCALAR,
+  KIND_INT = LAZE_ARGUMENT_INT,
+  KIND_SIZE = LAZE_ARGUMENT_SIZE,
+  KIND_FLOAT = LAZE_ARGUMENT_FLOAT,
+  KIND_BOOL = LAZE_ARGUMENT_BOOL,
+  KIND_DTYPE = LAZE_ARGUMENT_DTYPE,
+  KIND_STRING = LAZE_ARGUMENT_STRING,
+  KIND_INT_LIST = LAZE_ARGUMENT_INT_LIST,
+  KIND_SIZE_LIST = LAZE_ARGUMENT_SIZE_LIST,
+  KIND_LITERAL = LAZE_ARGUMENT_LITERAL,
+  KIND_DATA = LAZE_ARGUMENT_DATA,
   KIND_ABSENT,  /* the literal `none` */
   KIND_SEVERAL, /* a call with several results */
   KIND_WRONG,   /* of an expression whose fault was reported */
