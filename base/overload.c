@@ -93,25 +93,36 @@ static int passing_cost(const laze_parameter *parameter, const laze_passed *pass
 
 static const char *kind_text(laze_passed_kind kind) {
   static const char *const names[] = {
-      [LAZE_PASSED_LEFT_OUT] = "nothing",    [LAZE_PASSED_ABSENT] = "none",
-      [LAZE_PASSED_TENSOR] = "a tensor",     [LAZE_PASSED_SCALAR_TENSOR] = "a tensor",
-      [LAZE_PASSED_TENSOR_LIST] = "tensors", [LAZE_PASSED_SCALAR] = "a Scalar",
-      [LAZE_PASSED_BOOL] = "a bool",         [LAZE_PASSED_INTEGER] = "an integer",
-      [LAZE_PASSED_REAL] = "a real number",  [LAZE_PASSED_LITERAL] = "a number",
-      [LAZE_PASSED_CODE] = "an integer",     [LAZE_PASSED_SIZE] = "a size",
-      [LAZE_PASSED_DTYPE] = "a dtype",       [LAZE_PASSED_STRING] = "a string",
-      [LAZE_PASSED_EMPTY_LIST] = "no items", [LAZE_PASSED_INT_LIST] = "integers",
-      [LAZE_PASSED_SIZE_LIST] = "sizes",     [LAZE_PASSED_OTHER] = "what no argument takes",
+      [LAZE_PASSED_LEFT_OUT] = "nothing",
+      [LAZE_PASSED_ABSENT] = "none",
+      [LAZE_PASSED_TENSOR] = "a tensor",
+      [LAZE_PASSED_SCALAR_TENSOR] = "a tensor",
+      [LAZE_PASSED_TENSOR_LIST] = "a list of tensors",
+      [LAZE_PASSED_SCALAR] = "a Scalar",
+      [LAZE_PASSED_BOOL] = "a bool",
+      [LAZE_PASSED_INTEGER] = "an integer",
+      [LAZE_PASSED_REAL] = "a real number",
+      [LAZE_PASSED_LITERAL] = "a number",
+      [LAZE_PASSED_CODE] = "an integer",
+      [LAZE_PASSED_SIZE] = "a size",
+      [LAZE_PASSED_DTYPE] = "a dtype",
+      [LAZE_PASSED_STRING] = "a string",
+      [LAZE_PASSED_EMPTY_LIST] = "an empty list",
+      [LAZE_PASSED_INT_LIST] = "a list of integers",
+      [LAZE_PASSED_SIZE_LIST] = "a list of sizes",
+      [LAZE_PASSED_OTHER] = "what no argument takes",
   };
   return names[kind];
 }
 
 static const char *parameter_text(laze_argument_kind kind) {
   static const char *const names[] = {
-      [LAZE_ARGUMENT_TENSOR] = "Tensor",  [LAZE_ARGUMENT_TENSOR_LIST] = "Tensor[]", [LAZE_ARGUMENT_SCALAR] = "Scalar",
-      [LAZE_ARGUMENT_INT] = "int",        [LAZE_ARGUMENT_SIZE] = "SymInt",          [LAZE_ARGUMENT_FLOAT] = "float",
-      [LAZE_ARGUMENT_BOOL] = "bool",      [LAZE_ARGUMENT_DTYPE] = "ScalarType",     [LAZE_ARGUMENT_STRING] = "str",
-      [LAZE_ARGUMENT_INT_LIST] = "int[]", [LAZE_ARGUMENT_SIZE_LIST] = "SymInt[]",   [LAZE_ARGUMENT_LITERAL] = "Scalar",
+      [LAZE_ARGUMENT_TENSOR] = "Tensor",      [LAZE_ARGUMENT_TENSOR_LIST] = "Tensor[]",
+      [LAZE_ARGUMENT_SCALAR] = "Scalar",      [LAZE_ARGUMENT_INT] = "int",
+      [LAZE_ARGUMENT_SIZE] = "SymInt",        [LAZE_ARGUMENT_FLOAT] = "float",
+      [LAZE_ARGUMENT_BOOL] = "bool",          [LAZE_ARGUMENT_DTYPE] = "ScalarType (such as f32)",
+      [LAZE_ARGUMENT_STRING] = "str",         [LAZE_ARGUMENT_INT_LIST] = "int[]",
+      [LAZE_ARGUMENT_SIZE_LIST] = "SymInt[]", [LAZE_ARGUMENT_LITERAL] = "Scalar",
       [LAZE_ARGUMENT_DATA] = "elements",
   };
   return names[kind];
@@ -147,8 +158,8 @@ static int32_t find_position(attempt *state) {
     }
     taken++;
   }
-  explain(state, "it takes %d %s by position", (int)taken,
-          state->call->positions == LAZE_POSITIONS_OPERANDS ? "operands" : "arguments");
+  explain(state, "more %s than it takes (%d)",
+          state->call->positions == LAZE_POSITIONS_OPERANDS ? "operands" : "arguments", (int)taken);
   return -1;
 }
 

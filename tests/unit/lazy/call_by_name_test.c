@@ -16,6 +16,60 @@ START_TEST(overloads_follow_the_arguments) {
 }
 END_TEST
 
+/* Names that an operator without the argument has, too: "sum" is sum and sum.dim_IntList. */
+START_TEST(reductions_take_their_dims_by_base_name) {
+  static const char *const names[] = {"sum", "mean", "var", "any", "all", "prod"};
+  const int64_t zero[] = {0};
+  const float elements[] = {1, 2, 3, 5, 8, 13};
+  const double expected[][3] = {{6, 10, 16}, {3, 5, 8}, {8, 18, 50}, {1, 1, 1}, {1, 1, 1}, {5, 16, 39}};
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2, 3), elements, sizeof elements);
+  laze_argument list[] = {pass(x), {.kind = LAZE_PASS_INTEGERS, .count = 1, .value.integers = zero}};
+  laze_argument integer[] = {pass(x), {.kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  for (int i = 0; i < 6; i++) {
+    float by_list[3], by_integer[3];
+    ck_assert_int_eq(laze_tensor_read(call(names[i], list, 2), LAZE_F32, by_list, sizeof by_list), LAZE_OK);
+    ck_assert_int_eq(laze_tensor_read(call(names[i], integer, 2), LAZE_F32, by_integer, sizeof by_integer), LAZE_OK);
+    for (int k = 0; k < 3; k++) {
+      ck_assert_msg(by_list[k] == (float)expected[i][k], "%s: %g", names[i], by_list[k]);
+      ck_assert_msg(by_integer[k] == (float)expected[i][k], "%s: %g", names[i], by_integer[k]);
+    }
+  }
+  laze_tensor *largest[2];
+  float values[3];
+  ck_assert_int_eq(laze_call_by_name(context, "max", integer, 2, largest, 2), 2);
+  ck_assert_int_eq(laze_tensor_read(largest[0], LAZE_F32, values, sizeof values), LAZE_OK);
+  for (int k = 0; k < 3; k++) ck_assert(values[k] == elements[3 + k]);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* As in text and expressions: of the dtype of the floating tensor beside it, if there is one. */
+START_TEST(numbers_become_tensors) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  const double wide[] = {1.5, -2}, sum = 1.5 + 0.1;
+  const int64_t whole[] = {7, -7};
+  double read[2];
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(2), wide, sizeof wide);
+  laze_tensor *n = laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), whole, sizeof whole);
+  laze_argument tenth[] = {pass(x), pass_real(0.1)};
+  laze_argument two[] = {pass(n), {.kind = LAZE_PASS_INTEGER, .value.integer = 2}};
+  ck_assert_int_eq(laze_tensor_dtype(call("maximum", tenth, 2)), LAZE_F64);
+  ck_assert_int_eq(laze_tensor_read(call("maximum", tenth, 2), LAZE_F64, read, sizeof read), LAZE_OK);
+  ck_assert(read[0] == 1.5 && read[1] == 0.1);
+  ck_assert_int_eq(laze_tensor_read(call("add.Tensor", tenth, 2), LAZE_F64, read, sizeof read), LAZE_OK);
+  ck_assert(read[0] == sum);
+  ck_assert_int_eq(laze_tensor_dtype(call("maximum", two, 2)), LAZE_I64);
+  ck_assert_int_eq(laze_tensor_read(call("maximum", two, 2), LAZE_F64, read, sizeof read), LAZE_OK);
+  ck_assert(read[0] == 7 && read[1] == 2);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 START_TEST(wrong_calls_are_errors) {
   laze_context *context = new_context();
   laze_scope *scope = laze_scope_begin(context);
@@ -23,11 +77,19 @@ START_TEST(wrong_calls_are_errors) {
   laze_argument one[] = {pass(x)};
   laze_argument wrong[] = {pass(x), {.kind = LAZE_PASS_STRING, .value.string = "x"}};
   laze_argument many[] = {pass(x), pass(x), pass(x)};
-  ck_assert(strstr(laze_tensor_error(call("no_such_operator", one, 1)), "no operator is called 'no_such_operator'"));
+  ck_assert(strstr(laze_tensor_error(call("no_such_operator", one, 1)), "there is no operator 'no_such_operator'"));
   ck_assert(strstr(laze_tensor_error(call("mul.Tensor", one, 1)), "'other' is missing"));
-  ck_assert(strstr(laze_tensor_error(call("mul.Tensor", wrong, 2)), "'other' has the wrong kind"));
-  ck_assert(strstr(laze_tensor_error(call("neg", many, 3)), "3 arguments"));
-  ck_assert(strstr(laze_tensor_error(call("mul", wrong, 2)), "no overload accepts"));
+  ck_assert(strstr(laze_tensor_error(call("mul.Tensor", wrong, 2)), "'other' is Tensor, given a string"));
+  ck_assert(strstr(laze_tensor_error(call("neg", many, 3)), "more arguments than it takes (1)"));
+  /* Each operator of the name, and what it lacks. */
+  const char *refused = laze_tensor_error(call("mul", wrong, 2));
+  ck_assert_ptr_nonnull(strstr(refused, "mul: no overload takes these arguments:"));
+  ck_assert_ptr_nonnull(
+      strstr(refused, "mul.Tensor(Tensor self, Tensor other) -> Tensor: argument 'other' is Tensor, "));
+  ck_assert_ptr_nonnull(
+      strstr(refused, "mul.Scalar(Tensor self, Scalar other) -> Tensor: argument 'other' is Scalar, "));
+  laze_argument crowd[70] = {pass(x)};
+  ck_assert(strstr(laze_tensor_error(call("cat", crowd, 70)), "70 arguments were passed"));
   ck_assert(strstr(laze_tensor_error(call(NULL, one, 1)), "NULL"));
   laze_argument no_list[] = {{.kind = LAZE_PASS_TENSORS, .count = 2}, {.kind = LAZE_PASS_INTEGER}};
   ck_assert_int_eq(laze_tensor_rank(call("cat", no_list, 2)), -1);
@@ -45,6 +107,7 @@ START_TEST(wrong_calls_are_errors) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {overloads_follow_the_arguments, wrong_calls_are_errors};
+  const TTest *const tests[] = {overloads_follow_the_arguments, reductions_take_their_dims_by_base_name,
+                                numbers_become_tensors, wrong_calls_are_errors};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }

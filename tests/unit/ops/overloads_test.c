@@ -3,7 +3,7 @@
  * three. */
 #include "ir/text.h"
 #include "laze/tensor.h"
-#include "lazy/lazy.h"
+#include "lazy/handle_table.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -29,6 +29,9 @@ typedef struct {
   int count;
   laze_op op; /* what the call by name means; LAZE_OP_NONE: it is refused */
 } sample;
+
+/* A call that gives its operand back, so that nobody can tell what it was. */
+#define NO_NODE ((laze_op)-1)
 
 static sample samples[CALLS];
 static int sample_count;
@@ -99,8 +102,7 @@ static laze_op by_name(const sample *call, bool loose) {
     op = named_by(call, message);
   } else {
     const laze_pending *node = laze_handle_slot(results[0])->storage->cell->node;
-    ck_assert_msg(node != NULL, "%s records nothing", shown(call));
-    op = node->origin ? node->origin : node->op;
+    op = !node ? NO_NODE : node->origin ? node->origin : node->op;
   }
   (void)laze_scope_end(scope);
   return op;
@@ -114,6 +116,7 @@ static void add_samples(const char *base) {
       *call = (sample){.base = base, .count = count};
       for (int k = 0, rest = i; k < count; k++, rest /= PUT_COUNT) call->arguments[k] = (put)(rest % PUT_COUNT);
       call->op = by_name(call, false);
+      sample_count -= call->op == NO_NODE;
     }
 }
 
@@ -156,7 +159,7 @@ END_TEST
 
 static laze_op in_text(const sample *call) {
   const laze_op_info *info = laze_op_get(call->op);
-  char text[1024], results[8] = "";
+  char text[1024], results[16] = "";
   laze_graph *graph;
   laze_error error;
   if (info->result_count > 1) snprintf(results, sizeof results, ":%d", (int)info->result_count);
