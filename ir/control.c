@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef struct {
+typedef struct control_call {
   const laze_graph *graph;
   laze_arena *arena;
   const laze_call *call;
@@ -13,11 +13,10 @@ typedef struct {
   int32_t *count;
 } control_call;
 
-typedef struct {
-  laze_op op;
+struct laze_control_rule {
   int32_t first_input; /* operand that becomes the regions' first parameter; -1: none does */
   laze_status (*infer)(const control_call *control, laze_error *error);
-} control_rule;
+};
 
 static const char *name_of(const control_call *control) {
   return laze_op_get(control->call->op)->name;
@@ -169,30 +168,22 @@ static laze_status infer_reduce(const control_call *control, laze_error *error) 
   return LAZE_OK;
 }
 
-static const control_rule rules[] = {
-    {LAZE_OP_IF, 1, infer_if},
-    {LAZE_OP_WHILE, 0, infer_while},
-    {LAZE_OP_REDUCE, -1, infer_reduce},
-};
-
-static const control_rule *find_rule(laze_op op) {
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-    if (rules[i].op == op) return &rules[i];
-  return NULL;
-}
+const laze_control_rule laze_control_rule_if = {1, infer_if};
+const laze_control_rule laze_control_rule_while = {0, infer_while};
+const laze_control_rule laze_control_rule_reduce = {-1, infer_reduce};
 
 laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
                                laze_block *const *regions, const laze_type *const **types, int32_t *count,
                                laze_error *error) {
-  const control_rule *rule = find_rule(call->op);
+  const laze_control_rule *rule = laze_control_rules[call->op];
   control_call control = {graph, arena, call, regions, types, count};
   if (!rule)
-    return laze_fail(error, LAZE_INTERNAL, "%s: has regions but no rule in ir/control.c; add one",
+    return laze_fail(error, LAZE_INTERNAL, "%s: was given regions and is no operator of class control",
                      laze_op_get(call->op)->name);
   return rule->infer(&control, error);
 }
 
 int32_t laze_control_parameter_operand(laze_op op, int32_t index) {
-  const control_rule *rule = find_rule(op);
+  const laze_control_rule *rule = laze_control_rules[op];
   return rule && rule->first_input >= 0 ? rule->first_input + index : -1;
 }

@@ -11,6 +11,12 @@
 
 #include "ir/graph.h"
 
+/* What one operator demands: entries name these (`infer: while` is laze_control_rule_while). */
+typedef struct laze_control_rule laze_control_rule;
+extern const laze_control_rule laze_control_rule_if, laze_control_rule_while, laze_control_rule_reduce;
+/* By laze_op; NULL for operators of other classes. Generated. */
+extern const laze_control_rule *const laze_control_rules[];
+
 /* Checks the regions of a call against its operands, and gives one type per result, in `arena`. Sizes that are
  * different expressions are compared as facts. */
 LAZE_MUST_USE laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,

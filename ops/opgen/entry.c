@@ -122,6 +122,10 @@ static void read_lower(gen_table *table, gen_operator *op, const gen_tree *value
                  "\"lower: %s\" is no name; write the NAME of laze_lower_NAME or laze_join_NAME", op->lower);
 }
 
+static void read_infer(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->infer = text_of(table, op, "infer", value);
+}
+
 static void read_interpret(gen_table *table, gen_operator *op, const gen_tree *value) {
   op->interpret = text_of(table, op, "interpret", value);
 }
@@ -246,6 +250,7 @@ static const struct {
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
     {"lower", BIT(CLASS_ELEMENTWISE) | JOINED, read_lower},
+    {"infer", BIT(CLASS_CONTROL), read_infer},
     {"interpret", INTERPRETED, read_interpret},
     {"combine", BIT(CLASS_REDUCTION), read_combine},
     {"initial", BIT(CLASS_REDUCTION), read_initial},

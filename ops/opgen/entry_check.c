@@ -145,6 +145,8 @@ static void check_class(gen_table *table, gen_operator *op) {
   case CLASS_ELEMENTWISE: check_elementwise(table, op); break;
   case CLASS_CONTROL:
     require(table, op, "regions", "their number");
+    require(table, op, "infer", "the NAME of laze_control_rule_NAME in ir/control.h");
+    entry_check_function(table, op, "infer", op->infer, KNOWN_REGIONS);
     check_interpret(table, op, KNOWN_CONTROL);
     break;
   case CLASS_STRUCTURE: break;

@@ -62,6 +62,7 @@ static const struct {
     [KNOWN_JOIN] = {"laze_join_", "", "codegen/schedule/join.h"},
     [KNOWN_EXECUTE] = {"interp_execute_", "", "codegen/interp/unit.h"},
     [KNOWN_CONTROL] = {"interp_control_", "", "codegen/interp/unit.h"},
+    [KNOWN_REGIONS] = {"laze_control_rule_", "", "ir/control.h"},
     [KNOWN_BY_HAND] = {"laze_composite_", "", "ir/composite/"},
 };
 

@@ -22,6 +22,7 @@ static const struct {
     {"ir", "op.gen.c", write_op_table, NULL, 0},
     {"ir", "inference.gen.h", write_inference_header, NULL, 0},
     {"ir", "inference.gen.c", write_inference, NULL, LINE_LIMIT},
+    {"ir", "control.gen.c", write_control_rules, NULL, 0},
     {"ir", "composite.gen.h", write_composite_header, NULL, 0},
     {"ir", "composite_a_d.gen.c", write_composite, &a_to_d, LINE_LIMIT},
     {"ir", "composite_e_l.gen.c", write_composite, &e_to_l, LINE_LIMIT},

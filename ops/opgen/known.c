@@ -20,6 +20,7 @@ static const struct {
     [KNOWN_EXECUTE] = {.prefix = "interp_execute_", .dropped = sizeof("interp_execute_") - 1},
     [KNOWN_CONTROL] = {.prefix = "interp_control_", .dropped = sizeof("interp_control_") - 1},
     [KNOWN_JOIN] = {.prefix = "laze_join_", .dropped = sizeof("laze_join_") - 1},
+    [KNOWN_REGIONS] = {.prefix = "laze_control_rule_", .dropped = sizeof("laze_control_rule_") - 1},
     [KNOWN_SHAPE] = {.prefix = "laze_shape_", .dropped = sizeof("laze_shape_") - 1},
     [KNOWN_DTYPE] = {.prefix = "laze_dtype_", .dropped = sizeof("laze_dtype_") - 1},
     [KNOWN_BY_HAND] = {.prefix = "laze_composite_", .dropped = sizeof("laze_composite_") - 1},

@@ -14,6 +14,7 @@ typedef enum {
   KNOWN_ELEMENT,  /* what `eval` may call: "wrapping_add" */
   KNOWN_EXECUTE,  /* interp_execute_slice: "slice" */
   KNOWN_CONTROL,  /* interp_control_while: "while" */
+  KNOWN_REGIONS,  /* laze_control_rule_while: "while" */
   KNOWN_SHAPE,    /* laze_shape_reduce: "reduce" */
   KNOWN_DTYPE,    /* laze_dtype_same: "same" */
   KNOWN_BY_HAND,  /* laze_composite_matmul: "matmul" */

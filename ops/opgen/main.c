@@ -36,6 +36,7 @@ static const struct argp_option option_list[] = {
     {"elements", 'e', "FILE", 0, "the header that declares what `eval` may call besides <math.h>", 0},
     {"interpreter", 'i', "FILE", 0, "the header that declares what `interpret` may name", 0},
     {"rule-functions", 'u', "FILE", 0, "the header that declares the functions of the rules", 0},
+    {"control-rules", 'n', "FILE", 0, "the header that declares what `infer` may name", 0},
     {"composites", 'p', "FILE", 0, "a file with composites written by hand; may be repeated", 0},
     {"check", 'c', NULL, 0, "check the tables and write nothing", 0},
     {"list", 't', NULL, 0, "print the names of the files and write nothing", 0},
@@ -70,6 +71,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     add_header(options, KNOWN_SHAPE, argument);
     add_header(options, KNOWN_DTYPE, argument);
     break;
+  case 'n': add_header(options, KNOWN_REGIONS, argument); break;
   case 'p': add_header(options, KNOWN_BY_HAND, argument); break;
   case 'c': options->check = true; break;
   case 't': options->list = true; break;

@@ -71,6 +71,7 @@ struct gen_operator {
   const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
   const char *lower;              /* NAME of laze_lower_NAME, or of laze_join_NAME, or "none" */
+  const char *infer;              /* class control: NAME of laze_control_rule_NAME */
   const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
   const char *initial; /* "ZERO" */

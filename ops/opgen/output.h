@@ -23,6 +23,7 @@ void write_op_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_op_table(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_inference_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_inference(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_control_rules(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_eval(const gen_table *table, const gen_shard *shard, FILE *out);

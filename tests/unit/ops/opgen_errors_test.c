@@ -15,7 +15,8 @@
 #define HEADERS                                                                                                        \
   "--lowerings '" SOURCE_ROOT "/codegen/llvm/lowerings.h' --elements '" SOURCE_ROOT                                    \
   "/codegen/interp/eval_support.h' --interpreter '" SOURCE_ROOT "/codegen/interp/unit.h' --joins '" SOURCE_ROOT        \
-  "/codegen/schedule/join.h' --composites '" SOURCE_ROOT "/ir/composite/product.c'"
+  "/codegen/schedule/join.h' --composites '" SOURCE_ROOT "/ir/composite/product.c' --control-rules '" SOURCE_ROOT      \
+  "/ir/control.h'"
 
 static struct dirent **tables;
 static int table_count;

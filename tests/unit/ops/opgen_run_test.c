@@ -145,6 +145,18 @@ START_TEST(reports_files_it_cannot_use) {
 }
 END_TEST
 
+/* The name of a rule that nobody wrote would otherwise be a fault of generated code. */
+START_TEST(rules_have_functions) {
+  expect("printf 'shape:\\n  - same(Tensor self)\\n  - reduse(Tensor self)\\ndtype:\\n  - sam(Tensor self)\\n' "
+         ">rules.yaml; " OPGEN " --rules rules.yaml --rule-functions '" SOURCE_ROOT
+         "/shape_inference/rules.h' --check '" SOURCE_ROOT "/tests/unit/ops/bad/alias.yaml' 2>message; test $? = 1",
+         0);
+  expect("grep -q '^rules.yaml:3: shape rule \"reduse\" has no function; .*did you mean \"reduce\"' message", 0);
+  expect("grep -q '^rules.yaml:5: dtype rule \"sam\" has no function; .*did you mean \"same\"' message", 0);
+  expect("! grep -q 'shape rule \"same\"' message", 0);
+}
+END_TEST
+
 START_TEST(answers_help) {
   expect(OPGEN " --help | grep -q -- --rules", 0);
 }
@@ -164,6 +176,7 @@ int main(void) {
   tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
   tcase_add_test(cases, refuses_wrong_usage);
   tcase_add_test(cases, reports_files_it_cannot_use);
+  tcase_add_test(cases, rules_have_functions);
   tcase_add_test(cases, answers_help);
   suite_add_tcase(suite, cases);
   return test_run_suite(suite);
