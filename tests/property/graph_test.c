@@ -14,6 +14,18 @@
 
 /* Text */
 
+/* Whether the graph prints as `expected`: text is a fixed point of printing and reading. */
+static bool prints_as(laze_context *context, const laze_graph *graph, const laze_text *expected, char *message,
+                      size_t size) {
+  laze_text text;
+  laze_text_init(&text, context);
+  laze_graph_print(&text, graph, true);
+  bool same = strcmp(laze_text_get(&text), laze_text_get(expected)) == 0;
+  if (!same) snprintf(message, size, "prints otherwise once it was read back:\n%.3000s", laze_text_get(&text));
+  laze_text_deinit(&text);
+  return same;
+}
+
 static bool reads_back(laze_context *context, const laze_graph *graph, char *message, size_t size) {
   laze_text text, difference;
   laze_graph *parsed;
@@ -22,8 +34,10 @@ static bool reads_back(laze_context *context, const laze_graph *graph, char *mes
   laze_graph_print(&text, graph, true);
   laze_status status = laze_graph_parse(context, laze_text_get(&text), text.size, "printed", &parsed, &error);
   if (status != LAZE_OK) snprintf(message, size, "does not parse: %s", error.message);
+  bool stable = status == LAZE_OK && prints_as(context, parsed, &text, message, size);
   laze_text_deinit(&text);
-  if (status != LAZE_OK) return false;
+  if (!stable && status == LAZE_OK) laze_graph_destroy(parsed);
+  if (!stable) return false;
   laze_text_init(&difference, context);
   bool equal = laze_graph_equal(graph, parsed, &difference);
   if (!equal) snprintf(message, size, "reads back as another graph: %s", laze_text_get(&difference));
