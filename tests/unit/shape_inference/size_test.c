@@ -577,7 +577,7 @@ static const char *const simplified[][2] = {
     {"max(n+1, n)", "n+1"},
     {"min(n*m, n*m+4)", "n*m"},
     {"floordiv(n*6+m*4, 2)", "n*3+m*2"},
-    {"floordiv(n*m+n+1, m+1)", "floordiv(n+n*m+1, m+1)"},
+    {"floordiv(n*m+n+1, m+1)", "floordiv(n*m+n+1, m+1)"},
 };
 
 /* One allocation that fails must not turn into an answer: an expression that stays long where it should be short makes
