@@ -121,10 +121,6 @@ static void lower_entry(laze_lower *l) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(l->e.context, 0), i64 = laze_lower_i64(l);
   l->begin = LLVMGetParam(l->function, 1);
   l->end = LLVMGetParam(l->function, 2);
-  LLVMTypeRef zeros = LLVMArrayType2(i64, LAZE_LANES);
-  l->zero_slot = LLVMBuildAlloca(l->e.builder, zeros, "");
-  LLVMSetAlignment(l->zero_slot, 64);
-  LLVMSetAlignment(LLVMBuildStore(l->e.builder, LLVMConstNull(zeros), l->zero_slot), 64);
   LLVMValueRef buffers = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, buffers));
   LLVMValueRef sizes = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, sizes));
   l->failure = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, failure));

@@ -116,12 +116,26 @@ static LLVMValueRef any_lane(laze_lower *l, LLVMValueRef mask) {
   return laze_emit_intrinsic(&l->e, "llvm.vector.reduce.or", &mask, 1);
 }
 
+/* What a guarded load reads where it must not read its buffer. */
+static LLVMValueRef zeros(laze_lower *l) {
+  if (l->zero_slot) return l->zero_slot;
+  enum { STACK_ALIGNMENT = 16 }; /* more would cost each call of the kernel */
+  LLVMTypeRef type = LLVMArrayType2(laze_lower_i64(l), LAZE_LANES);
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
+  LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
+  l->zero_slot = LLVMBuildAlloca(l->e.builder, type, "");
+  LLVMSetAlignment(l->zero_slot, STACK_ALIGNMENT);
+  LLVMSetAlignment(LLVMBuildStore(l->e.builder, LLVMConstNull(type), l->zero_slot), STACK_ALIGNMENT);
+  LLVMPositionBuilderAtEnd(l->e.builder, here);
+  return l->zero_slot;
+}
+
 /* A scalar load; where `condition` (NULL: always) is false it gives 0. */
 static LLVMValueRef scalar_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
                                 LLVMValueRef condition) {
   condition = laze_lower_mask_and(l, condition, l->hoisted_guard);
   LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
-  if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, l->zero_slot, "");
+  if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
   LLVMValueRef load = LLVMBuildLoad2(l->e.builder, laze_lower_memory_type(l, i->dtype), pointer, "");
   return from_memory(l, i->dtype, load);
 }
@@ -132,10 +146,6 @@ static LLVMValueRef shared_load(laze_lower *l, const laze_loop_instruction *i, L
   return LLVMBuildSelect(l->e.builder, mask, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
 }
 
-static LLVMValueRef choose(laze_lower *l, LLVMValueRef condition, LLVMValueRef yes, LLVMValueRef no) {
-  return condition ? LLVMBuildSelect(l->e.builder, condition, yes, no, "") : yes;
-}
-
 /* Neighbouring elements. `condition` is the guard where the lanes share it, `mask` says which lanes are read. */
 static LLVMValueRef contiguous_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
                                     LLVMValueRef condition, LLVMValueRef mask, bool guarded_lanes) {
@@ -143,7 +153,7 @@ static LLVMValueRef contiguous_load(laze_lower *l, const laze_loop_instruction *
   LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
   if (!mask) prefetch(l, pointer);
   if (guarded_lanes) condition = any_lane(l, mask);
-  pointer = choose(l, condition, pointer, l->zero_slot);
+  if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
   return laze_lower_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));
 }
 
@@ -151,12 +161,15 @@ static LLVMValueRef contiguous_load(laze_lower *l, const laze_loop_instruction *
 static LLVMValueRef strided_load(laze_lower *l, const laze_loop_instruction *i, laze_lane_value offset,
                                  LLVMValueRef condition, LLVMValueRef mask) {
   LLVMTypeRef element = laze_lower_memory_type(l, i->dtype), vector = LLVMVectorType(element, LAZE_LANES);
-  LLVMValueRef base = choose(l, condition, l->buffers[i->imm], l->zero_slot);
-  LLVMValueRef none = LLVMConstNull(LLVMTypeOf(offset.value));
-  offset.value = choose(l, condition, offset.value, none);
-  if (offset.stride) offset.stride = choose(l, condition, offset.stride, laze_lower_integer(l, 0));
+  LLVMBuilderRef builder = l->e.builder;
+  LLVMValueRef base = l->buffers[i->imm], none = LLVMConstNull(LLVMTypeOf(offset.value));
+  if (condition) {
+    base = LLVMBuildSelect(builder, condition, base, zeros(l), "");
+    offset.value = LLVMBuildSelect(builder, condition, offset.value, none, "");
+    if (offset.stride) offset.stride = LLVMBuildSelect(builder, condition, offset.stride, laze_lower_integer(l, 0), "");
+  }
   LLVMValueRef lanes = laze_lower_lanes(l, offset);
-  LLVMValueRef pointers = LLVMBuildGEP2(l->e.builder, element, base, &lanes, 1, "");
+  LLVMValueRef pointers = LLVMBuildGEP2(builder, element, base, &lanes, 1, "");
   return laze_lower_gather(l, vector, pointers, mask, laze_dtype_size(i->dtype));
 }
 
