@@ -11,8 +11,10 @@
 #include "codegen/codegen_state.h"
 #include "codegen/group_step.h"
 
-static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, laze_schedule *schedule, laze_error *error) {
-  laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
+static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, bool kernels_only, laze_schedule *schedule,
+                                  laze_error *error) {
+  laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION),
+                                   .kernels_only = kernels_only};
   LAZE_TRY(laze_schedule_build(graph, arena, &options, schedule, error));
   if (!laze_context_debug(graph->context, LAZE_DEBUG_VERIFY)) return LAZE_OK;
   for (int32_t i = 0; i < schedule->group_count; i++)
@@ -56,7 +58,7 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
   laze_schedule schedule;
   const laze_loop_kernel **loops;
   int32_t count;
-  LAZE_TRY(schedule_graph(graph, arena, &schedule, error));
+  LAZE_TRY(schedule_graph(graph, arena, false, &schedule, error));
   dump_schedule(graph, &schedule);
   LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
   laze_kernel **kernels = laze_arena_alloc_array(arena, count, sizeof *kernels);
@@ -108,7 +110,7 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
   laze_schedule schedule;
   const laze_loop_kernel **loops;
   int32_t count;
-  LAZE_TRY(schedule_graph(graph, arena, &schedule, error));
+  LAZE_TRY(schedule_graph(graph, arena, kind != LAZE_EMIT_SCHEDULE, &schedule, error));
   if (kind == LAZE_EMIT_SCHEDULE) {
     laze_schedule_print(out, graph, &schedule, true);
     return laze_text_check(out, error);

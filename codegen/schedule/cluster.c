@@ -530,7 +530,8 @@ static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
   if (!out->groups) return memory_error(scheduler);
   for (int64_t i = 0; i < body->node_count; i++) {
     laze_group_builder *group = scheduler->group_of_root[body->nodes[i]];
-    if (group && group->piece) LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
+    if (group && group->piece && !scheduler->options->kernels_only)
+      LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
     for (; group; group = group->next) {
       if (group->group.kind == LAZE_GROUP_LIBRARY)
         LAZE_TRY(finish_library(scheduler, group));

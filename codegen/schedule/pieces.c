@@ -313,7 +313,8 @@ laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, int32_t node_i
   *possible = true;
   LAZE_TRY(start_layout(scheduler, node_index, &layout));
   LAZE_TRY(find_sources(&layout, &sources));
-  if (sources.count > MOST_GROUPS && is_copy(&layout, &sources)) return copy_group(&layout, root, &sources, why);
+  if (sources.count > MOST_GROUPS && !scheduler->options->kernels_only && is_copy(&layout, &sources))
+    return copy_group(&layout, root, &sources, why);
   LAZE_TRY(allocate(scheduler, node_index, &groups));
   LAZE_TRY(begin_groups(scheduler, node_index, root, NULL, groups, possible));
   if (!*possible) return LAZE_OK;

@@ -114,6 +114,20 @@ START_TEST(every_form_is_emitted) {
 }
 END_TEST
 
+/* What the runtime copies is a kernel in an object, which must do without the runtime. */
+START_TEST(concatenations_are_in_the_object) {
+  static const char text[] = "laze 1\ngraph @g(%x: f32[4], %y: f32[3]) -> f32[7] {\n  %0 = cat [%x, %y]\n"
+                             "  return %0\n}\n";
+  if (!lazec_has_llvm()) return;
+  LAZEC_INPUT(text, "compile", "-", "--emit", "asm");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, ".globl\tlaze_"));
+  ck_assert_ptr_null(strstr(lazec_out, "not here"));
+  LAZEC_INPUT(text, "compile", "-", "--emit", "obj", "-o", "g.o");
+  lazec_expect(0, "", "");
+}
+END_TEST
+
 /* Each runs on the interpreter: alone, beside a kernel, or inside another. */
 static const struct {
   const char *operator, * body;
@@ -209,6 +223,7 @@ int main(void) {
   tcase_add_loop_test(tests, emitted_ir_is_a_graph, 0, EXAMPLE_COUNT);
   tcase_add_test(tests, emitted_code_does_not_depend_on_sizes);
   tcase_add_loop_test(tests, every_form_is_emitted, 0, EXAMPLE_COUNT);
+  tcase_add_test(tests, concatenations_are_in_the_object);
   tcase_add_loop_test(tests, what_the_interpreter_runs_is_in_no_object, 0,
                       (int)(sizeof interpreted / sizeof *interpreted));
   tcase_add_test(tests, a_graph_without_kernels_is_no_object);
