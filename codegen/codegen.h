@@ -18,6 +18,9 @@ const laze_backend *laze_backend_at(int index);
 LAZE_MUST_USE laze_status laze_compile(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                        laze_executable **out, laze_error *error);
 
+/* Who called the nodes of a graph that was given to laze_compile, for its runs (laze_run); borrows the graph. */
+laze_sites laze_graph_sites(const laze_graph *graph);
+
 /* What laze_compile would produce, in a form to read; see laze_emit_kind. */
 LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                             laze_emit_kind kind, laze_text *out, laze_error *error);

@@ -11,6 +11,7 @@
 #include "base/float_control.h"
 #include "codegen/codegen_state.h"
 #include "codegen/interp/interp.h"
+#include "codegen/translation.h"
 #include "ir/pass.h"
 #include "ir/text.h"
 #ifdef LAZE_LLVM_MODULE_FILE
@@ -82,6 +83,15 @@ laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, 
   return status;
 }
 
+static laze_site find_site(const void *self, int32_t number) {
+  const laze_graph *graph = self;
+  return laze_node_site(&graph->nodes[number - 1]);
+}
+
+laze_sites laze_graph_sites(const laze_graph *graph) {
+  return (laze_sites){.self = graph, .find = find_site};
+}
+
 /* What the program cache is asked: the same structure, and sizes for which the program's facts hold. */
 typedef struct {
   const laze_graph *graph;
@@ -151,7 +161,8 @@ laze_status laze_compile(laze_context *context, const laze_backend *backend, con
   laze_float_control caller = laze_float_control_enter(); /* folding, and LLVM's own, compute here */
   laze_status status = find_program(context, backend, graph, bindings, &program, error);
   int64_t start = laze_clock();
-  if (status == LAZE_OK) status = laze_executable_create(program, bindings, out, error);
+  laze_sites sites = laze_graph_sites(graph);
+  if (status == LAZE_OK) status = laze_executable_create(program, bindings, &sites, out, error);
   laze_float_control_leave(&caller);
   laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TIME_PLAN_US, laze_clock() - start);
   laze_program_release(program);

@@ -23,4 +23,8 @@ LAZE_MUST_USE laze_status laze_translation_value(laze_translation *translation, 
 /* Hands out the program where `status` is LAZE_OK, or releases it; frees the scratch. Returns `status`. */
 laze_status laze_translation_end(laze_translation *translation, laze_status status, laze_program **out);
 
+/* What a program knows of a node, and the call that the node itself knows of. */
+laze_origin laze_node_origin(const laze_node *node);
+laze_site laze_node_site(const laze_node *node);
+
 #endif

@@ -20,7 +20,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
     return laze_fail(error, LAZE_INTERNAL, "%s: composites expand more than %d deep", info->name, MAX_EXPANSION_DEPTH);
   LAZE_TRY(laze_call_check(call, error));
   if (recorder->origin == LAZE_OP_NONE) recorder->origin = call->origin ? call->origin : call->op;
-  if (call->location.file) recorder->location = call->location;
+  if (laze_location_is_known(call->location)) recorder->location = call->location;
   builder->depth++;
   laze_status status = info->expand(recorder, call, results, error);
   builder->depth--;
@@ -35,7 +35,7 @@ static laze_status record(laze_recorder *self, const laze_call *call, laze_value
   if (must_expand(builder, info, call)) return expand(builder, info, call, results, error);
   laze_call located = *call;
   if (located.origin == LAZE_OP_NONE) located.origin = self->origin;
-  if (!located.location.file) located.location = self->location;
+  if (!laze_location_is_known(located.location)) located.location = self->location;
   return laze_graph_append(builder->graph, builder->block, &located, results, error);
 }
 

@@ -148,10 +148,15 @@ void laze_op_rename_error(laze_error *error, const char *name);
 /* The argument of that name, or NULL. */
 const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name);
 
+/* Where a node comes from. */
 typedef struct laze_location {
   const char *file; /* NULL: unknown. Lives as long as the node, or static */
   int32_t line;
+  int32_t node; /* in the graph that was compiled, its number from 1 (runtime/site.h); 0 before that */
 } laze_location;
+static inline bool laze_location_is_known(laze_location location) {
+  return location.file || location.node > 0;
+}
 
 /* One call of an operator, not yet a node: borrowed arrays, valid during the call that receives it.
  * `segments[i]` is the number of operands of the i-th operand argument, -1 for an absent optional; NULL when every

@@ -38,6 +38,7 @@ laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *
     rewrite->operands[i] = laze_rewrite_value(rewrite, node->operands[i]);
   *out = laze_node_call(node);
   out->operands = rewrite->operands;
+  if (rewrite->target->sizes != rewrite->source->sizes) out->location.node = number + 1;
   return copy_file_name(rewrite, &out->location, error);
 }
 

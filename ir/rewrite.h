@@ -39,7 +39,7 @@ struct laze_rewrite {
 };
 
 /* `share_sizes`: the target shares the source's size table, and copies need no inference. Otherwise the target owns a
- * fresh table, and every node is inferred anew. */
+ * fresh table, every node is inferred anew, and its location names the source's node. */
 LAZE_MUST_USE laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks,
                                              bool share_sizes, laze_graph **out, laze_error *error);
 

@@ -138,11 +138,19 @@ typedef struct laze_frame_value {
   laze_type type;
 } laze_frame_value;
 
+/* The call that recorded a node. */
+typedef struct laze_trace_site {
+  laze_op called; /* the composite it came from, or its own operator */
+  laze_location location;
+} laze_trace_site;
+
 /* Arrays that are reused from one trace to the next. */
 typedef struct laze_trace {
   uint64_t mark;
   laze_pending **nodes; /* newest first */
   int64_t node_count, node_capacity;
+  laze_trace_site *sites; /* by position; of this recording, as others may share the executable */
+  int64_t site_capacity;
   laze_cell **leaves; /* inputs, by number */
   int64_t leaf_count, leaf_capacity;
   laze_cell **outputs;

@@ -160,9 +160,12 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
                     "operators: is something recorded again that was computed? LAZE_DEBUG=miss shows where they differ",
                     LONGER_MISSES, (long long)trace->node_count);
   laze_status status = work->executable ? LAZE_OK : compile(lazy, work->graph, &work->executable, error);
-  if (status == LAZE_OK)
-    status = lazy->backend->execute_each(work->executable, trace->buffers, trace->buffers + trace->leaf_count,
-                                         &work->report, error);
+  laze_sites sites = laze_trace_sites(trace);
+  laze_run run = {.inputs = trace->buffers,
+                  .outputs = trace->buffers + trace->leaf_count,
+                  .sites = &sites,
+                  .report = &work->report};
+  if (status == LAZE_OK) status = lazy->backend->execute(work->executable, &run, error);
   pthread_mutex_lock(&lazy->lock);
   return status;
 }
@@ -228,9 +231,7 @@ laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_er
   return LAZE_OK;
 }
 
-/* One run; *open: some outputs are neither computed nor errors. */
-static laze_status materialise_once(laze_lazy_recorder *recorder, const laze_trace_wish *wish, bool *open,
-                                    laze_error *error) {
+static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
   laze_lazy *lazy = recorder->lazy;
   int64_t start = laze_clock();
   const laze_backend *backend;
@@ -242,24 +243,14 @@ static laze_status materialise_once(laze_lazy_recorder *recorder, const laze_tra
   laze_float_control caller = laze_float_control_enter(); /* numbers are converted as they enter a run */
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, recorder, start, error);
   laze_float_control_leave(&caller);
-  *open = false;
-  for (int64_t i = 0; work.report.causes && i < work.trace.output_count; i++)
-    *open = *open || work.report.causes[i] == LAZE_CAUSE_OPEN;
   laze_run_report_deinit(&work.report);
   laze_trace_deinit(&recorder->trace, lazy->context);
   recorder->trace = work.trace;
   return status;
 }
 
-/* Each run but the last makes an error of some cell, so that the next is without it. */
-static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
-  bool open = true;
-  while (open && !(wish->cell && !laze_cell_is_pending(wish->cell)))
-    LAZE_TRY(materialise_once(recorder, wish, &open, error));
-  return LAZE_OK;
-}
-
 laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell, laze_error *error) {
+  if (!laze_cell_is_pending(cell)) return LAZE_OK;
   return materialise(recorder, &(laze_trace_wish){.cell = cell}, error);
 }
 

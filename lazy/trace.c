@@ -192,16 +192,25 @@ static laze_status add_outputs(laze_trace *trace, laze_lazy *lazy, laze_pending 
   return LAZE_OK;
 }
 
+static laze_status reserve_sites(laze_trace *trace, laze_lazy *lazy, laze_error *error) {
+  void *array = trace->sites;
+  LAZE_TRY(laze_grow(lazy->context, &array, &trace->site_capacity, trace->node_count, sizeof *trace->sites, error));
+  trace->sites = array;
+  return LAZE_OK;
+}
+
 laze_status laze_trace_take(laze_trace *trace, laze_lazy_recorder *recorder, const laze_trace_wish *wish,
                             const laze_backend *backend, laze_error *error) {
   laze_lazy *lazy = recorder->lazy;
   LAZE_TRY(collect(trace, recorder, wish, error));
   trace->leaf_count = trace->output_count = trace->word_count = 0;
+  LAZE_TRY(reserve_sites(trace, lazy, error));
   LAZE_TRY(reserve_words(trace, lazy, 1, error));
   trace->words[trace->word_count++] = laze_hash_bytes(backend->name, strlen(backend->name)).low;
   for (int64_t i = trace->node_count; i-- > 0;) {
     laze_pending *node = trace->nodes[i];
     node->position = (int32_t)(trace->node_count - 1 - i);
+    trace->sites[node->position] = (laze_trace_site){node->origin ? node->origin : node->op, node->location};
     LAZE_TRY(write_node(trace, lazy, node, error));
     LAZE_TRY(add_outputs(trace, lazy, node, wish, error));
   }
@@ -280,8 +289,20 @@ laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_grap
   return status;
 }
 
+/* A graph has the inputs of its trace first, then the nodes, one each. */
+static laze_site find_site(const void *self, int32_t number) {
+  const laze_trace *trace = self;
+  const laze_trace_site *site = &trace->sites[number - 1 - trace->leaf_count];
+  return (laze_site){laze_op_get(site->called)->base, site->location.file, site->location.line};
+}
+
+laze_sites laze_trace_sites(const laze_trace *trace) {
+  return (laze_sites){.self = trace, .find = find_site};
+}
+
 void laze_trace_deinit(laze_trace *trace, laze_context *context) {
   laze_free(context, trace->nodes);
+  laze_free(context, trace->sites);
   laze_free(context, trace->leaves);
   laze_free(context, trace->outputs);
   laze_free(context, trace->words);

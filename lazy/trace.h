@@ -18,6 +18,7 @@
 
 #include "ir/graph.h"
 #include "lazy/lazy.h"
+#include "runtime/site.h"
 
 /* What to compute: one of the three. */
 typedef struct laze_trace_wish {
@@ -32,6 +33,9 @@ LAZE_MUST_USE laze_status laze_trace_take(laze_trace *trace, laze_lazy_recorder 
 /* Called with the lock held. Copies a trace into a graph; owned by the caller. */
 LAZE_MUST_USE laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_graph **out,
                                            laze_error *error);
+/* Who called the nodes of the trace's graph, in the numbers of that graph (runtime/site.h). Borrows the trace, and
+ * needs no lock. */
+laze_sites laze_trace_sites(const laze_trace *trace);
 void laze_trace_deinit(laze_trace *trace, laze_context *context);
 
 /* What an operand's word refers to. */

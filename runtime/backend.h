@@ -27,12 +27,7 @@ struct laze_backend {
   /* Compiles a symbolised graph (ir/graph.h), after passes. The graph is borrowed; facts about sizes are asked of its
    * size table, and the program gets a copy of that table with them. */
   laze_status (*compile)(laze_context *context, struct laze_graph *graph, laze_program **out, laze_error *error);
-  /* Runs an executable: all outputs or none. */
-  laze_status (*execute)(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
-                         laze_error *error);
-  /* The same, but what fails takes only what depends on it along. */
-  laze_status (*execute_each)(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs,
-                              laze_run_report *report, laze_error *error);
+  laze_status (*execute)(laze_executable *executable, const laze_run *run, laze_error *error);
   /* Text (or bytes) of what compile would produce; LAZE_UNSUPPORTED where the backend has none of that kind. */
   laze_status (*emit)(laze_context *context, struct laze_graph *graph, laze_emit_kind kind, laze_text *out,
                       laze_error *error);

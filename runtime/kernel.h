@@ -6,21 +6,21 @@
 #include "base/hash.h"
 
 /* Goes into the disk cache's key: raised when anything below changes. */
-#define LAZE_KERNEL_ABI_VERSION 1
+#define LAZE_KERNEL_ABI_VERSION 2
 
-/* Where a kernel notes the lowest position at which an index was out of range. Starts with position INT64_MAX. */
+/* Where a kernel notes, for each of its checks, the lowest position at which an index was out of range. A kernel goes
+ * on then, with 0 for the index. */
 typedef struct laze_kernel_failure {
-  int64_t position; /* linear position in the kernel's iteration domain */
+  int64_t position; /* in the tensor of indices that the operator got, row-major; INT64_MAX while none was found */
   int64_t index;    /* the value found there */
   int64_t size;     /* the size of the axis it indexes */
-  int64_t check;    /* which check of the kernel failed */
 } laze_kernel_failure;
 
 typedef struct laze_kernel_arguments {
-  void *const *buffers;         /* in the order the kernel declares them; row-major, no two overlap unless equal */
-  const int64_t *sizes;         /* run-time integers the kernel declares: extents and strides in elements */
-  laze_kernel_failure *failure; /* of this call alone; never NULL */
-  const void *closure;          /* the kernel's own data; NULL for native kernels */
+  void *const *buffers;          /* in the order the kernel declares them; row-major, no two overlap unless equal */
+  const int64_t *sizes;          /* run-time integers the kernel declares: extents and strides in elements */
+  laze_kernel_failure *failures; /* one for each check of the kernel, of this call alone */
+  const void *closure;           /* the kernel's own data; NULL for native kernels */
 } laze_kernel_arguments;
 
 /* Runs iterations [begin, end) of the outermost axis. Different ranges may run on different threads at once. `scratch`

@@ -46,7 +46,8 @@ static laze_status place(memory_plan *plan, int64_t bytes, int64_t *offset, laze
   bool extends = plan->count > 0 && plan->ranges[plan->count - 1].end == plan->end;
   *offset = extends ? plan->ranges[--plan->count].begin : plan->end;
   if (laze_add_overflows(*offset, bytes, &plan->end))
-    return laze_fail(error, LAZE_OUT_OF_MEMORY, "the temporaries of a graph need more than 2^63 bytes");
+    return laze_fail(error, LAZE_OUT_OF_MEMORY,
+                     "with the other temporaries of its graph it needs more than 2^63 bytes");
   return LAZE_OK;
 }
 
@@ -88,7 +89,7 @@ static laze_status plan_step(const laze_program *program, memory_plan *plan, int
     const program_value *value = &program->values[step->buffers[i]];
     bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
-    if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, step->label, bound->bytes);
+    if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, "a temporary", bound->bytes);
     LAZE_TRY(place(plan, aligned(bound->bytes), &bound->offset, error));
   }
   for (int32_t i = 0; i < step->buffer_count; i++) {

@@ -49,6 +49,9 @@ int32_t laze_program_output_count(const laze_program *program) {
 int32_t laze_program_step_count(const laze_program *program) {
   return (int32_t)program->step_count;
 }
+const laze_step *laze_program_step(const laze_program *program, int32_t index) {
+  return &program->steps[index];
+}
 
 static laze_status append_number(laze_program *program, int32_t **list, int64_t *count, int64_t *capacity,
                                  int32_t value, laze_error *error) {
@@ -99,6 +102,16 @@ static void note_use(laze_program *program, int32_t value, int32_t step) {
   used->last_step = step;
 }
 
+static laze_status copy_origins(laze_program *program, const laze_step *given, laze_step *step, laze_error *error) {
+  laze_arena *arena = &program->arena;
+  step->origins = laze_arena_copy(arena, given->origins, given->origin_count * (int64_t)sizeof *given->origins);
+  if (given->makers)
+    step->makers = laze_arena_copy(arena, given->makers, given->write_count * (int64_t)sizeof *given->makers);
+  step->checks = laze_arena_copy(arena, given->checks, given->check_count * (int64_t)sizeof *given->checks);
+  if (step->origins && !step->makers == !given->makers && step->checks) return LAZE_OK;
+  return laze_fail_memory(error, "a step of a program", -1);
+}
+
 laze_status laze_program_add_step(laze_program *program, const laze_step *given, laze_error *error) {
   LAZE_TRY(laze_grow(program->context, (void **)&program->steps, &program->step_capacity, program->step_count + 1,
                      sizeof *program->steps, error));
@@ -107,114 +120,23 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
       laze_arena_copy(&program->arena, given->buffers, given->buffer_count * (int64_t)sizeof *given->buffers);
   step.sizes = laze_arena_copy(&program->arena, given->sizes, given->size_count * (int64_t)sizeof *given->sizes);
   step.label = laze_arena_copy_string(&program->arena, given->label);
-  int64_t row = given->buffer_count - given->write_count + 1;
-  if (given->dependences)
-    step.dependences = laze_arena_copy(&program->arena, given->dependences, given->write_count * row);
-  if (!step.buffers || !step.sizes || !step.label || (given->dependences && !step.dependences))
-    return laze_fail_memory(error, "a step of a program", -1);
+  if (!step.buffers || !step.sizes || !step.label) return laze_fail_memory(error, "a step of a program", -1);
+  LAZE_TRY(copy_origins(program, given, &step, error));
   for (int32_t i = 0; i < step.buffer_count; i++) note_use(program, step.buffers[i], (int32_t)program->step_count);
   laze_kernel_retain(step.kernel);
   program->steps[program->step_count++] = step;
-  program->fallback_count += step.fallback;
+  program->fallback_count += step.interpreted != NULL;
   if (step.buffer_count > program->most_buffers) program->most_buffers = step.buffer_count;
+  if (step.check_count > program->most_checks) program->most_checks = step.check_count;
   return LAZE_OK;
 }
 
-/* Binding */
-
-static laze_status bind_value(const laze_program *program, const program_value *value, const int64_t *bindings,
-                              bound_value *out, laze_error *error) {
-  int64_t bytes = laze_dtype_size(value->type.dtype);
-  bool empty = false, overflows = false;
-  for (int axis = 0; axis < value->type.rank; axis++) {
-    int64_t size;
-    LAZE_TRY(laze_size_evaluate(program->sizes, value->type.sizes[axis], bindings, &size, error));
-    empty = empty || size == 0;
-    if (size < 0) return laze_fail(error, LAZE_OUT_OF_RANGE, "a tensor has size %lld", (long long)size);
-    overflows = overflows || (size > 0 && laze_mul_overflows(bytes, size, &bytes));
-  }
-  if (overflows && !empty)
-    return laze_fail(error, LAZE_OUT_OF_MEMORY, "a tensor of more than 2^63 bytes does not fit memory");
-  out->bytes = empty ? 0 : bytes;
+laze_status laze_program_set_checks(laze_program *program, const int32_t *nodes, int64_t count, const uint64_t *depends,
+                                    laze_error *error) {
+  int64_t words = program->output_count * ((count + 63) / 64);
+  program->checked = laze_arena_copy(&program->arena, nodes, count * (int64_t)sizeof *nodes);
+  if (depends) program->depends = laze_arena_copy(&program->arena, depends, words * (int64_t)sizeof *depends);
+  if (!program->checked || !program->depends != !depends) return laze_fail_memory(error, "the checks of a program", -1);
+  program->checked_count = count;
   return LAZE_OK;
-}
-
-static laze_status bind_step(laze_executable *executable, const laze_step *step, const int64_t *bindings,
-                             bound_step *out, laze_error *error) {
-  const laze_size_table *table = executable->program->sizes;
-  int64_t *sizes = laze_arena_alloc_array(&executable->arena, step->size_count, sizeof *sizes);
-  if (!sizes) return laze_fail_memory(error, "the sizes of a step", step->size_count);
-  for (int32_t i = 0; i < step->size_count; i++)
-    LAZE_TRY(laze_size_evaluate(table, step->sizes[i], bindings, &sizes[i], error));
-  out->sizes = sizes;
-  LAZE_TRY(laze_size_evaluate(table, step->domain, bindings, &out->domain, error));
-  LAZE_TRY(laze_size_evaluate(table, step->scratch, bindings, &out->scratch, error));
-  LAZE_TRY(laze_size_evaluate(table, step->work, bindings, &out->work, error));
-  out->scratch = (out->scratch + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
-  if (out->scratch > executable->scratch_bytes) executable->scratch_bytes = out->scratch;
-  return LAZE_OK;
-}
-
-static laze_status bind_output(const laze_program *program, int64_t index, const int64_t *bindings, laze_type *out,
-                               laze_error *error) {
-  *out = program->values[program->outputs[index]].type;
-  for (int axis = 0; axis < out->rank; axis++)
-    LAZE_TRY(laze_size_evaluate(program->sizes, out->sizes[axis], bindings, &out->sizes[axis], error));
-  return LAZE_OK;
-}
-
-static laze_status bind(laze_executable *executable, const int64_t *bindings, laze_error *error) {
-  const laze_program *program = executable->program;
-  laze_arena *arena = &executable->arena;
-  executable->values = laze_arena_alloc_array(arena, program->value_count, sizeof *executable->values);
-  executable->steps = laze_arena_alloc_array(arena, program->step_count, sizeof *executable->steps);
-  executable->output_types = laze_arena_alloc_array(arena, program->output_count, sizeof *executable->output_types);
-  if (!executable->values || !executable->steps || !executable->output_types)
-    return laze_fail_memory(error, "an executable", -1);
-  for (int64_t i = 0; i < program->value_count; i++)
-    LAZE_TRY(bind_value(program, &program->values[i], bindings, &executable->values[i], error));
-  for (int64_t i = 0; i < program->step_count; i++)
-    LAZE_TRY(bind_step(executable, &program->steps[i], bindings, &executable->steps[i], error));
-  for (int64_t i = 0; i < program->output_count; i++)
-    LAZE_TRY(bind_output(program, i, bindings, &executable->output_types[i], error));
-  return laze_plan_memory(program, executable->values, &executable->temporary_bytes, error);
-}
-
-laze_status laze_executable_create(laze_program *program, const int64_t *bindings, laze_executable **out,
-                                   laze_error *error) {
-  laze_executable *executable = laze_alloc_zero(program->context, sizeof *executable);
-  *out = NULL;
-  if (!executable) return laze_fail_memory(error, "an executable", sizeof *executable);
-  executable->references = 1;
-  executable->program = program;
-  laze_program_retain(program);
-  laze_arena_init(&executable->arena, program->context);
-  laze_status status = bind(executable, bindings, error);
-  if (status != LAZE_OK)
-    laze_executable_release(executable);
-  else
-    *out = executable;
-  return status;
-}
-
-void laze_executable_retain(laze_executable *executable) {
-  atomic_fetch_add_explicit(&executable->references, 1, memory_order_relaxed);
-}
-
-void laze_executable_release(laze_executable *executable) {
-  if (!executable || atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1) return;
-  laze_context *context = executable->program->context;
-  laze_arena_deinit(&executable->arena);
-  laze_program_release(executable->program);
-  laze_free(context, executable);
-}
-
-laze_program *laze_executable_program(laze_executable *executable) {
-  return executable->program;
-}
-int64_t laze_executable_temporary_bytes(const laze_executable *executable) {
-  return executable->temporary_bytes;
-}
-void laze_executable_output_type(const laze_executable *executable, int32_t index, laze_type *out) {
-  *out = executable->output_types[index];
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/buffer.h"
 #include "runtime/kernel.h"
+#include "runtime/site.h"
 #include "shape_inference/type.h"
 
 typedef struct laze_program laze_program;
@@ -39,33 +40,39 @@ typedef struct laze_step {
   int32_t write_count;    /* the last `write_count` buffers are written */
   const laze_size *sizes; /* expressions for the kernel's run-time integers; copied */
   int32_t size_count;
-  laze_size domain;  /* iterations of the outermost axis */
-  laze_size scratch; /* bytes of scratch one call needs */
-  laze_size work;    /* estimated bytes moved plus operations, to decide on threads */
-  const char *label; /* operators it computes, for reports and errors; copied */
-  bool fallback;     /* runs on the interpreter in a native program; counted */
-  /* What each write depends on, where it is not everything: rows of buffer_count - write_count entries, 1 for a read
-   * that the write depends on, and one of laze_check_dependence; copied. NULL: every write on all reads and checks. */
-  const uint8_t *dependences;
+  int32_t check_count;
+  laze_size domain;           /* iterations of the outermost axis */
+  laze_size scratch;          /* bytes of scratch one call needs */
+  laze_size work;             /* estimated bytes moved plus operations, to decide on threads */
+  const char *label;          /* operators it computes, for reports; copied */
+  const laze_origin *origins; /* nodes it computes or checks; copied */
+  const int32_t *makers;   /* of each written buffer: the index among `origins` of the node whose value it is; copied.
+                              NULL: of every one the first */
+  const int32_t *checks;   /* of each of the kernel's checks: the index of the node that it checks; copied */
+  const char *interpreted; /* in a native program: why the interpreter runs it, static; NULL: it does not */
+  int32_t origin_count;
+  bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
 } laze_step;
-/* On how many of the kernel's checks of indices a write depends. */
-typedef enum {
-  LAZE_DEPENDS_ON_NO_CHECK,
-  LAZE_DEPENDS_ON_SOME_CHECKS,
-  LAZE_DEPENDS_ON_ALL_CHECKS
-} laze_check_dependence;
 LAZE_MUST_USE laze_status laze_program_add_step(laze_program *program, const laze_step *step, laze_error *error);
 /* How many graph nodes a run of the program executes, for nodes_executed; 0 until set. */
 void laze_program_set_node_count(laze_program *program, int64_t count);
+/* Which outputs fail with which nodes. `nodes`, ascending, are those that may fail, as in laze_origin; bit k mod 64 of
+ * depends[i * words + k / 64] says that output i needs nodes[k], with words = ceil(count / 64). `depends` may be NULL:
+ * every output needs every node. Copied. */
+LAZE_MUST_USE laze_status laze_program_set_checks(laze_program *program, const int32_t *nodes, int64_t count,
+                                                  const uint64_t *depends, laze_error *error);
 /* Symbols' bindings are valid for the program when laze_facts_hold(laze_program_sizes(program), bindings). */
 
 int32_t laze_program_input_count(const laze_program *program);
 int32_t laze_program_output_count(const laze_program *program);
 int32_t laze_program_step_count(const laze_program *program);
+/* The index-th step; borrowed. */
+const laze_step *laze_program_step(const laze_program *program, int32_t index);
 
-/* Binds symbol i to `bindings[i]`: evaluates sizes and plans memory. Microseconds; no code is generated. */
-LAZE_MUST_USE laze_status laze_executable_create(laze_program *program, const int64_t *bindings, laze_executable **out,
-                                                 laze_error *error);
+/* Binds symbol i to `bindings[i]`: evaluates sizes and plans memory. Microseconds; no code is generated. `sites` is for
+ * messages, and may be NULL. */
+LAZE_MUST_USE laze_status laze_executable_create(laze_program *program, const int64_t *bindings,
+                                                 const laze_sites *sites, laze_executable **out, laze_error *error);
 void laze_executable_retain(laze_executable *executable);
 void laze_executable_release(laze_executable *executable);          /* NULL is ignored */
 laze_program *laze_executable_program(laze_executable *executable); /* borrowed */
@@ -74,27 +81,28 @@ void laze_executable_output_type(const laze_executable *executable, int32_t inde
 /* Bytes of the plan's arena: what temporaries take while it runs. */
 int64_t laze_executable_temporary_bytes(const laze_executable *executable);
 
-/* Runs it: `inputs` are borrowed buffers of the inputs' types; `outputs` receives new references. On failure outputs
- * are NULL and everything else is as it was. Thread-safe. */
-LAZE_MUST_USE laze_status laze_executable_run(laze_executable *executable, laze_buffer *const *inputs,
-                                              laze_buffer **outputs, laze_error *error);
-
 /* Which outputs of a run failed, and why. Zero-initialise; laze_run_report_deinit() frees it. */
 typedef struct laze_run_report {
   laze_context *context;
-  laze_error *errors; /* in the order of the steps they arose in */
+  laze_error *errors; /* each the cause of some output */
   int64_t error_count, error_capacity;
-  int32_t *causes; /* by output: its error, or one of the following */
+  int32_t *causes; /* by output: its error, or LAZE_CAUSE_NONE; NULL where all were computed */
 } laze_run_report;
 #define LAZE_CAUSE_NONE (-1) /* computed */
-/* Not computed, because a kernel that makes several values notes one failure only: it may succeed on its own. */
-#define LAZE_CAUSE_OPEN (-2)
-
-/* Runs it like laze_executable_run(), but an index out of range, or an output for which there is no memory, fails only
- * what depends on it: such outputs are NULL, the others computed, and `report` says which. At least one output that is
- * not computed has an error. Fails, with a report that is empty, where nothing could be run. */
-LAZE_MUST_USE laze_status laze_executable_run_each(laze_executable *executable, laze_buffer *const *inputs,
-                                                   laze_buffer **outputs, laze_run_report *report, laze_error *error);
 void laze_run_report_deinit(laze_run_report *report);
+
+typedef struct laze_run {
+  laze_buffer *const *inputs; /* borrowed, of the inputs' types */
+  laze_buffer **outputs;      /* receives new references */
+  const laze_sites *sites;    /* who called the operators, for messages; NULL: not known */
+  laze_run_report *report;    /* NULL: all outputs or none */
+} laze_run;
+
+/* Runs it. On failure outputs are NULL and everything else is as it was; of several checks of indices that failed, the
+ * error names the node that comes first in the graph. With a report, a check that fails, or an output for which there
+ * is no memory, fails only what depends on it: such outputs are NULL, the others computed, and the report says which.
+ * An output that depends on several failed nodes has the error of the first. The run fails then, with a report that is
+ * empty, where nothing could be run. Thread-safe. */
+LAZE_MUST_USE laze_status laze_executable_run(laze_executable *executable, const laze_run *run, laze_error *error);
 
 #endif

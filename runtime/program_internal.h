@@ -29,6 +29,10 @@ struct laze_program {
   int64_t node_count; /* graph nodes that a run executes */
   int64_t fallback_count;
   int64_t most_buffers; /* of any step */
+  int64_t most_checks;
+  const int32_t *checked; /* nodes that may fail, ascending */
+  int64_t checked_count;
+  const uint64_t *depends; /* as in laze_program_set_checks */
 };
 
 /* A value bound to sizes. */
@@ -49,31 +53,54 @@ struct laze_executable {
   laze_arena arena;
   bound_value *values;
   bound_step *steps;
+  const int64_t *bindings; /* of symbols */
   laze_type *output_types;
   _Atomic int64_t runs;
   int64_t temporary_bytes; /* size of the plan's arena */
   int64_t scratch_bytes;   /* most that one call needs */
 };
 
-/* run_causes.c. What has failed so far in a run, by value: its error in the report, or LAZE_CAUSE_... Without a report
- * nothing is kept: the first failure ends the run. */
-typedef struct run_causes {
-  laze_run_report *report; /* borrowed; NULL: none */
-  int32_t *of_value;
-} run_causes;
-LAZE_MUST_USE laze_status laze_causes_init(run_causes *causes, laze_run_report *report, const laze_program *program,
-                                           laze_error *error);
-void laze_causes_deinit(run_causes *causes);
-/* A value fails by itself. */
-LAZE_MUST_USE laze_status laze_causes_fail_value(run_causes *causes, int64_t value, const laze_error *failure,
-                                                 laze_error *error);
-/* Before a step: what it writes fails with what it reads. False where nothing is left that it could compute. */
-bool laze_causes_pass_on(run_causes *causes, const laze_step *step);
-/* After a step in which a check of an index failed. */
-LAZE_MUST_USE laze_status laze_causes_fail_check(run_causes *causes, const laze_step *step, const laze_error *failure,
-                                                 laze_error *error);
-/* Fills in the report's causes. */
-void laze_causes_report(const run_causes *causes, const laze_program *program);
+/* A run while it goes on. */
+typedef struct program_run {
+  const laze_run *request;
+  laze_executable *executable;
+  int threads;
+  struct laze_thread_pool *pool;
+  void **pointers;      /* of each value */
+  void **step_pointers; /* of the step at hand */
+  char *scratch;        /* scratch_bytes for each thread */
+  laze_buffer *arena, *scratch_buffer;
+  laze_kernel_failure *records; /* most_checks for each thread, and as many for the step as a whole */
+  laze_check_failure *failures; /* of checks, by ascending node */
+  int64_t failure_count, failure_capacity;
+  int32_t *missing; /* by value: the error of what had no memory and so is not there; NULL: all are there */
+  int64_t kernels_run;
+} program_run;
+
+/* run_memory.c. Makes memory for outputs, temporaries and scratch, and sets the pointers of all values. */
+LAZE_MUST_USE laze_status program_run_prepare(program_run *run, laze_error *error);
+/* Fills outputs that repeat another value: an input or output is shared, a constant copied. */
+LAZE_MUST_USE laze_status program_run_alias(program_run *run, laze_error *error);
+/* Whether a step has memory for all it touches; what it writes is missing otherwise. */
+bool program_run_has_memory(program_run *run, const laze_step *step);
+/* Releases what a run holds but its outputs. */
+void program_run_release(program_run *run);
+
+/* run_failures.c. Notes what the checks of a step found, from the step's records. */
+LAZE_MUST_USE laze_status program_run_note(program_run *run, const laze_step *step, laze_error *error);
+/* Once all steps ran: releases the outputs that failed and says why in the report. Without a report, the error of the
+ * first node that failed, if any. */
+LAZE_MUST_USE laze_status program_run_verdict(program_run *run, laze_error *error);
+/* Adds an error to the report. */
+LAZE_MUST_USE laze_status program_run_add_error(program_run *run, const laze_error *failure, int32_t *out,
+                                                laze_error *error);
+
+/* program_bind.c. Puts before an error who makes the value, and its type at these bindings: "a.c:3: mm: its value
+ * f32[2,2]: ". `sites` and `error` may be NULL. */
+void laze_program_name_value(const laze_program *program, int32_t value, const int64_t *bindings,
+                             const laze_sites *sites, laze_error *error);
+/* The same for the largest temporary: the one to look at where there is no memory for all of them. */
+void laze_executable_name_temporaries(const laze_executable *executable, const laze_sites *sites, laze_error *error);
 
 /* Fills `values[i].offset` for temporaries and returns the arena's size in *out. */
 LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out,

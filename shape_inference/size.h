@@ -75,6 +75,9 @@ const laze_size_node *laze_size_get(const laze_size_table *table, laze_size size
  * LAZE_OUT_OF_RANGE. `kind` is a binary kind. */
 LAZE_MUST_USE laze_status laze_size_binary(laze_size_table *table, laze_size_kind kind, laze_size a, laze_size b,
                                            laze_size *out, laze_error *error);
+/* The same for estimates, which do not fail for being large: what overflows is LAZE_SIZE_CONSTANT_MAX. */
+LAZE_MUST_USE laze_status laze_size_estimate(laze_size_table *table, laze_size_kind kind, laze_size a, laze_size b,
+                                             laze_size *out, laze_error *error);
 /* The product of `count` sizes (1 for none). `table` may be NULL when all are constants. */
 LAZE_MUST_USE laze_status laze_size_product(laze_size_table *table, const laze_size *sizes, int count, laze_size *out,
                                             laze_error *error);

@@ -295,6 +295,14 @@ laze_status laze_size_binary(laze_size_table *table, laze_size_kind kind, laze_s
   return build_division(table, kind, a, b, out, error);
 }
 
+laze_status laze_size_estimate(laze_size_table *table, laze_size_kind kind, laze_size a, laze_size b, laze_size *out,
+                               laze_error *error) {
+  laze_status status = laze_size_binary(table, kind, a, b, out, error);
+  if (status != LAZE_OUT_OF_RANGE) return status;
+  *out = LAZE_SIZE_CONSTANT_MAX;
+  return LAZE_OK;
+}
+
 laze_status laze_size_product(laze_size_table *table, const laze_size *sizes, int count, laze_size *out,
                               laze_error *error) {
   laze_size product = 1;

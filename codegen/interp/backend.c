@@ -4,7 +4,7 @@
 #include "codegen/translation.h"
 #include "ir/op.gen.h"
 
-laze_status laze_interp_add_node(laze_translation *t, int32_t number, bool fallback, laze_error *error) {
+laze_status laze_interp_add_node(laze_translation *t, int32_t number, const char *why, laze_error *error) {
   const laze_node *node = &t->graph->nodes[number];
   int32_t *operands = laze_arena_alloc_array(&t->arena, node->operand_count, sizeof *operands);
   int32_t *results = laze_arena_alloc_array(&t->arena, node->result_count, sizeof *results);
@@ -13,7 +13,7 @@ laze_status laze_interp_add_node(laze_translation *t, int32_t number, bool fallb
     LAZE_TRY(laze_translation_value(t, node->operands[i], &operands[i], error));
   for (int32_t i = 0; i < node->result_count; i++)
     LAZE_TRY(laze_translation_value(t, (laze_value){number, i}, &results[i], error));
-  return laze_interp_add_step(t->program, t->graph, node, operands, results, fallback, error);
+  return laze_interp_add_step(t->program, t->graph, node, operands, results, why, error);
 }
 
 /* Constants are values of the program, not steps. */
@@ -21,7 +21,7 @@ static laze_status add_steps(laze_translation *t, laze_error *error) {
   const laze_block *body = t->graph->body;
   for (int64_t i = 0; i < body->node_count; i++)
     if (t->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT)
-      LAZE_TRY(laze_interp_add_node(t, body->nodes[i], false, error));
+      LAZE_TRY(laze_interp_add_node(t, body->nodes[i], NULL, error));
   return LAZE_OK;
 }
 
@@ -53,6 +53,5 @@ const laze_backend laze_backend_interp = {
     .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
-    .execute_each = laze_executable_run_each,
     .emit = emit,
 };

@@ -136,12 +136,19 @@ const interp_control interp_control_if = {begin_if, end_if};
 const interp_control interp_control_while = {begin_while, end_while};
 const interp_control interp_control_reduce = {begin_reduce, end_reduce};
 
+/* Whether a check failed: what comes after may be wrong, and a loop over it might not end. */
+static bool has_failed(const interp_run *run) {
+  for (int64_t i = 0; i < run->unit->check_count; i++)
+    if (run->failures[i].position != INT64_MAX) return true;
+  return false;
+}
+
 void interp_execute_control(const interp_run *run, const interp_node *node) {
   interp_frame stack[INTERP_MAX_DEPTH + 1];
   int depth = 0;
   stack[0] = (interp_frame){.node = node};
   interp_controls[node->op]->begin(run, &stack[0]);
-  while (depth >= 0 && run->failure->position == INT64_MAX) {
+  while (depth >= 0 && !has_failed(run)) {
     interp_frame *top = &stack[depth];
     if (!top->block) {
       depth--;

@@ -17,11 +17,11 @@ static int64_t load_index(const interp_tensor *index, int64_t position) {
   return narrow;
 }
 
-/* A valid index, wrapped once from the back; -1 when there is none at all. `position` is where in the result. */
+/* A valid index, wrapped once from the back; -1 when there is none at all. `position` is where it was read. */
 static int64_t check_index(laze_kernel_failure *failure, int64_t index, int64_t size, int64_t position) {
   int64_t wrapped = index < 0 ? index + size : index;
   if (wrapped >= 0 && wrapped < size) return wrapped;
-  if (position < failure->position) *failure = (laze_kernel_failure){position, index, size, 0};
+  if (position < failure->position) *failure = (laze_kernel_failure){position, index, size};
   return size > 0 ? 0 : -1;
 }
 
@@ -43,6 +43,7 @@ static void move(char *to, const char *from, int64_t bytes) {
 void interp_execute_index_select(const interp_run *run, const interp_node *node) {
   interp_tensor self = interp_operand(run, node, 0), index = interp_operand(run, node, 1);
   interp_tensor result = interp_result(run, node, 0);
+  laze_kernel_failure *failure = &run->failures[node->check];
   int axis = interp_axis(node, LAZE_INDEX_SELECT_DIM, self.rank);
   if (interp_elements(&result) == 0) return;
   int64_t outer = extent(self.dims, 0, axis), inner = extent(self.dims, axis + 1, self.rank);
@@ -50,7 +51,7 @@ void interp_execute_index_select(const interp_run *run, const interp_node *node)
   int64_t bytes = inner * laze_dtype_size(self.dtype);
   for (int64_t o = 0; o < outer && bytes > 0; o++) {
     for (int64_t i = 0; i < count; i++) {
-      int64_t row = o * count + i, from = check_index(run->failure, load_index(&index, i), size, row * inner);
+      int64_t row = o * count + i, from = check_index(failure, load_index(&index, i), size, i);
       move(result.data + row * bytes, from < 0 ? NULL : self.data + (o * size + from) * bytes, bytes);
     }
   }
@@ -60,12 +61,13 @@ void interp_execute_index_select(const interp_run *run, const interp_node *node)
 void interp_execute_gather(const interp_run *run, const interp_node *node) {
   interp_tensor self = interp_operand(run, node, 0), index = interp_operand(run, node, 1);
   interp_tensor result = interp_result(run, node, 0);
+  laze_kernel_failure *failure = &run->failures[node->check];
   int axis = interp_axis(node, LAZE_GATHER_DIM, self.rank);
   int64_t bytes = laze_dtype_size(self.dtype), count = interp_elements(&index);
   int64_t strides[LAZE_MAX_RANK], size = self.rank ? self.dims[axis] : 1;
   interp_row_major(self.dims, self.rank, 1, strides);
   for (int64_t position = 0; position < count; position++) {
-    int64_t from = check_index(run->failure, load_index(&index, position), size, position), rest = position;
+    int64_t from = check_index(failure, load_index(&index, position), size, position), rest = position;
     int64_t offset = self.rank ? from * strides[axis] : 0;
     for (int i = index.rank - 1; i >= 0; i--) {
       if (i != axis) offset += rest % index.dims[i] * strides[i];

@@ -14,19 +14,19 @@
 extern const laze_backend laze_backend_interp;
 
 /* Adds a step that runs one node (with its regions) of `graph` to a program. `operand_values` and `result_values` are
- * values of the program; `fallback` says that a native program runs the node here, which is counted. Sizes are imported
- * into the program's table, symbols matched by name. LAZE_UNSUPPORTED names an operator that the interpreter does not
- * have. */
+ * values of the program; `why` says, in a native program, why it runs the node here, which is counted (static storage;
+ * NULL otherwise). Sizes are imported into the program's table, symbols matched by name. LAZE_UNSUPPORTED names an
+ * operator that the interpreter does not have. */
 LAZE_MUST_USE laze_status laze_interp_add_step(laze_program *program, const laze_graph *graph, const laze_node *node,
                                                const int32_t *operand_values, const int32_t *result_values,
-                                               bool fallback, laze_error *error);
+                                               const char *why, laze_error *error);
 
 /* The same for node `number` of the translation's graph, whose values it looks up. */
-LAZE_MUST_USE laze_status laze_interp_add_node(laze_translation *translation, int32_t number, bool fallback,
+LAZE_MUST_USE laze_status laze_interp_add_node(laze_translation *translation, int32_t number, const char *why,
                                                laze_error *error);
 
-/* A laze_fold_function (`self` is not used): for nodes without regions whose sizes are constants. An index out of range
- * is LAZE_OUT_OF_RANGE. Thread-safe. */
+/* A laze_fold_function (`self` is not used): for nodes without regions or effects whose sizes are constants.
+ * Thread-safe. */
 LAZE_MUST_USE laze_status laze_interp_fold(void *self, const laze_graph *graph, const laze_node *node,
                                            const void *const *operands, void *const *results, laze_error *error);
 

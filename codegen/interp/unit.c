@@ -1,5 +1,6 @@
 #include "codegen/interp/unit.h"
 
+#include "codegen/translation.h"
 #include "ir/op.gen.h"
 
 #include <stddef.h>
@@ -46,6 +47,17 @@ static laze_status add_value(flattening *f, const laze_type *type, int32_t *out,
                      sizeof *unit->values, error));
   *out = (int32_t)unit->value_count;
   unit->values[unit->value_count++] = value;
+  return LAZE_OK;
+}
+
+/* Numbers the node among those that may fail, where it is one. */
+static laze_status add_check(flattening *f, const laze_node *node, interp_node *out, laze_error *error) {
+  interp_unit *unit = f->unit;
+  if (out->info->effect != LAZE_EFFECT_MAY_FAIL) return LAZE_OK;
+  LAZE_TRY(laze_grow(context_of(f), (void **)&unit->checked, &unit->check_capacity, unit->check_count + 1,
+                     sizeof *unit->checked, error));
+  out->check = (int32_t)unit->check_count;
+  unit->checked[unit->check_count++] = laze_node_origin(node);
   return LAZE_OK;
 }
 
@@ -136,6 +148,7 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: the interpreter has no function for it", out->info->name);
   for (int32_t i = 0; i < node->result_count; i++) LAZE_TRY(add_value(f, node->types[i], &results[i], error));
   LAZE_TRY(copy_attributes(f, node, out, error));
+  LAZE_TRY(add_check(f, node, out, error));
   LAZE_TRY(find_eval(f, node, out, error));
   return node->region_count ? add_regions(f, node, out, depth, error) : LAZE_OK;
 }
@@ -266,6 +279,7 @@ void interp_unit_destroy(void *memory) {
   laze_context *context = unit->arena.context;
   laze_free(context, unit->values);
   laze_free(context, unit->sizes);
+  laze_free(context, unit->checked);
   laze_arena_deinit(&unit->arena);
   laze_free(context, unit);
 }

@@ -11,6 +11,7 @@
 #include "codegen/interp/eval.h"
 #include "ir/graph.h"
 #include "runtime/kernel.h"
+#include "runtime/site.h"
 
 /* Regions within regions, at most: bounds the executor's stack. */
 #define INTERP_MAX_DEPTH 64
@@ -34,6 +35,7 @@ struct interp_node {
   const laze_op_info *info;
   laze_op op;
   int32_t operand_count, result_count;
+  int32_t check;                     /* of a node that may fail: its number among those of the unit */
   const int32_t *operands, *results; /* values */
   const laze_attribute *attributes;  /* a SIZE's value and a SIZE_LIST's items are indices into the sizes */
   void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
@@ -48,6 +50,8 @@ typedef struct interp_unit {
   laze_size *sizes; /* in the graph's table */
   int64_t value_count, value_capacity, size_count, size_capacity;
   int32_t outside_count;
+  laze_origin *checked; /* nodes that may fail, by `check`: the root or those in its regions */
+  int64_t check_count, check_capacity;
   interp_node root;
   _Alignas(16) char storage[];
 } interp_unit;
@@ -60,9 +64,9 @@ void interp_unit_destroy(void *unit); /* NULL is ignored */
 /* One execution. */
 struct interp_run {
   const interp_unit *unit;
-  const int64_t *sizes; /* values of unit->sizes */
-  void *const *data;    /* of each value */
-  laze_kernel_failure *failure;
+  const int64_t *sizes;          /* values of unit->sizes */
+  void *const *data;             /* of each value */
+  laze_kernel_failure *failures; /* by check */
 };
 
 /* Runs the root node. `data` has unit->value_count entries. */

@@ -123,7 +123,7 @@ static void lower_entry(laze_lower *l) {
   l->end = LLVMGetParam(l->function, 2);
   LLVMValueRef buffers = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, buffers));
   LLVMValueRef sizes = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, sizes));
-  l->failure = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, failure));
+  l->failure = load_field(l, pointer, arguments, offsetof(laze_kernel_arguments, failures));
   for (int32_t k = 0; k < l->kernel->buffer_count; k++) l->buffers[k] = load_field(l, pointer, buffers, 8 * (int64_t)k);
   for (int32_t k = 0; k < l->kernel->size_count; k++) l->sizes[k] = load_field(l, i64, sizes, 8 * (int64_t)k);
 }

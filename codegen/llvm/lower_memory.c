@@ -10,6 +10,7 @@
  */
 #include "codegen/llvm/compat.h"
 #include "codegen/llvm/lower_internal.h"
+#include "runtime/kernel.h"
 
 #include <string.h>
 
@@ -224,19 +225,21 @@ void laze_lower_store(laze_lower *l, const laze_loop_instruction *i, int copy) {
     scatter(l, stored, laze_lower_pointer(l, i->imm, laze_lower_lanes(l, offset)), mask, alignment);
 }
 
-/* Field `number` of the failure record, all of which are i64. */
-static LLVMValueRef failure_field(laze_lower *l, int number) {
-  LLVMValueRef index = laze_lower_integer(l, number);
+enum { FAILURE_FIELDS = sizeof(laze_kernel_failure) / sizeof(int64_t) }; /* position, index, size */
+
+/* Field `number` of a check's failure record. */
+static LLVMValueRef failure_field(laze_lower *l, int64_t check, int number) {
+  LLVMValueRef index = laze_lower_integer(l, check * FAILURE_FIELDS + number);
   return LLVMBuildGEP2(l->e.builder, laze_lower_i64(l), l->failure, &index, 1, "");
 }
 
-/* Notes a failure unless one at a lower or equal position is known. Scalars. */
-static void note_failure(laze_lower *l, const LLVMValueRef fields[4]) {
+/* Notes a check's failure unless one at a lower or equal position is known. Scalars. */
+static void note_failure(laze_lower *l, int64_t check, const LLVMValueRef fields[FAILURE_FIELDS]) {
   LLVMBasicBlockRef lower = laze_lower_block(l), after = laze_lower_block(l);
-  LLVMValueRef known = LLVMBuildLoad2(l->e.builder, laze_lower_i64(l), failure_field(l, 0), "");
+  LLVMValueRef known = LLVMBuildLoad2(l->e.builder, laze_lower_i64(l), failure_field(l, check, 0), "");
   LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, fields[0], known, ""), lower, after);
   LLVMPositionBuilderAtEnd(l->e.builder, lower);
-  for (int k = 0; k < 4; k++) LLVMBuildStore(l->e.builder, fields[k], failure_field(l, k));
+  for (int k = 0; k < FAILURE_FIELDS; k++) LLVMBuildStore(l->e.builder, fields[k], failure_field(l, check, k));
   LLVMBuildBr(l->e.builder, after);
   LLVMPositionBuilderAtEnd(l->e.builder, after);
 }
@@ -259,9 +262,8 @@ static void note_lanes(laze_lower *l, const laze_loop_instruction *i, int copy, 
   LLVMValueRef lowest = laze_emit_intrinsic(&l->e, "llvm.vector.reduce.smin", &positions, 1);
   LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_lower_splat(l, lowest), "");
   failing = LLVMBuildAnd(l->e.builder, failing, is_lowest, "");
-  LLVMValueRef fields[4] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing),
-                            laze_lower_integer(l, i->imm)};
-  note_failure(l, fields);
+  LLVMValueRef fields[] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing)};
+  note_failure(l, i->imm, fields);
 }
 
 laze_lane_value laze_lower_check(laze_lower *l, const laze_loop_instruction *i, int copy) {
@@ -279,11 +281,11 @@ laze_lane_value laze_lower_check(laze_lower *l, const laze_loop_instruction *i, 
   LLVMBasicBlockRef slow = laze_lower_block(l), after = laze_lower_block(l);
   LLVMBuildCondBr(builder, l->in_lanes ? any_lane(l, failing) : failing, slow, after);
   LLVMPositionBuilderAtEnd(builder, slow);
-  LLVMValueRef fields[4] = {operands[2].value, found, size, laze_lower_integer(l, i->imm)};
+  LLVMValueRef fields[] = {operands[2].value, found, size};
   if (l->in_lanes)
     note_lanes(l, i, copy, failing);
   else
-    note_failure(l, fields);
+    note_failure(l, i->imm, fields);
   LLVMBuildBr(builder, after);
   LLVMPositionBuilderAtEnd(builder, after);
   return result;

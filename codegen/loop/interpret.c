@@ -108,8 +108,8 @@ static void run_check(machine *m, const laze_loop_instruction *i, cell *result) 
   int64_t index = found < 0 ? found + size : found;
   bool valid = index >= 0 && index < size;
   result->index = valid ? index : 0;
-  if (valid || position >= m->arguments->failure->position) return;
-  *m->arguments->failure = (laze_kernel_failure){position, found, size, i->imm};
+  laze_kernel_failure *failure = &m->arguments->failures[i->imm];
+  if (!valid && position < failure->position) *failure = (laze_kernel_failure){position, found, size};
 }
 
 static cell initial_cell(const laze_loop_instruction *i) {

@@ -10,6 +10,7 @@
  *   - anything else is stored and starts a group; its uses become loads.
  */
 #include "codegen/schedule/schedule_internal.h"
+#include "codegen/translation.h"
 
 #include "ir/op.gen.h"
 
@@ -133,6 +134,16 @@ static laze_status load_uses(laze_scheduler *scheduler, int32_t node) {
   return LAZE_OK;
 }
 
+static laze_status number_check(laze_scheduler *scheduler, laze_group_builder *group, laze_instance *instance) {
+  if (!grow_in_arena(scheduler, (void **)&group->checked, &group->check_capacity, group->group.check_count + 1,
+                     sizeof *group->checked))
+    return memory_error(scheduler);
+  instance->check = group->group.check_count;
+  group->checked[group->group.check_count++] = instance->value.node;
+  group->group.checked = group->checked;
+  return LAZE_OK;
+}
+
 /* Gives a gather's source map its checked index, and the instance that checks it. */
 static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                                 laze_value value, const laze_map *map, laze_needs *needs) {
@@ -141,8 +152,10 @@ static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *g
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   int32_t check = -1;
   LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, &check));
+  LAZE_TRY(number_check(scheduler, group, &group->instances[check]));
   group->instances[check].operand_count = 1;
   group->instances[check].size = needs->size;
+  group->instances[check].position = needs->maps[1];
   LAZE_TRY(laze_schedule_add_use(scheduler, group, check, 0, node->operands[1], needs->maps[1]));
   memcpy(components, source->components, (size_t)source->rank * sizeof *components);
   components[needs->axis].dynamic = needs->check = check;
@@ -260,12 +273,29 @@ static laze_status weigh(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return LAZE_OK;
 }
 
+/* Whether an indexed node that joins at these needs has each of its indices checked: those at which no element is
+ * computed would not be. */
+static laze_status checks_all(laze_scheduler *scheduler, laze_group_builder *group, const laze_needs *needs,
+                              bool *out) {
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  const laze_map *indices;
+  LAZE_TRY(laze_map_normalise(&mapper, needs->maps[1], &indices));
+  LAZE_TRY(laze_map_covers(&mapper, indices, out));
+  for (int32_t i = 0; i < group->domain.order_count && *out; i++) {
+    laze_size extent = group->domain.axes[group->domain.order[i]].extent;
+    if (!laze_map_uses(indices, group->domain.order[i]))
+      LAZE_TRY(laze_size_ask_less_equal(mapper.sizes, 1, extent, out, mapper.error));
+  }
+  return LAZE_OK;
+}
+
 /* Tries to compute all uses of a node inside the groups they are in. *done is false, with *why set, where it must be
  * stored. Nothing but splits of axes is changed then. */
 static laze_status try_join(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_use *uses = scheduler->uses[node_index];
   bool reduction = laze_op_get(node->op)->op_class == LAZE_CLASS_REDUCTION, possible = true;
+  bool checked = laze_op_get(node->op)->op_class != LAZE_CLASS_INDEXING;
   *done = false;
   for (laze_use *use = uses; use; use = use->next) {
     LAZE_TRY(objection(scheduler, node_index, use, use->group == uses->group, why));
@@ -279,8 +309,10 @@ static laze_status try_join(laze_scheduler *scheduler, int32_t node_index, bool 
   for (laze_use *use = uses; use && possible && !(reduction && use != uses); use = use->next) {
     laze_needs needs;
     LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
+    if (possible && !checked) LAZE_TRY(checks_all(scheduler, use->group, &needs, &checked));
   }
-  *done = possible;
+  if (possible && !checked) *why = LAZE_SPLIT_CHECK;
+  *done = possible && checked;
   return LAZE_OK;
 }
 
@@ -342,10 +374,11 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
 
 /* Groups for stored values */
 
-static laze_status library_group(laze_scheduler *scheduler, int32_t node_index) {
+static laze_status library_group(laze_scheduler *scheduler, int32_t node_index, const char *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_group_builder *group = NULL;
   LAZE_TRY(new_group(scheduler, LAZE_GROUP_LIBRARY, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
+  group->group.interpreted = why;
   for (int32_t i = 0; i < node->operand_count; i++)
     LAZE_TRY(laze_schedule_add_use(scheduler, group, -1, i, node->operands[i], NULL));
   return LAZE_OK;
@@ -422,7 +455,7 @@ static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, la
   LAZE_TRY(laze_type_elements(scheduler->graph->sizes, node->types[0], &elements, scheduler->error));
   LAZE_TRY(laze_map_flat(&mapper, elements, &map));
   LAZE_TRY(laze_schedule_needs(scheduler, group, node, map, &needs, &possible));
-  if (!possible) return library_group(scheduler, node_index);
+  if (!possible) return library_group(scheduler, node_index, "no loops give its elements in order");
   if (needs.pass_through) needs.kind = LAZE_INSTANCE_PASS;
   LAZE_TRY(place_root(scheduler, group, node_index, map, &needs, &instance));
   return laze_schedule_add_write(scheduler, group, instance);
@@ -435,10 +468,11 @@ static laze_status store(laze_scheduler *scheduler, int32_t node_index, laze_spl
   if (node->op == LAZE_OP_CAT) {
     bool possible;
     LAZE_TRY(laze_schedule_store_pieces(scheduler, node_index, why, &possible));
-    return possible ? LAZE_OK : library_group(scheduler, node_index);
+    return possible ? LAZE_OK : library_group(scheduler, node_index, "its pieces lie too deep in each other");
   }
   if (op_class == LAZE_CLASS_PRODUCT) return matrix_group(scheduler, node_index);
-  if (node->result_count != 1 || node->region_count > 0) return library_group(scheduler, node_index);
+  if (node->region_count > 0) return library_group(scheduler, node_index, "it has regions");
+  if (node->result_count != 1) return library_group(scheduler, node_index, "it has several results");
   return loops_group(scheduler, node_index, why);
 }
 
@@ -503,11 +537,19 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   return done ? LAZE_OK : store(scheduler, node_index, why);
 }
 
+/* Says with an error which call could not be scheduled. */
+static laze_status visit_named(laze_scheduler *scheduler, int32_t node_index) {
+  laze_status status = visit(scheduler, node_index);
+  laze_site site = laze_node_site(&scheduler->graph->nodes[node_index]);
+  if (status != LAZE_OK) (void)laze_site_name(scheduler->error, &site);
+  return status;
+}
+
 static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
   const laze_block *body = scheduler->graph->body;
   for (int64_t i = 0; i < body->result_count; i++) scheduler->is_output[body->results[i].node] = true;
   LAZE_TRY(laze_schedule_find_costs(scheduler, scratch));
-  for (int64_t i = body->node_count; i-- > 0;) LAZE_TRY(visit(scheduler, body->nodes[i]));
+  for (int64_t i = body->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, body->nodes[i]));
   for (int64_t i = 0; i < body->parameter_count; i++) LAZE_TRY(visit(scheduler, body->parameters[i]));
   return LAZE_OK;
 }
@@ -520,7 +562,12 @@ static laze_status finish_library(laze_scheduler *scheduler, laze_group_builder 
   group->group.read_count = node->operand_count;
   group->group.domain = 1;
   group->group.label = laze_op_get(node->op)->name;
-  return LAZE_OK;
+  return laze_emit_root(scheduler, group);
+}
+
+static laze_status finish_copy(laze_scheduler *scheduler, laze_group_builder *group) {
+  group->group.reads = group->sources;
+  return laze_emit_root(scheduler, group);
 }
 
 static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
@@ -536,7 +583,7 @@ static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
       if (group->group.kind == LAZE_GROUP_LIBRARY)
         LAZE_TRY(finish_library(scheduler, group));
       else if (group->group.kind == LAZE_GROUP_COPY)
-        group->group.reads = group->sources;
+        LAZE_TRY(finish_copy(scheduler, group));
       else if (group->group.kind == LAZE_GROUP_MATRIX)
         LAZE_TRY(laze_schedule_emit_matrix(scheduler, group));
       else
@@ -558,8 +605,9 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   scheduler.group_of_root =
       laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.group_of_root);
   scheduler.latest = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.latest);
+  scheduler.listed = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.listed);
   laze_status status = LAZE_OK;
-  if (!scheduler.uses || !scheduler.is_output || !scheduler.group_of_root || !scheduler.latest)
+  if (!scheduler.uses || !scheduler.is_output || !scheduler.group_of_root || !scheduler.latest || !scheduler.listed)
     status = memory_error(&scheduler);
   if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);
   if (status == LAZE_OK) status = finish(&scheduler, out);

@@ -200,6 +200,7 @@ laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *gr
   LAZE_TRY(allocate(&emitter));
   LAZE_TRY(laze_emit_prepare(&emitter));
   group->group.kernel = emitter.kernel;
+  emitter.kernel->check_count = group->group.check_count;
   LAZE_TRY(laze_emit_buffers(scheduler, group, emitter.order, emitter.count, emitter.buffer));
   open_kept(&emitter);
   for (int32_t stage = 1; stage <= emitter.stage_count; stage++) emit_stage(&emitter, stage);
@@ -210,6 +211,5 @@ laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *gr
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.domain = emitter.kept_count ? group->domain.axes[emitter.kept[0]].extent : 1;
-  LAZE_TRY(laze_emit_dependences(&emitter));
   return laze_emit_summary(&emitter);
 }

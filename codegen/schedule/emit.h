@@ -3,7 +3,6 @@
  *   emit.c        loops, stages, stores
  *   emit_order.c  in which order instances are computed, and at which depth and stage
  *   emit_value.c  the instructions of one instance
- *   emit_dependence.c  which writes depend on which reads and checks
  *   emit_group.c  buffers, run-time integers, estimates, label
  */
 #ifndef LAZE_CODEGEN_SCHEDULE_EMIT_H
@@ -60,8 +59,6 @@ int32_t laze_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value);
 /* laze_emit_size with the emitter's own numbers. */
 int32_t laze_emit_own_size(laze_loop_emitter *emitter, laze_size size);
 
-/* emit_dependence.c. What each of several writes depends on. */
-LAZE_MUST_USE laze_status laze_emit_dependences(laze_loop_emitter *emitter);
 /* Estimates and label of a finished group. */
 LAZE_MUST_USE laze_status laze_emit_summary(laze_loop_emitter *emitter);
 

@@ -31,8 +31,8 @@ int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze
 static laze_status count_points(laze_scheduler *scheduler, const laze_domain *domain, laze_size each, laze_size *out) {
   *out = each;
   for (int32_t i = 0; i < domain->order_count; i++)
-    LAZE_TRY(laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, *out, domain->axes[domain->order[i]].extent, out,
-                              scheduler->error));
+    LAZE_TRY(laze_size_estimate(scheduler->graph->sizes, LAZE_SIZE_MUL, *out, domain->axes[domain->order[i]].extent,
+                                out, scheduler->error));
   return LAZE_OK;
 }
 
@@ -71,9 +71,48 @@ static laze_status count_bytes(laze_scheduler *scheduler, laze_group_builder *bu
     laze_value value = is_read ? group->reads[i] : group->writes[i - group->read_count];
     laze_size bytes = laze_dtype_size(laze_graph_type(scheduler->graph, value)->dtype), elements;
     LAZE_TRY(count_elements(scheduler, builder, value, is_read, &elements));
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, elements, bytes, &bytes, scheduler->error));
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, group->bytes, bytes, &group->bytes, scheduler->error));
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, elements, bytes, &bytes, scheduler->error));
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_ADD, group->bytes, bytes, &group->bytes, scheduler->error));
   }
+  return LAZE_OK;
+}
+
+/* Whether an instance is part of what the kernel computes. */
+static bool is_computed(const laze_loop_emitter *emitter, const laze_instance *instance) {
+  if (instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CONSTANT ||
+      instance->kind == LAZE_INSTANCE_CHECK)
+    return false;
+  if (instance->kind != LAZE_INSTANCE_PASS) return true;
+  /* Where an iota is stored, the iota is counted. */
+  const laze_instance *passed = laze_emit_instance_at(emitter, instance->operands[0]);
+  return passed->kind != LAZE_INSTANCE_IOTA || passed->value.node != instance->value.node;
+}
+
+laze_status laze_emit_root(laze_scheduler *scheduler, laze_group_builder *group) {
+  laze_group_node root = {group->group.root.node, 1};
+  group->group.nodes = laze_arena_copy(scheduler->arena, &root, sizeof root);
+  group->group.node_count = 1;
+  return group->group.nodes ? LAZE_OK : laze_fail_memory(scheduler->error, "a schedule", sizeof root);
+}
+
+/* The nodes that the instances compute, each once. */
+static laze_status list_nodes(laze_loop_emitter *emitter) {
+  laze_scheduler *scheduler = emitter->scheduler;
+  laze_group *group = &emitter->group->group;
+  laze_group_node *nodes = laze_arena_alloc_array(scheduler->arena, emitter->count, sizeof *nodes);
+  if (!nodes) return laze_fail_memory(emitter->error, "a schedule", emitter->count);
+  for (int32_t i = 0; i < emitter->count; i++) {
+    const laze_instance *instance = laze_emit_instance_at(emitter, emitter->order[i]);
+    int32_t *place = &scheduler->listed[instance->value.node];
+    if (!is_computed(emitter, instance)) continue;
+    if (*place == 0) {
+      nodes[group->node_count++] = (laze_group_node){instance->value.node, 0};
+      *place = group->node_count;
+    }
+    nodes[*place - 1].times++;
+  }
+  for (int32_t i = 0; i < group->node_count; i++) scheduler->listed[nodes[i].node] = 0;
+  group->nodes = nodes;
   return LAZE_OK;
 }
 
@@ -82,12 +121,7 @@ static laze_status write_label(laze_loop_emitter *emitter) {
   size_t length = 0;
   for (int32_t i = 0; i < emitter->count; i++) {
     const laze_instance *instance = laze_emit_instance_at(emitter, emitter->order[i]);
-    if (instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CONSTANT ||
-        instance->kind == LAZE_INSTANCE_CHECK)
-      continue;
-    if (instance->kind == LAZE_INSTANCE_PASS &&
-        laze_emit_instance_at(emitter, instance->operands[0])->kind == LAZE_INSTANCE_IOTA)
-      continue; /* where an iota is stored: the iota is counted */
+    if (!is_computed(emitter, instance)) continue;
     const char *name = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op)->base;
     if (length + strlen(name) + 5 > sizeof label) {
       if (label[length - 1] != '.') length += (size_t)sprintf(label + length, "...");
@@ -126,5 +160,6 @@ laze_status laze_emit_summary(laze_loop_emitter *emitter) {
   const laze_group_builder *group = emitter->group;
   laze_size each = group->elements > 0 ? group->elements : 1;
   LAZE_TRY(count_points(emitter->scheduler, &group->domain, each, &emitter->group->group.operations));
+  LAZE_TRY(list_nodes(emitter));
   return write_label(emitter);
 }

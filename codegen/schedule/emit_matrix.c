@@ -68,7 +68,7 @@ static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *do
   *operations = 2;
   for (int axis = 0; axis < AXES; axis++)
     LAZE_TRY(
-        laze_size_binary(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, scheduler->error));
+        laze_size_estimate(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, scheduler->error));
   return LAZE_OK;
 }
 
@@ -123,5 +123,5 @@ laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_buil
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.label = laze_op_get(laze_graph_node(scheduler->graph, group->group.root)->op)->base;
-  return LAZE_OK;
+  return laze_emit_root(scheduler, group);
 }

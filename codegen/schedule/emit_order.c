@@ -60,17 +60,20 @@ static int32_t component_depth(const laze_loop_emitter *emitter, const laze_comp
 
 /* An index is checked where it is known, at the position that the loops opened so far give: with the further axes at 0
  * that is the lowest one, and rows that an index chooses are read side by side. Where such an axis has no elements
- * there is no position, and the check stands in its loop, which does not run. It notes a failure for the range its call
+ * nothing is chosen, and the check stands in its loop, which does not run. It notes a failure for the range its call
  * runs, so it stands in the range loop at least. */
 static laze_status check_depth(laze_loop_emitter *emitter, int32_t index, int32_t *depth) {
-  const laze_component *position = &emitter->loads[index].offset.affine;
+  const laze_map *map = laze_emit_instance_at(emitter, index)->map;
   if (*depth < 0 && emitter->kept_count > 0) *depth = 0;
-  for (int32_t i = 0; i < position->term_count; i++) {
-    laze_size extent = emitter->group->domain.axes[position->terms[i].axis].extent;
-    bool any = true;
-    if (position_of(emitter, position->terms[i].axis) > *depth)
-      LAZE_TRY(laze_size_ask_less_equal(emitter->scheduler->graph->sizes, 1, extent, &any, emitter->error));
-    if (!any) *depth = component_depth(emitter, position, *depth);
+  for (int32_t c = 0; c < map->rank; c++) {
+    const laze_component *component = &map->components[c];
+    for (int32_t i = 0; i < component->term_count; i++) {
+      laze_size extent = emitter->group->domain.axes[component->terms[i].axis].extent;
+      bool any = true;
+      if (position_of(emitter, component->terms[i].axis) > *depth)
+        LAZE_TRY(laze_size_ask_less_equal(emitter->scheduler->graph->sizes, 1, extent, &any, emitter->error));
+      if (!any) *depth = component_depth(emitter, component, *depth);
+    }
   }
   return LAZE_OK;
 }
@@ -110,7 +113,9 @@ laze_status laze_emit_prepare(laze_loop_emitter *emitter) {
     laze_instance *instance = laze_emit_instance_at(emitter, (int32_t)i);
     LAZE_TRY(laze_map_normalise(&mapper, instance->map, &instance->map));
     emitter->loads[i] = emitter->stores[i] = (laze_access_state){.base = -1, .partial = -1};
-    if (laze_emit_has_access(instance)) LAZE_TRY(laze_map_offset(&mapper, instance->map, &emitter->loads[i].offset));
+    const laze_map *access = instance->map;
+    if (instance->position) LAZE_TRY(laze_map_normalise(&mapper, instance->position, &access));
+    if (laze_emit_has_access(instance)) LAZE_TRY(laze_map_offset(&mapper, access, &emitter->loads[i].offset));
     if (instance->store >= 0)
       LAZE_TRY(laze_map_offset(&mapper, instance->place ? instance->place : instance->map, &emitter->stores[i].offset));
     for (int32_t p = 0; instance->pieces && p < instance->operand_count; p++) {

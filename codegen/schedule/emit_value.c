@@ -138,8 +138,7 @@ static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
   int32_t operands[3] = {laze_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
                          laze_emit_own_size(emitter, instance->size),
                          laze_emit_value_or_zero(emitter, emitter->loads[index].partial)};
-  laze_loop_instruction instruction = {
-      .code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = emitter->kernel->check_count++};
+  laze_loop_instruction instruction = {.code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = instance->check};
   return laze_loop_emit(emitter->kernel, instruction, operands, 3);
 }
 

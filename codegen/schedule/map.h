@@ -86,6 +86,11 @@ LAZE_MUST_USE laze_status laze_map_broadcast(laze_mapper *mapper, const laze_map
 /* Whether two maps, both normalised, name the same elements: through the same view or another one. */
 LAZE_MUST_USE laze_status laze_map_equal(laze_mapper *mapper, const laze_map *a, const laze_map *b, bool *out);
 
+/* Whether the map, normalised, reaches every element of its view as its axes run. */
+LAZE_MUST_USE laze_status laze_map_covers(laze_mapper *mapper, const laze_map *map, bool *out);
+/* Whether it depends on an axis. */
+bool laze_map_uses(const laze_map *map, int32_t axis);
+
 /* The linear element offset a map stands for: sum of terms and dynamics. */
 typedef struct laze_offset {
   laze_component affine; /* no dynamic */

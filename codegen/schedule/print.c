@@ -3,8 +3,13 @@
  *   kernel 0: mul+sum.dim_IntList  [returned]
  *     domain n  bytes n*784*4+n*4  operations n*784*2
  *     reads %x f32[n,784]  writes %3 f32[n]
+ *     from mul (model.lz:4), sum (model.lz:5)
+ *     computed again: n2 mul, 1 of 2 times
  */
 #include "codegen/schedule/schedule.h"
+
+#include "codegen/translation.h"
+#include "ir/op.gen.h"
 
 static const char *const split_reasons[] = {
     [LAZE_SPLIT_OUTPUT] = "returned",
@@ -16,6 +21,7 @@ static const char *const split_reasons[] = {
     [LAZE_SPLIT_VIEW] = "its user's order of elements would need a division",
     [LAZE_SPLIT_SIZE] = "the user's kernel is large enough",
     [LAZE_SPLIT_PRODUCT] = "has a kernel of its own",
+    [LAZE_SPLIT_CHECK] = "its user needs a part of it, and every index is checked",
     [LAZE_SPLIT_OFF] = "fusion is switched off",
 };
 
@@ -32,9 +38,43 @@ static void print_values(laze_text *text, const laze_graph *graph, const char *t
   }
 }
 
+/* The calls that the group's nodes come from. */
+static void print_calls(laze_text *text, const laze_graph *graph, const laze_group *group) {
+  laze_text_append(text, "  from ");
+  laze_site_list list = {.text = text};
+  for (int32_t i = 0; i < group->node_count; i++) {
+    laze_site site = laze_node_site(&graph->nodes[group->nodes[i].node]);
+    laze_site_list_add(&list, &site);
+  }
+  laze_text_append(text, "\n");
+}
+
+/* What costs next to nothing wherever it is needed: numbers along an axis, and single ones. A concatenation computes
+ * nothing itself, and several kernels may each write a piece. */
+static bool is_cheap(const laze_node *node) {
+  return node->op == LAZE_OP_IOTA || node->op == LAZE_OP_SIZE_TENSOR || node->op == LAZE_OP_CAT ||
+         node->types[0]->rank == 0;
+}
+
+/* The group's nodes that are computed more than once, here or in other groups as well. */
+static void print_repeated(laze_text *text, const laze_graph *graph, const laze_group *group, const int32_t *times) {
+  bool any = false;
+  for (int32_t i = 0; i < group->node_count; i++) {
+    const laze_group_node *computed = &group->nodes[i];
+    const laze_node *node = &graph->nodes[computed->node];
+    if (times[computed->node] < 2 || is_cheap(node)) continue;
+    laze_text_format(text, any ? ", n%d %s" : "  computed again: n%d %s", (int)computed->node,
+                     laze_op_get(node->op)->base);
+    laze_text_format(text, " (%d of %d times)", (int)computed->times, (int)times[computed->node]);
+    any = true;
+  }
+  if (any) laze_text_append(text, "\n");
+}
+
 static void print_group(laze_text *text, const laze_graph *graph, const laze_group *group, int32_t index,
-                        bool with_loops) {
+                        const int32_t *times) {
   laze_text_format(text, "kernel %d: %s  [%s]\n", (int)index, group->label, split_reasons[group->split]);
+  if (group->interpreted) laze_text_format(text, "  interpreted: %s\n", group->interpreted);
   if (group->kind != LAZE_GROUP_LIBRARY) {
     laze_text_append(text, "  domain ");
     laze_size_print(text, graph->sizes, group->domain);
@@ -50,9 +90,20 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
   else
     print_values(text, graph, "writes", group->writes, group->write_count);
   laze_text_append(text, "\n");
-  if (with_loops && group->kernel) laze_loop_print(text, group->kernel);
+  print_calls(text, graph, group);
+  print_repeated(text, graph, group, times);
 }
 
 void laze_schedule_print(laze_text *text, const laze_graph *graph, const laze_schedule *schedule, bool with_loops) {
-  for (int32_t i = 0; i < schedule->group_count; i++) print_group(text, graph, schedule->groups[i], i, with_loops);
+  int32_t *times = laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *times);
+  text->failed = text->failed || !times;
+  if (!times) return;
+  for (int32_t i = 0; i < schedule->group_count; i++)
+    for (int32_t k = 0; k < schedule->groups[i]->node_count; k++)
+      times[schedule->groups[i]->nodes[k].node] += schedule->groups[i]->nodes[k].times;
+  for (int32_t i = 0; i < schedule->group_count; i++) {
+    print_group(text, graph, schedule->groups[i], i, times);
+    if (with_loops && schedule->groups[i]->kernel) laze_loop_print(text, schedule->groups[i]->kernel);
+  }
+  laze_free(graph->context, times);
 }

@@ -33,8 +33,15 @@ typedef enum {
   LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
   LAZE_SPLIT_SIZE,      /* the group is large enough */
   LAZE_SPLIT_PRODUCT,   /* a matrix product or library kernel makes it */
+  LAZE_SPLIT_CHECK,     /* its user needs some elements only, and every index is checked */
   LAZE_SPLIT_OFF,       /* fusion is switched off */
 } laze_split;
+
+/* A node that a group computes. */
+typedef struct laze_group_node {
+  int32_t node;
+  int32_t times; /* at how many access maps */
+} laze_group_node;
 
 typedef struct laze_group {
   laze_group_kind kind;
@@ -44,13 +51,17 @@ typedef struct laze_group {
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
   int32_t write_count;
-  const uint8_t *dependences; /* as in laze_step; NULL: every write on everything */
-  laze_loop_kernel *kernel;   /* LOOPS, MATRIX */
-  const laze_size *sizes;     /* of the kernel's run-time integers */
+  laze_loop_kernel *kernel; /* LOOPS, MATRIX */
+  const laze_size *sizes;   /* of the kernel's run-time integers */
   int32_t size_count;
   laze_size domain;            /* iterations of the outermost loop */
   laze_size bytes, operations; /* moved, computed */
   const char *label;           /* their operators: "mul+add+sum.dim_IntList" */
+  const char *interpreted;     /* LIBRARY: why no native code computes it; NULL otherwise */
+  const laze_group_node *nodes;
+  int32_t node_count;
+  const int32_t *checked; /* of each of the kernel's checks: the node whose index it checks */
+  int32_t check_count;
 } laze_group;
 
 typedef struct laze_schedule {
@@ -67,7 +78,8 @@ typedef struct laze_schedule_options {
 LAZE_MUST_USE laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena,
                                               const laze_schedule_options *options, laze_schedule *out,
                                               laze_error *error);
-/* Kernels with domain, bytes, operations, operands and why they end where they do; `with_loops` adds the loop IR. */
+/* Kernels with domain, bytes, operations, operands, why they end where they do, the calls they come from, and what they
+ * compute again; `with_loops` adds the loop IR. */
 void laze_schedule_print(laze_text *text, const laze_graph *graph, const laze_schedule *schedule, bool with_loops);
 
 /* Constants of at most one element are part of the kernel; others are values of the program. */

@@ -43,6 +43,8 @@ typedef struct laze_instance {
   int32_t operands[LAZE_MAX_OPERANDS]; /* instances; filled when the operands' nodes are visited */
   int32_t operand_count;
   laze_size size;            /* CHECK: of the axis; SIZE: the number */
+  const laze_map *position;  /* CHECK: of the index among those of its operator; NULL otherwise */
+  int32_t check;             /* CHECK: its number among the group's checks */
   int32_t store;             /* index among the group's writes, -1: not stored */
   const laze_map *place;     /* where it is stored among the elements of what is written; NULL: at `map` */
   const laze_guard **pieces; /* SELECT: where each operand holds; NULL otherwise */
@@ -72,7 +74,9 @@ typedef struct laze_group_builder {
   int64_t load_count;
   int64_t guard_count; /* of all instances */
   int64_t open_count;  /* different values at maps that instances wait for */
-  int32_t elements;    /* ELEMENT and REDUCE instances, for the estimate of operations */
+  int32_t *checked;    /* nodes, by number of the check */
+  int64_t check_capacity;
+  int32_t elements; /* ELEMENT and REDUCE instances, for the estimate of operations */
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
@@ -101,6 +105,7 @@ typedef struct laze_scheduler {
     laze_group_builder *group;
     int32_t first; /* its first instance of the node */
   } * latest;      /* by node: the last group that got an instance of it */
+  int32_t *listed; /* by node: while a group's nodes are listed, 1 + its place among them; otherwise 0 */
 } laze_scheduler;
 
 /* What a node needs of its operands when evaluated at a map. `maps[i]` is for operand i. */
@@ -109,7 +114,8 @@ typedef struct laze_needs {
   int32_t count;
   const laze_map *maps[LAZE_MAX_OPERANDS];
   bool pass_through; /* movement: the operand's value at maps[0] is the node's value; no instance */
-  bool indexed;      /* gather, index_select: maps[0] has a dynamic part that stands for operand 1, checked */
+  bool indexed;      /* gather, index_select: maps[0] has a dynamic part that stands for operand 1, checked; maps[1] is
+                        where the index is among those that the operator got */
   laze_size size;    /* CHECK or SIZE */
   int32_t axis;      /* indexed: which component of maps[0] is dynamic */
   int32_t check;     /* indexed: the instance that checks it, once it is placed */
@@ -165,6 +171,9 @@ LAZE_MUST_USE laze_status laze_schedule_merge_copies(laze_scheduler *scheduler, 
 /* Lowers a finished group to loop IR and fills the rest of its laze_group. */
 LAZE_MUST_USE laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group);
 LAZE_MUST_USE laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group);
+
+/* Lists the root as the one node that the group computes. */
+LAZE_MUST_USE laze_status laze_emit_root(laze_scheduler *scheduler, laze_group_builder *group);
 
 /* Run-time integers of a kernel under construction: one number for each distinct expression. */
 typedef struct laze_size_numbers {

@@ -62,7 +62,8 @@ START_TEST(a_result_too_large_for_memory_is_an_error) {
   float one = 1;
   laze_error error;
   laze_buffer *input = conformance_buffer(context, backend, &one, sizeof one), *outputs[2];
-  ck_assert_int_eq(backend->execute(executable, &input, outputs, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(backend->execute(executable, &(laze_run){.inputs = &input, .outputs = outputs}, &error),
+                   LAZE_OUT_OF_MEMORY);
   ck_assert_ptr_null(outputs[0]);
   ck_assert_ptr_null(outputs[1]);
   laze_executable_release(executable);
@@ -211,7 +212,7 @@ START_TEST(the_callers_rounding_mode_does_not_matter) {
   conformance_execute(backend, executable, &input, plain);
   unsigned saved = _mm_getcsr(), strange = (saved | 0x8040) | 0x6000; /* flush, denormals are zero, towards zero */
   _mm_setcsr(strange);
-  laze_status status = backend->execute(executable, &input, odd, NULL);
+  laze_status status = backend->execute(executable, &(laze_run){.inputs = &input, .outputs = odd}, NULL);
   unsigned after = _mm_getcsr();
   _mm_setcsr(saved);
   ck_assert_int_eq(status, LAZE_OK);
@@ -266,7 +267,8 @@ START_TEST(scratch_for_many_threads_does_not_wrap) {
   laze_buffer *inputs[] = {conformance_buffer(context, backend, &(uint8_t){1}, 1),
                            conformance_buffer(context, backend, &(float){1}, 4)};
   laze_buffer *output;
-  ck_assert_int_eq(backend->execute(executable, inputs, &output, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(backend->execute(executable, &(laze_run){.inputs = inputs, .outputs = &output}, &error),
+                   LAZE_OUT_OF_MEMORY);
   for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);
   laze_executable_release(executable);
   laze_context_release(context);

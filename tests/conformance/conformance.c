@@ -1,6 +1,7 @@
 #include "tests/conformance/conformance.h"
 
 #include "ir/text.h"
+#include "tests/support/fallbacks.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -24,6 +25,8 @@ laze_executable *conformance_compile(laze_context *context, const laze_backend *
   laze_status status = laze_compile(context, backend, graph, &executable, &error);
   laze_graph_destroy(graph);
   ck_assert_msg(status == LAZE_OK, "%s: %s\n%s", backend->name, error.message, text);
+  status = test_check_fallbacks(laze_executable_program(executable), &error);
+  ck_assert_msg(status == LAZE_OK, "%s\n%s", error.message, text);
   return executable;
 }
 
@@ -38,7 +41,7 @@ laze_buffer *conformance_buffer(laze_context *context, const laze_backend *backe
 void conformance_execute(const laze_backend *backend, laze_executable *executable, laze_buffer *const *inputs,
                          laze_buffer **outputs) {
   laze_error error;
-  laze_status status = backend->execute(executable, inputs, outputs, &error);
+  laze_status status = backend->execute(executable, &(laze_run){.inputs = inputs, .outputs = outputs}, &error);
   ck_assert_msg(status == LAZE_OK, "%s: %s", backend->name, error.message);
 }
 

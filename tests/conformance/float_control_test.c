@@ -383,7 +383,7 @@ static void compile_text(script *self, const laze_backend *backend) {
   laze_text_deinit(&printed);
   UNDER(self, status, laze_compile(self->context, backend, graph, &executable, &error));
   ck_assert_msg(status == LAZE_OK, "%s", error.message);
-  UNDER(self, status, backend->execute(executable, &input, outputs, &error));
+  UNDER(self, status, backend->execute(executable, &(laze_run){.inputs = &input, .outputs = outputs}, &error));
   ck_assert_msg(status == LAZE_OK, "%s", error.message);
   for (int i = 0; i < 3; i++) {
     note_bytes(self, outputs[i]->data, 8);

@@ -47,7 +47,8 @@ static laze_status run(const selection *state, int64_t size, const void *indices
   memcpy(inputs[0]->data, rows, (size_t)size * sizeof *rows);
   inputs[1] = test_guarded_buffer(state->context, state->count * width);
   memcpy(inputs[1]->data, indices, (size_t)(state->count * width));
-  laze_status status = state->backend->execute(state->executable, inputs, &output, error);
+  laze_status status =
+      state->backend->execute(state->executable, &(laze_run){.inputs = inputs, .outputs = &output}, error);
   ck_assert(status == LAZE_OK ? output != NULL : output == NULL);
   laze_buffer_release(output);
   for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);

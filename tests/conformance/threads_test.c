@@ -26,9 +26,10 @@ static void *execute_often(void *self) {
     for (int i = 0; i < SIZE; i++) x[i] = (float)((i * 7 + me->number * 13 + round) % 50);
     for (int i = 0; i < SIZE; i++) sum += 2 * (double)x[i];
     laze_buffer *input, *outputs[2];
-    me->right = me->backend->allocate(me->context, sizeof x, &input, NULL) == LAZE_OK &&
-                me->backend->copy_from_host(input, x, sizeof x, NULL) == LAZE_OK &&
-                me->backend->execute(me->executable, &input, outputs, NULL) == LAZE_OK;
+    me->right =
+        me->backend->allocate(me->context, sizeof x, &input, NULL) == LAZE_OK &&
+        me->backend->copy_from_host(input, x, sizeof x, NULL) == LAZE_OK &&
+        me->backend->execute(me->executable, &(laze_run){.inputs = &input, .outputs = outputs}, NULL) == LAZE_OK;
     if (!me->right) break;
     me->right = ((float *)outputs[0]->data)[3] == 2 * x[3] && (double)((float *)outputs[1]->data)[0] == sum;
     laze_buffer_release(input);

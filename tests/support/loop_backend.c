@@ -95,6 +95,5 @@ const laze_backend test_backend_loop = {
     .copy_to_host = laze_host_copy_to,
     .compile = compile,
     .execute = laze_executable_run,
-    .execute_each = laze_executable_run_each,
     .emit = emit,
 };

@@ -3,6 +3,7 @@
 #include "codegen/interp/interp.h"
 #include "ir/pass.h"
 #include "ir/text.h"
+#include "tests/support/fallbacks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +102,7 @@ static laze_status compile_without(laze_context *context, const laze_backend *ba
   LAZE_TRY(laze_graph_symbolise(graph, &symbolic, &bindings, error));
   laze_status status = laze_passes_run(&symbolic, &options, error);
   if (status == LAZE_OK) status = backend->compile(context, symbolic, &program, error);
-  if (status == LAZE_OK) status = laze_executable_create(program, bindings, out, error);
+  if (status == LAZE_OK) status = laze_executable_create(program, bindings, NULL, out, error);
   laze_program_release(program);
   laze_graph_destroy(symbolic);
   return status;
@@ -146,7 +147,10 @@ laze_status test_run(laze_context *context, const laze_backend *backend, const l
   if (status == LAZE_OK)
     status = without ? compile_without(context, backend, graph, without, &executable, error)
                      : laze_compile(context, backend, graph, &executable, error);
-  if (status == LAZE_OK) status = backend->execute(executable, inputs->buffers, out->buffers, error);
+  if (status == LAZE_OK) status = test_check_fallbacks(laze_executable_program(executable), error);
+  laze_sites sites = laze_graph_sites(graph);
+  laze_run run = {.inputs = inputs->buffers, .outputs = out->buffers, .sites = &sites};
+  if (status == LAZE_OK) status = backend->execute(executable, &run, error);
   if (status == LAZE_OK) {
     out->count = (int32_t)graph->body->result_count;
     for (int32_t i = 0; i < out->count; i++) laze_executable_output_type(executable, i, &out->types[i]);

@@ -30,8 +30,9 @@ void test_inputs(laze_context *context, const laze_graph *graph, test_random *ra
                  test_arrays *out);
 void test_arrays_release(test_arrays *arrays);
 
-/* Compiles and runs a graph. `without` names a pass to be left out (then the program cache is passed by), or NULL. A
- * type of an output that is not the one the graph infers is LAZE_INTERNAL. On failure `out` is empty. */
+/* Compiles and runs a graph, which must not fall back but for the operators that tests/support/fallbacks.c lists.
+ * `without` names a pass to be left out (then the program cache is passed by), or NULL. A type of an output that is not
+ * the one the graph infers is LAZE_INTERNAL. On failure `out` is empty. */
 laze_status test_run(laze_context *context, const laze_backend *backend, const laze_graph *graph, const char *without,
                      const test_arrays *inputs, test_arrays *out, laze_error *error);
 /* False, with what differs first in `message`, unless both have the same types and bits. */

@@ -162,7 +162,9 @@ static laze_status execute(job *self, laze_error *error) {
   laze_status status = LAZE_OK;
   if (!buffers || !self->results) status = laze_fail_memory(error, "inputs and results", inputs + results);
   for (int64_t i = 0; buffers && i < inputs; i++) buffers[i] = self->inputs[i].buffer;
-  if (status == LAZE_OK) status = self->backend->execute(self->executable, buffers, self->results, error);
+  laze_sites sites = laze_graph_sites(self->constant);
+  laze_run run = {.inputs = buffers, .outputs = self->results, .sites = &sites};
+  if (status == LAZE_OK) status = self->backend->execute(self->executable, &run, error);
   laze_free(self->context, buffers);
   return status;
 }

@@ -58,10 +58,10 @@ static laze_status run_graph(lab *l, laze_graph *graph, const int64_t *bindings,
   laze_program *program;
   laze_executable *executable;
   LAZE_TRY(laze_backend_interp.compile(l->context, graph, &program, &l->error));
-  laze_status status = laze_executable_create(program, bindings, &executable, &l->error);
+  laze_status status = laze_executable_create(program, bindings, NULL, &executable, &l->error);
   laze_program_release(program);
   if (status != LAZE_OK) return status;
-  status = laze_backend_interp.execute(executable, l->inputs, outputs, &l->error);
+  status = laze_backend_interp.execute(executable, &(laze_run){.inputs = l->inputs, .outputs = outputs}, &l->error);
   for (int i = 0; i < l->output_count; i++) laze_executable_output_type(executable, i, &l->types[i]);
   laze_executable_release(executable);
   return status;

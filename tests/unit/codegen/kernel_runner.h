@@ -37,7 +37,7 @@ int64_t runner_below(runner *r, int64_t below);
 void runner_fill(runner *r, bool wild);
 /* Runs both on [begin, end) and fails the test at the first bit that differs (two NaN are equal). Filled before. */
 void runner_compare(runner *r, int64_t begin, int64_t end);
-/* The failure that both noted in the last comparison. */
+/* The failure of the first check that both noted in the last comparison. */
 extern laze_kernel_failure runner_failure;
 
 int32_t runner_op(runner *r, const char *op, laze_dtype dtype, int32_t a, int32_t b);

@@ -18,9 +18,9 @@ static void open_kernel(int inputs) {
   laze_loop_add_buffer(&kernel, LAZE_F32, true);
 }
 
-static void run(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, laze_kernel_failure *failure) {
+static void run(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, laze_kernel_failure *failures) {
   laze_error error = {0};
-  laze_kernel_arguments arguments = {buffers, sizes, failure, NULL};
+  laze_kernel_arguments arguments = {buffers, sizes, failures, NULL};
   ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_OK, "%s", error.message);
   ck_assert_msg(laze_loop_interpret(&kernel, laze_context_default(), &arguments, begin, end, &error) == LAZE_OK, "%s",
                 error.message);
@@ -128,10 +128,12 @@ START_TEST(test_check) {
   float table[3] = {10, 11, 12}, out[5];
   int64_t indices[5] = {2, -3, -4, 3, -1}, sizes[1] = {5};
   void *buffers[3] = {table, out, indices};
-  laze_kernel_failure failure = {.position = INT64_MAX};
-  run(buffers, sizes, 0, 5, &failure);
+  laze_kernel_failure failures[3];
+  for (int k = 0; k < 3; k++) failures[k] = (laze_kernel_failure){.position = INT64_MAX};
+  run(buffers, sizes, 0, 5, failures);
   ck_assert(out[0] == 12 && out[1] == 10 && out[2] == 10 && out[3] == 10 && out[4] == 12);
-  ck_assert(failure.position == 2 && failure.index == -4 && failure.size == 3 && failure.check == 2);
+  ck_assert(failures[2].position == 2 && failures[2].index == -4 && failures[2].size == 3);
+  ck_assert(failures[0].position == INT64_MAX && failures[1].position == INT64_MAX); /* those of other checks */
   laze_arena_deinit(&arena);
 }
 END_TEST

@@ -126,10 +126,10 @@ static void run_fallback(int runs) {
   ck_assert_int_eq(laze_size_table_create(context, &sizes, NULL), LAZE_OK);
   ck_assert_int_eq(laze_program_create(context, sizes, &program, NULL), LAZE_OK);
   ck_assert_int_eq(laze_kernel_create(context, "nothing", nothing, NULL, NULL, NULL, &kernel, NULL), LAZE_OK);
-  laze_step step = {.kernel = kernel, .domain = 1, .label = "odd_operator", .fallback = true};
+  laze_step step = {.kernel = kernel, .domain = 1, .label = "odd_operator", .interpreted = "it is odd"};
   ck_assert_int_eq(laze_program_add_step(program, &step, NULL), LAZE_OK);
-  ck_assert_int_eq(laze_executable_create(program, NULL, &executable, NULL), LAZE_OK);
-  for (int i = 0; i < runs; i++) ck_assert_int_eq(laze_executable_run(executable, NULL, NULL, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_executable_create(program, NULL, NULL, &executable, NULL), LAZE_OK);
+  for (int i = 0; i < runs; i++) ck_assert_int_eq(laze_executable_run(executable, &(laze_run){0}, NULL), LAZE_OK);
   laze_executable_release(executable);
   laze_program_release(program);
   laze_kernel_release(kernel);

@@ -156,7 +156,7 @@ START_TEST(an_index_into_a_broadcast_axis_is_checked) {
   const int64_t bad[] = {0, 4}, good[] = {3, -4};
   laze_tensor *rows = laze_expand(laze_full(context, LAZE_SHAPE(1, 2), laze_scalar_real(5)), LAZE_SHAPE(4, 2));
   check_fails(laze_index_select(rows, 0, laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), bad, sizeof bad)),
-              "index 4 at position 2 is out of range for an axis of size 4");
+              "index_select: index 4 at position 1 is out of range for an axis of size 4");
   check_values(laze_index_select(rows, 0, laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), good, sizeof good)),
                4, (double[]){5, 5, 5, 5});
   end();
@@ -273,6 +273,51 @@ START_TEST(the_text_of_an_error_lives_as_long_as_the_tensor) {
 }
 END_TEST
 
+/* What one line compiled another line runs, perhaps as another composite's part: an error is that of the call that
+ * failed, and not of the one that came first. */
+START_TEST(an_error_of_a_run_names_the_call_that_failed) {
+  begin(_i);
+  const int64_t good[] = {1, 0}, bad[] = {0, 4};
+  char expected[3][200];
+  laze_tensor *rows[3];
+  for (int k = 0; k < 3; k++) {
+    int64_t hits, before;
+    laze_tensor *table = matrix();
+    laze_tensor *index = laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(2), k == 0 ? good : bad, sizeof good);
+    const char *called = k < 2 ? "embedding" : "index_select";
+    int line = __LINE__ + 1;
+    if (k == 0) rows[k] = laze_embedding(table, index);
+    if (k == 1) rows[k] = laze_embedding(table, index);
+    if (k == 2) rows[k] = laze_index_select(table, 0, laze_reshape(index, LAZE_SHAPE(2)));
+    if (k == 2) rows[k] = laze_reshape(rows[k], LAZE_SHAPE(2, 3));
+    snprintf(expected[k], sizeof expected[k], "%s:%d: %s: index 4 at position 1 is out of range for an axis of size 2",
+             __FILE__, line + k, called);
+    ck_assert_int_eq(laze_metric_read(context, "trace_cache_hits", &before, NULL), LAZE_OK);
+    if (k == 0)
+      check_values(rows[k], 6, (double[]){4, 5, 6, 1, 2, 3});
+    else
+      check_fails(rows[k], expected[k]);
+    ck_assert_int_eq(laze_metric_read(context, "trace_cache_hits", &hits, NULL), LAZE_OK);
+    ck_assert_int_eq(hits - before, k > 0); /* otherwise nothing was shared */
+  }
+  end();
+}
+END_TEST
+
+/* Nor does the place in memory decide: the line is that of the value which is to be stored. */
+START_TEST(no_memory_names_the_call_whose_value_was_to_be_stored) {
+  begin(_i);
+  char expected[200];
+  laze_tensor *wide = laze_expand(laze_ones(context, LAZE_SHAPE(1, 1)), LAZE_SHAPE(3000000, 3000000));
+  laze_tensor *product = laze_mm(wide, wide);
+  snprintf(expected, sizeof expected, "%s:%d: %s: its value f32[3000000,3000000]: no memory", __FILE__,
+           __LINE__ - (_i ? 3 : 2), _i ? "expand" : "mm");
+  check_fails(product, expected);
+  check_values(laze_sum(matrix()), 1, (double[]){21}); /* nothing else suffers */
+  end();
+}
+END_TEST
+
 /* Its memory is kept until the thread begins another one: nothing that was freed is looked at. */
 START_TEST(a_scope_that_is_ended_twice_is_an_error) {
   begin(_i);
@@ -323,6 +368,8 @@ int main(void) {
                                   an_assignment_returns_its_own_error,
                                   the_text_of_an_error_lives_as_long_as_the_tensor,
                                   an_index_into_a_broadcast_axis_is_checked,
+                                  an_error_of_a_run_names_the_call_that_failed,
+                                  no_memory_names_the_call_whose_value_was_to_be_stored,
                                   a_scope_that_is_ended_twice_is_an_error,
                                   many_errors_that_were_read_do_not_hide_the_one_that_was_not};
   Suite *suite = suite_create("bad input");

@@ -9,7 +9,7 @@ static laze_executable *new_executable(laze_context *context) {
   laze_executable *executable;
   ck_assert_int_eq(laze_size_table_create(context, &sizes, NULL), LAZE_OK);
   ck_assert_int_eq(laze_program_create(context, sizes, &program, NULL), LAZE_OK);
-  ck_assert_int_eq(laze_executable_create(program, NULL, &executable, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_executable_create(program, NULL, NULL, &executable, NULL), LAZE_OK);
   laze_program_release(program);
   return executable;
 }

@@ -54,8 +54,12 @@ static void add_step(laze_kernel_function function, const void *closure, const i
 
 static laze_executable *bind(int64_t n) {
   laze_executable *executable = NULL;
-  assert_ok(laze_executable_create(program, &n, &executable, &error));
+  assert_ok(laze_executable_create(program, &n, NULL, &executable, &error));
   return executable;
+}
+
+static laze_status run(laze_executable *executable, laze_buffer *const *inputs, laze_buffer **outputs) {
+  return laze_executable_run(executable, &(laze_run){.inputs = inputs, .outputs = outputs}, &error);
 }
 
 /* The plan. Each kernel fills what it writes with its number and finds in what it reads the number of its writer. */
@@ -95,7 +99,7 @@ START_TEST(temporaries_are_aligned_and_apart) {
   }
   laze_executable *executable = bind(1);
   laze_buffer *output;
-  assert_ok(laze_executable_run(executable, NULL, &output, &error));
+  assert_ok(run(executable, NULL, &output));
   ck_assert_int_eq(bad_addresses, 0);
   ck_assert_int_eq(bad_values, 0);
   /* 64 and 128 bytes for the first two; the third, beside them, takes 64 more; later ones fit in what is free, but for
@@ -166,16 +170,16 @@ START_TEST(sizes_beyond_memory_are_refused) {
   add_step(nothing, NULL, (int32_t[]){t[0], t[1], t[2], out}, 4, (laze_step){.domain = 1});
   laze_executable *executable;
   int64_t n = INT64_C(1) << 61; /* times 4 bytes: 2^63 */
-  ck_assert_int_eq(laze_executable_create(program, &n, &executable, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(laze_executable_create(program, &n, NULL, &executable, &error), LAZE_OUT_OF_MEMORY);
   ck_assert_ptr_null(executable);
   ck_assert_ptr_nonnull(strstr(error.message, "2^63 bytes"));
   n--; /* 2^63 - 4: fits, rounded up to 64 it does not */
-  ck_assert_int_eq(laze_executable_create(program, &n, &executable, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(laze_executable_create(program, &n, NULL, &executable, &error), LAZE_OUT_OF_MEMORY);
   n = INT64_C(1) << 60; /* one fits, three do not */
-  ck_assert_int_eq(laze_executable_create(program, &n, &executable, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(laze_executable_create(program, &n, NULL, &executable, &error), LAZE_OUT_OF_MEMORY);
   ck_assert_ptr_nonnull(strstr(error.message, "temporaries"));
   n = -1;
-  ck_assert_int_eq(laze_executable_create(program, &n, &executable, &error), LAZE_OUT_OF_RANGE);
+  ck_assert_int_eq(laze_executable_create(program, &n, NULL, &executable, &error), LAZE_OUT_OF_RANGE);
   ck_assert_ptr_nonnull(strstr(error.message, "-1"));
   executable = bind(0); /* no elements need no memory, */
   ck_assert_int_eq(laze_executable_temporary_bytes(executable), 0);
@@ -183,7 +187,7 @@ START_TEST(sizes_beyond_memory_are_refused) {
   executable = bind(INT64_C(1) << 58); /* and these do, but only when it runs */
   ck_assert_int_eq(laze_executable_temporary_bytes(executable), 3 * (INT64_C(1) << 60));
   laze_buffer *output = NULL;
-  ck_assert_int_eq(laze_executable_run(executable, NULL, &output, &error), LAZE_OUT_OF_MEMORY);
+  ck_assert_int_eq(run(executable, NULL, &output), LAZE_OUT_OF_MEMORY);
   ck_assert_ptr_null(output);
   laze_executable_release(executable);
 }
@@ -214,7 +218,7 @@ START_TEST(a_domain_is_covered_once) {
     laze_executable *executable = bind(domains[i]);
     laze_buffer *output;
     iterations = calls = shared_scratch = 0;
-    assert_ok(laze_executable_run(executable, NULL, &output, &error));
+    assert_ok(run(executable, NULL, &output));
     ck_assert_int_eq(iterations, domains[i]);
     ck_assert_int_eq(shared_scratch, 0);
     if (domains[i] == 0) ck_assert_int_eq(calls, 0);
@@ -229,18 +233,26 @@ END_TEST
 static void fail_at_thousands(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
   (void)scratch;
   for (int64_t i = begin; i < end; i++)
-    if (i > 0 && i % 1000 == 0 && i < arguments->failure->position)
-      *arguments->failure = (laze_kernel_failure){.position = i, .index = -i, .size = 7};
+    if (i > 0 && i % 1000 == 0 && i < arguments->failures[0].position)
+      arguments->failures[0] = (laze_kernel_failure){.position = i, .index = -i, .size = 7};
 }
 
 /* The lowest position is told, whatever part of the domain fails first; outputs are NULL. */
 START_TEST(the_first_failure_is_reported) {
   int32_t out = add_value(LAZE_ROLE_OUTPUT, 1), other = add_value(LAZE_ROLE_OUTPUT, 1);
-  add_step(fail_at_thousands, NULL, (int32_t[]){out, other}, 2, (laze_step){.domain = width, .work = INT64_C(1) << 30});
+  const laze_origin origin = {1, "embedding"};
+  const int32_t first = 0;
+  add_step(fail_at_thousands, NULL, (int32_t[]){out, other}, 2,
+           (laze_step){.domain = width,
+                       .work = INT64_C(1) << 30,
+                       .origins = &origin,
+                       .origin_count = 1,
+                       .checks = &first,
+                       .check_count = 1});
   for (int64_t n = 1000; n <= 1001; n++) {
     laze_executable *executable = bind(n);
     laze_buffer *outputs[2];
-    laze_status status = laze_executable_run(executable, NULL, outputs, &error);
+    laze_status status = run(executable, NULL, outputs);
     ck_assert_int_eq(status, n == 1000 ? LAZE_OK : LAZE_OUT_OF_RANGE);
     laze_buffer_release(outputs[0]);
     laze_buffer_release(outputs[1]);
@@ -248,9 +260,9 @@ START_TEST(the_first_failure_is_reported) {
   }
   laze_executable *executable = bind(100000);
   laze_buffer *outputs[2];
-  ck_assert_int_eq(laze_executable_run(executable, NULL, outputs, &error), LAZE_OUT_OF_RANGE);
-  ck_assert_msg(strstr(error.message, "index -1000 at position 1000 ") && strstr(error.message, "size 7"), "%s",
-                error.message);
+  ck_assert_int_eq(run(executable, NULL, outputs), LAZE_OUT_OF_RANGE);
+  ck_assert_msg(strstr(error.message, "embedding: index -1000 at position 1000 ") && strstr(error.message, "size 7"),
+                "%s", error.message);
   ck_assert_ptr_null(outputs[0]);
   ck_assert_ptr_null(outputs[1]);
   laze_executable_release(executable);
@@ -276,13 +288,13 @@ START_TEST(aliases_share_or_copy) {
   laze_executable_output_type(executable, 3, &type);
   ck_assert_int_eq(type.sizes[0], 2);
   assert_ok(laze_buffer_create(context, sizeof numbers, &input, &error));
-  assert_ok(laze_executable_run(executable, &input, outputs, &error));
+  assert_ok(run(executable, &input, outputs));
   ck_assert_ptr_eq(outputs[1], input);
   ck_assert_ptr_eq(outputs[2], outputs[0]);
   ck_assert_int_eq(outputs[3]->size, sizeof numbers);
   ck_assert_mem_eq(outputs[3]->data, numbers, sizeof numbers);
   memset(outputs[3]->data, 0, sizeof numbers);
-  assert_ok(laze_executable_run(executable, &input, again, &error));
+  assert_ok(run(executable, &input, again));
   ck_assert_mem_eq(again[3]->data, numbers, sizeof numbers);
   for (int i = 0; i < 4; i++) {
     laze_buffer_release(outputs[i]);

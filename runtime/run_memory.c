@@ -1,0 +1,161 @@
+/* The memory of a run:
+ *
+ *   inputs     the caller's            outputs      a buffer each
+ *   constants  the program's           temporaries  places in one arena      scratch  a piece for each thread
+ *
+ * Where there is none, the error names the operator whose value was to be stored, and the value's type.
+ */
+#include "runtime/program_internal.h"
+
+#include "base/checked.h"
+#include "runtime/thread_pool.h"
+
+#include <string.h>
+
+/* Notes that there is no memory for `value`, for which output `index` stands. */
+static laze_status note_missing(program_run *run, int64_t index, int32_t value, const laze_error *failure,
+                                laze_error *error) {
+  const laze_program *program = run->executable->program;
+  int32_t number;
+  LAZE_TRY(program_run_add_error(run, failure, &number, error));
+  if (!run->missing) {
+    run->missing = laze_alloc_array(program->context, program->value_count, sizeof *run->missing);
+    if (!run->missing) return laze_fail_memory(error, "running a graph", program->value_count);
+    for (int64_t i = 0; i < program->value_count; i++) run->missing[i] = LAZE_CAUSE_NONE;
+  }
+  run->missing[value] = run->request->report->causes[index] = number;
+  return LAZE_OK;
+}
+
+/* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
+static laze_status create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  const laze_run *request = run->request;
+  laze_error failure;
+  laze_status status = laze_buffer_create(executable->program->context, executable->values[value].bytes,
+                                          &request->outputs[index], &failure);
+  if (status == LAZE_OK) return LAZE_OK;
+  laze_program_name_value(executable->program, value, executable->bindings, request->sites, &failure);
+  if (request->report) return note_missing(run, index, value, &failure, error);
+  if (error) *error = failure;
+  return status;
+}
+
+static laze_status create_arena(program_run *run, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  laze_status status =
+      laze_buffer_create(executable->program->context, executable->temporary_bytes, &run->arena, error);
+  if (status != LAZE_OK) laze_executable_name_temporaries(executable, run->request->sites, error);
+  return status;
+}
+
+/* Names the operator whose kernel asks for most scratch. */
+static void name_scratch(const program_run *run, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  for (int64_t i = 0; i < program->step_count; i++) {
+    const laze_step *step = &program->steps[i];
+    if (run->executable->steps[i].scratch < run->executable->scratch_bytes || step->origin_count == 0) continue;
+    laze_site site = laze_site_find(run->request->sites, &step->origins[0]);
+    (void)laze_site_name(error, &site);
+    return;
+  }
+}
+
+static laze_status create_scratch(program_run *run, laze_error *error) {
+  int64_t bytes, each = run->executable->scratch_bytes;
+  laze_status status;
+  if (each == 0) return LAZE_OK;
+  if (laze_mul_overflows(each, run->threads, &bytes))
+    status = laze_fail(error, LAZE_OUT_OF_MEMORY, "the scratch of %d threads needs more than 2^63 bytes", run->threads);
+  else
+    status = laze_buffer_create(run->executable->program->context, bytes, &run->scratch_buffer, error);
+  if (status != LAZE_OK)
+    name_scratch(run, error);
+  else
+    run->scratch = run->scratch_buffer->data;
+  return status;
+}
+
+static laze_status create_records(program_run *run, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  run->pointers = laze_alloc_array(program->context, program->value_count + program->most_buffers, sizeof(void *));
+  if (!run->pointers) return laze_fail_memory(error, "running a graph", program->value_count);
+  run->step_pointers = run->pointers + program->value_count;
+  if (program->most_checks == 0) return LAZE_OK;
+  run->records =
+      laze_alloc_array(program->context, program->most_checks * ((int64_t)run->threads + 1), sizeof *run->records);
+  return run->records ? LAZE_OK : laze_fail_memory(error, "the checks of a graph", program->most_checks);
+}
+
+laze_status program_run_prepare(program_run *run, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  const laze_program *program = executable->program;
+  run->threads = laze_thread_pool_threads(run->pool);
+  if (run->request->report) *run->request->report = (laze_run_report){.context = program->context};
+  LAZE_TRY(create_records(run, error));
+  LAZE_TRY(create_arena(run, error));
+  LAZE_TRY(create_scratch(run, error));
+  for (int64_t i = 0; i < program->value_count; i++) {
+    const program_value *value = &program->values[i];
+    int64_t offset = executable->values[i].offset;
+    if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = run->request->inputs[value->number]->data;
+    if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
+    if (value->role == LAZE_ROLE_TEMPORARY) run->pointers[i] = offset < 0 ? NULL : (char *)run->arena->data + offset;
+    if (value->role != LAZE_ROLE_OUTPUT) continue;
+    LAZE_TRY(create_output(run, value->number, (int32_t)i, error));
+    laze_buffer *output = run->request->outputs[value->number];
+    run->pointers[i] = output ? output->data : NULL;
+  }
+  return LAZE_OK;
+}
+
+bool program_run_has_memory(program_run *run, const laze_step *step) {
+  int32_t missing = LAZE_CAUSE_NONE;
+  if (!run->missing) return true;
+  for (int32_t i = 0; i < step->buffer_count && missing == LAZE_CAUSE_NONE; i++)
+    missing = run->missing[step->buffers[i]];
+  if (missing == LAZE_CAUSE_NONE) return true;
+  for (int32_t i = step->buffer_count - step->write_count; i < step->buffer_count; i++)
+    run->missing[step->buffers[i]] = missing;
+  return false;
+}
+
+/* An output that repeats value `value`. */
+static laze_status repeat(program_run *run, int64_t index, int32_t value, laze_error *error) {
+  const program_value *source = &run->executable->program->values[value];
+  laze_buffer **outputs = run->request->outputs;
+  if (source->role == LAZE_ROLE_CONSTANT) {
+    LAZE_TRY(create_output(run, index, value, error));
+    if (outputs[index]) memcpy(outputs[index]->data, source->data, (size_t)outputs[index]->size);
+    return LAZE_OK;
+  }
+  outputs[index] = source->role == LAZE_ROLE_INPUT ? run->request->inputs[source->number] : outputs[source->number];
+  laze_buffer_retain(outputs[index]);
+  return LAZE_OK;
+}
+
+laze_status program_run_alias(program_run *run, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  laze_buffer **outputs = run->request->outputs;
+  for (int64_t i = 0; i < program->output_count; i++) {
+    int32_t value = program->outputs[i];
+    if (run->missing && run->missing[value] != LAZE_CAUSE_NONE) {
+      run->request->report->causes[i] = run->missing[value];
+      laze_buffer_release(outputs[i]); /* of a step that lacked memory for another */
+      outputs[i] = NULL;
+    } else if (!outputs[i]) {
+      LAZE_TRY(repeat(run, i, value, error));
+    }
+  }
+  return LAZE_OK;
+}
+
+void program_run_release(program_run *run) {
+  laze_context *context = run->executable->program->context;
+  laze_buffer_release(run->arena);
+  laze_buffer_release(run->scratch_buffer);
+  laze_free(context, run->pointers);
+  laze_free(context, run->records);
+  laze_free(context, run->failures);
+  laze_free(context, run->missing);
+}

@@ -1,0 +1,47 @@
+#include "runtime/site.h"
+
+#include <string.h>
+
+laze_site laze_site_find(const laze_sites *sites, const laze_origin *origin) {
+  if (sites && origin->node > 0) return sites->find(sites->self, origin->node);
+  return (laze_site){.called = origin->called};
+}
+
+laze_status laze_site_name(laze_error *error, const laze_site *site) {
+  if (!error) return LAZE_INTERNAL;
+  if (site->called) laze_error_name(error, site->called);
+  return site->file ? laze_error_prefix(error, "%s:%d", site->file, (int)site->line) : error->code;
+}
+
+static bool is_same(const laze_site *a, const laze_site *b) {
+  if (strcmp(a->called, b->called) != 0 || a->line != b->line || !a->file != !b->file) return false;
+  return !a->file || strcmp(a->file, b->file) == 0;
+}
+
+void laze_site_list_add(laze_site_list *list, const laze_site *site) {
+  for (int32_t i = 0; i < list->count; i++)
+    if (is_same(&list->sites[i], site)) return;
+  if (list->count == LAZE_SITES_LISTED) {
+    if (!list->cut) laze_text_append(list->text, ", ...");
+    list->cut = true;
+    return;
+  }
+  laze_text_format(list->text, list->count ? ", %s" : "%s", site->called);
+  if (site->file) laze_text_format(list->text, " (%s:%d)", site->file, (int)site->line);
+  list->sites[list->count++] = *site;
+}
+
+laze_status laze_fail_index(laze_error *error, const laze_site *site, const laze_check_failure *failure) {
+  long long index = failure->index, position = failure->position, size = failure->size;
+  laze_status status =
+      size == 0 ? laze_fail(error, LAZE_OUT_OF_RANGE,
+                            "index %lld at position %lld is out of range for an axis of size 0, which has nothing to "
+                            "index",
+                            index, position)
+                : laze_fail(error, LAZE_OUT_OF_RANGE,
+                            "index %lld at position %lld is out of range for an axis of size %lld; expected %lld to "
+                            "%lld",
+                            index, position, size, -size, size - 1);
+  (void)laze_site_name(error, site);
+  return status;
+}

@@ -1,0 +1,60 @@
+/* What falls back, and nothing else. Each entry of the list is shown to fall back still, so that one for which native
+ * code was written is taken off; that nothing else does is part of every run (tests/support/run.c). */
+#include "tests/support/fallbacks.h"
+
+#include "ir/op.gen.h"
+#include "tests/conformance/conformance.h"
+
+#include <string.h>
+
+static int64_t fallbacks(laze_context *context) {
+  int64_t value;
+  ck_assert_int_eq(laze_metric_read(context, "fallbacks", &value, NULL), LAZE_OK);
+  return value;
+}
+
+/* On a backend that compiles kernels the entry's operator is interpreted, and counted once a run; the interpreter
+ * itself falls back from nothing. */
+START_TEST(each_listed_operator_falls_back) {
+  const laze_backend *backend = laze_backend_at(_i);
+  bool native = strcmp(backend->name, "interp") != 0;
+  for (int k = 0; k < test_fallback_count; k++) {
+    const test_fallback *entry = &test_fallbacks[k];
+    laze_context *context = test_context(NULL);
+    laze_graph *graph = conformance_parse(context, entry->graph);
+    test_arrays inputs, outputs;
+    laze_error error;
+    test_random random = {1};
+    test_inputs(context, graph, &random, &(test_range){0}, &inputs);
+    for (int run = 1; run <= 2; run++) {
+      laze_status status = test_run(context, backend, graph, NULL, &inputs, &outputs, &error);
+      ck_assert_msg(status == LAZE_OK, "%s: %s", entry->op, error.message);
+      ck_assert_msg(fallbacks(context) == (native ? run : 0),
+                    "%s (%s) falls back %d times: take it off the list if it has native code", entry->op, entry->reason,
+                    (int)fallbacks(context));
+      test_arrays_release(&outputs);
+    }
+    test_arrays_release(&inputs);
+    laze_graph_destroy(graph);
+    laze_context_release(context);
+  }
+}
+END_TEST
+
+/* Otherwise a new operator with regions would be an entry that nobody made, and nobody tests. */
+START_TEST(every_operator_with_regions_is_listed) {
+  for (laze_op op = 1; op < laze_op_count; op++) {
+    bool listed = false;
+    for (int k = 0; k < test_fallback_count; k++)
+      listed = listed || !strcmp(test_fallbacks[k].op, laze_op_get(op)->base);
+    ck_assert_msg(listed == (laze_op_get(op)->region_count > 0), "%s", laze_op_get(op)->name);
+  }
+}
+END_TEST
+
+int main(void) {
+  TCase *tests = tcase_create("fallbacks");
+  conformance_add(tests, each_listed_operator_falls_back);
+  tcase_add_test(tests, every_operator_with_regions_is_listed);
+  return conformance_main(tests);
+}

@@ -1,0 +1,38 @@
+#include "tests/support/fallbacks.h"
+
+#include <string.h>
+
+const test_fallback test_fallbacks[] = {
+    /* Operators with regions: nobody has written loop IR for control flow. */
+    {"if", "it has regions",
+     "graph @g(%c: bool[], %x: f32[2]) -> f32[2] {\n"
+     "  %0 = if %c, [%x] (%a: f32[2]) {\n    return %a\n  } (%b: f32[2]) {\n    %1 = neg %b\n    return %1\n  }\n"
+     "  return %0\n}\n"},
+    {"while", "it has regions",
+     "graph @g(%x: i64[]) -> i64[] {\n"
+     "  %0 = while [%x] (%a: i64[]) {\n    %1 = lt %a, 3\n    return %1\n  } (%b: i64[]) {\n    %2 = add %b, 1\n"
+     "    return %2\n  }\n"
+     "  return %0\n}\n"},
+    {"reduce", "it has regions",
+     "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"
+     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %1 = add %a, %b\n    return %1\n  }\n"
+     "  return %0\n}\n"},
+};
+const int test_fallback_count = sizeof test_fallbacks / sizeof *test_fallbacks;
+
+static bool is_listed(const laze_step *step) {
+  for (int i = 0; i < test_fallback_count; i++)
+    if (!strcmp(test_fallbacks[i].op, step->label) && !strcmp(test_fallbacks[i].reason, step->interpreted)) return true;
+  return false;
+}
+
+laze_status test_check_fallbacks(const laze_program *program, laze_error *error) {
+  for (int32_t i = 0; i < laze_program_step_count(program); i++) {
+    const laze_step *step = laze_program_step(program, i);
+    if (step->interpreted && !is_listed(step))
+      return laze_fail(error, LAZE_INTERNAL,
+                       "%s runs on the interpreter (%s), and tests/support/fallbacks.c does not list it", step->label,
+                       step->interpreted);
+  }
+  return LAZE_OK;
+}
