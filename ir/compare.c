@@ -19,7 +19,7 @@ typedef struct {
 
 static bool __attribute__((format(printf, 2, 3))) differ(const comparer *state, const char *format, ...) {
   char message[512];
-  if (!state->difference) return false;
+  if (!state->difference || state->sizes.failed) return false; /* without memory nothing is known to differ */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);

@@ -1,3 +1,4 @@
+#include "tests/support/failing_allocator.h"
 #include "tests/unit/ir/ir_test.h"
 
 #include <stdio.h>
@@ -138,11 +139,54 @@ START_TEST(key_without_sizes) {
 }
 END_TEST
 
+/* Without memory a key is zero or right, and graphs are equal only if they are: a wrong key would find another graph's
+ * kernels. Each allocation fails once, in graphs whose sizes are expressions. */
+START_TEST(no_memory_makes_no_wrong_key) {
+  static const char expressions[] =
+      "laze 1\n"
+      "graph @g(%x: f32[n*m+n,4], %y: f32[floordiv(m, 2)+min(n, m),n]) -> f32[n*m+n,4] {\n"
+      "  %0 = exp %x\n  %1 = neg %y\n  return %0\n}\n";
+  test_failing_allocator state = {0};
+  laze_context *tight;
+  laze_graph *a, *b;
+  assert_ok(test_failing_context(&state, "", "noarenas", "", &tight));
+  assert_ok(laze_graph_parse(tight, expressions, sizeof expressions - 1, "a", &a, &error));
+  assert_ok(laze_graph_parse(tight, expressions, sizeof expressions - 1, "b", &b, &error));
+  const laze_hash right = laze_graph_hash(a, true), none = {0, 0};
+  ck_assert(laze_graph_equal(a, b, NULL));
+  int64_t live = state.live, failures = 0, before;
+  for (int64_t at = 1;; at++) {
+    before = state.calls;
+    state.refuse_at = before + at;
+    laze_hash hash = laze_graph_hash(a, true);
+    bool refused = state.calls >= state.refuse_at;
+    ck_assert(laze_hash_equal(hash, right) || (refused && laze_hash_equal(hash, none)));
+    failures += laze_hash_equal(hash, none);
+    before = state.calls;
+    state.refuse_at = before + at;
+    laze_text difference;
+    laze_text_init(&difference, context);
+    bool equal = laze_graph_equal(a, b, &difference);
+    refused = refused || state.calls >= state.refuse_at;
+    ck_assert_msg(equal || (refused && difference.size == 0), "%s", laze_text_get(&difference));
+    laze_text_deinit(&difference);
+    state.refuse_at = 0;
+    ck_assert_int_eq(state.live, live);
+    if (!refused) break;
+  }
+  ck_assert_int_gt(failures, 2);
+  laze_graph_destroy(a);
+  laze_graph_destroy(b);
+  laze_context_release(tight);
+}
+END_TEST
+
 static void add_tests(TCase *tests) {
   tcase_add_loop_test(tests, each_mutation_changes_the_key, 0, (int)(sizeof mutations / sizeof *mutations));
   tcase_add_test(tests, names_do_not_count);
   tcase_add_test(tests, symbols_correspond_one_to_one);
   tcase_add_test(tests, key_without_sizes);
+  tcase_add_test(tests, no_memory_makes_no_wrong_key);
 }
 
 int main(void) {
