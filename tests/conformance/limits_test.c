@@ -135,11 +135,31 @@ START_TEST(axes_end) {
 }
 END_TEST
 
+/* Regions within regions, as deep as graphs go, are run one way and the other. */
+START_TEST(regions_end) {
+  begin();
+  append("graph @regions(%%c: bool[], %%x: f32[2]) -> f32[2], f32[2] {\n");
+  for (int branch = 0; branch < 2; branch++) {
+    append("  %%n%d = logical_not %%c\n  %%r%d = if %%%s, [%%c, %%x] (%%c: bool[], %%x: f32[2]) {\n", branch, branch,
+           branch ? "c" : "n0");
+    for (int i = 1; i < LAZE_MAX_NESTING; i++)
+      append("  %%y = neg %%x\n  %%r = if %%c, [%%c, %%y] (%%c: bool[], %%x: f32[2]) {\n");
+    append("  %%y = exp %%x\n  return %%y\n");
+    for (int i = 1; i < LAZE_MAX_NESTING; i++)
+      append("} (%%c: bool[], %%x: f32[2]) {\n  return %%x\n}\n  %%z = abs %%r\n  return %%z\n");
+    append("} (%%c: bool[], %%x: f32[2]) {\n  return %%x\n}\n");
+  }
+  append("  return %%r0, %%r1\n}\n");
+  check(_i, text);
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("limits");
   conformance_add(tests, chains_end);
   conformance_add(tests, inputs_end);
   conformance_add(tests, pieces_and_results_end);
   conformance_add(tests, axes_end);
+  conformance_add(tests, regions_end);
   return conformance_main(tests);
 }

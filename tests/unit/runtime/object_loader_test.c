@@ -214,6 +214,35 @@ START_TEST(refuses_what_it_does_not_know) {
 }
 END_TEST
 
+/* Loads an object whose zeroed memory is `pages` pages short of the most an object may take, and `more` bytes. */
+static bool loads_zeroed(long pages, long more) {
+  char text[256];
+  int64_t size;
+  snprintf(text, sizeof text, "char zeroed[%lld]; int f(void) { return zeroed[0]; }\n",
+           (long long)LAZE_OBJECT_MAX - pages * sysconf(_SC_PAGESIZE) + more);
+  uint8_t *bytes = compile(text, &size);
+  laze_object *object = NULL;
+  laze_error error = {0};
+  laze_status status = laze_object_load(context, bytes, size, NULL, &object, &error);
+  free(bytes);
+  laze_object_destroy(object);
+  if (status == LAZE_OK) return true;
+  ck_assert_int_eq(status, LAZE_DATA_LOSS);
+  ck_assert_ptr_nonnull(strstr(error.message, "more than 268435456 bytes"));
+  return false;
+}
+
+/* A damaged size must not make a process map what the machine has. What is behind whole pages of code and constants
+ * fits to the byte. */
+START_TEST(memory_is_bounded) {
+  long pages = 1;
+  while (pages < 8 && !loads_zeroed(pages, 0)) pages++;
+  ck_assert_int_gt(pages, 1);
+  ck_assert_int_lt(pages, 8);
+  ck_assert(!loads_zeroed(pages, 1));
+}
+END_TEST
+
 /* A cache file may end anywhere. Every length must be refused or load a complete object, and never be read past. */
 START_TEST(survives_truncation) {
   laze_object_options options = {.hide_from_debugger = true};
@@ -370,6 +399,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
 #if defined(__x86_64__)
   tcase_add_test(tests, runs_compiled_code);
+  tcase_add_test(tests, memory_is_bounded);
   tcase_add_test(tests, loads_copies_from_unaligned_bytes);
   tcase_add_test(tests, separates_permissions);
   tcase_add_test(tests, calls_imports);
