@@ -106,8 +106,53 @@ START_TEST(wrong_calls_are_errors) {
 }
 END_TEST
 
+/* One integer stands for a list where the schema gives the list's length, as in int[1] dim, and for no other list. */
+START_TEST(an_integer_stands_for_a_list_of_known_length) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 3, 2);
+  laze_argument sum[] = {pass(x), {.kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  laze_tensor *total = call("sum.dim_IntList", sum, 2);
+  ck_assert_int_eq(laze_tensor_rank(total), 0);
+  ck_assert_float_eq(first(total, 1), 6);
+  ck_assert(strstr(laze_tensor_error(call("permute", sum, 2)), "'dims' has the wrong kind"));
+  laze_argument real[] = {pass(x), pass_real(0)};
+  ck_assert(strstr(laze_tensor_error(call("sum.dim_IntList", real, 2)), "'dim' has the wrong kind"));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* What the schema's kinds take: numbers for a float, whole numbers for a bool or an int, text for a string. */
+START_TEST(arguments_have_the_kind_of_the_schema) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 3, 4);
+  laze_argument mode[] = {pass(filled(context, 3, 7)), pass(x), {.kind = LAZE_PASS_STRING, .value.string = "floor"}};
+  ck_assert_float_eq(first(call("div.Tensor_mode", mode, 3), 3), 1);
+  mode[2] = (laze_argument){.kind = LAZE_PASS_DEFAULT};
+  ck_assert_float_eq(first(call("div.Tensor_mode", mode, 3), 3), 1.75f);
+  mode[2] = (laze_argument){.kind = LAZE_PASS_STRING, .value.string = NULL};
+  ck_assert(strstr(laze_tensor_error(call("div.Tensor_mode", mode, 3)), "'rounding_mode' has the wrong kind"));
+  laze_argument keep[] = {
+      pass(x), {.kind = LAZE_PASS_INTEGER, .value.integer = 0}, {.kind = LAZE_PASS_INTEGER, .value.integer = 5}};
+  ck_assert_int_eq(laze_tensor_rank(call("sum.dim_IntList", keep, 3)), 1); /* any number but 0 is true */
+  laze_argument lists[] = {{.kind = LAZE_PASS_TENSORS, .count = 2, .value.tensors = (laze_tensor *[]){x, x}},
+                           {.kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  ck_assert_int_eq(laze_tensor_size(call("cat", lists, 2), 0), 6);
+  lists[0].count = 0;
+  ck_assert(strstr(laze_tensor_error(call("cat", lists, 2)), "cat"));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {overloads_follow_the_arguments, reductions_take_their_dims_by_base_name,
-                                numbers_become_tensors, wrong_calls_are_errors};
+  const TTest *const tests[] = {overloads_follow_the_arguments,
+                                reductions_take_their_dims_by_base_name,
+                                numbers_become_tensors,
+                                wrong_calls_are_errors,
+                                an_integer_stands_for_a_list_of_known_length,
+                                arguments_have_the_kind_of_the_schema};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }
