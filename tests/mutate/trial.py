@@ -29,7 +29,7 @@ class Trial:
         self._set([row])
         for test in self.bench.history.order(self.bench.tests, row["path"], self.bench.durations):
             cost = self.bench.durations[test.name][0]
-            if seconds + cost > NEAR_SECONDS:
+            if seconds + cost > NEAR_SECONDS or "threads" in test.suites:  # which wait for each other on a busy machine
                 continue
             seconds += cost
             self.progress(f"{row['number']}: {row['path']}:{row['line']} {row['kind']}: {test.name}")

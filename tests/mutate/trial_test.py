@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How changes meet tests, with a workbench that only pretends: who kills which change, and that the tree is as it was."""
+"""How changes meet tests, with a workbench that only pretends: who kills which change, and that the tree stays."""
 import collections
 import types
 import unittest
@@ -7,7 +7,7 @@ import unittest
 import mutate
 import trial
 
-Test = collections.namedtuple("Test", "name")
+Test = collections.namedtuple("Test", "name suites", defaults=[()])
 
 
 class Bench:

@@ -80,18 +80,26 @@ class Workbench:
                                              stdout=subprocess.PIPE).stdout)
         all_targets = introspect("targets")
         files = {target["id"]: target["filename"] for target in all_targets}
-        # Found when a program runs, wherever it was not named as what the program depends on.
-        opened = [name for target in all_targets if target["type"] == "shared module" for name in target["filename"]]
+        shared = [name for target in all_targets if target["type"] in ("shared library", "shared module")
+                  for name in target["filename"]]
         tests = []
         for test in introspect("tests"):
             suites = [suite.split(":")[-1] for suite in test["suite"]]
             if "source" in suites:  # of the text alone
                 continue
-            targets = {name for target in test["depends"] for name in files.get(target, [])} | set(opened)
+            targets = {name for target in test["depends"] for name in files.get(target, [])}
+            for _ in shared:  # a library may open another
+                targets |= {name for name in shared if self._is_named(name, targets)}
             targets = sorted(os.path.relpath(name, self.build) for name in targets)
             name = f"{suites[0]}/{test['name']}"
             tests.append(Test(name, suites, test["cmd"], test["env"], test["workdir"] or self.build, targets))
         return tests
+
+    @staticmethod
+    def _is_named(library, targets):
+        """Whether one of the programs and libraries holds the name of a library, which it needs or opens."""
+        name = os.path.basename(library).split(".so")[0].encode() + b".so"
+        return any(name in pathlib.Path(target).read_bytes() for target in targets if os.path.isfile(target))
 
     def _hash(self, path):
         """Of a file's contents, looked at again when its time or size changed."""
