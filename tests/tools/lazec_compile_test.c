@@ -214,6 +214,20 @@ START_TEST(help_names_every_command) {
 }
 END_TEST
 
+/* Elements that lie side by side are loaded as one vector. By gathering them results would be the same, and take many
+ * times as long. */
+START_TEST(neighbours_are_loaded_together) {
+  if (!lazec_has_llvm()) return;
+  LAZEC_INPUT("laze 1\ngraph @g(%x: f32[n], %y: f32[n]) -> f32[n] {\n  %0 = add %x, %y\n  return %0\n}\n", "compile",
+              "-", "--emit=llvm");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, "load <16 x float>"));
+  ck_assert_ptr_nonnull(strstr(lazec_out, "store <16 x float>"));
+  ck_assert_ptr_null(strstr(lazec_out, "gather"));
+  ck_assert_ptr_null(strstr(lazec_out, "scatter"));
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("compile");
   tcase_add_test(tests, print_is_canonical);
@@ -229,5 +243,6 @@ int main(void) {
   tcase_add_test(tests, a_graph_without_kernels_is_no_object);
   tcase_add_test(tests, output_replaces_a_file);
   tcase_add_test(tests, help_names_every_command);
+  tcase_add_test(tests, neighbours_are_loaded_together);
   return lazec_run_suite(tests, "lazec compile");
 }

@@ -83,6 +83,21 @@ START_TEST(long_rows_are_wrapped) {
 }
 END_TEST
 
+/* Bug reports quote seeds: they mean the same numbers on every machine and in every version. */
+START_TEST(random_elements_are_the_same_everywhere) {
+  LAZEC_INPUT("laze 1\ngraph @id(%x: bool[16], %y: i32[6], %z: f32[3], %w: f64[2], %v: i64[3]) -> "
+              "bool[16], i32[6], f32[3], f64[2], i64[3] {\n  return %x, %y, %z, %w, %v\n}\n",
+              "run", "-", "-i", "x=bool[16]:random:1", "-i", "y=i32[6]:random:1", "-i", "z=f32[3]:random:1", "-i",
+              "w=f64[2]:random:1", "-i", "v=i64[3]:random:1");
+  lazec_expect(
+      0,
+      "result 0: bool[16]\n[ true false false  true  true false false  true  true false false  true  true\n"
+      " false false  true]\nresult 1: i32[6]\n[95 44 38 11  9 86]\nresult 2: f32[3]\n[0.22119743  0.5894918  "
+      "0.9655976]\nresult 3: f64[2]\n[0.22119744564720323  0.5894917865536962]\nresult 4: i64[3]\n[95 44 38]\n",
+      "");
+}
+END_TEST
+
 START_TEST(random_elements_depend_on_the_seed_alone) {
   write_identity("f32", "n");
   LAZEC("run", "id.lz", "-i", "x=f32[100]:random:1", "-o", "a.npy");
@@ -302,6 +317,7 @@ int main(void) {
   tcase_add_test(tests, sizes_and_positions_are_integers);
   tcase_add_test(tests, long_rows_are_wrapped);
   tcase_add_test(tests, random_elements_depend_on_the_seed_alone);
+  tcase_add_test(tests, random_elements_are_the_same_everywhere);
   tcase_add_test(tests, files_round_trip);
   tcase_add_test(tests, several_results_go_to_files_in_order);
   tcase_add_test(tests, a_graph_is_read_from_standard_input);

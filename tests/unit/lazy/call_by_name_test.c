@@ -147,12 +147,31 @@ START_TEST(arguments_have_the_kind_of_the_schema) {
 }
 END_TEST
 
+/* Results that have no room are an error, not a write behind the caller's array. */
+START_TEST(results_need_room) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 3, 4), *results[3] = {x, x, x};
+  laze_argument arguments[] = {pass(x), {.kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  ck_assert_int_eq(laze_call_by_name(context, "max.dim", arguments, 2, results, 2), 2);
+  ck_assert_int_eq(laze_tensor_dtype(results[1]), LAZE_I64);
+  ck_assert_ptr_eq(results[2], x);
+  results[1] = x;
+  ck_assert_int_eq(laze_call_by_name(context, "max.dim", arguments, 2, results, 1), 1);
+  ck_assert_ptr_eq(results[1], x);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(results[0]), "gives 2 results, but there is room for 1"));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {overloads_follow_the_arguments,
                                 reductions_take_their_dims_by_base_name,
                                 numbers_become_tensors,
                                 wrong_calls_are_errors,
                                 an_integer_stands_for_a_list_of_known_length,
-                                arguments_have_the_kind_of_the_schema};
+                                arguments_have_the_kind_of_the_schema,
+                                results_need_room};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }

@@ -162,6 +162,17 @@ START_TEST(a_value_named_twice_goes_back_once) {
 }
 END_TEST
 
+/* What a kernel writes and nobody reads (one of two results, say) makes room as soon as it is written. */
+START_TEST(an_unread_value_goes_back_at_once) {
+  int32_t t[3], out = add_value(LAZE_ROLE_OUTPUT, 1);
+  for (int i = 0; i < 3; i++) t[i] = add_value(LAZE_ROLE_TEMPORARY, 16);
+  for (int i = 0; i < 3; i++) add_step(nothing, NULL, (int32_t[]){out, t[i]}, 2, (laze_step){.domain = 1});
+  laze_executable *executable = bind(1);
+  ck_assert_int_eq(laze_executable_temporary_bytes(executable), 64);
+  laze_executable_release(executable);
+}
+END_TEST
+
 /* Sizes whose bytes, or whose sum, no 64-bit number holds are refused where they are bound, naming what is too large.
  */
 START_TEST(sizes_beyond_memory_are_refused) {
@@ -315,6 +326,7 @@ int main(void) {
   tcase_add_test(tests, a_place_is_used_again);
   tcase_add_test(tests, free_places_join);
   tcase_add_test(tests, a_value_named_twice_goes_back_once);
+  tcase_add_test(tests, an_unread_value_goes_back_at_once);
   tcase_add_test(tests, sizes_beyond_memory_are_refused);
   tcase_add_test(tests, a_domain_is_covered_once);
   tcase_add_test(tests, the_first_failure_is_reported);
