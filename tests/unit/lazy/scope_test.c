@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <stdio.h>
+
 /* Only the first error that nobody has read is the scope's. */
 START_TEST(first_unread_error_is_returned) {
   laze_context *context = new_context();
@@ -61,6 +63,29 @@ START_TEST(many_errors_are_bounded) {
 }
 END_TEST
 
+/* A scope remembers sixteen errors. When there are more, those that a read has returned go, and none that nobody saw.
+ */
+START_TEST(unread_errors_are_not_forgotten) {
+  enum { REMEMBERED = 16 };
+  for (int unread = 0; unread < REMEMBERED; unread++) {
+    laze_context *context = new_context();
+    laze_scope *scope = laze_scope_begin(context);
+    laze_error error;
+    char expected[32];
+    float data[2];
+    for (int i = 0; i <= REMEMBERED; i++) {
+      laze_tensor *bad = add(filled(context, 2, 1), filled(context, 3 + i, 1));
+      if (i != unread) ck_assert_int_ne(laze_tensor_read(bad, LAZE_F32, data, sizeof data), LAZE_OK);
+    }
+    add(filled(context, 2, 1), filled(context, 100, 1));
+    snprintf(expected, sizeof expected, "f32[%d]", 3 + unread);
+    ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_msg(strstr(error.message, expected), "'%s' is not about %s", error.message, expected);
+    laze_context_release(context);
+  }
+}
+END_TEST
+
 /* Handles made outside of every scope belong to the thread and go with the context. */
 START_TEST(tensors_without_a_scope) {
   laze_context *context = new_context();
@@ -97,10 +122,11 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {
-      first_unread_error_is_returned, scopes_nest,
-      errors_belong_to_their_scope,   many_errors_are_bounded,
-      tensors_without_a_scope,        a_scope_keeps_its_context,
-      null_scope_is_an_error,         default_context_works,
+      first_unread_error_is_returned,  scopes_nest,
+      errors_belong_to_their_scope,    many_errors_are_bounded,
+      unread_errors_are_not_forgotten, tensors_without_a_scope,
+      a_scope_keeps_its_context,       null_scope_is_an_error,
+      default_context_works,
   };
   return run_tests("scope", tests, sizeof tests / sizeof *tests);
 }
