@@ -6,10 +6,11 @@
  *         copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
  *         for i in rows, a tile at a time                lower_tile.c
  *
- * Where columns of B are contiguous, a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4
- * registers wide. The first two chains are joined on the stack, the last two likewise, and then both in C. A depth that
- * is one chain is one pass, straight into C. Otherwise copying takes whole blocks, of which a narrow panel is as large:
- * a tile is 6 rows by 1 register by 4 chains. A single row has a tile of its own, 4 registers by 4 chains, which reads
+ * Mostly a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4 registers wide. The first two
+ * chains are joined on the stack, the last two likewise, and then both in C. A depth that is one chain is one pass,
+ * straight into C. Where rows of A and columns of B both lie along k, whole blocks are copied, in a panel that is
+ * narrower instead of less deep: a tile is 6 rows by 1 register by 4 chains. (A that lies across k would not stay in
+ * the cache from one such panel to the next.) A single row has a tile of its own, 4 registers by 4 chains, which reads
  * B once and in long pieces. With 16 registers instead of 32 tiles are half as large.
  */
 #include "codegen/llvm/lower_product.h"
@@ -235,5 +236,6 @@ laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i) {
   p.row_end = p.operands[ROWS];
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  return laze_product_contiguous(&p) ? emit_contiguous(&p) : emit_panels(&p, lanes_tile(l), emit_copied);
+  if (laze_product_contiguous(&p)) return emit_contiguous(&p);
+  return laze_product_in_passes(&p) ? emit_parts(&p) : emit_panels(&p, lanes_tile(l), emit_copied);
 }

@@ -1,4 +1,4 @@
-/* Panels of B: as deep as the block of k, as wide as the tile of C, rows one after the other. Where B lies so already
+/* Panels of B: as deep as the k at hand, as wide as the tile of C, rows one after the other. Where B lies so already
  * and is read only a few times, it is used in place; otherwise it is copied to the stack:
  *
  *   columns contiguous     row by row
@@ -35,6 +35,10 @@ static bool is_one(LLVMValueRef stride) {
 
 bool laze_product_contiguous(const laze_product *p) {
   return is_one(p->operands[B_COLUMN]);
+}
+
+bool laze_product_in_passes(const laze_product *p) {
+  return laze_product_contiguous(p) || !is_one(p->operands[A_K]);
 }
 
 /* Room on the stack for a panel, shared by all products of the kernel: as many rows as a block has, or fewer than make
@@ -95,38 +99,90 @@ static void transpose(const laze_product *p, LLVMValueRef *square) {
   }
 }
 
+/* `left` elements of a column, those past it as 0. */
+static LLVMValueRef load_column(const laze_product *p, LLVMValueRef from, LLVMValueRef left) {
+  LLVMValueRef mask = laze_product_mask(p, left);
+  return laze_lower_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
+}
+
+/* Every fourth of two registers, in the lower half of one. */
+static LLVMValueRef every_fourth(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
+  LLVMValueRef lanes[LAZE_LANES];
+  for (int k = 0; k < p->lanes; k++)
+    lanes[k] = LLVMConstInt(i32, (uint64_t)(k < p->lanes / 2 ? LAZE_PRODUCT_LANES * k : 0), false);
+  return LLVMBuildShuffleVector(p->l->e.builder, a, b, LLVMConstVector(lanes, (unsigned)p->lanes), "");
+}
+
+/* The column's elements of one chain, of which `left` are left: no more of the column is read than up to the last. */
+static LLVMValueRef load_chain(const laze_product *p, LLVMValueRef from, LLVMValueRef left) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
+  LLVMValueRef lanes[LAZE_LANES], pieces[LAZE_PRODUCT_LANES], chains = number(p, LAZE_PRODUCT_LANES);
+  LLVMValueRef span = subtract(p, multiply(p, left, chains), number(p, LAZE_PRODUCT_LANES - 1));
+  for (int v = 0; v < LAZE_PRODUCT_LANES; v++)
+    pieces[v] = load_column(p, at_register(p, from, v), subtract(p, span, number(p, (int64_t)v * p->lanes)));
+  for (int k = 0; k < p->lanes; k++)
+    lanes[k] = LLVMConstInt(i32, (uint64_t)(k < p->lanes / 2 ? k : k + p->lanes / 2), false);
+  LLVMValueRef low = every_fourth(p, pieces[0], pieces[1]), high = every_fourth(p, pieces[2], pieces[3]);
+  return LLVMBuildShuffleVector(p->l->e.builder, low, high, LLVMConstVector(lanes, (unsigned)p->lanes), "");
+}
+
+typedef struct {
+  LLVMValueRef k, j;
+} position_in_panel;
+typedef LLVMValueRef (*column_function)(const laze_product *p, LLVMValueRef from, LLVMValueRef left);
+
 /* A square at depth k and column j of the panel. Columns past the last repeat it; depths past the last read as 0. */
-static void copy_square(const laze_product *p, LLVMValueRef source, LLVMValueRef stack, LLVMValueRef k,
-                        LLVMValueRef j) {
+static void copy_square(const laze_product *p, column_function load, LLVMValueRef source, LLVMValueRef stack,
+                        position_in_panel at) {
   LLVMValueRef square[LAZE_LANES];
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   LLVMValueRef last = subtract(p, left, number(p, 1));
-  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->depth, k));
   for (int c = 0; c < p->lanes; c++) {
-    LLVMValueRef column = smaller(p, add(p, j, number(p, c)), last);
-    LLVMValueRef from = advance(p, source, add(p, k, multiply(p, column, p->operands[B_COLUMN])));
-    square[c] = laze_lower_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
+    LLVMValueRef column = multiply(p, smaller(p, add(p, at.j, number(p, c)), last), p->operands[B_COLUMN]);
+    LLVMValueRef from = advance(p, source, add(p, multiply(p, at.k, p->b_step), column));
+    square[c] = load(p, from, subtract(p, p->depth, at.k));
   }
   transpose(p, square);
-  LLVMValueRef to = advance(p, stack, add(p, j, multiply(p, k, number(p, laze_product_width(p)))));
+  LLVMValueRef to = advance(p, stack, add(p, at.j, multiply(p, at.k, number(p, laze_product_width(p)))));
   for (int r = 0; r < p->lanes; r++) store_row(p, advance(p, to, number(p, r * laze_product_width(p))), 0, square[r]);
 }
 
-static laze_status copy_squares(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
+static laze_status copy_squares(laze_product *p, column_function load, LLVMValueRef source, LLVMValueRef stack) {
   laze_open_loop depth = {0}, columns = {0};
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
   LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
   LAZE_TRY(laze_loop_open(p->l, &depth, number(p, 0), p->depth));
-  copy_square(p, source, stack, depth.counter, columns.counter);
+  copy_square(p, load, source, stack, (position_in_panel){depth.counter, columns.counter});
   laze_loop_close(p->l, &depth, lanes);
   laze_loop_close(p->l, &columns, lanes);
   return LAZE_OK;
 }
 
+/* Passes take every fourth k where there are four chains, and every k where there is one. */
+static laze_status copy_chain(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMBasicBlockRef all = laze_lower_block(p->l), some = laze_lower_block(p->l), after = laze_lower_block(p->l);
+  LLVMBuildCondBr(builder, p->is_chain, all, some);
+  LLVMPositionBuilderAtEnd(builder, all);
+  LAZE_TRY(copy_squares(p, load_column, source, stack));
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, some);
+  LAZE_TRY(copy_squares(p, load_chain, source, stack));
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, after);
+  return LAZE_OK;
+}
+
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   LLVMValueRef stack = stack_panel(p);
-  bool transposed = is_one(p->operands[B_K]) && !is_one(p->operands[B_COLUMN]);
-  LAZE_TRY(transposed ? copy_squares(p, source, stack) : copy_rows(p, source, stack));
+  bool transposed = is_one(p->operands[B_K]) && !laze_product_contiguous(p);
+  if (!transposed)
+    LAZE_TRY(copy_rows(p, source, stack));
+  else if (laze_product_in_passes(p))
+    LAZE_TRY(copy_chain(p, source, stack));
+  else
+    LAZE_TRY(copy_squares(p, load_column, source, stack));
   p->panel = stack;
   p->panel_stride = number(p, laze_product_width(p));
   return LAZE_OK;

@@ -43,6 +43,8 @@ LLVMValueRef laze_product_packs(const laze_product *p);
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
 /* Whether B's columns are known to lie next to each other. */
 bool laze_product_contiguous(const laze_product *p);
+/* Whether chains are taken in passes (lower_matrix.c). */
+bool laze_product_in_passes(const laze_product *p);
 
 /* All rows of the panel, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
