@@ -6,12 +6,11 @@
  *         copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
  *         for i in rows, a tile at a time                lower_tile.c
  *
- * Mostly a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4 registers wide. The first two
- * chains are joined on the stack, the last two likewise, and then both in C. A depth that is one chain is one pass,
- * straight into C. Where rows of A and columns of B both lie along k, whole blocks are copied, in a panel that is
- * narrower instead of less deep: a tile is 6 rows by 1 register by 4 chains. (A that lies across k would not stay in
- * the cache from one such panel to the next.) A single row has a tile of its own, 4 registers by 4 chains, which reads
- * B once and in long pieces. With 16 registers instead of 32 tiles are half as large.
+ * Mostly a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4 registers wide. Chains wait on the
+ * stack and are joined in C. A depth that is one chain is one pass, straight into C. Where rows of A and columns of B
+ * both lie along k, whole blocks are copied, in a panel that is narrower instead of less deep: a tile is 6 rows by 1
+ * register by 4 chains. (A that lies across k would not stay in the cache from one such panel to the next.) With 16
+ * registers instead of 32 tiles are half as large.
  */
 #include "codegen/llvm/lower_product.h"
 
@@ -22,10 +21,6 @@ static laze_tile chain_tile(const laze_lower *l) {
 static laze_tile lanes_tile(const laze_lower *l) {
   int rows = l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
   return (laze_tile){rows, 1, LAZE_PRODUCT_LANES};
-}
-
-static laze_tile row_tile(const laze_lower *l) {
-  return (laze_tile){1, chain_tile(l).vectors, LAZE_PRODUCT_LANES};
 }
 
 /* A condition's two sides; what comes next follows both. */
@@ -109,16 +104,6 @@ static void close_blocks(laze_product *p, laze_open_loop *blocks) {
   laze_loop_close(p->l, blocks, number(p, LAZE_PRODUCT_BLOCK));
 }
 
-/* A panel of a single row of A, where B lies. */
-static laze_status emit_row(laze_product *p) {
-  laze_open_loop blocks = {0};
-  LAZE_TRY(open_blocks(p, &blocks));
-  LAZE_TRY(laze_product_panel(p, LLVMConstInt(LLVMInt1TypeInContext(p->l->e.context), 0, false)));
-  LAZE_TRY(emit_widths(p));
-  close_blocks(p, &blocks);
-  return LAZE_OK;
-}
-
 /* A panel that is copied: whole blocks, with as many chains as elements have. */
 static laze_status emit_copied(laze_product *p) {
   laze_open_loop blocks = {0};
@@ -135,26 +120,36 @@ static laze_status emit_copied(laze_product *p) {
   return LAZE_OK;
 }
 
-/* A part's room on the stack, addressed as if it began at row 0: one half for chains 0 and 2, one for 1 and 3. */
-static LLVMValueRef partial(const laze_product *p, LLVMValueRef half) {
-  LLVMValueRef row = subtract(p, multiply(p, half, number(p, LAZE_PASS_ROWS)), p->first_row);
+/* The stack's room for a chain of a part's rows, addressed as if it began at row 0. */
+static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
+  LLVMValueRef row = subtract(p, multiply(p, chain, number(p, LAZE_PASS_ROWS)), p->first_row);
   return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
 }
 
-/* C = the block's two halves, to which C is added first where it holds the blocks before. */
-static laze_status join_halves(laze_product *p, LLVMValueRef adds) {
+/* The block's total in one register of C. */
+static LLVMValueRef join_chains(const laze_product *p, const LLVMValueRef *chains, LLVMValueRef offset, int v) {
+  LLVMValueRef sums[LAZE_PRODUCT_LANES];
+  for (int k = 0; k < LAZE_PRODUCT_LANES; k++)
+    sums[k] = laze_lower_vector_load(p->l, p->vector, at_register(p, advance(p, chains[k], offset), v), NULL,
+                                     laze_dtype_size(p->dtype));
+  for (int half = LAZE_PRODUCT_LANES / 2; half >= 1; half /= 2)
+    for (int k = 0; k < half; k++) sums[k] = laze_product_add(p, sums[k], sums[k + half]);
+  return sums[0];
+}
+
+/* C = the block's total, to which C is added first where it holds the blocks before. */
+static laze_status emit_join(laze_product *p, LLVMValueRef adds) {
   laze_open_loop rows = {0};
-  LLVMValueRef halves[2] = {partial(p, number(p, 0)), partial(p, number(p, 1))};
+  LLVMValueRef chains[LAZE_PRODUCT_LANES];
+  for (int k = 0; k < LAZE_PRODUCT_LANES; k++) chains[k] = partial(p, number(p, k));
   LAZE_TRY(laze_loop_open(p->l, &rows, p->first_row, p->row_end));
   write_result(p);
   LLVMValueRef out = advance(p, p->out, multiply(p, rows.counter, p->out_row));
   LLVMValueRef at = multiply(p, rows.counter, number(p, laze_product_width(p))), read = laze_product_splat(p, adds);
   int64_t size = laze_dtype_size(p->dtype);
   for (int v = 0; v < p->tile.vectors; v++) {
-    LLVMValueRef sums[2], to = at_register(p, out, v), mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], read, "");
-    for (int h = 0; h < 2; h++)
-      sums[h] = laze_lower_vector_load(p->l, p->vector, at_register(p, advance(p, halves[h], at), v), NULL, size);
-    LLVMValueRef total = laze_product_add(p, sums[0], sums[1]);
+    LLVMValueRef to = at_register(p, out, v), mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], read, "");
+    LLVMValueRef total = join_chains(p, chains, at, v);
     LLVMValueRef before = laze_lower_vector_load(p->l, p->vector, to, mask, size);
     laze_lower_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, p->masks[v], size);
   }
@@ -162,22 +157,19 @@ static laze_status join_halves(laze_product *p, LLVMValueRef adds) {
   return LAZE_OK;
 }
 
-/* One chain of the block at `first`, which ends `depth` later: pass 0, 1, 2, 3 is chain 0, 2, 1, 3. */
+/* One chain of the block at `first`, which ends `depth` later. */
 static laze_status emit_pass(laze_product *p, LLVMValueRef packs, LLVMValueRef first, LLVMValueRef depth,
-                             LLVMValueRef pass) {
+                             LLVMValueRef chain) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef odd = LLVMBuildAnd(builder, pass, number(p, 1), ""),
-               half = LLVMBuildLShr(builder, pass, number(p, 1), "");
-  LLVMValueRef chain = add(p, add(p, odd, odd), half), rest = add(p, subtract(p, depth, chain), p->chains);
+  LLVMValueRef rest = subtract(p, add(p, subtract(p, depth, chain), p->chains), number(p, 1));
   p->first_k = add(p, first, chain);
-  p->depth =
-      LLVMBuildAShr(builder, subtract(p, rest, number(p, 1)), choose(p, p->is_chain, number(p, 0), number(p, 2)), "");
+  p->depth = LLVMBuildAShr(builder, rest, choose(p, p->is_chain, number(p, 0), number(p, 2)), "");
   p->a_step = multiply(p, p->operands[A_K], p->chains);
   p->b_step = multiply(p, p->operands[B_K], p->chains);
   write_result(p);
-  p->out = choose(p, p->is_chain, p->out, partial(p, half));
+  p->out = choose(p, p->is_chain, p->out, partial(p, chain));
   p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
-  p->adds = LLVMBuildTrunc(builder, odd, LLVMInt1TypeInContext(p->l->e.context), "");
+  p->adds = NULL;
   LAZE_TRY(laze_product_panel(p, packs));
   return emit_widths(p);
 }
@@ -193,7 +185,7 @@ static laze_status emit_passes(laze_product *p) {
   laze_loop_close(p->l, &passes, number(p, 1));
   branch at = open_branch(p, p->is_chain);
   other_side(p, at);
-  LAZE_TRY(join_halves(p, resumes));
+  LAZE_TRY(emit_join(p, resumes));
   close_branch(p, at);
   close_blocks(p, &blocks);
   return LAZE_OK;
@@ -202,24 +194,13 @@ static laze_status emit_passes(laze_product *p) {
 /* Rows a part at a time, for whose chains there is room on the stack. */
 static laze_status emit_parts(laze_product *p) {
   laze_open_loop parts = {0};
-  unsigned bytes = 2 * LAZE_PASS_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
+  unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PASS_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
   if (!p->l->partial) p->l->partial = laze_lower_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
   LAZE_TRY(laze_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PASS_ROWS)));
   LAZE_TRY(emit_panels(p, chain_tile(p->l), emit_passes));
   laze_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
-  return LAZE_OK;
-}
-
-static laze_status emit_contiguous(laze_product *p) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef single = LLVMBuildICmp(builder, LLVMIntEQ, p->operands[ROWS], number(p, 1), "");
-  branch at = open_branch(p, LLVMBuildAnd(builder, single, LLVMBuildNot(builder, p->is_chain, ""), ""));
-  LAZE_TRY(emit_panels(p, row_tile(p->l), emit_row));
-  other_side(p, at);
-  LAZE_TRY(emit_parts(p));
-  close_branch(p, at);
   return LAZE_OK;
 }
 
@@ -236,6 +217,5 @@ laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i) {
   p.row_end = p.operands[ROWS];
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  if (laze_product_contiguous(&p)) return emit_contiguous(&p);
   return laze_product_in_passes(&p) ? emit_parts(&p) : emit_panels(&p, lanes_tile(l), emit_copied);
 }

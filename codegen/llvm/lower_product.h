@@ -34,7 +34,7 @@ typedef struct laze_product {
   LLVMValueRef column, first_k, depth, a_step, b_step, masks[LAZE_TILE_VECTORS];
   LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from one k to the next */
   LLVMValueRef out, out_row;        /* where sums go: address of row 0, elements from one row to the next */
-  LLVMValueRef adds;                /* whether they are added to what is there */
+  LLVMValueRef adds;                /* whether they are added to what is there; NULL: they are not */
 } laze_product;
 
 /* How B's panels are read: where they lie if `packs` (an i1) is false, from a copy if it is true or NULL. */

@@ -83,14 +83,16 @@ static LLVMValueRef sum_address(const laze_product *p, const tile *of, int s) {
 static void store_tile(const laze_product *p, tile *done) {
   int count = done->of.rows * done->of.vectors;
   int64_t size = laze_dtype_size(p->dtype);
-  detour d;
-  open_detour(p, &d, p->adds, done->sums, count);
-  for (int s = 0; s < count; s++) {
-    LLVMValueRef mask = p->masks[s % done->of.vectors];
-    LLVMValueRef stored = laze_lower_vector_load(p->l, p->vector, sum_address(p, done, s), mask, size);
-    done->sums[s] = laze_product_add(p, stored, done->sums[s]);
+  if (p->adds) {
+    detour d;
+    open_detour(p, &d, p->adds, done->sums, count);
+    for (int s = 0; s < count; s++) {
+      LLVMValueRef mask = p->masks[s % done->of.vectors];
+      LLVMValueRef stored = laze_lower_vector_load(p->l, p->vector, sum_address(p, done, s), mask, size);
+      done->sums[s] = laze_product_add(p, stored, done->sums[s]);
+    }
+    close_detour(p, &d, done->sums, count);
   }
-  close_detour(p, &d, done->sums, count);
   for (int s = 0; s < count; s++)
     laze_lower_vector_store(p->l, done->sums[s], sum_address(p, done, s), p->masks[s % done->of.vectors], size);
 }
