@@ -45,4 +45,11 @@ LAZE_MUST_USE laze_status laze_infer_axis(laze_inference *inference, int64_t axi
 LAZE_MUST_USE laze_status laze_infer_broadcast_into(laze_inference *inference, const laze_type *operand,
                                                     laze_type *out);
 
+/* A shape or a size as text, for messages. */
+typedef struct laze_shape_text {
+  char text[300];
+} laze_shape_text;
+laze_shape_text laze_show(const laze_inference *inference, const laze_type *type);
+laze_shape_text laze_show_size(const laze_inference *inference, laze_size size);
+
 #endif

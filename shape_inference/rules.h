@@ -51,9 +51,16 @@ LAZE_MUST_USE laze_status laze_shape_slice(laze_inference *inference, const laze
  * bounds lie is asked as facts, which keeps the results simple; without hints min and max stand in the results. */
 LAZE_MUST_USE laze_status laze_slice_bounds(laze_inference *inference, laze_size size, const laze_size *start,
                                             const laze_size *end, int64_t step, laze_size *first, laze_size *length);
-/* One after the other along `dim`; all other sizes are equal. */
+/* One after the other along `dim`; all other sizes are equal. Empty lists, of one axis and size 0, have a place only in
+ * a result of one axis, and are left out otherwise: a tensor of another rank than the result adds nothing to it. `dim`
+ * need not be an axis where all are empty lists. */
 LAZE_MUST_USE laze_status laze_shape_cat(laze_inference *inference, const laze_type *const *tensors,
                                          int32_t tensor_count, int64_t dim, laze_type *out);
+/* The axis along which `result` was put together, and how much of it a tensor is. */
+LAZE_MUST_USE laze_status laze_cat_axis(laze_inference *inference, const laze_type *result, int64_t dim, int *out);
+static inline laze_size laze_cat_length(const laze_type *tensor, const laze_type *result, int axis) {
+  return tensor->rank == result->rank ? tensor->sizes[axis] : 0;
+}
 /* The shape of `index`, which has the rank of `self` and is no larger than it on the other axes. */
 LAZE_MUST_USE laze_status laze_shape_gather(laze_inference *inference, const laze_type *self, int64_t dim,
                                             const laze_type *index, laze_type *out);

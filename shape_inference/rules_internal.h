@@ -4,13 +4,6 @@
 
 #include "shape_inference/rules.h"
 
-/* A shape as text, for messages. */
-typedef struct laze_shape_text {
-  char text[300];
-} laze_shape_text;
-laze_shape_text laze_show(const laze_inference *inference, const laze_type *type);
-laze_shape_text laze_show_size(const laze_inference *inference, laze_size size);
-
 /* Puts the operator before the message of a failed size operation; returns `status`. */
 laze_status laze_infer_named(laze_inference *inference, laze_status status);
 /* Questions about sizes and arithmetic on them. Constants are answered at once, without the table. */

@@ -196,18 +196,62 @@ static laze_status cat_onto(laze_inference *inference, const laze_type *first, c
   return LAZE_OK;
 }
 
+/* Whether a tensor is an empty list (one axis of size 0), which is left out where the others have another rank. */
+static laze_status is_empty_list(laze_inference *inference, const laze_type *tensor, bool *out) {
+  *out = false;
+  return tensor->rank == 1 ? laze_infer_equal(inference, tensor->sizes[0], 0, out) : LAZE_OK;
+}
+
+/* The first tensor that has a place in the result; the first of all where there are only empty lists. Sizes are asked
+ * for only where ranks differ. */
+static laze_status first_piece(laze_inference *inference, const laze_type *const *tensors, int32_t count,
+                               const laze_type **out) {
+  *out = tensors[0];
+  for (int32_t i = 0; i < count; i++) {
+    bool skipped;
+    if (tensors[i]->rank == 0)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: tensor %d, %s, has no axis; reshape 0-d tensors to [1] before concatenating them",
+                       inference->operator_name, i, laze_show(inference, tensors[i]).text);
+    if (tensors[i]->rank == (*out)->rank) continue;
+    LAZE_TRY(is_empty_list(inference, *out, &skipped));
+    if (skipped) *out = tensors[i];
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_cat_axis(laze_inference *inference, const laze_type *result, int64_t dim, int *out) {
+  *out = 0;
+  return result->rank == 1 && result->sizes[0] == 0 ? LAZE_OK : laze_infer_axis(inference, dim, result->rank, out);
+}
+
+/* Whether all tensors are empty lists, of which `dim` need not be an axis. */
+static laze_status only_empty_lists(laze_inference *inference, const laze_type *const *tensors, int32_t count,
+                                    int64_t dim, bool *out) {
+  *out = dim < -1 || dim > 0; /* otherwise nothing depends on it, and nothing has to be asked */
+  for (int32_t i = 0; i < count && *out; i++) LAZE_TRY(is_empty_list(inference, tensors[i], out));
+  return LAZE_OK;
+}
+
 laze_status laze_shape_cat(laze_inference *inference, const laze_type *const *tensors, int32_t tensor_count,
                            int64_t dim, laze_type *out) {
+  const laze_type *first;
+  bool empty;
   int axis;
   if (tensor_count < 1)
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: no tensors; pass at least one",
                      inference->operator_name);
-  if (tensors[0]->rank == 0)
-    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
-                     "%s: %s has no axis; reshape 0-d tensors to [1] before concatenating them",
-                     inference->operator_name, laze_show(inference, tensors[0]).text);
-  LAZE_TRY(laze_infer_axis(inference, dim, tensors[0]->rank, &axis));
-  laze_copy_shape(tensors[0], out);
-  for (int32_t i = 1; i < tensor_count; i++) LAZE_TRY(cat_onto(inference, tensors[0], tensors[i], axis, out));
+  LAZE_TRY(first_piece(inference, tensors, tensor_count, &first));
+  laze_copy_shape(first, out);
+  LAZE_TRY(only_empty_lists(inference, tensors, tensor_count, dim, &empty));
+  if (empty) out->sizes[0] = 0;
+  if (empty) return LAZE_OK;
+  LAZE_TRY(laze_infer_axis(inference, dim, first->rank, &axis));
+  out->sizes[axis] = 0;
+  for (int32_t i = 0; i < tensor_count; i++) {
+    bool skipped = false;
+    if (tensors[i]->rank != first->rank) LAZE_TRY(is_empty_list(inference, tensors[i], &skipped));
+    if (!skipped) LAZE_TRY(cat_onto(inference, first, tensors[i], axis, out));
+  }
   return laze_infer_check_elements(inference, out);
 }

@@ -63,13 +63,14 @@ void interp_execute_slice(const interp_run *run, const interp_node *node) {
 
 void interp_execute_cat(const interp_run *run, const interp_node *node) {
   interp_tensor result = interp_result(run, node, 0);
+  if (interp_elements(&result) == 0) return; /* `dim` need not be an axis then */
   int axis = interp_axis(node, LAZE_CAT_DIM, result.rank);
   int64_t strides[LAZE_MAX_RANK];
   char *to = result.data;
   interp_row_major(result.dims, result.rank, laze_dtype_size(result.dtype), strides);
   for (int32_t i = 0; i < node->operand_count; i++) {
     interp_tensor part = interp_operand(run, node, i);
-    if (part.rank != result.rank) continue; /* an empty list of one dim, which cat ignores */
+    if (part.rank != result.rank) continue; /* an empty list, which cat leaves out */
     interp_walk walk;
     interp_walk_init(&walk, part.rank, part.dims);
     interp_walk_add_broadcast(&walk, &part);

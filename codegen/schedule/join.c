@@ -103,7 +103,8 @@ static laze_status slice_needs(laze_joiner *join, laze_needs *out, bool *possibl
   return laze_map_create(&join->mapper, operand->sizes, components, operand->rank, own->guards, &out->maps[0]);
 }
 
-/* The map of one piece of a concatenation that begins at `low` along `axis`. */
+/* The map of one piece of a concatenation that begins at `low` along `axis`. An empty list, whose rank may be another,
+ * has a guard that never holds. */
 static laze_status piece_map(laze_joiner *join, const laze_map *own, int axis, laze_size low, const laze_type *piece,
                              const laze_map **out) {
   laze_size_table *sizes = join->scheduler->graph->sizes;
@@ -113,11 +114,12 @@ static laze_status piece_map(laze_joiner *join, const laze_map *own, int axis, l
   guard->next = own->guards;
   guard->component = own->components[axis];
   guard->low = low;
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, low, piece->sizes[axis], &guard->high, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, low, laze_cat_length(piece, join->type, axis), &guard->high, error));
   laze_component components[LAZE_MAX_RANK], offset = {.dynamic = -1};
-  for (int i = 0; i < piece->rank; i++) components[i] = own->components[i];
+  const bool same_rank = piece->rank == join->type->rank;
+  for (int i = 0; i < piece->rank && same_rank; i++) components[i] = own->components[i];
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, low, -1, &offset.offset, error));
-  LAZE_TRY(laze_component_add(&join->mapper, &own->components[axis], &offset, &components[axis]));
+  LAZE_TRY(laze_component_add(&join->mapper, &own->components[axis], &offset, &components[same_rank ? axis : 0]));
   return laze_map_create(&join->mapper, piece->sizes, components, piece->rank, guard, out);
 }
 
@@ -130,15 +132,15 @@ static laze_status cat_needs(laze_joiner *join, laze_needs *out, bool *possible)
   LAZE_TRY(own_axes(join, &own));
   *possible = own != NULL;
   if (!own) return LAZE_OK;
-  LAZE_TRY(laze_infer_axis(&inference, join->node->attributes[LAZE_CAT_DIM].value.integer, join->type->rank, &axis));
+  LAZE_TRY(laze_cat_axis(&inference, join->type, join->node->attributes[LAZE_CAT_DIM].value.integer, &axis));
   *possible = own->components[axis].dynamic < 0;
   laze_size low = 0;
   out->kind = LAZE_INSTANCE_SELECT;
   out->count = join->node->operand_count;
   for (int32_t i = 0; i < out->count && *possible; i++) {
     LAZE_TRY(piece_map(join, own, axis, low, operand_type(join, i), &out->maps[i]));
-    LAZE_TRY(laze_size_binary(inference.sizes, LAZE_SIZE_ADD, low, operand_type(join, i)->sizes[axis], &low,
-                              inference.error));
+    LAZE_TRY(laze_size_binary(inference.sizes, LAZE_SIZE_ADD, low,
+                              laze_cat_length(operand_type(join, i), join->type, axis), &low, inference.error));
   }
   return LAZE_OK;
 }

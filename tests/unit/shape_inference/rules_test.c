@@ -270,7 +270,39 @@ START_TEST(concatenating) {
               "differ on axis 0: sizes 2 and 3");
   check_error(laze_shape_cat(&inference, (const laze_type *[]){&a, &c}, 2, 0, &out), LAZE_INVALID_ARGUMENT, "ranks");
   check_error(laze_shape_cat(&inference, (const laze_type *[]){&scalar}, 1, 0, &out), LAZE_INVALID_ARGUMENT, "0-d");
+  check_error(laze_shape_cat(&inference, (const laze_type *[]){&a, &scalar}, 2, 0, &out), LAZE_INVALID_ARGUMENT,
+              "tensor 1");
   check_error(laze_shape_cat(&inference, NULL, 0, 0, &out), LAZE_INVALID_ARGUMENT, "no tensors");
+}
+END_TEST
+
+/* Whatever the rank of the others; of symbolic sizes only one that is 0 is an empty list, which becomes a fact. */
+START_TEST(concatenating_leaves_out_empty_lists) {
+  laze_type out, none = type("f32[0]"), matrix = type("f32[2,3]"), one = type("f32[1]"), list = type("f32[k]");
+  int64_t count;
+  check_shape(laze_shape_cat(&constants, (const laze_type *[]){&none, &matrix}, 2, 1, &out), &out, "f32[2,3]");
+  check_shape(laze_shape_cat(&constants, (const laze_type *[]){&matrix, &none, &matrix}, 3, -2, &out), &out,
+              "f32[4,3]");
+  check_shape(laze_shape_cat(&constants, (const laze_type *[]){&none, &one}, 2, 0, &out), &out, "f32[1]");
+  check_shape(laze_shape_cat(&constants, (const laze_type *[]){&none, &none}, 2, 1, &out), &out, "f32[0]");
+  check_error(laze_shape_cat(&constants, (const laze_type *[]){&none, &one}, 2, 1, &out), LAZE_OUT_OF_RANGE, "axis 1");
+  check_error(laze_shape_cat(&constants, (const laze_type *[]){&none, &matrix}, 2, 2, &out), LAZE_OUT_OF_RANGE,
+              "axis 2");
+  check_error(laze_shape_cat(&constants, (const laze_type *[]){&none, &one, &matrix}, 3, 0, &out),
+              LAZE_INVALID_ARGUMENT, "ranks");
+  check_error(laze_shape_cat(&inference, (const laze_type *[]){&list, &matrix}, 2, 0, &out), LAZE_INVALID_ARGUMENT,
+              "ranks");
+  check_shape(laze_shape_cat(&inference, (const laze_type *[]){&list, &list}, 2, 0, &out), &out, "f32[k*2]");
+  laze_size_facts(table, &count);
+  ck_assert_int_eq(count, 1); /* that k is not 0, asked where ranks differ */
+}
+END_TEST
+
+START_TEST(concatenating_an_empty_list_of_symbolic_size) {
+  laze_type out, list = type("f32[k]"), matrix = type("f32[2,3]");
+  hint((int64_t[]){0});
+  check_shape(laze_shape_cat(&inference, (const laze_type *[]){&list, &matrix}, 2, 1, &out), &out, "f32[2,3]");
+  check_shape(laze_shape_cat(&inference, (const laze_type *[]){&list, &list}, 2, 3, &out), &out, "f32[0]");
 }
 END_TEST
 
@@ -410,6 +442,8 @@ int main(void) {
   tcase_add_test(cases, slicing_constants);
   tcase_add_test(cases, slicing_symbols);
   tcase_add_test(cases, concatenating);
+  tcase_add_test(cases, concatenating_leaves_out_empty_lists);
+  tcase_add_test(cases, concatenating_an_empty_list_of_symbolic_size);
   tcase_add_test(cases, indexing);
   tcase_add_test(cases, products);
   tcase_add_test(cases, given_sizes);
