@@ -30,6 +30,11 @@
 /* 1 / sqrt(a), rounded to the type after each of the two. */
 #define reciprocal_root(a) _Generic((a), float : 1 / sqrtf((float)(a)), double : 1 / sqrt(a))
 
+/* glibc's erfc is off by more than two units in the last place in the tail, which erfcl's digits hide. */
+static inline double accurate_erfc(double x) {
+  return (double)erfcl((long double)x);
+}
+
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
 /* The sign fills every bit once the count is at least the width less one. */

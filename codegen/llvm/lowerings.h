@@ -87,6 +87,7 @@ LAZE_LOWERING(sinh);
 LAZE_LOWERING(cosh);
 LAZE_LOWERING(tanh);
 LAZE_LOWERING(erf);
+LAZE_LOWERING(erfc);
 LAZE_LOWERING(sigmoid);
 
 /* (key i64, counter i64) -> 64 random bits, by Philox 4x32 with 10 rounds (Salmon et al., 2011): counter words

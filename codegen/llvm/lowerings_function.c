@@ -100,6 +100,10 @@ LAZE_LOWERING(erf) {
   (void)compute, (void)count;
   return laze_emit_erf(e, operands[0]);
 }
+LAZE_LOWERING(erfc) {
+  (void)compute, (void)count;
+  return laze_emit_erfc(e, operands[0]);
+}
 LAZE_LOWERING(sigmoid) {
   (void)compute, (void)count;
   return laze_emit_sigmoid(e, operands[0]);

@@ -5,9 +5,9 @@
  * (see the test for what is measured); NaN, infinities, signed zeros, subnormals and overflow follow C Annex F.
  *
  * The code relies on fused multiply-adds: on a target that lacks them the back end would call fma() from libm, which
- * the object loader refuses. sin, cos, tan, exp and sigmoid may end the builder's current block (arguments too large
- * for the fast way take a branch), and so does fmod (a loop): the builder is left at the end of the continuation, and a
- * phi of the caller must ask for the insertion block afterwards.
+ * the object loader refuses. sin, cos, tan, exp, erfc and sigmoid may end the builder's current block (arguments too
+ * large for the fast way take a branch), and so does fmod (a loop): the builder is left at the end of the continuation,
+ * and a phi of the caller must ask for the insertion block afterwards.
  */
 #ifndef LAZE_CODEGEN_LLVM_MATH_H
 #define LAZE_CODEGEN_LLVM_MATH_H
@@ -49,5 +49,6 @@ LLVMValueRef laze_emit_atan(const laze_emitter *e, LLVMValueRef x);
 LLVMValueRef laze_emit_atan2(const laze_emitter *e, LLVMValueRef y, LLVMValueRef x);
 
 LLVMValueRef laze_emit_erf(const laze_emitter *e, LLVMValueRef x);
+LLVMValueRef laze_emit_erfc(const laze_emitter *e, LLVMValueRef x);
 
 #endif

@@ -127,12 +127,17 @@ LLVMValueRef laze_emit_exp(const laze_emitter *e, LLVMValueRef x) {
   return laze_math_is_f32(x) ? emit_exp_f32(e, x) : exp_clamped(e, x);
 }
 
+LLVMValueRef laze_math_exp_split(const laze_emitter *e, laze_pair x, LLVMValueRef *n) {
+  reduced parts = reduce(e, x.hi, x.lo);
+  *n = parts.n;
+  return plus(e, plus(e, exp_curve(e, parts.r), parts.tail), parts.r);
+}
+
 LLVMValueRef laze_math_exp_pair(const laze_emitter *e, laze_pair x) {
   LLVMValueRef hi = clamp_exponent(e, x.hi);
   LLVMValueRef lo = choose(e, same(e, hi, x.hi), x.lo, real(hi, 0)); /* a clamped hi may come with any lo, even NaN */
-  reduced parts = reduce(e, hi, lo);
-  LLVMValueRef curve = plus(e, exp_curve(e, parts.r), parts.tail);
-  return laze_math_scale(e, plus_real(e, plus(e, curve, parts.r), 1), parts.n);
+  LLVMValueRef n, m = laze_math_exp_split(e, (laze_pair){hi, lo}, &n);
+  return laze_math_scale(e, plus_real(e, m, 1), n);
 }
 
 LLVMValueRef laze_emit_exp2(const laze_emitter *e, LLVMValueRef x) {

@@ -141,6 +141,8 @@ LLVMValueRef laze_math_quotient(const laze_emitter *e, LLVMValueRef numerator, l
 LLVMValueRef laze_math_exp_normal(const laze_emitter *e, LLVMValueRef x, laze_grade grade);
 /* exp(x) - 1 for -40 <= x <= 40 (and NaN), to about one unit in the last place; loses the sign of zero. */
 LLVMValueRef laze_math_expm1_normal(const laze_emitter *e, LLVMValueRef x);
+/* m and *n with exp(x.hi + x.lo) = (1 + m) 2^n and |m| <= 0.42: f64, n in the range of laze_math_scale. */
+LLVMValueRef laze_math_exp_split(const laze_emitter *e, laze_pair x, LLVMValueRef *n);
 /* exp(x.hi + x.lo), f64, any range. */
 LLVMValueRef laze_math_exp_pair(const laze_emitter *e, laze_pair x);
 

@@ -10,6 +10,8 @@ last place (0: the bits must agree). NumPy computes in float64 (integers in int6
 dtype of the output; sums and products are exact there, so that the order of terms does not matter, or have a tolerance.
 Elements are written as the hexadecimal digits of their bits.
 """
+import math
+
 import numpy as np
 
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
@@ -117,6 +119,16 @@ def functions():
         case(name, f"%r0 = {name} %a", [argument], function(wide(argument)).astype(np.float32), 2)
     case("pow", "%r0 = pow %a, %b", [positive, x], np.power(wide(positive), wide(x)).astype(np.float32), 2)
     case("atan2", "%r0 = atan2 %a, %b", [x, x[::-1].copy()], np.arctan2(wide(x), wide(x[::-1])).astype(np.float32), 2)
+
+
+    # gelu rounds x / sqrt(2), which the tail magnifies by 2 x^2; at the infinities it is 0 and infinite, and never NaN.
+    erfc = np.vectorize(math.erfc, otypes=[np.float64])
+    tail = np.array([-np.inf, -300, -40, -13, -9, -6, -5, -3, -1, -0.0, 0, 0.25, 1, 3, 6, 12, np.inf, np.nan])
+    for name, dtype in ("f32", np.float32), ("f64", np.float64):
+        argument = tail.astype(dtype)
+        case(f"erfc_{name}", "%r0 = erfc %a", [argument], erfc(tail).astype(dtype), 6)
+        bounded = np.maximum(tail, -64)
+        case(f"gelu_{name}", "%r0 = gelu %a", [argument], (bounded / 2 * erfc(-bounded / np.sqrt(2))).astype(dtype), 400)
 
 
 def reductions():

@@ -22,16 +22,13 @@ typedef struct {
 } exact_function;
 
 static const exact_function functions[] = {
-    {LAZE_OP_EXP, expl, NULL},     {LAZE_OP_EXP2, exp2l, NULL},
-    {LAZE_OP_EXPM1, expm1l, NULL}, {LAZE_OP_LOG, logl, NULL},
-    {LAZE_OP_LOG2, log2l, NULL},   {LAZE_OP_LOG10, log10l, NULL},
-    {LAZE_OP_LOG1P, log1pl, NULL}, {LAZE_OP_SIN, sinl, NULL},
-    {LAZE_OP_COS, cosl, NULL},     {LAZE_OP_TAN, tanl, NULL},
-    {LAZE_OP_ASIN, asinl, NULL},   {LAZE_OP_ACOS, acosl, NULL},
-    {LAZE_OP_ATAN, atanl, NULL},   {LAZE_OP_SINH, sinhl, NULL},
-    {LAZE_OP_COSH, coshl, NULL},   {LAZE_OP_TANH, tanhl, NULL},
-    {LAZE_OP_ERF, erfl, NULL},     {LAZE_OP_SIGMOID, sigmoid, NULL},
-    {LAZE_OP_ATAN2, NULL, atan2l}, {LAZE_OP_POW_TENSOR_TENSOR, NULL, powl},
+    {LAZE_OP_EXP, expl, NULL},        {LAZE_OP_EXP2, exp2l, NULL},   {LAZE_OP_EXPM1, expm1l, NULL},
+    {LAZE_OP_LOG, logl, NULL},        {LAZE_OP_LOG2, log2l, NULL},   {LAZE_OP_LOG10, log10l, NULL},
+    {LAZE_OP_LOG1P, log1pl, NULL},    {LAZE_OP_SIN, sinl, NULL},     {LAZE_OP_COS, cosl, NULL},
+    {LAZE_OP_TAN, tanl, NULL},        {LAZE_OP_ASIN, asinl, NULL},   {LAZE_OP_ACOS, acosl, NULL},
+    {LAZE_OP_ATAN, atanl, NULL},      {LAZE_OP_SINH, sinhl, NULL},   {LAZE_OP_COSH, coshl, NULL},
+    {LAZE_OP_TANH, tanhl, NULL},      {LAZE_OP_ERF, erfl, NULL},     {LAZE_OP_ERFC, erfcl, NULL},
+    {LAZE_OP_SIGMOID, sigmoid, NULL}, {LAZE_OP_ATAN2, NULL, atan2l}, {LAZE_OP_POW_TENSOR_TENSOR, NULL, powl},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, ELEMENTS = 3001 };
 

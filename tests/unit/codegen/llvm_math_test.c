@@ -61,33 +61,20 @@ static long double pow_long(long double x, long double y) {
 #define BINARY(name, limit)                                                                                            \
   { #name, NULL, laze_emit_##name, NULL, NULL, name, name##l, limit }
 static const function_case cases[] = {
-    UNARY(fabs, 0),
-    UNARY(sqrt, 0.5),
-    UNARY(floor, 0),
-    UNARY(ceil, 0),
-    UNARY(trunc, 0),
-    UNARY(rint, 0),
-    UNARY(exp, 2),
-    UNARY(exp2, 2),
-    UNARY(expm1, 2),
-    UNARY(log, 2),
-    UNARY(log2, 2),
-    UNARY(log10, 2),
-    UNARY(log1p, 2),
-    UNARY(sin, 2),
-    UNARY(cos, 2),
-    UNARY(tan, 2),
-    UNARY(sinh, 2),
-    UNARY(cosh, 2),
-    UNARY(tanh, 2),
-    UNARY(asin, 2),
-    UNARY(acos, 2),
-    UNARY(atan, 2),
-    UNARY(erf, 2),
-    UNARY(sigmoid, 2),
-    {"pow", NULL, laze_emit_pow, NULL, NULL, pow, pow_long, 2},
-    BINARY(atan2, 2),
-    BINARY(fmod, 0),
+    UNARY(fabs, 0),    UNARY(sqrt, 0.5),
+    UNARY(floor, 0),   UNARY(ceil, 0),
+    UNARY(trunc, 0),   UNARY(rint, 0),
+    UNARY(exp, 2),     UNARY(exp2, 2),
+    UNARY(expm1, 2),   UNARY(log, 2),
+    UNARY(log2, 2),    UNARY(log10, 2),
+    UNARY(log1p, 2),   UNARY(sin, 2),
+    UNARY(cos, 2),     UNARY(tan, 2),
+    UNARY(sinh, 2),    UNARY(cosh, 2),
+    UNARY(tanh, 2),    UNARY(asin, 2),
+    UNARY(acos, 2),    UNARY(atan, 2),
+    UNARY(erf, 2),     UNARY(erfc, 2),
+    UNARY(sigmoid, 2), {"pow", NULL, laze_emit_pow, NULL, NULL, pow, pow_long, 2},
+    BINARY(atan2, 2),  BINARY(fmod, 0),
 };
 
 static const double special[] = {0.0,
@@ -352,9 +339,9 @@ static double sample_moderate(uint64_t *state) {
 }
 
 /* Bit patterns all over the format, and the ranges where functions bend: every magnitude near one, around one itself,
- * and what exponentials and angles accept. */
+ * and what exponentials, angles and erfc accept. */
 static double sample(uint64_t *state, int f64) {
-  uint64_t kind = random_bits(state) % 9;
+  uint64_t kind = random_bits(state) % 10;
   double sign = random_bits(state) & 1 ? -1 : 1;
   switch (kind) {
   case 0: return sign * exp2(uniform(state, -60, 60));
@@ -362,6 +349,7 @@ static double sample(uint64_t *state, int f64) {
   case 2: return 1 + sign * exp2(uniform(state, f64 ? -52 : -23, -1));
   case 3: return uniform(state, -6, 6);
   case 4: return f64 ? uniform(state, -760, 760) : uniform(state, -110, 110);
+  case 6: return uniform(state, -30, 30); /* the tails of erfc, down to subnormals */
   case 5: return rint(exp2(uniform(state, 0, f64 ? 31 : 20))) * 0x1.921fb54442d18p+0; /* zeros of sin and cos */
   default: return any_bits(state, f64);
   }
