@@ -1,7 +1,8 @@
-/* div with a rounding mode. */
+/* Arithmetic that refuses some calls: a rounding mode, weights, limits. */
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
+#include "ir/composite/support.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
@@ -20,4 +21,59 @@ laze_status laze_composite_div_tensor_mode(laze_recorder *recorder, const laze_c
                      laze_compose_name(call), mode->value.string);
   }
   return laze_compose_binary(recorder, op, call->operands[0], call->operands[1], results, error);
+}
+
+/* A fraction would be cut where integers are added, and true is a weight of bools alone. */
+laze_status laze_composite__weighted(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                     laze_error *error) {
+  const laze_dtype dtype = (laze_dtype)call->attributes[LAZE__WEIGHTED_DTYPE].value.integer;
+  const laze_dtype number = laze_recorder_type(recorder, call->operands[1])->dtype;
+  laze_value alpha;
+  const char *name = laze_op_get(recorder->origin)->base;
+  if (laze_dtype_is_float(number) && !laze_dtype_is_float(dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: alpha is a real number, but the result is %s: pass an integer, or convert an operand", name,
+                     laze_dtype_name(dtype));
+  if (number == LAZE_BOOL && dtype != LAZE_BOOL)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: alpha is a bool, but the result is %s: pass a number", name,
+                     laze_dtype_name(dtype));
+  LAZE_TRY(laze_compose_to(recorder, call->operands[1], dtype, &alpha, error));
+  LAZE_TRY(laze_compose_to(recorder, call->operands[0], dtype, results, error));
+  return laze_compose_binary(recorder, LAZE_OP_MUL, *results, alpha, results, error);
+}
+
+/* A limit in the dtype to which it promotes with the tensor: as a plain number where it is a Scalar. */
+static laze_status convert_limit(laze_recorder *recorder, laze_value self, bool is_number, laze_value *limit,
+                                 laze_error *error) {
+  if (!is_number) return LAZE_OK;
+  const laze_promoted_operand operands[] = {{.value = self}, {.value = *limit, .is_number = true}};
+  return laze_compose_to(recorder, *limit, laze_promote_operands(recorder, operands, 2), limit, error);
+}
+
+/* The limit comes first: maximum and minimum take the second of equal operands, so that -0.0 stays beside 0.0. */
+static laze_status clamp(laze_recorder *recorder, const laze_call *call, bool limits_are_numbers, laze_value *results,
+                         laze_error *error) {
+  static const laze_op operators[] = {LAZE_OP_MAXIMUM, LAZE_OP_MINIMUM};
+  bool limited = false;
+  *results = call->operands[0];
+  for (int i = 0; i < 2; i++) {
+    laze_value limit = laze_call_operand(call, i + 1);
+    if (laze_value_is_none(limit)) continue;
+    LAZE_TRY(convert_limit(recorder, call->operands[0], limits_are_numbers, &limit, error));
+    LAZE_TRY(laze_compose_binary(recorder, operators[i], limit, *results, results, error));
+    limited = true;
+  }
+  if (limited) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: neither min nor max is there: pass at least one",
+                   laze_compose_name(call));
+}
+
+laze_status laze_composite_clamp(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                 laze_error *error) {
+  return clamp(recorder, call, true, results, error);
+}
+
+laze_status laze_composite_clamp_tensor(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                        laze_error *error) {
+  return clamp(recorder, call, false, results, error);
 }

@@ -5,6 +5,7 @@
 #include "ir/op.gen.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static double as_real(laze_scalar number) {
   return number.dtype == LAZE_F64 ? number.value.real : (double)number.value.integer;
@@ -18,45 +19,94 @@ typedef struct {
   laze_dtype dtype; /* NONE: follows from the numbers */
 } sequence;
 
-/* ceil((end - start) / step), at least 0. */
-static laze_status sequence_count(const sequence *s, bool whole, laze_size *out, laze_error *error) {
-  double start = as_real(s->start), end = as_real(s->end), step = as_real(s->step);
-  if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "arange: got start %g, end %g, step %g, expected finite numbers and a step other than 0", start,
-                     end, step);
-  if ((end - start) / step < 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "arange: a step of %g does not lead from %g to %g: give the step the other sign", step, start,
-                     end);
-  double count = ceil((end - start) / step);
-  if (count > 4e18)
-    return laze_fail(error, LAZE_OUT_OF_RANGE, "arange: %g numbers from %g to %g do not fit in memory", count, start,
-                     end);
-  *out = (laze_size)count;
-  if (whole) {
-    __int128 distance = (__int128)s->end.value.integer - s->start.value.integer, by = s->step.value.integer;
-    *out = (laze_size)((distance + by - (by > 0 ? 1 : -1)) / by);
-  }
+/* A number as text, for messages. */
+typedef struct {
+  char text[32];
+} number_text;
+
+static number_text show(laze_scalar number) {
+  number_text shown;
+  if (is_whole(number))
+    snprintf(shown.text, sizeof shown.text, "%lld", (long long)number.value.integer);
+  else
+    snprintf(shown.text, sizeof shown.text, "%.15g", number.value.real);
+  return shown;
+}
+
+static laze_status fail_sequence(const sequence *s, laze_status status, const char *why, laze_error *error) {
+  return laze_fail(error, status, "arange: from %s to %s by %s in %s: %s", show(s->start).text, show(s->end).text,
+                   show(s->step).text, laze_dtype_name(s->dtype), why);
+}
+
+static bool is_above(laze_scalar a, laze_scalar b) {
+  return is_whole(a) && is_whole(b) ? a.value.integer > b.value.integer : as_real(a) > as_real(b);
+}
+
+static laze_status check_sequence(const sequence *s, laze_error *error) {
+  const laze_scalar zero = laze_scalar_integer(0);
+  if (s->dtype == LAZE_BOOL)
+    return fail_sequence(s, LAZE_INVALID_ARGUMENT, "bool counts no further than 1; give another dtype", error);
+  if (!isfinite(as_real(s->start)) || !isfinite(as_real(s->end)) || !isfinite(as_real(s->step)))
+    return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the numbers must be finite", error);
+  if (as_real(s->step) == 0) return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the step must not be 0", error);
+  if (is_above(s->step, zero) ? is_above(s->start, s->end) : is_above(s->end, s->start))
+    return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the step does not lead there; give it the other sign", error);
   return LAZE_OK;
 }
 
-static laze_status record_sequence(laze_recorder *recorder, const sequence *s, laze_value *out, laze_error *error) {
-  bool whole = is_whole(s->start) && is_whole(s->end) && is_whole(s->step);
-  laze_dtype dtype = s->dtype ? s->dtype : whole ? LAZE_I64 : LAZE_F32;
+/* Truncates a number that is to be used in i64. */
+static laze_status truncate_number(const sequence *s, laze_scalar *number, laze_error *error) {
+  if (is_whole(*number)) return LAZE_OK;
+  if (fabs(number->value.real) >= 0x1p63)
+    return fail_sequence(s, LAZE_OUT_OF_RANGE, "the numbers must fit i64, in which integers are computed", error);
+  *number = laze_scalar_integer((int64_t)number->value.real);
+  return LAZE_OK;
+}
+
+/* ceil((end - start) / step), in integers where the numbers are integers. */
+static laze_status sequence_count(const sequence *s, laze_size *out, laze_error *error) {
+  double count = ceil((as_real(s->end) - as_real(s->start)) / as_real(s->step));
+  if (is_whole(s->start) && is_whole(s->end) && is_whole(s->step)) {
+    __int128 distance = (__int128)s->end.value.integer - s->start.value.integer, by = s->step.value.integer;
+    distance = (distance + by - (by > 0 ? 1 : -1)) / by;
+    count = (double)distance; /* beyond the limit below where it is not exact */
+    *out = (laze_size)distance;
+  } else if (count <= (double)LAZE_MAX_ELEMENTS) {
+    *out = (laze_size)count;
+  }
+  if (count <= (double)LAZE_MAX_ELEMENTS) return LAZE_OK;
+  return fail_sequence(s, LAZE_OUT_OF_RANGE, "no tensor has so many elements", error);
+}
+
+/* i64 converts the bounds before it counts. The other dtypes count with the numbers as they were given, and integers
+ * then convert start and step. */
+static laze_status record_sequence(laze_recorder *recorder, sequence s, laze_value *out, laze_error *error) {
+  const bool whole = is_whole(s.start) && is_whole(s.end) && is_whole(s.step);
+  if (!s.dtype) s.dtype = whole ? LAZE_I64 : LAZE_F32;
+  const bool in_integers = whole || !laze_dtype_is_float(s.dtype);
+  const sequence given = s;
   laze_size count;
-  LAZE_TRY(sequence_count(s, whole, &count, error));
-  LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, whole ? LAZE_I64 : LAZE_F64, out, error));
-  if (as_real(s->step) != 1) LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, s->step, out, error));
-  if (as_real(s->start) != 0) LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_ADD, *out, s->start, out, error));
-  return laze_compose_to(recorder, *out, dtype, out, error);
+  LAZE_TRY(check_sequence(&s, error));
+  if (in_integers) {
+    LAZE_TRY(truncate_number(&given, &s.start, error));
+    LAZE_TRY(truncate_number(&given, &s.step, error));
+    if (s.dtype == LAZE_I64) LAZE_TRY(truncate_number(&given, &s.end, error));
+    if (s.step.value.integer == 0) return fail_sequence(&given, LAZE_INVALID_ARGUMENT, "the step becomes 0", error);
+  }
+  LAZE_TRY(sequence_count(s.dtype == LAZE_I64 ? &s : &given, &count, error));
+  LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, in_integers ? LAZE_I64 : LAZE_F64, out, error));
+  if (as_real(s.step) != 1) LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, s.step, out, error));
+  /* Adding a start of 0 matters where a negative step made -0.0 of the first index. */
+  if (as_real(s.start) != 0 || (!in_integers && as_real(s.step) < 0))
+    LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_ADD, *out, s.start, out, error));
+  return laze_compose_to(recorder, *out, s.dtype, out, error);
 }
 
 laze_status laze_composite_arange(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                   laze_error *error) {
   sequence s = {laze_scalar_integer(0), call->attributes[LAZE_ARANGE_END].value.literal, laze_scalar_integer(1),
                 (laze_dtype)call->attributes[LAZE_ARANGE_DTYPE].value.integer};
-  return record_sequence(recorder, &s, results, error);
+  return record_sequence(recorder, s, results, error);
 }
 
 laze_status laze_composite_arange_start(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -64,7 +114,7 @@ laze_status laze_composite_arange_start(laze_recorder *recorder, const laze_call
   sequence s = {call->attributes[LAZE_ARANGE_START_START].value.literal,
                 call->attributes[LAZE_ARANGE_START_END].value.literal, laze_scalar_integer(1),
                 (laze_dtype)call->attributes[LAZE_ARANGE_START_DTYPE].value.integer};
-  return record_sequence(recorder, &s, results, error);
+  return record_sequence(recorder, s, results, error);
 }
 
 laze_status laze_composite_arange_start_step(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -73,7 +123,7 @@ laze_status laze_composite_arange_start_step(laze_recorder *recorder, const laze
                 call->attributes[LAZE_ARANGE_START_STEP_END].value.literal,
                 call->attributes[LAZE_ARANGE_START_STEP_STEP].value.literal,
                 (laze_dtype)call->attributes[LAZE_ARANGE_START_STEP_DTYPE].value.integer};
-  return record_sequence(recorder, &s, results, error);
+  return record_sequence(recorder, s, results, error);
 }
 
 /* number + sign * step * index, in f64. */
@@ -95,6 +145,8 @@ laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *ca
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   laze_value index, from_end, choice[3];
   laze_size count = steps;
+  if (dtype == LAZE_BOOL && steps > 1)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "linspace: dtype is bool, expected a dtype of numbers");
   if (steps < 0)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "linspace: steps is %lld, expected 0 or more", (long long)steps);
   LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, LAZE_F64, &index, error));

@@ -2,6 +2,7 @@
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
+#include "ir/composite/support.h"
 #include "ir/op.gen.h"
 
 laze_status laze_composite_flatten_using_ints(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -91,46 +92,51 @@ static laze_status wrap_start(laze_recorder *recorder, laze_size start, laze_siz
   return negative ? laze_size_binary(recorder->sizes, LAZE_SIZE_ADD, start, size, out, error) : LAZE_OK;
 }
 
-/* [start, start + length) of an axis, which must lie within its size; `what` and `given` are for the message. */
+/* [start, start + length) of an axis, where a negative start counts from the back. *inside: whether that lies within
+ * the axis; nothing is recorded otherwise. */
 static laze_status take(laze_recorder *recorder, const laze_call *call, int axis, laze_size start, laze_size length,
-                        laze_value *out, laze_error *error) {
-  laze_type type = laze_compose_type(recorder, call->operands[0]);
+                        laze_value *out, bool *inside, laze_error *error) {
+  const laze_size size = laze_recorder_type(recorder, call->operands[0])->sizes[axis];
   laze_size end;
-  bool after_begin, before_end;
+  *inside = start <= LAZE_MAX_ELEMENTS && length <= LAZE_MAX_ELEMENTS; /* so that their sum is a size */
+  if (!*inside) return LAZE_OK;
+  LAZE_TRY(wrap_start(recorder, start, size, &start, error));
   LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_ADD, start, length, &end, error));
-  LAZE_TRY(laze_size_ask_less_equal(recorder->sizes, 0, start, &after_begin, error));
-  LAZE_TRY(laze_size_ask_less_equal(recorder->sizes, end, type.sizes[axis], &before_end, error));
-  if (after_begin && before_end) return laze_compose_slice(recorder, call->operands[0], axis, start, end, out, error);
-  if (!laze_size_is_constant(start) || !laze_size_is_constant(end) || !laze_size_is_constant(type.sizes[axis]))
-    return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: what it takes of dim %d lies outside that dim",
-                     laze_compose_name(call), axis);
-  return laze_fail(error, LAZE_OUT_OF_RANGE,
-                   "%s: takes indices [%lld, %lld) of dim %d, whose size is %lld: they must lie within it",
-                   laze_compose_name(call), (long long)start, (long long)end, axis, (long long)type.sizes[axis]);
+  LAZE_TRY(laze_size_is_at_most(recorder, 0, start, inside, error));
+  if (*inside) LAZE_TRY(laze_size_is_at_most(recorder, end, size, inside, error));
+  return *inside ? laze_compose_slice(recorder, call->operands[0], axis, start, end, out, error) : LAZE_OK;
 }
 
 laze_status laze_composite_select_int(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                       laze_error *error) {
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  const laze_size index = call->attributes[LAZE_SELECT_INT_INDEX].value.size;
   laze_type type;
-  laze_size start;
+  bool inside;
   int axis;
   LAZE_TRY(choose_axis(recorder, call, &type, &axis, error));
-  LAZE_TRY(wrap_start(recorder, call->attributes[LAZE_SELECT_INT_INDEX].value.size, type.sizes[axis], &start, error));
-  LAZE_TRY(take(recorder, call, axis, start, 1, results, error));
-  return laze_compose_drop_axis(recorder, *results, axis, results, error);
+  LAZE_TRY(take(recorder, call, axis, index, 1, results, &inside, error));
+  if (inside) return laze_compose_drop_axis(recorder, *results, axis, results, error);
+  return laze_fail(error, LAZE_OUT_OF_RANGE,
+                   "%s: index %s is out of range for dim %d of %s; expected -size to size - 1", inference.operator_name,
+                   laze_show_size(&inference, index).text, axis, laze_show(&inference, &type).text);
 }
 
 laze_status laze_composite_narrow(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                   laze_error *error) {
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  const laze_size start = call->attributes[LAZE_NARROW_START].value.size,
+                  length = call->attributes[LAZE_NARROW_LENGTH].value.size;
   laze_type type;
-  laze_size start, length = call->attributes[LAZE_NARROW_LENGTH].value.size;
-  bool valid;
+  bool inside;
   int axis;
   LAZE_TRY(choose_axis(recorder, call, &type, &axis, error));
-  LAZE_TRY(laze_size_ask_less_equal(recorder->sizes, 0, length, &valid, error));
-  if (!valid) return laze_fail(error, LAZE_OUT_OF_RANGE, "narrow: the length is negative, expected 0 or more");
-  LAZE_TRY(wrap_start(recorder, call->attributes[LAZE_NARROW_START].value.size, type.sizes[axis], &start, error));
-  return take(recorder, call, axis, start, length, results, error);
+  LAZE_TRY(laze_size_is_at_most(recorder, 0, length, &inside, error));
+  if (inside) LAZE_TRY(take(recorder, call, axis, start, length, results, &inside, error));
+  if (inside) return LAZE_OK;
+  return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: start %s and length %s do not lie within dim %d of %s",
+                   inference.operator_name, laze_show_size(&inference, start).text,
+                   laze_show_size(&inference, length).text, axis, laze_show(&inference, &type).text);
 }
 
 /* Each tensor gets a size of 1 at the new place; then they are joined there, a bounded number at a time. */

@@ -17,6 +17,7 @@ typedef enum {
   BUILTIN_IS_FLOAT,
   BUILTIN_PROMOTED,
   BUILTIN_FLOAT_OF,
+  BUILTIN_COUNT,
 } gen_builtin_number;
 
 typedef struct gen_builtin {

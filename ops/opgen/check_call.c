@@ -15,6 +15,7 @@ static const gen_builtin builtins[] = {
     {"is_float", BUILTIN_IS_FLOAT, KIND_BOOL, 1, 1, "is_float(tensor) or is_float(dtype)"},
     {"promoted", BUILTIN_PROMOTED, KIND_DTYPE, 1, 16, "promoted(x, y, ...)"},
     {"float_of", BUILTIN_FLOAT_OF, KIND_DTYPE, 1, 1, "float_of(dtype)"},
+    {"count", BUILTIN_COUNT, KIND_INT, 1, 1, "count(list)"},
 };
 
 const gen_builtin *builtin_find(const char *name) {
@@ -35,6 +36,8 @@ static bool builtin_fits(const gen_builtin *builtin, const gen_expression *item,
   case BUILTIN_IS_FLOAT: return is_value(item) || (item->kind == KIND_DTYPE && !item->optional);
   case BUILTIN_PROMOTED: return is_value(item) || (kind_is_number(item->kind) && !item->optional);
   case BUILTIN_FLOAT_OF: return item->kind == KIND_DTYPE && !item->optional;
+  case BUILTIN_COUNT:
+    return item->form == FORM_NAME && item->argument >= 0 && kind_is_list(item->kind) && !item->optional;
   default: return is_value(item);
   }
 }
@@ -69,7 +72,8 @@ void check_builtin(gen_scope *scope, gen_expression *call, const gen_builtin *bu
     good = good && call->keywords[i] == NULL && builtin_fits(builtin, call->items[i], i);
   }
   if (call->kind == KIND_WRONG) return;
-  if (scope->in_condition && builtin->number != BUILTIN_PRESENT) {
+  const bool sees_tensors = builtin->number != BUILTIN_PRESENT && builtin->number != BUILTIN_COUNT;
+  if (scope->in_condition && sees_tensors) {
     check_fault(scope, call, "a condition sees no tensors; it may use attributes and present()");
   } else if (!good) {
     const bool absent = builtin->number != BUILTIN_PRESENT && call->count > 0 && call->items[0]->optional;

@@ -69,6 +69,8 @@ const char *emit_builtin(gen_emitter *emitter, const gen_expression *call) {
   case BUILTIN_SIZES: return emit_sizes(emitter, call);
   case BUILTIN_NUMEL: return emit_numel(emitter, call);
   case BUILTIN_PROMOTED: return emit_promoted(emitter, call);
+  case BUILTIN_COUNT:
+    return memory_format("call->attributes[%s].count", operator_attribute_name(emitter->op, item->argument));
   default: break;
   }
   const char *value = emit_value(emitter, item, NULL);

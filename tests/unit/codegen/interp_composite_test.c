@@ -96,10 +96,55 @@ START_TEST(views) {
 }
 END_TEST
 
-START_TEST(select_outside_is_refused) {
-  laze_value a = f32s(DIMS(3), (float[]){1, 2, 3}), out;
-  laze_attribute pick[] = {laze_attribute_integer(0), laze_attribute_size(3)};
-  ck_assert_int_eq(lab_try_call(&l, "select.int", &a, 1, pick, &out), LAZE_OUT_OF_RANGE);
+/* The message has what the caller wrote. */
+START_TEST(outside_of_a_dim_is_refused) {
+  static const struct {
+    const char *operator;
+    int64_t start, length;
+    const char *message;
+  } calls[] = {
+      {"select.int", 5, 0, "select.int: index 5 is out of range for dim 0 of f32[5]; expected -size to size - 1"},
+      {"select.int", -6, 0, "select.int: index -6 is out of range"},
+      {"select.int", INT64_MAX, 0, "select.int: index 9223372036854775807 is out of range"},
+      {"narrow", -6, 1, "narrow: start -6 and length 1 do not lie within dim 0 of f32[5]"},
+      {"narrow", 4, 2, "narrow: start 4 and length 2 do not lie"},
+      {"narrow", 1, INT64_MAX, "narrow: start 1 and length 9223372036854775807 do not lie"},
+      {"narrow", 0, -1, "narrow: start 0 and length -1 do not lie"},
+  };
+  laze_value a = f32s(DIMS(5), (float[]){1, 2, 3, 4, 5}), out;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    laze_attribute attributes[] = {laze_attribute_integer(0), laze_attribute_size(calls[i].start),
+                                   laze_attribute_size(calls[i].length)};
+    ck_assert_int_eq(lab_try_call(&l, calls[i].operator, & a, 1, attributes, &out), LAZE_OUT_OF_RANGE);
+    ck_assert_msg(strstr(l.error.message, calls[i].message) != NULL, "expected '%s' in: %s", calls[i].message,
+                  l.error.message);
+  }
+}
+END_TEST
+
+START_TEST(wrong_sequences_are_refused_by_name) {
+  static const struct {
+    double start, end, step;
+    laze_dtype dtype;
+    const char *message;
+  } calls[] = {
+      {0, INFINITY, 1, LAZE_F32, "arange: from 0 to inf by 1 in f32: the numbers must be finite"},
+      {0, 5, 0, LAZE_F32, "the step must not be 0"},
+      {0, 5, 0.5, LAZE_I32, "arange: from 0 to 5 by 0.5 in i32: the step becomes 0"},
+      {0, 5, -1, LAZE_I64, "the step does not lead there"},
+      {0, 1e30, 1, LAZE_I64, "arange: from 0 to 1e+30 by 1 in i64: the numbers must fit i64"},
+      {1e30, 2e30, 1e29, LAZE_I32, "the numbers must fit i64"},
+      {0, 1e300, 1, LAZE_F64, "arange: from 0 to 1e+300 by 1 in f64: no tensor has so many elements"},
+      {0, 5, 1, LAZE_BOOL, "arange: from 0 to 5 by 1 in bool"},
+  };
+  laze_value out;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    laze_attribute attributes[] = {literal(laze_scalar_real(calls[i].start)), literal(laze_scalar_real(calls[i].end)),
+                                   literal(laze_scalar_real(calls[i].step)), laze_attribute_dtype(calls[i].dtype)};
+    ck_assert_int_ne(lab_try_call(&l, "arange.start_step", NULL, 0, attributes, &out), LAZE_OK);
+    ck_assert_msg(strstr(l.error.message, calls[i].message) != NULL, "expected '%s' in: %s", calls[i].message,
+                  l.error.message);
+  }
 }
 END_TEST
 
@@ -203,7 +248,8 @@ int main(void) {
                                 means_and_variances,
                                 softmax_family,
                                 views,
-                                select_outside_is_refused,
+                                outside_of_a_dim_is_refused,
+                                wrong_sequences_are_refused_by_name,
                                 stacks,
                                 embedding_and_one_hot,
                                 sequences,

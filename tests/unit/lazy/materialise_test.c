@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <math.h>
+
 /* The rule that makes a training step run forward once: a read stores every held value that is computed on the way,
  * and no temporary. */
 START_TEST(reads_store_held_values_on_the_way) {
@@ -196,6 +198,32 @@ START_TEST(a_failed_step_returns_the_error) {
 }
 END_TEST
 
+/* f32[rows,columns] of ones, twice as large in the column. */
+static laze_tensor *matrix(laze_context *context, int64_t rows, int64_t columns) {
+  const float value = columns == 1 ? 2 : 1, data[] = {value, value};
+  return laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(rows, columns), data, sizeof data);
+}
+
+/* Another weight runs the same code, and the run decides that 0 ignores what is NaN. */
+START_TEST(weights_are_inputs_of_the_run) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  const struct {
+    float self;
+    double beta, alpha;
+    float expected;
+  } calls[] = {{NAN, 0, 1, 2}, {3, 1, 1, 5}, {3, 2.5, 3, 13.5f}, {INFINITY, 0, 0, 0}, {4, 0.5, 1, 4}};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    laze_argument arguments[] = {pass(filled(context, 2, calls[i].self)), pass(matrix(context, 2, 1)),
+                                 pass(matrix(context, 1, 2)), pass_real(calls[i].beta), pass_real(calls[i].alpha)};
+    ck_assert_float_eq(first(call("addmm", arguments, 5), 4), calls[i].expected);
+    ck_assert_int_eq(metric(context, "trace_cache_misses"), 1);
+  }
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 START_TEST(a_composite_expands_when_recorded) {
   laze_context *context = new_context();
   laze_scope *scope = laze_scope_begin(context);
@@ -222,6 +250,7 @@ int main(void) {
       failed_runs_leave_the_rest_usable,
       a_failed_step_returns_the_error,
       a_composite_expands_when_recorded,
+      weights_are_inputs_of_the_run,
   };
   return run_tests("materialise", tests, sizeof tests / sizeof *tests);
 }

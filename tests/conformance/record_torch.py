@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes torch.txt, what PyTorch says operators give, and the table of differences in docs/semantics.md.
+
+Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases and rows are.
+"""
+import torch_calls
+import torch_elementwise
+from torch_recorder import row, write
+
+
+def rows():
+    row("zero_divisor", "integer division and remainder by zero", "an error", "0",
+        "data decides nothing about failing, but for indices")
+    row("floor_divide", "`floor_divide` of floats", "from `fmod`, corrected", "`floor(a / b)`", "two operations, each exact")
+    row("tiny_divisor", "`fmod` and `remainder` where the quotient overflows", "NaN where vectors compute", "exact",
+        "one result for every length")
+    row("integer_power", "integer `pow` with a negative number as exponent", "an error", "0, 1 or -1",
+        "a number is a tensor without dims")
+    row("bool_power", "`pow` of bool with a bool number as exponent", "bool", "an error", "as between tensors")
+    row("sign_nan", "`sign` of NaN", "0", "NaN", "a NaN should show")
+    row("equal_zeros", "`maximum`, `minimum`, `amax`, ... of 0.0 and -0.0", "the first or the second, by the length",
+        "the second", "one result for every length")
+    row("index_of_zero", "value of `max.dim` and `min.dim` among 0.0 and -0.0", "the element at the index",
+        "the last zero", "it is `amax` or `amin`")
+    row("bool_index", "`argmax` and `argmin` of bool", "an error", "the first true or false", "bools are ordered")
+    row("bool_difference", "`sub` of bool and a number", "an error", "promoted; bools alone are refused", "as in `add`")
+    row("promoted_functions", "`relu` and `abs` of bool, `silu` of bool and integers", "an error", "promoted",
+        "as in other functions")
+    row("bool_clamp", "`clamp` of bool between bools", "an error but for one limit as a tensor", "bool",
+        "as in `maximum` and `minimum`")
+    row("gelu_tail", "`gelu` below about -5, and of infinities", "0 or NaN in `f32`; `1 + erf` cancels", "from `erfc`",
+        "accurate in the tail, 0 and inf at the ends")
+    row("integer_mean", "`mean` and `var` of integers", "an error", "`f32`", "as `div` of integers")
+    row("one_hot_classes", "`one_hot` without `num_classes`", "reads the data", "an error",
+        "shapes are known before anything runs")
+    row("one_hot_range", "`one_hot` with a class out of range", "an error", "zeros",
+        "data decides nothing about failing, but for indices")
+    row("negative_index", "negative index in `gather`, `index_select`, `embedding`", "an error", "counts from the back",
+        "as in `select`")
+    row("logsumexp_axes", "`logsumexp` over `dim=[]` without `keepdim`", "an error", "over all dims",
+        "as with `keepdim`, and as `sum`")
+    row("mixed_products", "`linear` with a bias of another dtype", "an error", "promoted", "it is `add`")
+    row("arange_length", "length of an `arange` of integers in a dtype other than `i64`", "rounded beyond 2^53",
+        "counted in integers", "exact")
+    row("arange_wide", "`arange` of integers over more than 2^63", "empty, or an error", "counted in integers", "exact")
+    row("arange_step", "`arange` in `i32` with a step between -1 and 1", "repeats its start", "an error", "as in `i64`")
+    row("arange_values", "numbers of an `arange` in `f32`", "rounded twice where vectors compute",
+        "`start + i * step` in `f64`, rounded once", "one result for every length")
+    row("arange_infinite", "`arange` with an infinite step", "its start is left out", "an error",
+        "there is no such sequence")
+    row("sum_order", "order of sums", "depends on machine, threads and shape", "named above", "the same bits everywhere")
+    row("product_order", "order of matrix products", "depends on machine, threads and shape", "named above",
+        "the same bits everywhere")
+
+
+if __name__ == "__main__":
+    rows()
+    torch_elementwise.record()
+    torch_calls.record()
+    write()

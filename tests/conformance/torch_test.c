@@ -1,0 +1,121 @@
+/* What PyTorch gives (torch.txt, written by record_torch.py), on every backend: every case agrees, but for those that
+ * name a row of the table of differences in docs/semantics.md, each of which differs. So the table is complete, and
+ * nothing in it is past. */
+#include "ir/op.h"
+#include "tests/conformance/conformance.h"
+#include "tests/conformance/recorded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROWS = 128 };
+
+typedef struct {
+  char names[MAX_ROWS][64];
+  int examples[MAX_ROWS];
+  int count;
+} row_list;
+
+static recorded_file open_cases(void) {
+  return recorded_open(LAZE_TEST_RECORDED "/torch.txt");
+}
+
+/* Runs one case and counts it for its row. 1 where it is not as it should be, which is printed. */
+static int check_case(laze_context *context, const laze_backend *backend, recorded_case *item, row_list *rows) {
+  bool differs = strcmp(item->row, "-") != 0;
+  test_arrays got;
+  laze_error error = {0};
+  char message[256];
+  laze_status status = recorded_run(context, backend, item, &got, &error);
+  bool agrees = recorded_agrees(item, status, &got, message, sizeof message);
+  /* What the parser does not understand is refused for a reason that PyTorch did not have. */
+  if (strstr(error.message, "the schema is") || strstr(error.message, "no overload"))
+    fprintf(stderr, "%s: is written wrongly: %s\n", item->name, error.message), agrees = differs;
+  for (int i = 0; i < rows->count; i++) rows->examples[i] += !strcmp(rows->names[i], item->row);
+  if (!agrees != differs)
+    fprintf(stderr, "%s: %s %s %s\n", item->name,
+            differs ? "agrees, but is an example of" : "differs:", differs ? item->row : message, error.message);
+  test_arrays_release(&got);
+  return !agrees != differs;
+}
+
+START_TEST(only_what_is_listed_differs_and_all_of_it_does) {
+  laze_context *context = test_context(NULL);
+  recorded_file from = open_cases();
+  row_list rows = {.count = 0};
+  int cases = 0, wrong = 0;
+  while (recorded_next_line(&from)) {
+    recorded_case item;
+    if (!strncmp(from.line, "table ", 6)) continue;
+    if (sscanf(from.line, "row %63s", rows.names[rows.count]) == 1) {
+      ck_assert_int_lt(++rows.count, MAX_ROWS);
+      continue;
+    }
+    recorded_read(context, &from, &item);
+    wrong += check_case(context, laze_backend_at(_i), &item, &rows);
+    recorded_release(&item);
+    cases++;
+  }
+  ck_assert_msg(wrong == 0, "%d of %d cases are not as the table of differences says", wrong, cases);
+  for (int i = 0; i < rows.count; i++)
+    ck_assert_msg(rows.examples[i] > 0, "row %s of the table has no example", rows.names[i]);
+  ck_assert_int_gt(cases, 400);
+  recorded_close(&from);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(the_page_has_the_table_that_was_recorded) {
+  recorded_file from = open_cases(), page = recorded_open(LAZE_TEST_SEMANTICS);
+  int lines = 0;
+  bool more = true;
+  while (more && !strstr(page.line ? page.line : "", "<!-- differences: made by")) more = recorded_next_line(&page);
+  ck_assert_msg(more && recorded_next_line(&page) && *page.line == 0, "docs/semantics.md has no table of differences");
+  while (recorded_next_line(&from)) {
+    if (strncmp(from.line, "table ", 6)) continue;
+    ck_assert(recorded_next_line(&page));
+    ck_assert_msg(!strcmp(page.line, from.line + 6), "run ./dev differences: the page has\n%s\nand torch.txt\n%s",
+                  page.line, from.line + 6);
+    lines++;
+  }
+  ck_assert_int_gt(lines, 10);
+  ck_assert(recorded_next_line(&page) && *page.line == 0);
+  ck_assert(recorded_next_line(&page) && !strcmp(page.line, "<!-- differences: end -->"));
+  recorded_close(&from);
+  recorded_close(&page);
+}
+END_TEST
+
+/* Operators that PyTorch has not, or that need what a case does not have. */
+static bool is_peculiar(const char *name) {
+  static const char *const names[] = {"parameter", "if",          "while",  "reduce", "constant",
+                                      "iota",      "size_tensor", "philox", "rand",   "randn"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i], name)) return true;
+  return false;
+}
+
+START_TEST(every_operator_is_compared) {
+  recorded_file from = open_cases();
+  bool *seen = calloc((size_t)laze_op_count, sizeof *seen);
+  while (recorded_next_line(&from)) {
+    char name[64];
+    if (sscanf(from.line, "  %%r%*[0-9] = %63[a-z0-9_]", name) != 1) continue;
+    for (laze_op op = 1; op < laze_op_count; op++) seen[op] |= !strcmp(laze_op_get(op)->base, name);
+  }
+  for (laze_op op = 1; op < laze_op_count; op++) {
+    const char *name = laze_op_get(op)->base;
+    ck_assert_msg(seen[op] || *name == '_' || is_peculiar(name), "no case of record_torch.py has %s", name);
+  }
+  free(seen);
+  recorded_close(&from);
+}
+END_TEST
+
+int main(void) {
+  TCase *tests = tcase_create("torch");
+  conformance_add(tests, only_what_is_listed_differs_and_all_of_it_does);
+  tcase_add_test(tests, the_page_has_the_table_that_was_recorded);
+  tcase_add_test(tests, every_operator_is_compared);
+  return conformance_main(tests);
+}
