@@ -46,7 +46,7 @@ static laze_status start_layout(laze_scheduler *scheduler, int32_t node_index, p
   const laze_type *type = node->types[0];
   laze_inference inference = {scheduler->graph->sizes, "cat", scheduler->error};
   *out = (piece_layout){.scheduler = scheduler, .node = node};
-  LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_CAT_DIM].value.integer, type->rank, &out->axis));
+  LAZE_TRY(laze_cat_axis(&inference, type, node->attributes[LAZE_CAT_DIM].value.integer, &out->axis));
   LAZE_TRY(laze_size_product(inference.sizes, type->sizes, out->axis, &out->rows, inference.error));
   LAZE_TRY(laze_size_product(inference.sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner,
                              inference.error));
