@@ -128,20 +128,21 @@ START_TEST(wrong_sequences_are_refused_by_name) {
     laze_dtype dtype;
     const char *message;
   } calls[] = {
-      {0, INFINITY, 1, LAZE_F32, "arange: from 0 to inf by 1 in f32: the numbers must be finite"},
+      {0, INFINITY, 1, LAZE_F32, "from 0 to inf by 1 in f32: the numbers must be finite"},
       {0, 5, 0, LAZE_F32, "the step must not be 0"},
-      {0, 5, 0.5, LAZE_I32, "arange: from 0 to 5 by 0.5 in i32: the step becomes 0"},
+      {0, 5, 0.5, LAZE_I32, "from 0 to 5 by 0.5 in i32: the step becomes 0"},
       {0, 5, -1, LAZE_I64, "the step does not lead there"},
-      {0, 1e30, 1, LAZE_I64, "arange: from 0 to 1e+30 by 1 in i64: the numbers must fit i64"},
+      {0, 1e30, 1, LAZE_I64, "from 0 to 1e+30 by 1 in i64: the numbers must fit i64"},
       {1e30, 2e30, 1e29, LAZE_I32, "the numbers must fit i64"},
-      {0, 1e300, 1, LAZE_F64, "arange: from 0 to 1e+300 by 1 in f64: no tensor has so many elements"},
-      {0, 5, 1, LAZE_BOOL, "arange: from 0 to 5 by 1 in bool"},
+      {0, 1e300, 1, LAZE_F64, "from 0 to 1e+300 by 1 in f64: no tensor has so many elements"},
+      {0, 5, 1, LAZE_BOOL, "from 0 to 5 by 1 in bool"},
   };
   laze_value out;
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     laze_attribute attributes[] = {literal(laze_scalar_real(calls[i].start)), literal(laze_scalar_real(calls[i].end)),
                                    literal(laze_scalar_real(calls[i].step)), laze_attribute_dtype(calls[i].dtype)};
     ck_assert_int_ne(lab_try_call(&l, "arange.start_step", NULL, 0, attributes, &out), LAZE_OK);
+    ck_assert_msg(!strncmp(l.error.message, "arange", 6), "%s", l.error.message);
     ck_assert_msg(strstr(l.error.message, calls[i].message) != NULL, "expected '%s' in: %s", calls[i].message,
                   l.error.message);
   }
