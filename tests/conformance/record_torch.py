@@ -49,8 +49,8 @@ def rows():
     row("arange_infinite", "`arange` with an infinite step", "its start is left out", "an error",
         "there is no such sequence")
     row("sum_order", "order of sums", "depends on machine, threads and shape", "named above", "the same bits everywhere")
-    row("product_order", "order of matrix products", "depends on machine, threads and shape", "named above",
-        "the same bits everywhere")
+    row("product_order", "order of matrix products", "depends on machine, threads and the number of rows", "named above",
+        "the same bits everywhere, and a row's bits are its own")
 
 
 if __name__ == "__main__":
