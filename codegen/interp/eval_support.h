@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 
+#include <fenv.h>
 #include <math.h>
 
 /* The low bits of a 64-bit result are those of the 32-bit one, so int32_t is computed in 64 bits and cut. */
@@ -30,9 +31,14 @@
 /* 1 / sqrt(a), rounded to the type after each of the two. */
 #define reciprocal_root(a) _Generic((a), float : 1 / sqrtf((float)(a)), double : 1 / sqrt(a))
 
-/* glibc's erfc is off by more than two units in the last place in the tail, which erfcl's digits hide. */
+/* glibc's erfc is off by more than two units in the last place in the tail, which erfcl's digits hide. What erfcl
+ * raises on a unit of its own, x87, is no concern of the caller. */
 static inline double accurate_erfc(double x) {
-  return (double)erfcl((long double)x);
+  fenv_t environment;
+  feholdexcept(&environment);
+  const double result = (double)erfcl((long double)x);
+  fesetenv(&environment);
+  return result;
 }
 
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
