@@ -44,24 +44,39 @@ void laze_arena_adopt(laze_arena *arena, laze_arena *other) {
   laze_arena_init(other, other->context);
 }
 
+static int64_t header_size(void) {
+  return (int64_t)((sizeof(laze_arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+static bool add_block_of(laze_arena *arena, int64_t size) {
+  laze_arena_block *block = laze_alloc(arena->context, size);
+  if (!block) return false;
+  block->next = arena->blocks;
+  block->size = size;
+  arena->blocks = block;
+  arena->bytes += size;
+  arena->cursor = (char *)block + header_size();
+  arena->end = (char *)block + size;
+  return true;
+}
+
 /* Makes room for `size` bytes. Blocks double up to a limit, so that small graphs stay small and large ones need few
  * blocks; what is larger than the limit gets a block of its own, as does everything while arenas are switched off. */
 static bool add_block(laze_arena *arena, int64_t size) {
-  int64_t header = (sizeof(laze_arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   int64_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
   if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
   if (laze_context_debug(arena->context, LAZE_DEBUG_NO_ARENAS)) wanted = 0;
-  if (laze_add_overflows(size, header, &size)) return false;
-  if (wanted < size) wanted = size;
-  laze_arena_block *block = laze_alloc(arena->context, wanted);
-  if (!block) return false;
-  block->next = arena->blocks;
-  block->size = wanted;
-  arena->blocks = block;
-  arena->bytes += wanted;
-  arena->cursor = (char *)block + header;
-  arena->end = (char *)block + wanted;
-  return true;
+  if (laze_add_overflows(size, header_size(), &size)) return false;
+  return add_block_of(arena, wanted < size ? size : wanted);
+}
+
+bool laze_arena_reserve(laze_arena *arena, int64_t size) {
+  if (laze_context_debug(arena->context, LAZE_DEBUG_NO_ARENAS)) return true;
+  return size >= 0 && !laze_add_overflows(size, header_size(), &size) && add_block_of(arena, size);
+}
+
+int64_t laze_arena_rounded(int64_t size) {
+  return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 void *laze_arena_alloc(laze_arena *arena, int64_t size) {

@@ -14,6 +14,11 @@ typedef struct laze_arena {
 } laze_arena;
 
 void laze_arena_init(laze_arena *arena, laze_context *context);
+/* Takes one block in which `size` bytes fit, where it is known how much will be allocated, of an arena that is empty;
+ * false when memory is out. */
+bool laze_arena_reserve(laze_arena *arena, int64_t size);
+/* What an allocation of `size` bytes takes of a block. */
+int64_t laze_arena_rounded(int64_t size);
 /* Frees everything; the arena may be used again. */
 void laze_arena_deinit(laze_arena *arena);
 /* Moves everything allocated from `other` into `arena`, where it keeps its place; `other` is empty afterwards. Both

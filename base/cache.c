@@ -123,10 +123,7 @@ static void grow_buckets(laze_cache *cache) {
 
 void laze_cache_insert(laze_cache *cache, laze_hash key, void *object, int64_t bytes) {
   cache_entry *entry = laze_alloc(cache->context, sizeof *entry), *evicted = NULL;
-  if (!entry || bytes > cache->options.max_bytes) {
-    laze_free(cache->context, entry);
-    return;
-  }
+  if (!entry) return;
   cache->options.retain(object);
   pthread_mutex_lock(&cache->lock);
   grow_buckets(cache);
@@ -136,7 +133,7 @@ void laze_cache_insert(laze_cache *cache, laze_hash key, void *object, int64_t b
   link_newest(cache, entry);
   cache->count++;
   cache->bytes += bytes;
-  while (cache->count > cache->options.max_entries || cache->bytes > cache->options.max_bytes) {
+  while (cache->count > 1 && (cache->count > cache->options.max_entries || cache->bytes > cache->options.max_bytes)) {
     cache_entry *removed = remove_oldest(cache);
     removed->next_in_bucket = evicted;
     evicted = removed;

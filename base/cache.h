@@ -30,7 +30,8 @@ void laze_cache_destroy(laze_cache *cache);
  * there is none. */
 void *laze_cache_find(laze_cache *cache, laze_hash key, laze_cache_match match, void *self);
 /* Adds an object, which the cache retains; `bytes` is what it counts for. Evicts as needed (counted in
- * cache_evictions). Without memory the object is just not cached. */
+ * cache_evictions), but never the object itself: one that is too large for the cache stays until the next is added, so
+ * that a loop over it finds it. Without memory the object is just not cached. */
 void laze_cache_insert(laze_cache *cache, laze_hash key, void *object, int64_t bytes);
 /* Calls `visit` for every object, most recently used first, until it returns false; under the lock. */
 void laze_cache_each(laze_cache *cache, bool (*visit)(void *self, void *object), void *self);

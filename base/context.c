@@ -276,6 +276,16 @@ laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, in
   return LAZE_OK;
 }
 
+void laze_trim(laze_context *context, void **array, int64_t *capacity, int64_t count, int64_t element_size) {
+  if (count == *capacity || !*array) return;
+  void *copy = laze_alloc_array(context, count, element_size);
+  if (!copy) return;
+  if (count > 0) memcpy(copy, *array, (size_t)(count * element_size));
+  laze_free(context, *array);
+  *array = copy;
+  *capacity = count;
+}
+
 void laze_free(laze_context *context, void *memory) {
   if (memory) context->allocator.release(context->allocator.self, memory);
 }
@@ -347,8 +357,7 @@ void laze_metric_each(laze_context *context, void (*visit)(void *self, const cha
 void laze_metric_reset(laze_context *context) {
   if (!context) context = laze_context_default();
   for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
-    /* Bytes held now are a level, not a count. */
-    if (metric == LAZE_METRIC_CURRENT_BYTES) continue;
+    if (laze_metric_is_level(metric)) continue;
     int64_t value =
         metric == LAZE_METRIC_PEAK_BYTES ? laze_metrics_get(&context->metrics, LAZE_METRIC_CURRENT_BYTES) : 0;
     atomic_store(&context->metrics.values[metric], value);

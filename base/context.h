@@ -54,6 +54,8 @@ void *laze_alloc_array(laze_context *context, int64_t count, int64_t element_siz
  * *capacity are unchanged. */
 LAZE_MUST_USE laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, int64_t needed,
                                     int64_t element_size, laze_error *error);
+/* Gives back what an array that laze_grow() made has to spare. Without memory for the copy it stays as it is. */
+void laze_trim(laze_context *context, void **array, int64_t *capacity, int64_t count, int64_t element_size);
 void laze_free(laze_context *context, void *memory);
 char *laze_copy_string(laze_context *context, const char *text);
 

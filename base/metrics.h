@@ -22,6 +22,11 @@ typedef enum {
   LAZE_METRIC_CACHE_EVICTIONS,     /* entries dropped from bounded caches */
   LAZE_METRIC_CURRENT_BYTES,       /* tensor bytes held now */
   LAZE_METRIC_PEAK_BYTES,          /* most tensor bytes held at once */
+  LAZE_METRIC_IDLE_BYTES,          /* tensor memory kept for the next tensors of its size */
+  LAZE_METRIC_NODE_BYTES,          /* memory for recorded operators and handles, used or kept for the next */
+  LAZE_METRIC_TRACE_CACHE_BYTES,   /* executables with their memory plans, and the traces they are found by */
+  LAZE_METRIC_PROGRAM_CACHE_BYTES, /* programs, and the graphs they are found by */
+  LAZE_METRIC_KERNEL_CACHE_BYTES,  /* native kernels with their code */
   LAZE_METRIC_TIME_TRACE_US,       /* hashing, looking up, copying graphs */
   LAZE_METRIC_TIME_PLAN_US,        /* passes, schedule, memory plan */
   LAZE_METRIC_TIME_COMPILE_US,     /* LLVM, loading objects */
@@ -34,6 +39,11 @@ typedef struct laze_metrics {
 } laze_metrics;
 
 const char *laze_metric_name(laze_metric metric);
+/* Whether it says how much there is now, which a reset does not change. */
+static inline int laze_metric_is_level(laze_metric metric) {
+  return metric == LAZE_METRIC_CURRENT_BYTES ||
+         (metric >= LAZE_METRIC_IDLE_BYTES && metric <= LAZE_METRIC_KERNEL_CACHE_BYTES);
+}
 static inline int laze_metric_is_time(laze_metric metric) {
   return metric >= LAZE_METRIC_TIME_TRACE_US && metric <= LAZE_METRIC_TIME_RUN_US;
 }

@@ -20,7 +20,7 @@ static const bench_part parts[] = {
     {"sizes", "the digits step at batch sizes not seen before", bench_sizes},
     {"chain", "8 elementwise operators on 16M floats, beside a plain C loop (interleaved)", bench_chain},
     {"first", "10 operators in a new process, beside an empty one (interleaved)", bench_first},
-    {"memory", "peak of a chain of matrix products, growth of a long loop", bench_memory},
+    {"memory", "peak of a chain of matrix products, growth of a long loop, caches over many lengths", bench_memory},
     {"products", "f32 matrix products, one thread", bench_products},
     {"faults", "shapes and graphs that once were far slower than their neighbours, beside plain C loops", bench_faults},
 };

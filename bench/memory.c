@@ -1,4 +1,4 @@
-/* How much memory is taken: at the peak of one graph, and by a loop that runs for long. */
+/* How much memory is taken: at the peak of one graph, and by a loop that runs for long, and by caches. */
 #include "bench/bench.h"
 #include "bench/workloads.h"
 
@@ -80,7 +80,42 @@ static laze_status measure_growth(bench_report *report, laze_error *error) {
   return LAZE_OK;
 }
 
+/* A recurrent network of 16 units, unrolled over `length` steps. */
+static laze_status run_network(laze_context *context, int length, laze_error *error) {
+  enum { WIDTH = 16 };
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_ones(context, LAZE_SHAPE(length, WIDTH)), *h = laze_ones(context, LAZE_SHAPE(1, WIDTH));
+  laze_tensor *w = laze_zeros(context, LAZE_SHAPE(WIDTH, WIDTH));
+  for (int t = 0; t < length; t++) {
+    laze_slice_options one = {.has_start = true, .start = t, .has_end = true, .end = t + 1};
+    h = laze_tanh(laze_add(laze_mm(laze_slice_with(x, &one), w), laze_mm(h, w)));
+  }
+  (void)laze_tensor_materialise(h); /* the scope reports a failure */
+  return laze_scope_end_error(scope, error);
+}
+
+/* Each length is a graph of its own: what the caches keep of them must not grow for ever. */
+static laze_status measure_lengths(bench_report *report, laze_error *error) {
+  static const char *const metrics[] = {"trace_cache_bytes", "program_cache_bytes", "kernel_cache_bytes"};
+  laze_context *context = NULL;
+  laze_status status = bench_context(1, &context, error);
+  const double start = measure_now(), before = resident();
+  for (int length = 20; length <= 300 && status == LAZE_OK; length++) status = run_network(context, length, error);
+  const double time = measure_now() - start, grown = resident() - before;
+  double kept = 0;
+  for (int i = 0; i < 3 && status == LAZE_OK; i++) kept += (double)bench_metric(context, metrics[i]);
+  laze_context_release(context);
+  if (status != LAZE_OK) return status;
+  report_add(report, (bench_row){"caches after a recurrent network at lengths 20 to 300", "MiB",
+                                 summary_of(kept / 1048576), TARGET_AT_MOST, 256});
+  report_add(report,
+             (bench_row){.name = "  growth of the process", .unit = "MiB", .value = summary_of(grown / 1048576)});
+  report_add(report, (bench_row){.name = "  a length", .unit = "ms", .value = summary_of(1e3 * time / 281)});
+  return LAZE_OK;
+}
+
 laze_status bench_memory(bench_report *report, laze_error *error) {
-  const laze_status status = measure_peak(report, error);
-  return status == LAZE_OK ? measure_growth(report, error) : status;
+  laze_status status = measure_peak(report, error);
+  if (status == LAZE_OK) status = measure_growth(report, error);
+  return status == LAZE_OK ? measure_lengths(report, error) : status;
 }

@@ -1,8 +1,7 @@
 #include "codegen/codegen_state.h"
 
 enum { MAX_PROGRAMS = 1024, MAX_KERNELS = 8192 };
-/* Counted in graph nodes for programs and instructions for kernels, a stand-in for bytes that costs nothing to know. */
-enum { MAX_PROGRAM_WEIGHT = 1 << 22, MAX_KERNEL_WEIGHT = 1 << 24 };
+enum { MAX_PROGRAM_BYTES = 128 << 20, MAX_KERNEL_BYTES = 128 << 20 };
 
 static void retain_program(void *object) {
   laze_cached_program *cached = object;
@@ -29,8 +28,8 @@ static void destroy_codegen(void *object) {
 }
 
 static laze_status fill_codegen(laze_codegen *codegen, laze_error *error) {
-  const laze_cache_options programs = {MAX_PROGRAMS, MAX_PROGRAM_WEIGHT, retain_program, release_program};
-  const laze_cache_options kernels = {MAX_KERNELS, MAX_KERNEL_WEIGHT, retain_kernel, release_kernel};
+  const laze_cache_options programs = {MAX_PROGRAMS, MAX_PROGRAM_BYTES, retain_program, release_program};
+  const laze_cache_options kernels = {MAX_KERNELS, MAX_KERNEL_BYTES, retain_kernel, release_kernel};
   LAZE_TRY(laze_cache_create(codegen->context, &programs, &codegen->programs, error));
   return laze_cache_create(codegen->context, &kernels, &codegen->kernels, error);
 }
@@ -55,6 +54,7 @@ laze_codegen *laze_codegen_get(laze_context *context, laze_error *error) {
 void laze_cached_program_release(laze_cached_program *cached) {
   if (atomic_fetch_sub_explicit(&cached->references, 1, memory_order_acq_rel) != 1) return;
   laze_context *context = cached->graph->context;
+  laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_PROGRAM_CACHE_BYTES, -cached->bytes);
   laze_program_release(cached->program);
   laze_graph_destroy(cached->graph);
   laze_free(context, cached);
@@ -62,15 +62,18 @@ void laze_cached_program_release(laze_cached_program *cached) {
 
 void laze_codegen_keep_program(laze_codegen *codegen, laze_hash key, const laze_graph *graph, laze_program *program) {
   laze_graph *copy;
-  if (graph->node_count > MAX_PROGRAM_WEIGHT || laze_graph_copy(graph, &copy, NULL) != LAZE_OK) return;
+  if (laze_graph_copy(graph, &copy, NULL) != LAZE_OK) return;
+  laze_graph_trim(copy);
   laze_cached_program *cached = laze_alloc(codegen->context, sizeof *cached);
   if (!cached) {
     laze_graph_destroy(copy);
     return;
   }
   laze_graph_give_to_context(copy);
-  *cached = (laze_cached_program){.references = 1, .program = program, .graph = copy};
+  *cached = (laze_cached_program){
+      .references = 1, .bytes = (int64_t)sizeof *cached + laze_graph_bytes(copy), .program = program, .graph = copy};
+  laze_metrics_add(laze_context_metrics(codegen->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, cached->bytes);
   laze_program_retain(program);
-  laze_cache_insert(codegen->programs, key, cached, graph->node_count);
+  laze_cache_insert(codegen->programs, key, cached, cached->bytes + laze_program_bytes(program));
   laze_cached_program_release(cached);
 }

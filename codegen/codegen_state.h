@@ -14,6 +14,7 @@
 /* A program with the graph it was compiled from, by which a hit is confirmed. Refcounted, immutable. */
 typedef struct laze_cached_program {
   _Atomic int64_t references;
+  int64_t bytes;         /* without the program, which counts itself */
   laze_program *program; /* retained */
   laze_graph *graph;     /* owned: a copy */
 } laze_cached_program;

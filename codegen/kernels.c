@@ -26,6 +26,7 @@ typedef struct {
   _Atomic int64_t references;
   laze_context *context; /* borrowed */
   laze_object *object;
+  int32_t kernel_count; /* that share it */
 } loaded_code;
 
 static void release_code(void *object) {
@@ -35,13 +36,14 @@ static void release_code(void *object) {
   laze_free(code->context, code);
 }
 
-static laze_status load_code(laze_context *context, const void *bytes, int64_t size, loaded_code **out,
-                             laze_error *error) {
+static laze_status load_code(laze_context *context, const void *bytes, int64_t size, int64_t kernel_count,
+                             loaded_code **out, laze_error *error) {
   laze_object_options options = laze_object_options_from_environment();
   loaded_code *made = laze_alloc_zero(context, sizeof *made);
   if (!made) return laze_fail_memory(error, "a kernel's code", sizeof *made);
   made->references = 1;
   made->context = context;
+  made->kernel_count = (int32_t)kernel_count;
   laze_status status = laze_object_load(context, bytes, size, &options, &made->object, error);
   if (status != LAZE_OK)
     laze_free(context, made);
@@ -60,6 +62,8 @@ static laze_status create_kernel(loaded_code *code, laze_hash key, const char *s
   atomic_fetch_add(&code->references, 1);
   LAZE_TRY(laze_kernel_create(code->context, symbol, function, NULL, code, release_code, out, error));
   (*out)->key = key;
+  (*out)->bytes = laze_object_size(code->object) / (code->kernel_count > 0 ? code->kernel_count : 1);
+  laze_kernel_count(*out);
   return LAZE_OK;
 }
 
@@ -134,14 +138,15 @@ static laze_kernel *find_in_process(laze_codegen *codegen, laze_hash key) {
  * again. */
 static laze_status adopt_module(laze_codegen *codegen, const laze_disk_module *module, laze_error *error) {
   loaded_code *code;
-  laze_status status = load_code(codegen->context, module->object, module->object_size, &code, error);
+  laze_status status =
+      load_code(codegen->context, module->object, module->object_size, module->entry_count, &code, error);
   if (status != LAZE_OK) return status;
   for (int64_t i = 0; i < module->entry_count && status == LAZE_OK; i++) {
     laze_kernel *kernel;
     status = create_kernel(code, module->entries[i].key, module->entries[i].symbol, &kernel, error);
     if (status != LAZE_OK) break;
     atomic_store(&kernel->from_disk, true);
-    laze_cache_insert(codegen->kernels, module->entries[i].key, kernel, 1);
+    laze_cache_insert(codegen->kernels, module->entries[i].key, kernel, laze_kernel_weight(kernel));
     laze_kernel_release(kernel);
   }
   release_code(code);
@@ -183,13 +188,13 @@ static void add_request(module_request *request, const laze_loop_kernel *loop, l
 static laze_status adopt_request(laze_codegen *codegen, const module_request *request, const laze_text *object,
                                  laze_error *error) {
   loaded_code *code;
-  laze_status status = load_code(codegen->context, object->data, object->size, &code, error);
+  laze_status status = load_code(codegen->context, object->data, object->size, request->count, &code, error);
   if (status != LAZE_OK) return status;
   for (int32_t i = 0; i < request->count && status == LAZE_OK; i++) {
     laze_kernel *kernel;
     status = create_kernel(code, request->keys[i], request->symbols[i], &kernel, error);
     if (status != LAZE_OK) break;
-    laze_cache_insert(codegen->kernels, request->keys[i], kernel, request->loops[i]->instruction_count);
+    laze_cache_insert(codegen->kernels, request->keys[i], kernel, laze_kernel_weight(kernel));
     laze_kernel_release(kernel);
   }
   release_code(code);

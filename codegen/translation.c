@@ -159,6 +159,7 @@ laze_status laze_translation_value(laze_translation *translation, laze_value val
 laze_status laze_translation_end(laze_translation *translation, laze_status status, laze_program **out) {
   laze_arena_deinit(&translation->arena);
   *out = status == LAZE_OK ? translation->program : NULL;
+  if (status == LAZE_OK) laze_program_finish(translation->program);
   if (status != LAZE_OK) laze_program_release(translation->program);
   translation->program = NULL;
   return status;

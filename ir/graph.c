@@ -57,6 +57,15 @@ void laze_graph_destroy(laze_graph *graph) {
   if (!borrowed) laze_context_release(context);
 }
 
+void laze_graph_trim(laze_graph *graph) {
+  laze_trim(graph->context, (void **)&graph->nodes, &graph->node_capacity, graph->node_count, sizeof *graph->nodes);
+}
+
+int64_t laze_graph_bytes(const laze_graph *graph) {
+  return (int64_t)sizeof *graph + graph->arena.bytes + graph->node_capacity * (int64_t)sizeof *graph->nodes +
+         (graph->shares_sizes ? 0 : laze_size_table_bytes(graph->sizes));
+}
+
 void laze_graph_give_to_context(laze_graph *graph) {
   graph->borrows_context = true;
   laze_context_release(graph->context);

@@ -55,6 +55,10 @@ typedef struct laze_graph {
 LAZE_MUST_USE laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out,
                                             laze_error *error);
 void laze_graph_destroy(laze_graph *graph);
+/* Gives back the memory that is there for further nodes. */
+void laze_graph_trim(laze_graph *graph);
+/* Bytes it takes, without a table of sizes that it shares. */
+int64_t laze_graph_bytes(const laze_graph *graph);
 /* For a graph that an object of the context will hold: from now on it does not keep the context alive, which would be a
  * circle. The caller has a reference of its own. */
 void laze_graph_give_to_context(laze_graph *graph);

@@ -23,6 +23,7 @@ static bool add_slab(laze_pool *pool) {
   if (!slab) return false;
   *(void **)(void *)slab = pool->slabs;
   pool->slabs = slab;
+  laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_NODE_BYTES, SLAB_BYTES);
   uintptr_t first = ((uintptr_t)slab + sizeof(void *) + LAZE_POOL_CLASS_BYTES - 1) & -(uintptr_t)LAZE_POOL_CLASS_BYTES;
   pool->cursor = slab + (first - (uintptr_t)slab);
   pool->end = slab + SLAB_BYTES;

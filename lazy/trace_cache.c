@@ -10,6 +10,7 @@ static void retain_entry(void *object) {
 static void release_entry(void *object) {
   laze_trace_entry *entry = object;
   if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) != 1) return;
+  laze_metrics_add(laze_context_metrics(entry->context), LAZE_METRIC_TRACE_CACHE_BYTES, -entry->bytes);
   laze_executable_release(entry->executable);
   laze_free(entry->context, entry);
 }
@@ -56,9 +57,14 @@ void laze_trace_cache_insert(laze_cache *cache, laze_hash key, const uint64_t *w
   int64_t bytes = (int64_t)sizeof *entry + count * (int64_t)sizeof *words;
   entry = laze_alloc(context, bytes);
   if (!entry) return; /* the next run misses again */
-  *entry = (laze_trace_entry){.references = 1, .context = context, .executable = executable, .word_count = count};
+  *entry = (laze_trace_entry){.references = 1,
+                              .context = context,
+                              .executable = executable,
+                              .bytes = bytes + laze_executable_bytes(executable),
+                              .word_count = count};
+  laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_TRACE_CACHE_BYTES, entry->bytes);
   laze_executable_retain(executable);
   memcpy(entry->words, words, (size_t)count * sizeof *words);
-  laze_cache_insert(cache, key, entry, bytes);
+  laze_cache_insert(cache, key, entry, bytes + laze_executable_weight(executable));
   release_entry(entry);
 }

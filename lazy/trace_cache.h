@@ -7,13 +7,14 @@
 #include "runtime/program.h"
 
 #define LAZE_TRACE_CACHE_ENTRIES 1024
-#define LAZE_TRACE_CACHE_BYTES (INT64_C(128) << 20)
+#define LAZE_TRACE_CACHE_BYTES (INT64_C(128) << 20) /* of words, executables and what keeps them */
 
 /* Refcounted by the cache, immutable. */
 typedef struct laze_trace_entry {
   _Atomic int64_t references;
   laze_context *context;       /* borrowed: the context owns the cache */
   laze_executable *executable; /* retained */
+  int64_t bytes;               /* of the entry and the executable, without its program */
   int64_t word_count;
   uint64_t words[];
 } laze_trace_entry;

@@ -81,6 +81,7 @@ static void pool_release(laze_buffer_pool *pool) {
 
 static void idle_remove(laze_buffer_pool *pool, int index) {
   pool->idle_bytes -= pool->idle[index].capacity;
+  laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_IDLE_BYTES, -pool->idle[index].capacity);
   pool->idle_count--;
   for (int i = index; i < pool->idle_count; i++) pool->idle[i] = pool->idle[i + 1];
 }
@@ -142,6 +143,7 @@ static void idle_give(laze_buffer_pool *pool, void *data, int64_t capacity) {
     shrink_locked(pool, LAZE_BUFFER_RECYCLE_LIMIT - capacity, IDLE_MAX - 1);
     pool->idle[pool->idle_count++] = (idle_block){data, capacity};
     pool->idle_bytes += capacity;
+    laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_IDLE_BYTES, capacity);
   }
   pthread_mutex_unlock(&pool->lock);
   if (!keep) munmap(data, (size_t)capacity);

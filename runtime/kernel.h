@@ -37,6 +37,8 @@ typedef struct laze_kernel {
   void (*release_owner)(void *owner);
   const char *name;       /* for reports; owned */
   laze_hash key;          /* native kernels */
+  int64_t bytes;          /* of what `owner` has for this kernel */
+  bool counted;           /* in kernel_cache_bytes */
   _Atomic bool from_disk; /* read from the disk cache and not asked for yet: for disk_cache_hits */
 } laze_kernel;
 
@@ -44,6 +46,10 @@ typedef struct laze_kernel {
 LAZE_MUST_USE laze_status laze_kernel_create(laze_context *context, const char *name, laze_kernel_function function,
                                              const void *closure, void *owner, void (*release_owner)(void *owner),
                                              laze_kernel **out, laze_error *error);
+/* Bytes that a kernel takes, its part of the owner's included. */
+int64_t laze_kernel_weight(const laze_kernel *kernel);
+/* Counts a kernel that programs share in kernel_cache_bytes for as long as it lives. */
+void laze_kernel_count(laze_kernel *kernel);
 void laze_kernel_retain(laze_kernel *kernel);
 void laze_kernel_release(laze_kernel *kernel); /* NULL is ignored */
 

@@ -24,6 +24,7 @@ void laze_program_retain(laze_program *program) {
 
 void laze_program_release(laze_program *program) {
   if (!program || atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) != 1) return;
+  laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, -program->bytes);
   for (int64_t i = 0; i < program->step_count; i++) laze_kernel_release(program->steps[i].kernel);
   laze_free(program->context, program->values);
   laze_free(program->context, program->steps);
@@ -71,11 +72,22 @@ static laze_status copy_constant(laze_program *program, const laze_type *type, c
   return *out ? LAZE_OK : laze_fail_memory(error, "a constant", bytes);
 }
 
+/* Neighbouring values often have the same shape. */
+static const laze_size *copy_sizes(laze_program *program, const laze_type *type) {
+  int64_t bytes = type->rank * (int64_t)sizeof *type->sizes;
+  const program_value *last = program->value_count > 0 ? &program->values[program->value_count - 1] : NULL;
+  if (last && last->rank == type->rank && memcmp(last->sizes, type->sizes, (size_t)bytes) == 0) return last->sizes;
+  return laze_arena_copy(&program->arena, type->sizes, bytes);
+}
+
 laze_status laze_program_add_value(laze_program *program, laze_value_role role, const laze_type *type, const void *data,
                                    int32_t *out, laze_error *error) {
   LAZE_TRY(laze_grow(program->context, (void **)&program->values, &program->value_capacity, program->value_count + 1,
                      sizeof *program->values, error));
-  program_value value = {.role = role, .type = *type, .first_step = -1, .last_step = -1};
+  program_value value = {
+      .role = role, .kind = type->kind, .dtype = type->dtype, .rank = type->rank, .first_step = -1, .last_step = -1};
+  value.sizes = copy_sizes(program, type);
+  if (!value.sizes) return laze_fail_memory(error, "a value of a program", type->rank);
   int32_t number = (int32_t)program->value_count;
   if (role == LAZE_ROLE_CONSTANT) LAZE_TRY(copy_constant(program, type, data, &value.data, error));
   if (role == LAZE_ROLE_INPUT) {
@@ -129,6 +141,71 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   if (step.buffer_count > program->most_buffers) program->most_buffers = step.buffer_count;
   if (step.check_count > program->most_checks) program->most_checks = step.check_count;
   return LAZE_OK;
+}
+
+/* Calls `visit` for every size of the program. A list that several values share is visited once. */
+static void each_size(laze_program *program, void (*visit)(laze_size_compaction *compaction, laze_size *size),
+                      laze_size_compaction *compaction) {
+  for (int64_t i = 0; i < program->value_count; i++) {
+    const program_value *value = &program->values[i];
+    if (i > 0 && value->rank == value[-1].rank && value->sizes == value[-1].sizes) continue;
+    for (int axis = 0; axis < value->rank; axis++) visit(compaction, (laze_size *)(uintptr_t)&value->sizes[axis]);
+  }
+  for (int64_t i = 0; i < program->step_count; i++) {
+    laze_step *step = &program->steps[i];
+    for (int32_t j = 0; j < step->size_count; j++) visit(compaction, (laze_size *)(uintptr_t)&step->sizes[j]);
+    visit(compaction, &step->domain);
+    visit(compaction, &step->scratch);
+    visit(compaction, &step->work);
+  }
+}
+
+static void need(laze_size_compaction *compaction, laze_size *size) {
+  laze_size_compaction_need(compaction, *size);
+}
+static void map(laze_size_compaction *compaction, laze_size *size) {
+  *size = laze_size_compaction_map(compaction, *size);
+}
+
+/* Scheduling leaves many expressions behind that no step has. Without memory they stay. */
+static void compact_sizes(laze_program *program) {
+  laze_size_compaction compaction;
+  if (laze_size_compaction_begin(&compaction, program->sizes, NULL) == LAZE_OK) {
+    each_size(program, need, &compaction);
+    laze_size_compaction_finish(&compaction);
+    each_size(program, map, &compaction);
+  }
+  laze_size_compaction_deinit(&compaction);
+}
+
+static void trim(laze_program *program) {
+  laze_context *context = program->context;
+  compact_sizes(program);
+  laze_trim(context, (void **)&program->values, &program->value_capacity, program->value_count,
+            sizeof *program->values);
+  laze_trim(context, (void **)&program->steps, &program->step_capacity, program->step_count, sizeof *program->steps);
+  laze_trim(context, (void **)&program->inputs, &program->input_capacity, program->input_count,
+            sizeof *program->inputs);
+  laze_trim(context, (void **)&program->outputs, &program->output_capacity, program->output_count,
+            sizeof *program->outputs);
+}
+
+void laze_program_finish(laze_program *program) {
+  trim(program);
+  int64_t bytes = (int64_t)sizeof *program + program->arena.bytes + laze_size_table_bytes(program->sizes) +
+                  program->value_capacity * (int64_t)sizeof *program->values +
+                  program->step_capacity * (int64_t)sizeof *program->steps +
+                  (program->input_capacity + program->output_capacity) * (int64_t)sizeof(int32_t);
+  for (int64_t i = 0; i < program->step_count; i++) {
+    const laze_kernel *kernel = program->steps[i].kernel;
+    if (!kernel->counted) bytes += laze_kernel_weight(kernel);
+  }
+  program->bytes = bytes;
+  laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, bytes);
+}
+
+int64_t laze_program_bytes(const laze_program *program) {
+  return program->bytes;
 }
 
 laze_status laze_program_set_checks(laze_program *program, const int32_t *nodes, int64_t count, const uint64_t *depends,

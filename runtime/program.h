@@ -61,6 +61,11 @@ void laze_program_set_node_count(laze_program *program, int64_t count);
  * every output needs every node. Copied. */
 LAZE_MUST_USE laze_status laze_program_set_checks(laze_program *program, const int32_t *nodes, int64_t count,
                                                   const uint64_t *depends, laze_error *error);
+/* Nothing is added any more: gives back memory to spare, and counts the rest in program_cache_bytes for as long as the
+ * program lives. */
+void laze_program_finish(laze_program *program);
+/* Bytes that a finished program takes, kernels that only it uses included. */
+int64_t laze_program_bytes(const laze_program *program);
 /* Symbols' bindings are valid for the program when laze_facts_hold(laze_program_sizes(program), bindings). */
 
 int32_t laze_program_input_count(const laze_program *program);
@@ -76,6 +81,10 @@ LAZE_MUST_USE laze_status laze_executable_create(laze_program *program, const in
 void laze_executable_retain(laze_executable *executable);
 void laze_executable_release(laze_executable *executable);          /* NULL is ignored */
 laze_program *laze_executable_program(laze_executable *executable); /* borrowed */
+/* Bytes to count for keeping it: its own, and its share of the program's among the executables that there are. */
+int64_t laze_executable_weight(const laze_executable *executable);
+/* Bytes that it takes, without the program. */
+int64_t laze_executable_bytes(const laze_executable *executable);
 /* The concrete type of an output. */
 void laze_executable_output_type(const laze_executable *executable, int32_t index, laze_type *out);
 /* Bytes of the plan's arena: what temporaries take while it runs. */

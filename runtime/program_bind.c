@@ -16,10 +16,17 @@ static const laze_origin *find_maker(const laze_program *program, int32_t value)
   return NULL;
 }
 
+/* The value's type, whose sizes are expressions. */
+static void get_type(const program_value *value, laze_type *out) {
+  *out = (laze_type){.kind = value->kind, .dtype = value->dtype, .rank = value->rank};
+  if (value->rank > 0) memcpy(out->sizes, value->sizes, (size_t)value->rank * sizeof *out->sizes);
+}
+
 void laze_program_name_value(const laze_program *program, int32_t value, const int64_t *bindings,
                              const laze_sites *sites, laze_error *error) {
   char text[200];
-  laze_type type = program->values[value].type;
+  laze_type type;
+  get_type(&program->values[value], &type);
   const laze_origin *maker = find_maker(program, value);
   for (int axis = 0; axis < type.rank; axis++)
     if (laze_size_evaluate(program->sizes, type.sizes[axis], bindings, &type.sizes[axis], NULL) != LAZE_OK) return;
@@ -43,13 +50,13 @@ static laze_status evaluate(const binder *b, laze_size size, int64_t *out) {
 }
 
 static laze_status bind_value(const binder *b, int32_t index, bound_value *out) {
-  const laze_type *type = &b->program->values[index].type;
-  int64_t bytes = laze_dtype_size(type->dtype);
+  const program_value *value = &b->program->values[index];
+  int64_t bytes = laze_dtype_size(value->dtype);
   bool empty = false, overflows = false;
   laze_status status = LAZE_OK;
-  for (int axis = 0; axis < type->rank; axis++) {
+  for (int axis = 0; axis < value->rank; axis++) {
     int64_t size;
-    LAZE_TRY(evaluate(b, type->sizes[axis], &size));
+    LAZE_TRY(evaluate(b, value->sizes[axis], &size));
     empty = empty || size == 0;
     if (size < 0) status = laze_fail(b->error, LAZE_OUT_OF_RANGE, "a size is negative");
     overflows = overflows || (size > 0 && laze_mul_overflows(bytes, size, &bytes));
@@ -92,15 +99,27 @@ static laze_status bind_step(const binder *b, const laze_step *step, bound_step 
 }
 
 static laze_status bind_output(const binder *b, int64_t index, laze_type *out) {
-  *out = b->program->values[b->program->outputs[index]].type;
+  get_type(&b->program->values[b->program->outputs[index]], out);
   for (int axis = 0; axis < out->rank; axis++) LAZE_TRY(evaluate(b, out->sizes[axis], &out->sizes[axis]));
   return LAZE_OK;
+}
+
+/* All that an executable's arena has to hold. */
+static int64_t arena_size(const laze_program *program) {
+  int64_t bytes = laze_arena_rounded(program->value_count * (int64_t)sizeof(bound_value)) +
+                  laze_arena_rounded(program->step_count * (int64_t)sizeof(bound_step)) +
+                  laze_arena_rounded(program->output_count * (int64_t)sizeof(laze_type)) +
+                  laze_arena_rounded(laze_size_symbol_count(program->sizes) * (int64_t)sizeof(int64_t));
+  for (int64_t i = 0; i < program->step_count; i++)
+    bytes += laze_arena_rounded(program->steps[i].size_count * (int64_t)sizeof(int64_t));
+  return bytes;
 }
 
 static laze_status allocate(const binder *b) {
   laze_executable *executable = b->executable;
   const laze_program *program = b->program;
   laze_arena *arena = &executable->arena;
+  if (!laze_arena_reserve(arena, arena_size(program))) return laze_fail_memory(b->error, "an executable", -1);
   executable->values = laze_arena_alloc_array(arena, program->value_count, sizeof *executable->values);
   executable->steps = laze_arena_alloc_array(arena, program->step_count, sizeof *executable->steps);
   executable->output_types = laze_arena_alloc_array(arena, program->output_count, sizeof *executable->output_types);
@@ -140,6 +159,7 @@ laze_status laze_executable_create(laze_program *program, const int64_t *binding
   executable->references = 1;
   executable->program = program;
   laze_program_retain(program);
+  atomic_fetch_add_explicit(&program->executables, 1, memory_order_relaxed);
   laze_arena_init(&executable->arena, program->context);
   laze_status status = bind(&(binder){executable, program, bindings, sites, error});
   if (status != LAZE_OK)
@@ -157,6 +177,7 @@ void laze_executable_release(laze_executable *executable) {
   if (!executable || atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1) return;
   laze_context *context = executable->program->context;
   laze_arena_deinit(&executable->arena);
+  atomic_fetch_sub_explicit(&executable->program->executables, 1, memory_order_relaxed);
   laze_program_release(executable->program);
   laze_free(context, executable);
 }
@@ -164,6 +185,16 @@ void laze_executable_release(laze_executable *executable) {
 laze_program *laze_executable_program(laze_executable *executable) {
   return executable->program;
 }
+int64_t laze_executable_bytes(const laze_executable *executable) {
+  return (int64_t)sizeof *executable + executable->arena.bytes;
+}
+
+int64_t laze_executable_weight(const laze_executable *executable) {
+  const laze_program *program = executable->program;
+  int64_t sharing = atomic_load_explicit(&program->executables, memory_order_relaxed);
+  return laze_executable_bytes(executable) + program->bytes / (sharing > 0 ? sharing : 1);
+}
+
 int64_t laze_executable_temporary_bytes(const laze_executable *executable) {
   return executable->temporary_bytes;
 }

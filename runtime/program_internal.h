@@ -7,7 +7,8 @@
 
 typedef struct program_value {
   laze_value_role role;
-  laze_type type;
+  uint8_t kind, dtype, rank;     /* of its type */
+  const laze_size *sizes;        /* rank */
   int32_t number;                /* which input or output */
   const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
@@ -33,6 +34,8 @@ struct laze_program {
   const int32_t *checked; /* nodes that may fail, ascending */
   int64_t checked_count;
   const uint64_t *depends; /* as in laze_program_set_checks */
+  int64_t bytes;           /* that it takes; 0 until it is finished */
+  _Atomic int64_t executables;
 };
 
 /* A value bound to sizes. */

@@ -35,6 +35,15 @@ void laze_size_table_destroy(laze_size_table *table) {
   laze_free(context, table);
 }
 
+int64_t laze_size_table_bytes(const laze_size_table *table) {
+  return (int64_t)sizeof *table + table->names.bytes + table->node_capacity * (int64_t)sizeof *table->nodes +
+         (table->slot_count + table->fact_slot_count) * (int64_t)sizeof *table->slots +
+         table->symbol_capacity * (int64_t)sizeof *table->symbols +
+         table->hint_capacity * (int64_t)sizeof *table->hints + table->fact_capacity * (int64_t)sizeof *table->facts +
+         (table->left.capacity + table->right.capacity + table->result.capacity) * (int64_t)sizeof(laze_size_term) +
+         table->factor_capacity * (int64_t)sizeof *table->factors;
+}
+
 static uint64_t hash_node(const laze_size_node *node) {
   if (node->kind == LAZE_SIZE_SYMBOL) return laze_hash_bytes(node->name, strlen(node->name)).low;
   return laze_hash_mix(laze_hash_mix((uint64_t)node->left, (uint64_t)node->right), (uint64_t)node->kind);

@@ -59,6 +59,20 @@ typedef struct laze_size_table laze_size_table;
 LAZE_MUST_USE laze_status laze_size_table_create(laze_context *context, laze_size_table **out, laze_error *error);
 void laze_size_table_destroy(laze_size_table *table);
 /* A copy, with hints and facts, in which every size word means what it means in `table`. Owned by the caller. */
+/* Leaves out every expression of a table that neither a fact nor anybody else needs: begin, name what is needed,
+ * finish, and map each word that was named to the word that stands for it from then on; in any case deinit. */
+typedef struct laze_size_compaction {
+  laze_size_table *table;
+  int32_t *numbers; /* by expression */
+} laze_size_compaction;
+LAZE_MUST_USE laze_status laze_size_compaction_begin(laze_size_compaction *compaction, laze_size_table *table,
+                                                     laze_error *error);
+void laze_size_compaction_need(laze_size_compaction *compaction, laze_size size);
+void laze_size_compaction_finish(laze_size_compaction *compaction);
+laze_size laze_size_compaction_map(const laze_size_compaction *compaction, laze_size size);
+void laze_size_compaction_deinit(laze_size_compaction *compaction);
+/* Bytes it takes. */
+int64_t laze_size_table_bytes(const laze_size_table *table);
 LAZE_MUST_USE laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table **out, laze_error *error);
 
 /* The symbol of that name, made if new with range [0, 2^62]. `name` is copied. */

@@ -118,6 +118,7 @@ laze_status laze_interp_add_step(laze_program *program, const laze_graph *graph,
   LAZE_TRY(interp_unit_create(graph, node, &unit, error));
   LAZE_TRY(
       laze_kernel_create(context, unit->root.info->name, run_kernel, unit, unit, interp_unit_destroy, &kernel, error));
+  kernel->bytes = interp_unit_bytes(unit);
   laze_arena arena;
   step_arrays arrays;
   laze_arena_init(&arena, context);

@@ -260,12 +260,15 @@ laze_status interp_unit_create(const laze_graph *graph, const laze_node *node, i
   if (!unit) return laze_fail_memory(error, "a step of the interpreter", sizeof *unit);
   *unit = (interp_unit){0};
   laze_arena_init(&unit->arena, context);
+  unit->storage_size = storage;
   unit->arena.cursor = unit->storage;
   unit->arena.end = unit->storage + storage;
   flattening f = {.graph = graph, .unit = unit};
   laze_status status = flatten(&f, node, error);
   laze_free(context, f.pending);
   laze_free(context, f.first_values);
+  laze_trim(context, (void **)&unit->values, &unit->value_capacity, unit->value_count, sizeof *unit->values);
+  laze_trim(context, (void **)&unit->sizes, &unit->size_capacity, unit->size_count, sizeof *unit->sizes);
   if (status != LAZE_OK)
     interp_unit_destroy(unit);
   else
@@ -282,6 +285,11 @@ void interp_unit_destroy(void *memory) {
   laze_free(context, unit->checked);
   laze_arena_deinit(&unit->arena);
   laze_free(context, unit);
+}
+
+int64_t interp_unit_bytes(const interp_unit *unit) {
+  return (int64_t)sizeof *unit + unit->storage_size + unit->arena.bytes +
+         unit->value_capacity * (int64_t)sizeof *unit->values + unit->size_capacity * (int64_t)sizeof *unit->sizes;
 }
 
 void interp_run_unit(const interp_run *run) {

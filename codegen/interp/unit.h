@@ -53,6 +53,7 @@ typedef struct interp_unit {
   laze_origin *checked; /* nodes that may fail, by `check`: the root or those in its regions */
   int64_t check_count, check_capacity;
   interp_node root;
+  int64_t storage_size;
   _Alignas(16) char storage[];
 } interp_unit;
 
@@ -60,6 +61,8 @@ typedef struct interp_unit {
 LAZE_MUST_USE laze_status interp_unit_create(const laze_graph *graph, const laze_node *node, interp_unit **out,
                                              laze_error *error);
 void interp_unit_destroy(void *unit); /* NULL is ignored */
+/* Bytes it takes. */
+int64_t interp_unit_bytes(const interp_unit *unit);
 
 /* One execution. */
 struct interp_run {

@@ -66,14 +66,14 @@ LAZE_API void laze_context_release(laze_context *context);
 LAZE_API laze_context *laze_context_default(void);
 
 /* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
- * tensor memory held at once; laze_metric_each() lists the names. NULL context: the default. LAZE_NOT_FOUND: no metric
- * has this name. */
+ * tensor memory held at once, and other names that end in `bytes` say how much is held now; laze_metric_each() lists
+ * the names. NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */
 LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value,
                                                     laze_error *error);
 /* Calls `visit` for every metric in a fixed order. */
 LAZE_API void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value),
                                void *self);
-/* Sets every metric to zero; bytes held now stay, and are the new peak. */
+/* Sets every metric to zero; what says how many bytes are held now stays, and is the new peak. */
 LAZE_API void laze_metric_reset(laze_context *context);
 
 #ifdef __cplusplus

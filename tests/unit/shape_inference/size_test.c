@@ -31,6 +31,42 @@ static laze_size parse(const char *text) {
   return size;
 }
 
+/* A finished program keeps what it needs; words are others then, and mean the same. */
+START_TEST(compaction_keeps_what_is_needed) {
+  laze_size kept = parse("(a+b)*a*4");
+  char text[32];
+  for (int i = 0; i < 100; i++) {
+    snprintf(text, sizeof text, "floordiv(a+%d,7)*b", i + 1);
+    (void)parse(text);
+  }
+  bool less;
+  ck_assert_int_eq(laze_size_ask_less_equal(table, parse("a*a+3"), parse("b"), &less, &error), LAZE_OK);
+  laze_size last = parse("a*b+min(a,b)");
+  int64_t bytes = laze_size_table_bytes(table);
+  laze_size_compaction compaction;
+  ck_assert_int_eq(laze_size_compaction_begin(&compaction, table, &error), LAZE_OK);
+  laze_size_compaction_need(&compaction, kept);
+  laze_size_compaction_need(&compaction, last);
+  laze_size_compaction_finish(&compaction);
+  kept = laze_size_compaction_map(&compaction, kept);
+  last = laze_size_compaction_map(&compaction, last);
+  ck_assert_int_eq(laze_size_compaction_map(&compaction, 42), 42);
+  laze_size_compaction_deinit(&compaction);
+  ck_assert_int_lt(laze_size_table_bytes(table), bytes / 4);
+  const int64_t small[] = {2, 9}, large[] = {3, 1};
+  int64_t value;
+  ck_assert_int_eq(laze_size_evaluate(table, kept, small, &value, &error), LAZE_OK);
+  ck_assert_int_eq(value, (2 + 9) * 2 * 4);
+  ck_assert_int_eq(laze_size_evaluate(table, last, small, &value, &error), LAZE_OK);
+  ck_assert_int_eq(value, 20);
+  ck_assert(laze_facts_hold(table, small) != laze_facts_hold(table, large));
+  ck_assert(kept == parse("(a+b)*a*4")); /* expressions are found again, and new ones added */
+  ck_assert(last == parse("a*b+min(a,b)"));
+  ck_assert_int_eq(laze_size_evaluate(table, parse("floordiv(a+8,7)*b"), small, &value, &error), LAZE_OK);
+  ck_assert_int_eq(value, 9);
+}
+END_TEST
+
 static void check_print(const char *source, const char *expected) {
   laze_text text;
   laze_text_init(&text, context);
@@ -641,6 +677,7 @@ int main(void) {
   tcase_add_test(cases, deep_sums_work);
   tcase_add_test(cases, shared_parts_are_visited_once);
   tcase_add_test(cases, import_maps_symbols);
+  tcase_add_test(cases, compaction_keeps_what_is_needed);
   tcase_add_test(cases, random_expressions);
   tcase_add_test(cases, random_text);
   tcase_add_test(cases, memory_running_out_is_an_error);
