@@ -143,8 +143,10 @@ typedef struct laze_argument {
 LAZE_API int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                                    int32_t argument_count, laze_tensor **results, int32_t capacity);
 
-/* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning).
- * Nodes 0 or bytes 0: no limit. Defaults: 100,000 nodes, no limit of bytes. */
+/* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning). A cut
+ * for nodes stores held values and what was recorded last, or what is smaller among the values it is made from. A cut
+ * for bytes (of the pending results) stores held values only, and only where that frees at least as many bytes as it
+ * takes: it never raises memory. Nodes 0 or bytes 0: no limit. Defaults: 100,000 nodes, no limit of bytes. */
 LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
 
 /* Switches call locations off (they are then unknown in dumps), which makes recording a little faster. */
