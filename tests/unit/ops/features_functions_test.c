@@ -97,6 +97,7 @@ START_TEST(defaults_are_packed) {
   assert_packs((laze_pool)(a), "pool(a; i[1,1], i[1,1], none, 1e-05, 'mean', 0, true)");
   assert_packs((laze_pool_with)(a, NULL), "pool(a; i[1,1], i[1,1], none, 1e-05, 'mean', 0, true)");
   assert_packs((laze_sum)(a), "sum(a; none, false, none)");
+  assert_packs((laze_padded)(a), "padded(a; i[3], i[], s[7])");
   assert_packs((laze_cat)((laze_tensor *[]){a, b}, 2), "cat([ab]; 0)");
   assert_packs((laze_pair)(a, (laze_tensor *[]){b}, 1), "pair(a, none, [b];)");
   assert_packs((laze_optional_things)(a, NULL), "optional_things(a, none, none, none; none, none)");

@@ -153,6 +153,8 @@ static const struct {
      "  %0 = to %a, dtype=f32 : f32[]\n"
      "  %1 = mul %y, %0 : f32[2]\n"
      "  %2 = add %x, %1 : f32[2]\n"},
+    {"%x: f32[2]", "padded %x, size=[7]", "  %0 = padded %x : f32[2]\n"},
+    {"%x: f32[2]", "padded %x, pad=4, dims=[1], size=8", "  %0 = padded %x, pad=[4], dims=[1], size=[8] : f32[2]\n"},
     /* What rules are given. */
     {"%x: f32[2,3,4]", "ends %x", "  %0 = ends %x : f64[1,3,1]\n"},
     {"%x: i32[2,3]", "all_dims %x", "  %0 = all_dims %x : i64[]\n"},
