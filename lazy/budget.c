@@ -164,7 +164,7 @@ static void run_cut(laze_lazy_recorder *recorder, uint64_t selection) {
   pthread_mutex_lock(&lazy->lock);
 }
 
-void laze_budget_check(laze_lazy_recorder *recorder, laze_pending *newest) {
+void laze_budget_cut(laze_lazy_recorder *recorder, laze_pending *newest) {
   laze_lazy *lazy = recorder->lazy;
   int64_t nodes = recorder->pending_nodes - recorder->cut_nodes, bytes = recorder->pending_bytes - recorder->cut_bytes;
   bool too_many = lazy->budget_nodes > 0 && nodes > lazy->budget_nodes;

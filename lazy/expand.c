@@ -109,7 +109,9 @@ static laze_status record(laze_recorder *self, const laze_call *call, laze_value
   }
   laze_op outer = self->origin;
   if (outer == LAZE_OP_NONE) self->origin = call->op;
+  laze_float_control caller = laze_float_control_enter(); /* expansions compute with the numbers they are given */
   laze_status status = info->expand(self, call, results, error);
+  laze_float_control_leave(&caller);
   self->origin = outer;
   return status;
 }
@@ -122,9 +124,5 @@ laze_status laze_lazy_record(laze_lazy_recorder *recorder, const laze_call *call
                              laze_error *error) {
   expander expanding = {.recorder = {.record = record, .type_of = type_of, .location = call->location},
                         .frame = recorder};
-  if (!expands(laze_op_get(call->op), call)) return record(&expanding.recorder, call, results, error);
-  laze_float_control caller = laze_float_control_enter(); /* expansions compute with the numbers they are given */
-  laze_status status = record(&expanding.recorder, call, results, error);
-  laze_float_control_leave(&caller);
-  return status;
+  return record(&expanding.recorder, call, results, error);
 }

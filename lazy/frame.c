@@ -38,12 +38,11 @@ static laze_status push_tensor(laze_lazy_recorder *recorder, const char *op, con
     return LAZE_OUT_OF_MEMORY;
   }
   laze_error *error = &problem->error;
-  const laze_lazy *own = laze_handle_lazy(tensor);
-  if (own && own != recorder->lazy)
+  laze_slot *slot = laze_slot_at(tensor);
+  if (slot && slot->lazy != recorder->lazy)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' belongs to another context than the other operands", op, argument);
-  laze_slot *slot = own ? laze_handle_slot(tensor) : NULL;
-  if (!slot)
+  if (!slot || !laze_slot_is_live(slot, tensor))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
                      argument);
@@ -202,6 +201,6 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   if (record_frame(recorder, frame, results, &problem) != LAZE_OK) fail_frame(recorder, frame, results, &problem);
   if (problem.operand_failed) laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
   laze_frame_clear(recorder);
-  if (lazy->newest != newest) laze_budget_check(recorder, lazy->newest);
+  if (lazy->newest != newest && laze_budget_is_used_up(recorder)) laze_budget_cut(recorder, lazy->newest);
   laze_lazy_unlock(lazy);
 }

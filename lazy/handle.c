@@ -72,7 +72,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->assigned = false;
   update_holding(slot);
   storage_release(lazy, slot->storage);
-  laze_quotes_clear(lazy, &slot->errors);
+  if (slot->errors) laze_quotes_clear(lazy, &slot->errors);
   slot->storage = NULL;
   slot->scope = NULL;
   laze_slot_give(lazy, slot);

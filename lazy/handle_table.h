@@ -51,11 +51,16 @@ static inline laze_lazy *laze_handle_lazy(const laze_tensor *tensor) {
   return slot ? slot->lazy : NULL;
 }
 
+/* Whether the handle is that of the slot's own generation. Call it locked. */
+static inline bool laze_slot_is_live(const laze_slot *slot, const laze_tensor *tensor) {
+  return slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor;
+}
+
 /* The slot of a handle, or NULL when it is no handle, or no longer. Reads the generation: call it locked, with the
  * handle's own context; so everything below. */
 static inline laze_slot *laze_handle_slot(const laze_tensor *tensor) {
   laze_slot *slot = laze_slot_at(tensor);
-  return slot && slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor ? slot : NULL;
+  return slot && laze_slot_is_live(slot, tensor) ? slot : NULL;
 }
 
 /* Makes free slots of the context; false when memory is out. */

@@ -313,7 +313,13 @@ LAZE_MUST_USE laze_status laze_materialise_held(laze_lazy_recorder *recorder, la
 LAZE_MUST_USE laze_status laze_materialise_selected(laze_lazy_recorder *recorder, uint64_t selection,
                                                     laze_error *error);
 
-/* budget.c. Cuts the graph when the recorder's budget is used up; `newest` is what was recorded last. */
-void laze_budget_check(laze_lazy_recorder *recorder, laze_pending *newest);
+/* Whether more is pending than the recorder's budget allows: asked for each call, and so inlined. */
+static inline bool laze_budget_is_used_up(const laze_lazy_recorder *recorder) {
+  const laze_lazy *lazy = recorder->lazy;
+  return (lazy->budget_nodes > 0 && recorder->pending_nodes - recorder->cut_nodes > lazy->budget_nodes) ||
+         (lazy->budget_bytes > 0 && recorder->pending_bytes - recorder->cut_bytes > lazy->budget_bytes);
+}
+/* budget.c. Cuts the graph of a recorder whose budget is used up; `newest` is what was recorded last. */
+void laze_budget_cut(laze_lazy_recorder *recorder, laze_pending *newest);
 
 #endif

@@ -240,12 +240,18 @@ static laze_status materialise(laze_lazy_recorder *recorder, const laze_trace_wi
   materialisation work = {.trace = recorder->trace};
   memset(&recorder->trace, 0, sizeof recorder->trace);
   laze_status status = laze_trace_take(&work.trace, recorder, wish, backend, error);
-  laze_float_control caller = laze_float_control_enter(); /* numbers are converted as they enter a run */
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, recorder, start, error);
-  laze_float_control_leave(&caller);
   laze_run_report_deinit(&work.report);
   laze_trace_deinit(&recorder->trace, lazy->context);
   recorder->trace = work.trace;
+  return status;
+}
+
+/* Numbers are converted as they enter a run; of the entries, only a read has set the mode before. */
+static laze_status materialise_guarded(laze_lazy_recorder *recorder, const laze_trace_wish *wish, laze_error *error) {
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = materialise(recorder, wish, error);
+  laze_float_control_leave(&caller);
   return status;
 }
 
@@ -256,9 +262,9 @@ laze_status laze_materialise_cell(laze_lazy_recorder *recorder, laze_cell *cell,
 
 laze_status laze_materialise_held(laze_lazy_recorder *recorder, laze_error *error) {
   if (recorder->pending_nodes == 0) return LAZE_OK;
-  return materialise(recorder, &(laze_trace_wish){.held = true}, error);
+  return materialise_guarded(recorder, &(laze_trace_wish){.held = true}, error);
 }
 
 laze_status laze_materialise_selected(laze_lazy_recorder *recorder, uint64_t selection, laze_error *error) {
-  return materialise(recorder, &(laze_trace_wish){.selection = selection}, error);
+  return materialise_guarded(recorder, &(laze_trace_wish){.selection = selection}, error);
 }
