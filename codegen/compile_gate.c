@@ -50,7 +50,9 @@ static void handle_exit(void) {
   (void)atexit(on_exit_of_process); /* without memory for it, exiting is as it would be without a gate */
 }
 
-static void prepare(void) {
+/* When the library is loaded, so that no exit() comes first: a handler that a thread registers while exit() runs may be
+ * called only after libraries were taken down. */
+__attribute__((constructor)) static void prepare(void) {
   (void)pthread_atfork(before_fork, in_parent, in_child);
   handle_exit();
 }
@@ -61,8 +63,6 @@ void laze_compile_gate_arm(void) {
 }
 
 laze_status laze_compile_gate_enter(laze_compile_pass *pass, laze_error *error) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, prepare);
   *pass = (laze_compile_pass){.thread = pthread_self()};
   pthread_mutex_lock(&lock);
   bool closed = exiting;
