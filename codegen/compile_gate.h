@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* One use, on the stack of the thread that is inside. */
+/* One use, on the stack of the thread that is inside; stays where it is until that thread leaves. */
 typedef struct laze_compile_pass {
   struct laze_compile_pass *next, *previous;
   pthread_t thread;
@@ -23,7 +23,8 @@ typedef struct laze_compile_pass {
 /* LAZE_FAILED_PRECONDITION: the process is exiting. After success laze_compile_gate_leave() must be called. */
 LAZE_MUST_USE laze_status laze_compile_gate_enter(laze_compile_pass *pass, laze_error *error);
 void laze_compile_gate_leave(laze_compile_pass *pass);
-/* Once LLVM is in the process: has the exit handler run before those that are registered now. */
+/* The gate stands from when the library is loaded. Once LLVM is in the process: registers its exit handler again, so
+ * that it also runs before those that LLVM's libraries have registered since. Any thread, any number of times. */
 void laze_compile_gate_arm(void);
 
 #endif

@@ -3,9 +3,9 @@
  *   kernel's records, one for each check, by thread ─> the step's: the lowest position
  *                                                   ─> the run's: by node, and of a node the lowest position
  *
- * All steps run whatever fails, so that what is reported does not depend on the order of steps: both backends name the
- * same node and position. Memory of wrong values is there, and kernels check every index they take from it: running on
- * is safe.
+ * All steps run whatever fails, but for operators with regions (`needs_success`): a loop over wrong values might not
+ * end. So what is reported does not depend on the order of the others: both backends name the same node and position.
+ * Memory of wrong values is there, and kernels check every index they take from it: running on is safe.
  */
 #include "runtime/program_internal.h"
 

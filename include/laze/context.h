@@ -54,8 +54,7 @@ typedef struct laze_context_options {
 
 /* Makes a context. `options` may be NULL; its strings are copied. On success *out is owned by the caller:
  * laze_context_release(). On failure *out is NULL. LAZE_INVALID_ARGUMENT: an option, or the environment variable that
- * stands for it, is wrong; LAZE_OUT_OF_MEMORY. An unknown backend is reported by what first
- * needs it. */
+ * stands for it, is wrong; LAZE_OUT_OF_MEMORY. An unknown backend is reported by what first needs it. */
 LAZE_API LAZE_MUST_USE laze_status laze_context_create(const laze_context_options *options, laze_context **out,
                                                        laze_error *error);
 /* `context` is not NULL. */

@@ -61,8 +61,9 @@ LAZE_API laze_status laze_scope_end_error(laze_scope *scope, laze_error *error);
 LAZE_API laze_status laze_scope_end(laze_scope *scope);
 /* Ends the scope and materialises, in one graph, all held values that this thread recorded: those of retained and
  * assigned tensors and of handles of outer scopes. Returns the first unread error of the scope. A value that fails, and
- * what depends on it, are errors from then on, which no later step reports again; all others are stored. Where memory
- * was out or no code could be made, that is returned, and the values concerned are still pending. */
+ * what depends on it, are errors from then on, which no later step reports again; all others are stored (in a graph
+ * with regions, none of them is: docs/semantics.md). Where memory was out or no code could be made, that is returned,
+ * and the values concerned are still pending. */
 LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
 /* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
 LAZE_API const char *laze_scope_error(laze_scope *scope);
@@ -145,8 +146,9 @@ LAZE_API int32_t laze_call_by_name(laze_context *context, const char *name, cons
 
 /* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning). A cut
  * for nodes stores held values and what was recorded last, or what is smaller among the values it is made from. A cut
- * for bytes (of the pending results) stores held values only, and only where that frees at least as many bytes as it
- * takes: it never raises memory. Nodes 0 or bytes 0: no limit. Defaults: 100,000 nodes, no limit of bytes. */
+ * for bytes (of the pending results) stores held values, or what is smaller among those they are made from, and only
+ * where that frees at least as many bytes as it takes: it never raises memory. Nodes 0 or bytes 0: no limit. Defaults:
+ * 100,000 nodes, no limit of bytes. */
 LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
 
 /* Switches call locations off (they are then unknown in dumps), which makes recording a little faster. */
