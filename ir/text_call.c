@@ -273,7 +273,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
   name[lexer->token.length] = 0;
   statement->at = lexer->token.start;
   statement->operator_length = lexer->token.length;
-  statement->call = (laze_call){.location = {parser->file, lexer->line}};
+  statement->call = (laze_call){.location = {.file = parser->file, .line = lexer->line}};
   parser->builder.recorder.location = statement->call.location;
   laze_lexer_advance(lexer);
   if (strcmp(name, laze_op_get(LAZE_OP_CONSTANT)->name) == 0) {

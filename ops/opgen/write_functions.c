@@ -160,7 +160,7 @@ static void write_frame(const gen_operator *op, FILE *out) {
     fprintf(out, ", .operand_count = %d, .operands = operands", operator_segments(op));
   if (!plain) fprintf(out, ", .operand_count = count, .operands = operands, .segments = segments");
   if (operator_attributes(op) > 0) fprintf(out, ", .attributes = attributes");
-  fprintf(out, ", .location = {file, line}};\n");
+  fprintf(out, ", .location = {.file = file, .line = line}};\n");
 }
 
 static void write_at(const gen_operator *op, FILE *out) {
