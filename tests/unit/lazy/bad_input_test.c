@@ -310,8 +310,9 @@ START_TEST(no_memory_names_the_call_whose_value_was_to_be_stored) {
   char expected[200];
   laze_tensor *wide = laze_expand(laze_ones(context, LAZE_SHAPE(1, 1)), LAZE_SHAPE(3000000, 3000000));
   laze_tensor *product = laze_mm(wide, wide);
+  bool interpreted = strcmp(laze_backend_at(_i)->name, "interp") == 0; /* which stores what it expands */
   snprintf(expected, sizeof expected, "%s:%d: %s: its value f32[3000000,3000000]: no memory", __FILE__,
-           __LINE__ - (_i ? 3 : 2), _i ? "expand" : "mm");
+           __LINE__ - (interpreted ? 4 : 3), interpreted ? "expand" : "mm");
   check_fails(product, expected);
   check_values(laze_sum(matrix()), 1, (double[]){21}); /* nothing else suffers */
   end();
