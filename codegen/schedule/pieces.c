@@ -107,7 +107,7 @@ static laze_status place_map(laze_mapper *mapper, const laze_piece *piece, const
 static laze_status begin_group(laze_scheduler *scheduler, laze_value target, const laze_piece *piece,
                                laze_group_builder *group, bool *possible) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  const laze_map *map, *place;
+  const laze_map *map, *place = NULL;
   laze_size elements;
   int32_t instance;
   group->group.kind = LAZE_GROUP_LOOPS;
