@@ -17,7 +17,7 @@ static void storage_release(laze_lazy *lazy, laze_storage *storage) {
 
 laze_tensor *laze_handle_create(laze_lazy_recorder *recorder, laze_cell *cell) {
   laze_lazy *lazy = recorder->lazy;
-  laze_scope *scope = recorder->scope;
+  laze_open_scope *scope = recorder->scope;
   laze_slot *slot = laze_slot_take(lazy);
   laze_storage *storage = slot ? storage_create(lazy, cell) : NULL;
   if (!storage) {
@@ -78,7 +78,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   laze_slot_give(lazy, slot);
 }
 
-void laze_handle_release_scope(laze_lazy *lazy, laze_scope *scope) {
+void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope) {
   for (laze_slot *slot = scope->slots, *next; slot; slot = next) {
     next = slot->next;
     laze_cell *cell = slot->storage->cell;

@@ -38,6 +38,15 @@ static inline laze_tensor *laze_slot_handle(const laze_slot *slot) {
   return (laze_tensor *)(uintptr_t)(slot->generation << LAZE_SLOT_INDEX_BITS | slot->index);
 }
 
+/* A scope's handle is that of its slot with all bits turned: neither passes for the other where a caller confuses them.
+ */
+static inline laze_scope *laze_slot_scope(const laze_slot *slot) {
+  return (laze_scope *)~(uintptr_t)laze_slot_handle(slot);
+}
+static inline const laze_tensor *laze_scope_handle(const laze_scope *scope) {
+  return (const laze_tensor *)~(uintptr_t)scope;
+}
+
 /* What a failed call returns when there is no memory for an error handle; it needs no release. An index of the chunk
  * that is never made, and the generation of a slot that is free. */
 static inline laze_tensor *laze_handle_out_of_memory(void) {
@@ -51,9 +60,14 @@ static inline laze_lazy *laze_handle_lazy(const laze_tensor *tensor) {
   return slot ? slot->lazy : NULL;
 }
 
-/* Whether the handle is that of the slot's own generation. Call it locked. */
+/* Whether the handle is that of the slot's own generation, and a tensor's. Call it locked. */
 static inline bool laze_slot_is_live(const laze_slot *slot, const laze_tensor *tensor) {
-  return slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor;
+  return slot->storage && slot->generation % 2 == 1 && laze_slot_handle(slot) == tensor;
+}
+
+/* Whether the handle is that of the slot's own generation, and a scope's. Call it locked. */
+static inline bool laze_slot_is_scope(const laze_slot *slot, const laze_scope *scope) {
+  return slot->scope && !slot->storage && laze_slot_handle(slot) == (const laze_tensor *)scope;
 }
 
 /* The slot of a handle, or NULL when it is no handle, or no longer. Reads the generation: call it locked, with the

@@ -35,6 +35,7 @@
 
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_lazy_recorder laze_lazy_recorder;
+typedef struct laze_open_scope laze_open_scope;
 
 /* An error that handles, cells and scopes share. */
 typedef struct laze_failure {
@@ -103,13 +104,13 @@ typedef struct laze_storage {
   int64_t version; /* counts assignments */
 } laze_storage;
 
-/* What a handle stands for (lazy/handle_table.h). */
+/* What a handle stands for, a tensor's or a scope's (lazy/handle_table.h). */
 typedef struct laze_slot_chunk laze_slot_chunk;
 typedef struct laze_slot {
-  laze_lazy *lazy; /* never changes */
-  laze_storage *storage;
+  laze_lazy *lazy;        /* never changes */
+  laze_storage *storage;  /* NULL: of a scope */
   struct laze_slot *next; /* of its scope, or of the free list */
-  laze_scope *scope;      /* NULL once the scope has ended */
+  laze_open_scope *scope; /* NULL once the scope has ended; of a scope itself */
   laze_quote *errors;     /* of reads, the last one first */
   uint64_t generation;    /* odd: in use */
   uint32_t index;
@@ -120,16 +121,17 @@ typedef struct laze_slot {
 #define LAZE_FRAME_RESULTS 8 /* results an operator has at most when called on tensors */
 #define LAZE_SCOPE_ERRORS 16 /* errors a scope remembers at most */
 
-struct laze_scope {
+/* What a scope's handle stands for until it ends. */
+struct laze_open_scope {
   laze_lazy *lazy;
   laze_lazy_recorder *recorder;
-  laze_scope *outer;
+  laze_open_scope *outer;
+  laze_slot *slot; /* of its own handle; NULL: the scope that is always there */
   laze_slot *slots;
   laze_failure *errors[LAZE_SCOPE_ERRORS]; /* in order of appearance */
   int32_t error_count;
   int32_t depth;      /* 0: the scope that is always there */
   bool out_of_memory; /* an error that there was no memory to note */
-  bool ended;
 };
 
 /* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
@@ -177,8 +179,7 @@ struct laze_lazy_recorder {
   laze_lazy *lazy;
   laze_lazy_recorder *next; /* of the context */
   bool in_use;
-  laze_scope root, *scope; /* the outermost and the innermost scope */
-  laze_scope *ended; /* by `outer`: to be used again. Not in the pool, so that one that is ended twice is noticed */
+  laze_open_scope root, *scope; /* the outermost and the innermost scope */
   int64_t pending_nodes, pending_bytes;
   int64_t cut_nodes, cut_bytes; /* what was pending after the last cut: the budget counts from there */
   int64_t unpaid_bytes;         /* what was pending when a cut for its bytes would not have paid */
@@ -296,12 +297,12 @@ laze_tensor *laze_handle_create_error(laze_lazy_recorder *recorder, laze_failure
 /* Notes `error` in the innermost scope and gives a handle that stands for it. */
 laze_tensor *laze_handle_fail(laze_lazy_recorder *recorder, const laze_error *error);
 /* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
-void laze_handle_release_scope(laze_lazy *lazy, laze_scope *scope);
+void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope);
 
 /* scope.c. Notes an error (borrowed; NULL: memory was out) in the innermost scope. */
 void laze_scope_note(laze_lazy_recorder *recorder, laze_failure *failure);
 /* Ends a scope without reading its errors. */
-void laze_scope_drop(laze_lazy_recorder *recorder, laze_scope *scope);
+void laze_scope_drop(laze_lazy_recorder *recorder, laze_open_scope *scope);
 
 /* materialise.c. The backend of the context, found on first use. */
 LAZE_MUST_USE laze_status laze_lazy_backend(laze_lazy *lazy, const laze_backend **out, laze_error *error);

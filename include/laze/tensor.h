@@ -52,11 +52,14 @@ static inline laze_ints laze_ints_of(std::initializer_list<int64_t> items) {
 #endif
 #define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
 
-/* Opens a scope on this thread, inside the current one. NULL: the default context. Never NULL unless memory is out. */
+/* Opens a scope of the context on this thread, inside the current one. NULL: the default context. Never NULL unless
+ * memory is out. Like a tensor, a scope is a number that laze looks up and that no other scope of the process ever has:
+ * ending one twice, or asking for its error once it has ended, is noticed, also when its context has gone. */
 LAZE_API laze_scope *laze_scope_begin(laze_context *context);
 /* Ends the innermost scope: releases its handles that were not retained. Returns the first error in it that no read has
- * reported, and its message in `error` (may be NULL). Ending a scope that is not the innermost one of this thread is
- * LAZE_FAILED_PRECONDITION and ends nothing. */
+ * reported, and its message in `error` (may be NULL). Ending a scope that has ended, or that is
+ * not the innermost one of its context on this thread, is LAZE_FAILED_PRECONDITION and ends nothing. (Scopes of
+ * different contexts do not know of each other.) */
 LAZE_API laze_status laze_scope_end_error(laze_scope *scope, laze_error *error);
 LAZE_API laze_status laze_scope_end(laze_scope *scope);
 /* Ends the scope and materialises, in one graph, all held values that this thread recorded: those of retained and
@@ -65,7 +68,7 @@ LAZE_API laze_status laze_scope_end(laze_scope *scope);
  * with regions, none of them is: docs/semantics.md). Where memory was out or no code could be made, that is returned,
  * and the values concerned are still pending. */
 LAZE_API laze_status laze_step_end(laze_scope *scope, laze_error *error);
-/* The message of the first error in the scope, "" if none. Borrowed until the scope ends. */
+/* The message of the first error in the scope, "" if none or if it has ended. Borrowed until the scope ends. */
 LAZE_API const char *laze_scope_error(laze_scope *scope);
 
 /* A tensor with a copy of `data` (row-major, `size` bytes, which must be exactly what shape and dtype need; the bytes

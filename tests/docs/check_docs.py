@@ -173,10 +173,14 @@ class Checker:
         if expected is None:
             return
         self.count("compared")
-        found = [comparable(line) for line in result.stdout.rstrip("\n").split("\n")]
+        found = [comparable(line) for line in self.as_below_build(result.stdout).rstrip("\n").split("\n")]
         wanted = [comparable(line) for line in expected.text.rstrip("\n").split("\n")]
         if not matches(wanted, found):
             self.fail(expected, f"the commands before print\n{result.stdout}{result.stderr}")
+
+    def as_below_build(self, output):
+        """Output with the names of sources as a program has them that was built in build/."""
+        return output.replace(os.path.relpath(self.source, self.build) + "/", "../")
 
     def save_program(self, block, lines, root):
         name = next((m.group(1) for line in lines[block.line + len(block.lines):] if (m := SAVED.search(line))), None)

@@ -103,6 +103,71 @@ START_TEST(a_scope_keeps_its_context) {
 }
 END_TEST
 
+/* The next scope takes the place of one that has ended. An `end` too many must not end it: its handles would go while
+ * they are in use. */
+START_TEST(a_scope_ends_once) {
+  laze_context *context = new_context();
+  laze_scope *outer = laze_scope_begin(context);
+  laze_error error;
+  for (int i = 0; i < 1000; i++) { /* whatever place the next one takes */
+    laze_scope *ended = laze_scope_begin(context);
+    ck_assert_int_eq(laze_scope_end(ended), LAZE_OK);
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *x = filled(context, 2, 4);
+    add(x, NULL);
+    ck_assert_int_eq(laze_scope_end_error(ended, &error), LAZE_FAILED_PRECONDITION);
+    ck_assert_msg(strstr(error.message, "ended already"), "%s", error.message);
+    ck_assert_int_eq(laze_step_end(ended, &error), LAZE_FAILED_PRECONDITION);
+    ck_assert_str_eq(laze_scope_error(ended), "");
+    ck_assert_str_ne(laze_scope_error(scope), "");
+    ck_assert_float_eq(first(x, 2), 4);
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_INVALID_ARGUMENT);
+  }
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* A scope whose context has gone was memory that is free. */
+START_TEST(a_scope_is_known_after_its_context) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_context_release(context);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK); /* and with it the context */
+  laze_error error;
+  ck_assert_int_eq(laze_scope_end_error(scope, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_step_end(scope, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_str_eq(laze_scope_error(scope), "");
+}
+END_TEST
+
+/* Neither kind of handle passes for the other: a program in C casts. */
+START_TEST(a_scope_is_no_tensor) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 4);
+  float data[2];
+  ck_assert_int_eq(laze_tensor_read((laze_tensor *)scope, LAZE_F32, data, sizeof data), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_scope_end((laze_scope *)x), LAZE_FAILED_PRECONDITION);
+  ck_assert_float_eq(first(x, 2), 4);
+  (void)laze_scope_end(scope);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Each context has its own innermost scope. */
+START_TEST(scopes_of_two_contexts) {
+  laze_context *one = new_context(), *two = new_context();
+  laze_scope *first_scope = laze_scope_begin(one), *second_scope = laze_scope_begin(two);
+  laze_tensor *x = filled(two, 2, 4);
+  ck_assert_int_eq(laze_scope_end(first_scope), LAZE_OK);
+  ck_assert_float_eq(first(x, 2), 4);
+  ck_assert_int_eq(laze_scope_end(second_scope), LAZE_OK);
+  laze_context_release(one);
+  laze_context_release(two);
+}
+END_TEST
+
 START_TEST(null_scope_is_an_error) {
   laze_error error;
   ck_assert_int_eq(laze_scope_end_error(NULL, &error), LAZE_OUT_OF_MEMORY);
@@ -122,11 +187,20 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {
-      first_unread_error_is_returned,  scopes_nest,
-      errors_belong_to_their_scope,    many_errors_are_bounded,
-      unread_errors_are_not_forgotten, tensors_without_a_scope,
-      a_scope_keeps_its_context,       null_scope_is_an_error,
+      first_unread_error_is_returned,
+      scopes_nest,
+      errors_belong_to_their_scope,
+      many_errors_are_bounded,
+      unread_errors_are_not_forgotten,
+      tensors_without_a_scope,
+      a_scope_keeps_its_context,
+      null_scope_is_an_error,
       default_context_works,
+      a_scope_ends_once,
+      a_scope_is_known_after_its_context,
+      a_scope_is_no_tensor,
+      scopes_of_two_contexts,
+
   };
   return run_tests("scope", tests, sizeof tests / sizeof *tests);
 }
