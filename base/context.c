@@ -348,7 +348,7 @@ laze_status laze_metric_read(laze_context *context, const char *name, int64_t *v
 
 void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value), void *self) {
   if (!context) context = laze_context_default();
-  for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
+  for (laze_metric metric = 0; context && visit && metric < LAZE_METRIC_COUNT; metric++) {
     int64_t value = laze_metrics_get(&context->metrics, metric);
     visit(self, laze_metric_name(metric), laze_metric_is_time(metric) ? value / 1000 : value);
   }

@@ -226,7 +226,7 @@ static int32_t call_by_name(laze_context *context, const char *name, const laze_
 
 int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                           int32_t argument_count, laze_tensor **results, int32_t capacity) {
-  if (capacity < 1) return 0;
+  if (capacity < 1 || !results) return 0;
   laze_float_control caller = laze_float_control_enter();
   int32_t count = call_by_name(context, name, arguments, argument_count, results, capacity);
   laze_float_control_leave(&caller);

@@ -188,6 +188,8 @@ static void fail_frame(laze_lazy_recorder *recorder, const laze_frame *frame, la
 }
 
 void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+  laze_tensor *unwanted[LAZE_FRAME_RESULTS];
+  if (!results) results = unwanted;
   laze_lazy *lazy = frame_lazy(frame);
   laze_lazy_recorder *recorder = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!recorder) {

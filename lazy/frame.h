@@ -25,8 +25,9 @@ typedef struct laze_frame {
   laze_location location;
 } laze_frame;
 
-/* Records the call: writes info->result_count handles that belong to the calling thread's current scope. Never fails:
- * what is wrong becomes error handles. A NULL tensor in a segment that must be present is such an error. */
+/* Records the call: writes info->result_count handles that belong to the calling thread's current scope (`results` may
+ * be NULL). Never fails: what is wrong becomes error handles. A NULL tensor in a segment that must be present is such
+ * an error. */
 void laze_frame_record(const laze_frame *frame, laze_tensor **results);
 
 #endif

@@ -136,6 +136,7 @@ static laze_status read_open(laze_context *context, int file, laze_npy *out, laz
 }
 
 laze_status laze_npy_read(laze_context *context, const char *path, laze_npy *out, laze_error *error) {
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_npy_read: out is NULL: expected where the array goes");
   memset(out, 0, sizeof *out);
   if (!path) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_npy_read: path is NULL: expected a file name");
   if (!context) context = laze_context_default();

@@ -69,7 +69,7 @@ LAZE_API laze_context *laze_context_default(void);
  * the names. NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */
 LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value,
                                                     laze_error *error);
-/* Calls `visit` for every metric in a fixed order. */
+/* Calls `visit` (NULL: nothing happens) for every metric in a fixed order. */
 LAZE_API void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value),
                                void *self);
 /* Sets every metric to zero; what says how many bytes are held now stays, and is the new peak. */

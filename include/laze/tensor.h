@@ -143,7 +143,8 @@ typedef struct laze_argument {
 #define LAZE_PASS_INTEGERS 6
 #define LAZE_PASS_STRING 7
 /* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
- * give one error handle. Trailing arguments may be left out. */
+ * give one error handle. Trailing arguments may be left out. 0: there is no room for a result (`results` NULL or
+ * `capacity` 0), and nothing was called. */
 LAZE_API int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                                    int32_t argument_count, laze_tensor **results, int32_t capacity);
 

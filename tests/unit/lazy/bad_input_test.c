@@ -319,7 +319,7 @@ START_TEST(no_memory_names_the_call_whose_value_was_to_be_stored) {
 }
 END_TEST
 
-/* Its memory is kept until the thread begins another one: nothing that was freed is looked at. */
+/* A scope is looked up, not followed: nothing that was freed is looked at. */
 START_TEST(a_scope_that_is_ended_twice_is_an_error) {
   begin(_i);
   laze_error error;
@@ -352,6 +352,23 @@ START_TEST(missing_places_for_results_are_errors) {
   ck_assert_str_eq(error.message, "laze_context_create: out is NULL");
   ck_assert_int_eq(laze_metric_read(NULL, "peak_bytes", NULL, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_str_eq(error.message, "laze_metric_read: value is NULL");
+  ck_assert_int_eq(laze_npy_read(NULL, "array.npy", NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_npy_read: out is NULL: expected where the array goes");
+  ck_assert_int_eq(laze_npy_write("array.npy", NULL, &error), LAZE_INVALID_ARGUMENT);
+  laze_metric_each(NULL, NULL, NULL);
+}
+END_TEST
+
+/* Who wants no results gives no place for them. The call is checked all the same, and its error is the scope's. */
+START_TEST(results_may_be_left_out) {
+  begin(_i);
+  laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = matrix()};
+  ck_assert_int_eq(laze_call_by_name(context, "neg", &argument, 1, NULL, 1), 0);
+  laze_max_dim(matrix(), 1, NULL);
+  ck_assert_str_eq(laze_scope_error(scope), "");
+  laze_max_dim(matrix(), 7, NULL);
+  ck_assert_msg(strstr(laze_scope_error(scope), "laze_max_dim") != NULL, "%s", laze_scope_error(scope));
+  end();
 }
 END_TEST
 
@@ -372,7 +389,8 @@ int main(void) {
                                   an_error_of_a_run_names_the_call_that_failed,
                                   no_memory_names_the_call_whose_value_was_to_be_stored,
                                   a_scope_that_is_ended_twice_is_an_error,
-                                  many_errors_that_were_read_do_not_hide_the_one_that_was_not};
+                                  many_errors_that_were_read_do_not_hide_the_one_that_was_not,
+                                  results_may_be_left_out};
   Suite *suite = suite_create("bad input");
   TCase *tests = tcase_create("each backend");
   for (size_t i = 0; i < sizeof on_each / sizeof *on_each; i++)
