@@ -13,7 +13,7 @@
 #include "codegen/interp/interp.h"
 #include "codegen/translation.h"
 #include "ir/pass.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #ifdef LAZE_LLVM_MODULE_FILE
 #include "codegen/native.h"
 #endif

@@ -2,7 +2,7 @@
  *
  *   builder.h   records calls into a graph (recorder.h is the interface, for composites and the lazy layer too)
  *   graph.h     nodes, blocks, values; equality and key; symbolic sizes
- *   text.h      prints and parses (docs/ir.md)
+ *   text/       prints and parses (docs/ir.md)
  *   pass.h      rewrites graphs: simplify, fold, common nodes, dead nodes, expand
  *   walk.h      visits nodes in order, into regions
  *   control.h   what `if`, `while` and `reduce` demand of their regions
@@ -17,7 +17,7 @@
 #include "ir/op.h"
 #include "ir/pass.h"
 #include "ir/recorder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ir/walk.h"
 
 #endif

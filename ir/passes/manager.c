@@ -2,7 +2,7 @@
 #include "ir/passes/passes.h"
 
 #include "ir/graph_internal.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "tests/conformance/conformance.h"
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/support/fallbacks.h"
 #include "tests/support/suite.h"
 

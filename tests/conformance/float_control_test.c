@@ -3,7 +3,7 @@
 #include "tests/conformance/conformance.h"
 
 #include "ir/op.gen.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "laze/laze.h"
 #include "lazy/frame.h"
 #include "lazy/lazy.h"

@@ -2,7 +2,7 @@
  * and a few more, give what the interpreter gives for one node at a time. */
 #include "tests/conformance/conformance.h"
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

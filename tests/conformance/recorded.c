@@ -1,6 +1,6 @@
 #include "tests/conformance/recorded.h"
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* One executable on several threads, graphs compiled on several threads, and kernels that run on several threads. */
 #include "tests/conformance/conformance.h"
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <pthread.h>
 #include <stdio.h>

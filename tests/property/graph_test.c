@@ -1,7 +1,7 @@
 /* What holds for every graph, whatever runs it: text, keys, and programs reused for other sizes. */
 #include "ir/op.gen.h"
 #include "ir/specialise.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/property/check_graphs.h"
 #include "tests/support/suite.h"
 #ifdef LAZE_TEST_LOOPS

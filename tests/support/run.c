@@ -2,7 +2,7 @@
 
 #include "codegen/interp/interp.h"
 #include "ir/pass.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/support/fallbacks.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "codegen/codegen.h"
 #include "ir/specialise.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <stdio.h>
 #include <string.h>

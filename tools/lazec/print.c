@@ -1,7 +1,7 @@
 /* lazec print: the canonical text of a graph. lazec check: nothing, or what is wrong with it. */
 #include "tools/lazec/lazec.h"
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <stdlib.h>
 

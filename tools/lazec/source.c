@@ -2,7 +2,7 @@
 #include "tools/lazec/lazec.h"
 
 #include "codegen/codegen.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <errno.h>
 #include <stdio.h>

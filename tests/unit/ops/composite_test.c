@@ -3,7 +3,7 @@
 #include "ir/composite.gen.h"
 #include "ir/graph.h"
 #include "ir/op.gen.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* One ranking behind three doors: a call means the same operator in graph text, by name in C, and in an expression of
  * an operator table. Every name that several operators share is called with up to three arguments of every kind, by all
  * three. */
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "laze/tensor.h"
 #include "lazy/handle_table.h"
 #include "tests/support/suite.h"

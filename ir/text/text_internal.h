@@ -2,8 +2,8 @@
 #ifndef LAZE_IR_TEXT_INTERNAL_H
 #define LAZE_IR_TEXT_INTERNAL_H
 
-#include "ir/text.h"
-#include "ir/text_lexer.h"
+#include "ir/text/text.h"
+#include "ir/text/lexer.h"
 
 /* One element of a constant, by its bits, so that a NaN keeps its payload and its quiet bit. */
 void laze_text_append_element(laze_text *text, laze_dtype dtype, const void *elements, int64_t index);

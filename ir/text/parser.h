@@ -1,10 +1,10 @@
-/* The parser's state: text_parse.c reads the structure of a graph, text_call.c the arguments of one operator. */
+/* The parser's state: parse.c reads the structure of a graph, call.c the arguments of one operator. */
 #ifndef LAZE_IR_TEXT_PARSER_H
 #define LAZE_IR_TEXT_PARSER_H
 
 #include "ir/builder.h"
 #include "ir/call_resolve.h"
-#include "ir/text_internal.h"
+#include "ir/text/text_internal.h"
 
 /* Bounds of what a schema may have; larger ones are refused. */
 enum { LAZE_PARSER_ARGUMENTS = 64, LAZE_PARSER_RESULTS = 8, LAZE_PARSER_REGIONS = 4 };

@@ -5,7 +5,7 @@
  *     return %0
  *   }
  */
-#include "ir/text_internal.h"
+#include "ir/text/text_internal.h"
 
 #include "base/float_control.h"
 #include "ir/call_resolve.h"

@@ -1,4 +1,4 @@
-#include "ir/text_lexer.h"
+#include "ir/text/lexer.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Reads the values of attributes, once the operator says what they are. */
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "ir/text_internal.h"
+#include "ir/text/text_internal.h"
 
 #include <string.h>
 

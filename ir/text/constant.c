@@ -1,5 +1,5 @@
 /* `constant` writes its elements; dtype and sizes stand in its type. */
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 
 static int64_t count_elements(const char *at, const char *end) {
   int64_t count = 0;
