@@ -4,7 +4,7 @@
 #define LAZE_CODEGEN_CODEGEN_STATE_H
 
 #include "base/cache.h"
-#include "codegen/llvm/module.h"
+#include "codegen/llvm/generator.h"
 #include "ir/graph.h"
 #include "runtime/disk_cache.h"
 #include "runtime/program.h"
@@ -27,7 +27,7 @@ typedef struct laze_codegen {
   pthread_mutex_t lock;  /* of what follows, each made on first use */
   bool disk_opened;
   laze_disk_cache *disk; /* NULL: none */
-  const laze_llvm_table *llvm;
+  const laze_llvm_generator *llvm;
 } laze_codegen;
 
 /* The context's codegen state, made on first use; borrowed. NULL when memory is out. */
@@ -46,6 +46,6 @@ LAZE_MUST_USE laze_status laze_kernels_emit(laze_codegen *codegen, const laze_lo
                                             laze_llvm_output kind, laze_text *out, laze_error *error);
 
 /* The path of this build's LLVM module, static or in `buffer`; NULL when there is none. */
-const char *laze_llvm_module_path(char *buffer, int64_t size);
+const char *laze_llvm_generator_path(char *buffer, int64_t size);
 
 #endif

@@ -14,7 +14,7 @@
 #include "codegen/translation.h"
 #include "ir/pass.h"
 #include "ir/text/text.h"
-#ifdef LAZE_LLVM_MODULE_FILE
+#ifdef LAZE_LLVM_GENERATOR_FILE
 #include "codegen/native.h"
 #endif
 
@@ -22,7 +22,7 @@
 #include <string.h>
 
 static const laze_backend *const backends[] = {
-#ifdef LAZE_LLVM_MODULE_FILE
+#ifdef LAZE_LLVM_GENERATOR_FILE
     &laze_backend_llvm,
 #endif
     &laze_backend_interp,

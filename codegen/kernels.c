@@ -70,26 +70,26 @@ static laze_status create_kernel(loaded_code *code, laze_hash key, const char *s
 /* Opens the LLVM module; under the lock. */
 static laze_status open_llvm(laze_codegen *codegen, laze_error *error) {
   char buffer[4096];
-  const char *path = laze_llvm_module_path(buffer, sizeof buffer);
+  const char *path = laze_llvm_generator_path(buffer, sizeof buffer);
   if (!path)
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "the LLVM code generator is not installed beside this library; install it, or use backend interp");
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return laze_fail(error, LAZE_UNSUPPORTED, "the LLVM code generator cannot be opened: %s", dlerror());
-  void *symbol = dlsym(handle, LAZE_LLVM_MODULE_SYMBOL);
-  laze_llvm_module_function function;
+  void *symbol = dlsym(handle, LAZE_LLVM_GENERATOR_SYMBOL);
+  laze_llvm_generator_function function;
   if (!symbol) return laze_fail(error, LAZE_UNSUPPORTED, "%s is not laze's code generator", path);
   memcpy(&function, &symbol, sizeof function);
-  const laze_llvm_table *table = function();
-  if (table->version != LAZE_LLVM_MODULE_VERSION)
+  const laze_llvm_generator *table = function();
+  if (table->version != LAZE_LLVM_GENERATOR_VERSION)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s is of another version (%d, expected %d): install both from one build",
-                     path, (int)table->version, LAZE_LLVM_MODULE_VERSION);
+                     path, (int)table->version, LAZE_LLVM_GENERATOR_VERSION);
   codegen->llvm = table;
   laze_compile_gate_arm(); /* before the exit handlers of an LLVM that is a shared library */
   return LAZE_OK;
 }
 
-static laze_status get_llvm(laze_codegen *codegen, const laze_llvm_table **out, laze_error *error) {
+static laze_status get_llvm(laze_codegen *codegen, const laze_llvm_generator **out, laze_error *error) {
   laze_compile_pass pass;
   pthread_mutex_lock(&codegen->lock); /* first: others log under it, and may call exit() in their log */
   laze_status status = laze_compile_gate_enter(&pass, error);
@@ -105,7 +105,7 @@ static laze_status get_llvm(laze_codegen *codegen, const laze_llvm_table **out, 
 /* Everything but the kernel's key that decides on code: the build of the generator, the ABI, the processor. */
 static laze_disk_cache *open_disk(laze_codegen *codegen) {
   char buffer[4096], build_id[LAZE_BUILD_ID_SIZE];
-  const char *path = laze_llvm_module_path(buffer, sizeof buffer);
+  const char *path = laze_llvm_generator_path(buffer, sizeof buffer);
   laze_error error;
   if (!path || laze_build_id_read(path, build_id, &error) != LAZE_OK) return NULL;
   laze_text identity;
@@ -202,7 +202,7 @@ static laze_status adopt_request(laze_codegen *codegen, const module_request *re
 }
 
 /* No callback but the allocator's runs inside of the gate. */
-static laze_status generate(laze_codegen *codegen, const laze_llvm_table *llvm, const module_request *request,
+static laze_status generate(laze_codegen *codegen, const laze_llvm_generator *llvm, const module_request *request,
                             laze_llvm_output kind, laze_text *out, laze_error *error) {
   laze_compile_pass pass;
   LAZE_TRY(laze_compile_gate_enter(&pass, error));
@@ -212,7 +212,7 @@ static laze_status generate(laze_codegen *codegen, const laze_llvm_table *llvm, 
   return status;
 }
 
-static void dump(laze_codegen *codegen, const laze_llvm_table *llvm, const module_request *request,
+static void dump(laze_codegen *codegen, const laze_llvm_generator *llvm, const module_request *request,
                  laze_debug_switch which, laze_llvm_output kind) {
   laze_text text;
   if (!laze_context_debug(codegen->context, which)) return;
@@ -223,7 +223,7 @@ static void dump(laze_codegen *codegen, const laze_llvm_table *llvm, const modul
 }
 
 static laze_status compile_request(laze_codegen *codegen, const module_request *request, laze_error *error) {
-  const laze_llvm_table *llvm;
+  const laze_llvm_generator *llvm;
   laze_text object;
   if (request->count == 0) return LAZE_OK;
   LAZE_TRY(get_llvm(codegen, &llvm, error));
@@ -313,7 +313,7 @@ laze_status laze_kernels_get(laze_codegen *codegen, const laze_loop_kernel *cons
 }
 
 /* Appends what has been requested, as one module, and starts the next. */
-static laze_status emit_request(laze_codegen *codegen, const laze_llvm_table *llvm, module_request *request,
+static laze_status emit_request(laze_codegen *codegen, const laze_llvm_generator *llvm, module_request *request,
                                 laze_llvm_output kind, laze_text *out, laze_error *error) {
   laze_status status = generate(codegen, llvm, request, kind, out, error);
   request->count = 0;
@@ -322,7 +322,7 @@ static laze_status emit_request(laze_codegen *codegen, const laze_llvm_table *ll
 
 laze_status laze_kernels_emit(laze_codegen *codegen, const laze_loop_kernel *const *loops, int32_t count,
                               laze_llvm_output kind, laze_text *out, laze_error *error) {
-  const laze_llvm_table *llvm;
+  const laze_llvm_generator *llvm;
   LAZE_TRY(get_llvm(codegen, &llvm, error));
   module_request *request = laze_alloc(codegen->context, sizeof *request);
   if (!request) return laze_fail_memory(error, "finding kernels", count);

@@ -4,7 +4,7 @@
  */
 #include "codegen/codegen_state.h"
 
-#ifdef LAZE_LLVM_MODULE_FILE
+#ifdef LAZE_LLVM_GENERATOR_FILE
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -30,25 +30,25 @@ static bool find_own_path(char out[PATH_MAX]) {
 
 /* `folder` of a path's folder, joined with the module's name. */
 static bool join_beside(const char *own, const char *folder, char *buffer, int64_t size) {
-  int written =
-      snprintf(buffer, (size_t)size, "%.*s/%s%s", (int)(strrchr(own, '/') - own), own, folder, LAZE_LLVM_MODULE_FILE);
+  int written = snprintf(buffer, (size_t)size, "%.*s/%s%s", (int)(strrchr(own, '/') - own), own, folder,
+                         LAZE_LLVM_GENERATOR_FILE);
   return written > 0 && written < size && is_readable(buffer);
 }
 
-const char *laze_llvm_module_path(char *buffer, int64_t size) {
+const char *laze_llvm_generator_path(char *buffer, int64_t size) {
   char own[PATH_MAX], root[PATH_MAX];
   if (find_own_path(own)) {
     size_t length = realpath(LAZE_BUILD_ROOT, root) ? strlen(root) : 0;
     bool in_build = length > 0 && strncmp(own, root, length) == 0 && own[length] == '/';
-    if (in_build && is_readable(LAZE_LLVM_MODULE_BUILD_PATH)) return LAZE_LLVM_MODULE_BUILD_PATH;
+    if (in_build && is_readable(LAZE_LLVM_GENERATOR_BUILD_PATH)) return LAZE_LLVM_GENERATOR_BUILD_PATH;
     if (join_beside(own, "laze/", buffer, size) || join_beside(own, "", buffer, size)) return buffer;
   }
-  return is_readable(LAZE_LLVM_MODULE_INSTALL_PATH) ? LAZE_LLVM_MODULE_INSTALL_PATH : NULL;
+  return is_readable(LAZE_LLVM_GENERATOR_INSTALL_PATH) ? LAZE_LLVM_GENERATOR_INSTALL_PATH : NULL;
 }
 
 #else
 
-const char *laze_llvm_module_path(char *buffer, int64_t size) {
+const char *laze_llvm_generator_path(char *buffer, int64_t size) {
   (void)buffer;
   (void)size;
   return NULL;

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-LLVMTypeRef laze_emit_scalar_type(const laze_emitter *emitter, laze_dtype dtype) {
+LLVMTypeRef laze_llvm_scalar_type(const laze_llvm_emitter *emitter, laze_dtype dtype) {
   switch (dtype) {
   case LAZE_BOOL: return LLVMInt1TypeInContext(emitter->context);
   case LAZE_I32: return LLVMInt32TypeInContext(emitter->context);
@@ -18,8 +18,8 @@ static bool is_vector(LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind;
 }
 
-LLVMTypeRef laze_emit_type_like(const laze_emitter *emitter, laze_dtype dtype, LLVMValueRef like) {
-  LLVMTypeRef scalar = laze_emit_scalar_type(emitter, dtype);
+LLVMTypeRef laze_llvm_type_like(const laze_llvm_emitter *emitter, laze_dtype dtype, LLVMValueRef like) {
+  LLVMTypeRef scalar = laze_llvm_scalar_type(emitter, dtype);
   LLVMTypeRef shape = LLVMTypeOf(like);
   return is_vector(shape) ? LLVMVectorType(scalar, LLVMGetVectorSize(shape)) : scalar;
 }
@@ -36,15 +36,16 @@ static LLVMTypeRef element_type(LLVMTypeRef type) {
   return is_vector(type) ? LLVMGetElementType(type) : type;
 }
 
-LLVMValueRef laze_emit_real(LLVMTypeRef type, double value) {
+LLVMValueRef laze_llvm_real(LLVMTypeRef type, double value) {
   return splat_constant(type, LLVMConstReal(element_type(type), value));
 }
 
-LLVMValueRef laze_emit_integer(LLVMTypeRef type, int64_t value) {
+LLVMValueRef laze_llvm_integer(LLVMTypeRef type, int64_t value) {
   return splat_constant(type, LLVMConstInt(element_type(type), (uint64_t)value, true));
 }
 
-LLVMValueRef laze_emit_intrinsic(const laze_emitter *emitter, const char *name, LLVMValueRef *operands, int count) {
+LLVMValueRef laze_llvm_intrinsic(const laze_llvm_emitter *emitter, const char *name, LLVMValueRef *operands,
+                                 int count) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   assert(id != 0);
   LLVMTypeRef overload = LLVMTypeOf(operands[0]);
@@ -53,7 +54,7 @@ LLVMValueRef laze_emit_intrinsic(const laze_emitter *emitter, const char *name, 
   return LLVMBuildCall2(emitter->builder, type, function, operands, (unsigned)count, "");
 }
 
-LLVMValueRef laze_emit_fma(const laze_emitter *emitter, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+LLVMValueRef laze_llvm_fma(const laze_llvm_emitter *emitter, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   LLVMValueRef operands[3] = {a, b, c};
-  return laze_emit_intrinsic(emitter, "llvm.fma", operands, 3);
+  return laze_llvm_intrinsic(emitter, "llvm.fma", operands, 3);
 }

@@ -13,21 +13,21 @@
 /* Lanes of a vector value, for every dtype: a fixed 16, so that results do not depend on the target's registers. */
 #define LAZE_LANES 16
 
-typedef struct laze_emitter {
+typedef struct laze_llvm_emitter {
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef builder;
-} laze_emitter;
+} laze_llvm_emitter;
 
 /* The LLVM type of `dtype` in registers: f32 float, f64 double, i32, i64, bool i1. */
-LLVMTypeRef laze_emit_scalar_type(const laze_emitter *emitter, laze_dtype dtype);
+LLVMTypeRef laze_llvm_scalar_type(const laze_llvm_emitter *emitter, laze_dtype dtype);
 /* That type, as a vector of LAZE_LANES where `like` is one. */
-LLVMTypeRef laze_emit_type_like(const laze_emitter *emitter, laze_dtype dtype, LLVMValueRef like);
+LLVMTypeRef laze_llvm_type_like(const laze_llvm_emitter *emitter, laze_dtype dtype, LLVMValueRef like);
 /* A constant of the element type of `type`, splat where `type` is a vector. */
-LLVMValueRef laze_emit_real(LLVMTypeRef type, double value);
-LLVMValueRef laze_emit_integer(LLVMTypeRef type, int64_t value);
+LLVMValueRef laze_llvm_real(LLVMTypeRef type, double value);
+LLVMValueRef laze_llvm_integer(LLVMTypeRef type, int64_t value);
 /* A call of an overloaded intrinsic whose overload is the type of its first operand, such as "llvm.fma". */
-LLVMValueRef laze_emit_intrinsic(const laze_emitter *emitter, const char *name, LLVMValueRef *operands, int count);
-LLVMValueRef laze_emit_fma(const laze_emitter *emitter, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef laze_llvm_intrinsic(const laze_llvm_emitter *emitter, const char *name, LLVMValueRef *operands, int count);
+LLVMValueRef laze_llvm_fma(const laze_llvm_emitter *emitter, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 #endif

@@ -11,14 +11,15 @@
 
 #include "codegen/llvm/emitter.h"
 
-typedef LLVMValueRef (*laze_lowering)(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
+typedef LLVMValueRef (*laze_lowering)(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                                       int count);
 
 /* By laze_op; NULL where an operator has no lowering. Generated. */
 extern const laze_lowering laze_lowerings[];
 
 #define LAZE_LOWERING(name)                                                                                            \
-  LLVMValueRef laze_lower_##name(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands, int count)
+  LLVMValueRef laze_lower_##name(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,         \
+                                 int count)
 
 /* Arithmetic. maximum(a, b) is `isnan(a) || a > b ? a : b`, so NaN wins and the second of two zeros; minimum alike.
  * remainder has the sign of the divisor, fmod that of the dividend; floor_divide of floats is floor(a / b). */
@@ -96,6 +97,6 @@ LAZE_LOWERING(philox);
 
 /* A value of dtype `from` as `to`: floats to integers truncate, NaN and out-of-range values give the lowest integer;
  * to bool is `!= 0`. */
-LLVMValueRef laze_lower_conversion(const laze_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to);
+LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to);
 
 #endif

@@ -1,129 +1,129 @@
 /* Functions of one float, from math.h; random bits; conversions. */
 #include "codegen/llvm/lowerings.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_functions.h"
 
 /* Rounding leaves integers as they are. */
 LAZE_LOWERING(ceil) {
   (void)count;
-  return laze_dtype_is_float(compute) ? laze_emit_ceil(e, operands[0]) : operands[0];
+  return laze_dtype_is_float(compute) ? laze_math_ceil(e, operands[0]) : operands[0];
 }
 LAZE_LOWERING(floor) {
   (void)count;
-  return laze_dtype_is_float(compute) ? laze_emit_floor(e, operands[0]) : operands[0];
+  return laze_dtype_is_float(compute) ? laze_math_floor(e, operands[0]) : operands[0];
 }
 LAZE_LOWERING(trunc) {
   (void)count;
-  return laze_dtype_is_float(compute) ? laze_emit_trunc(e, operands[0]) : operands[0];
+  return laze_dtype_is_float(compute) ? laze_math_trunc(e, operands[0]) : operands[0];
 }
 LAZE_LOWERING(round) {
   (void)count;
-  return laze_dtype_is_float(compute) ? laze_emit_rint(e, operands[0]) : operands[0];
+  return laze_dtype_is_float(compute) ? laze_math_rint(e, operands[0]) : operands[0];
 }
 
 LAZE_LOWERING(rsqrt) {
   (void)compute, (void)count;
-  return LLVMBuildFDiv(e->builder, laze_emit_real(LLVMTypeOf(operands[0]), 1), laze_emit_sqrt(e, operands[0]), "");
+  return LLVMBuildFDiv(e->builder, laze_llvm_real(LLVMTypeOf(operands[0]), 1), laze_math_sqrt(e, operands[0]), "");
 }
 LAZE_LOWERING(atan2) {
   (void)compute, (void)count;
-  return laze_emit_atan2(e, operands[0], operands[1]);
+  return laze_math_atan2(e, operands[0], operands[1]);
 }
 LAZE_LOWERING(sqrt) {
   (void)compute, (void)count;
-  return laze_emit_sqrt(e, operands[0]);
+  return laze_math_sqrt(e, operands[0]);
 }
 LAZE_LOWERING(exp) {
   (void)compute, (void)count;
-  return laze_emit_exp(e, operands[0]);
+  return laze_math_exp(e, operands[0]);
 }
 LAZE_LOWERING(exp2) {
   (void)compute, (void)count;
-  return laze_emit_exp2(e, operands[0]);
+  return laze_math_exp2(e, operands[0]);
 }
 LAZE_LOWERING(expm1) {
   (void)compute, (void)count;
-  return laze_emit_expm1(e, operands[0]);
+  return laze_math_expm1(e, operands[0]);
 }
 LAZE_LOWERING(log) {
   (void)compute, (void)count;
-  return laze_emit_log(e, operands[0]);
+  return laze_math_log(e, operands[0]);
 }
 LAZE_LOWERING(log2) {
   (void)compute, (void)count;
-  return laze_emit_log2(e, operands[0]);
+  return laze_math_log2(e, operands[0]);
 }
 LAZE_LOWERING(log10) {
   (void)compute, (void)count;
-  return laze_emit_log10(e, operands[0]);
+  return laze_math_log10(e, operands[0]);
 }
 LAZE_LOWERING(log1p) {
   (void)compute, (void)count;
-  return laze_emit_log1p(e, operands[0]);
+  return laze_math_log1p(e, operands[0]);
 }
 LAZE_LOWERING(sin) {
   (void)compute, (void)count;
-  return laze_emit_sin(e, operands[0]);
+  return laze_math_sin(e, operands[0]);
 }
 LAZE_LOWERING(cos) {
   (void)compute, (void)count;
-  return laze_emit_cos(e, operands[0]);
+  return laze_math_cos(e, operands[0]);
 }
 LAZE_LOWERING(tan) {
   (void)compute, (void)count;
-  return laze_emit_tan(e, operands[0]);
+  return laze_math_tan(e, operands[0]);
 }
 LAZE_LOWERING(asin) {
   (void)compute, (void)count;
-  return laze_emit_asin(e, operands[0]);
+  return laze_math_asin(e, operands[0]);
 }
 LAZE_LOWERING(acos) {
   (void)compute, (void)count;
-  return laze_emit_acos(e, operands[0]);
+  return laze_math_acos(e, operands[0]);
 }
 LAZE_LOWERING(atan) {
   (void)compute, (void)count;
-  return laze_emit_atan(e, operands[0]);
+  return laze_math_atan(e, operands[0]);
 }
 LAZE_LOWERING(sinh) {
   (void)compute, (void)count;
-  return laze_emit_sinh(e, operands[0]);
+  return laze_math_sinh(e, operands[0]);
 }
 LAZE_LOWERING(cosh) {
   (void)compute, (void)count;
-  return laze_emit_cosh(e, operands[0]);
+  return laze_math_cosh(e, operands[0]);
 }
 LAZE_LOWERING(tanh) {
   (void)compute, (void)count;
-  return laze_emit_tanh(e, operands[0]);
+  return laze_math_tanh(e, operands[0]);
 }
 LAZE_LOWERING(erf) {
   (void)compute, (void)count;
-  return laze_emit_erf(e, operands[0]);
+  return laze_math_erf(e, operands[0]);
 }
 LAZE_LOWERING(erfc) {
   (void)compute, (void)count;
-  return laze_emit_erfc(e, operands[0]);
+  return laze_math_erfc(e, operands[0]);
 }
 LAZE_LOWERING(sigmoid) {
   (void)compute, (void)count;
-  return laze_emit_sigmoid(e, operands[0]);
+  return laze_math_sigmoid(e, operands[0]);
 }
 
 /* Words of Philox are kept in i64 with the upper half zero: then a product of two is one 32x32->64 multiplication. */
-static LLVMValueRef low_word(const laze_emitter *e, LLVMValueRef x) {
-  return LLVMBuildAnd(e->builder, x, laze_emit_integer(LLVMTypeOf(x), 0xFFFFFFFF), "");
+static LLVMValueRef low_word(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return LLVMBuildAnd(e->builder, x, laze_llvm_integer(LLVMTypeOf(x), 0xFFFFFFFF), "");
 }
-static LLVMValueRef high_word(const laze_emitter *e, LLVMValueRef x) {
-  return LLVMBuildLShr(e->builder, x, laze_emit_integer(LLVMTypeOf(x), 32), "");
+static LLVMValueRef high_word(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return LLVMBuildLShr(e->builder, x, laze_llvm_integer(LLVMTypeOf(x), 32), "");
 }
-static LLVMValueRef mixed(const laze_emitter *e, LLVMValueRef product, LLVMValueRef word, LLVMValueRef key) {
+static LLVMValueRef mixed(const laze_llvm_emitter *e, LLVMValueRef product, LLVMValueRef word, LLVMValueRef key) {
   return LLVMBuildXor(e->builder, LLVMBuildXor(e->builder, high_word(e, product), word, ""), key, "");
 }
-static LLVMValueRef next_key(const laze_emitter *e, LLVMValueRef key, int64_t weyl) {
-  return low_word(e, LLVMBuildAdd(e->builder, key, laze_emit_integer(LLVMTypeOf(key), weyl), ""));
+static LLVMValueRef next_key(const laze_llvm_emitter *e, LLVMValueRef key, int64_t weyl) {
+  return low_word(e, LLVMBuildAdd(e->builder, key, laze_llvm_integer(LLVMTypeOf(key), weyl), ""));
 }
-static LLVMValueRef times(const laze_emitter *e, LLVMValueRef word, int64_t multiplier) {
-  return LLVMBuildMul(e->builder, word, laze_emit_integer(LLVMTypeOf(word), multiplier), "");
+static LLVMValueRef times(const laze_llvm_emitter *e, LLVMValueRef word, int64_t multiplier) {
+  return LLVMBuildMul(e->builder, word, laze_llvm_integer(LLVMTypeOf(word), multiplier), "");
 }
 
 LAZE_LOWERING(philox) {
@@ -140,28 +140,28 @@ LAZE_LOWERING(philox) {
     key0 = next_key(e, key0, 0x9E3779B9);
     key1 = next_key(e, key1, 0xBB67AE85);
   }
-  LLVMValueRef upper = LLVMBuildShl(e->builder, x1, laze_emit_integer(LLVMTypeOf(x1), 32), "");
+  LLVMValueRef upper = LLVMBuildShl(e->builder, x1, laze_llvm_integer(LLVMTypeOf(x1), 32), "");
   return LLVMBuildOr(e->builder, upper, x0, "");
 }
 
-static LLVMValueRef real_to_integer(const laze_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
-  LLVMTypeRef type = LLVMTypeOf(value), integers = laze_emit_type_like(e, to, value);
+static LLVMValueRef real_to_integer(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+  LLVMTypeRef type = LLVMTypeOf(value), integers = laze_llvm_type_like(e, to, value);
   double limit = to == LAZE_I32 ? 0x1p31 : 0x1p63;
   /* f64 just below -2^31 still truncates into i32; the next f32, and for i64 any other float, lies outside. */
   bool fraction = to == LAZE_I32 && from == LAZE_F64;
   LLVMValueRef above = LLVMBuildFCmp(e->builder, fraction ? LLVMRealOGT : LLVMRealOGE, value,
-                                     laze_emit_real(type, -limit - fraction), "");
-  LLVMValueRef below = LLVMBuildFCmp(e->builder, LLVMRealOLT, value, laze_emit_real(type, limit), "");
+                                     laze_llvm_real(type, -limit - fraction), "");
+  LLVMValueRef below = LLVMBuildFCmp(e->builder, LLVMRealOLT, value, laze_llvm_real(type, limit), "");
   LLVMValueRef valid = LLVMBuildAnd(e->builder, above, below, "");
   /* The select comes first: a conversion out of range would be poison. */
   LLVMValueRef safe = LLVMBuildSelect(e->builder, valid, value, LLVMConstNull(type), "");
-  LLVMValueRef lowest = laze_emit_integer(integers, to == LAZE_I32 ? INT32_MIN : INT64_MIN);
+  LLVMValueRef lowest = laze_llvm_integer(integers, to == LAZE_I32 ? INT32_MIN : INT64_MIN);
   return LLVMBuildSelect(e->builder, valid, LLVMBuildFPToSI(e->builder, safe, integers, ""), lowest, "");
 }
 
-LLVMValueRef laze_lower_conversion(const laze_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   if (from == to) return value;
-  LLVMTypeRef type = laze_emit_type_like(e, to, value);
+  LLVMTypeRef type = laze_llvm_type_like(e, to, value);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
   bool real = laze_dtype_is_float(from);
   if (to == LAZE_BOOL)

@@ -8,7 +8,7 @@
  *     if any lane is large:
  *       for lane in lanes: (r, tail, quadrant)[lane] = large[lane] ? laze.angle(x[lane]) : as before
  */
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 #define PI_2_HI 0x1.921fb54442d18p+0
 #define PI_2_LO 0x1.1a62633145c07p-54
@@ -37,20 +37,20 @@ static const uint64_t two_over_pi[] = {0,
                                        0x6bfb5fb11f8d5d08,
                                        0x56033046fc7b6bab};
 
-static LLVMTypeRef integer_type(const laze_emitter *e, unsigned bits) {
+static LLVMTypeRef integer_type(const laze_llvm_emitter *e, unsigned bits) {
   return LLVMIntTypeInContext(e->context, bits);
 }
-static LLVMValueRef extend(const laze_emitter *e, LLVMValueRef x, unsigned bits) {
+static LLVMValueRef extend(const laze_llvm_emitter *e, LLVMValueRef x, unsigned bits) {
   return LLVMBuildZExt(e->builder, x, integer_type(e, bits), "");
 }
-static LLVMValueRef low_word(const laze_emitter *e, LLVMValueRef x, int shift) {
+static LLVMValueRef low_word(const laze_llvm_emitter *e, LLVMValueRef x, int shift) {
   return LLVMBuildTrunc(e->builder, LLVMBuildLShr(e->builder, x, integer(x, shift), ""), integer_type(e, 64), "");
 }
-static LLVMValueRef multiply(const laze_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef multiply(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildMul(e->builder, a, b, "");
 }
 
-static LLVMValueRef emit_table(const laze_emitter *e) {
+static LLVMValueRef emit_table(const laze_llvm_emitter *e) {
   LLVMTypeRef word = integer_type(e, 64);
   LLVMValueRef words[COUNT(two_over_pi)];
   for (int i = 0; i < COUNT(two_over_pi); i++) words[i] = LLVMConstInt(word, two_over_pi[i], false);
@@ -64,7 +64,7 @@ static LLVMValueRef emit_table(const laze_emitter *e) {
 
 /* x * 2/pi / 4 modulo one, for x = mantissa * 2^(exponent - 1075), as a fraction of 128 bits: the position in a turn.
  */
-static LLVMValueRef emit_turn(const laze_emitter *e, LLVMValueRef mantissa, LLVMValueRef exponent) {
+static LLVMValueRef emit_turn(const laze_llvm_emitter *e, LLVMValueRef mantissa, LLVMValueRef exponent) {
   LLVMTypeRef word = integer_type(e, 64);
   LLVMValueRef table = emit_table(e);
   LLVMValueRef position = integer_plus(e, exponent, 64 - 2 - 1075);
@@ -78,7 +78,7 @@ static LLVMValueRef emit_turn(const laze_emitter *e, LLVMValueRef mantissa, LLVM
   }
   for (int i = 0; i < 3; i++) {
     LLVMValueRef operands[3] = {words[i], words[i + 1], shift};
-    window[i] = laze_emit_intrinsic(e, "llvm.fshl", operands, 3);
+    window[i] = laze_llvm_intrinsic(e, "llvm.fshl", operands, 3);
   }
   LLVMValueRef wide = extend(e, mantissa, 128);
   LLVMValueRef last = extend(e, low_word(e, multiply(e, wide, extend(e, window[2], 128)), 64), 128);
@@ -88,7 +88,7 @@ static LLVMValueRef emit_turn(const laze_emitter *e, LLVMValueRef mantissa, LLVM
 }
 
 /* A fraction of a turn, 128 bits with sign, in radians. */
-static laze_pair emit_radians(const laze_emitter *e, LLVMValueRef fraction) {
+static laze_pair emit_radians(const laze_llvm_emitter *e, LLVMValueRef fraction) {
   LLVMTypeRef f64 = LLVMDoubleTypeInContext(e->context);
   LLVMValueRef is_negative = LLVMBuildICmp(e->builder, LLVMIntSLT, fraction, integer(fraction, 0), "");
   LLVMValueRef size = choose(e, is_negative, LLVMBuildNeg(e->builder, fraction, ""), fraction);
@@ -114,7 +114,7 @@ static laze_pair emit_radians(const laze_emitter *e, LLVMValueRef fraction) {
 }
 
 /* The body of laze.angle: { f64 r, f64 tail, i64 quadrant } of one f64, at least 2^17 in size; infinity gives NaN. */
-static void emit_angle_body(const laze_emitter *e, LLVMValueRef x, LLVMTypeRef result_type) {
+static void emit_angle_body(const laze_llvm_emitter *e, LLVMValueRef x, LLVMTypeRef result_type) {
   LLVMValueRef bits = laze_math_bits(e, x);
   LLVMValueRef exponent = integer_and(e, LLVMBuildLShr(e->builder, bits, integer(bits, 52), ""), 0x7ff);
   LLVMValueRef fraction_bits = integer_and(e, bits, (INT64_C(1) << 52) - 1);
@@ -143,7 +143,7 @@ static void emit_angle_body(const laze_emitter *e, LLVMValueRef x, LLVMTypeRef r
 }
 
 /* Calls laze.angle, which is emitted on first use in a module. */
-static LLVMValueRef call_angle(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef call_angle(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMTypeRef f64 = LLVMDoubleTypeInContext(e->context);
   LLVMTypeRef members[3] = {f64, f64, integer_type(e, 64)};
   LLVMTypeRef result = LLVMStructTypeInContext(e->context, members, 3, false);
@@ -152,7 +152,7 @@ static LLVMValueRef call_angle(const laze_emitter *e, LLVMValueRef x) {
   if (!function) {
     function = LLVMAddFunction(e->module, ANGLE_FUNCTION, type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    laze_emitter inner = {e->context, e->module, LLVMCreateBuilderInContext(e->context)};
+    laze_llvm_emitter inner = {e->context, e->module, LLVMCreateBuilderInContext(e->context)};
     LLVMPositionBuilderAtEnd(inner.builder, LLVMAppendBasicBlockInContext(e->context, function, "entry"));
     emit_angle_body(&inner, LLVMGetParam(function, 0), result);
     LLVMDisposeBuilder(inner.builder);
@@ -160,7 +160,7 @@ static LLVMValueRef call_angle(const laze_emitter *e, LLVMValueRef x) {
   return LLVMBuildCall2(e->builder, type, function, &x, 1, "");
 }
 
-static laze_angle reduce_small_f64(const laze_emitter *e, LLVMValueRef x) {
+static laze_angle reduce_small_f64(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef n;
   laze_angle angle;
   angle.quadrant = laze_math_nearest(e, x, TWO_OVER_PI, &n);
@@ -175,7 +175,7 @@ static laze_angle reduce_small_f64(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* In f64, where two parts of pi/2 are enough to round once at the end: no tail. */
-static laze_angle reduce_small_f32(const laze_emitter *e, LLVMValueRef x) {
+static laze_angle reduce_small_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef n;
   laze_angle angle;
   angle.quadrant = laze_math_nearest(e, x, TWO_OVER_PI, &n);
@@ -187,7 +187,7 @@ static laze_angle reduce_small_f32(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* laze.angle of one f32 or f64, split into the parts of an angle of that type. */
-static laze_angle reduce_large(const laze_emitter *e, LLVMValueRef x) {
+static laze_angle reduce_large(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (!laze_math_is_f32(x)) {
     LLVMValueRef result = call_angle(e, x);
     return (laze_angle){
@@ -209,7 +209,7 @@ static int unpack(laze_angle angle, LLVMValueRef parts[3]) {
 }
 
 /* In `block`: replaces the lanes of `parts` that are large, one at a time, and leaves for `done`. */
-static void emit_lanes(const laze_emitter *e, LLVMBasicBlockRef block, LLVMBasicBlockRef done, LLVMValueRef x,
+static void emit_lanes(const laze_llvm_emitter *e, LLVMBasicBlockRef block, LLVMBasicBlockRef done, LLVMValueRef x,
                        LLVMValueRef large, LLVMValueRef parts[3], int count) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMPositionBuilderAtEnd(e->builder, block);
@@ -233,7 +233,7 @@ static void emit_lanes(const laze_emitter *e, LLVMBasicBlockRef block, LLVMBasic
   LLVMBuildCondBr(e->builder, more, block, done);
 }
 
-laze_angle laze_math_reduce_angle(const laze_emitter *e, LLVMValueRef x) {
+laze_angle laze_math_reduce_angle(const laze_llvm_emitter *e, LLVMValueRef x) {
   bool f32 = laze_math_is_f32(x), is_vector = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind;
   laze_angle fast = f32 ? reduce_small_f32(e, x) : reduce_small_f64(e, x);
   LLVMValueRef large = above(e, magnitude(e, x), f32 ? 0x1p17 : 0x1p30);

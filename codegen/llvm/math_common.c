@@ -1,5 +1,5 @@
 /* Parts shared by the elementary functions: bits, scaling, polynomials, and arithmetic on pairs. */
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 static LLVMTypeRef element_type(LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
@@ -10,42 +10,42 @@ bool laze_math_is_f32(LLVMValueRef x) {
   return LLVMGetTypeKind(element_type(x)) == LLVMFloatTypeKind;
 }
 
-LLVMValueRef laze_math_bits(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_bits(const laze_llvm_emitter *e, LLVMValueRef x) {
   laze_dtype dtype = laze_math_is_f32(x) ? LAZE_I32 : LAZE_I64;
-  return LLVMBuildBitCast(e->builder, x, laze_emit_type_like(e, dtype, x), "");
+  return LLVMBuildBitCast(e->builder, x, laze_llvm_type_like(e, dtype, x), "");
 }
 
-LLVMValueRef laze_math_from_bits(const laze_emitter *e, LLVMValueRef bits) {
+LLVMValueRef laze_math_from_bits(const laze_llvm_emitter *e, LLVMValueRef bits) {
   laze_dtype dtype = LLVMGetIntTypeWidth(element_type(bits)) == 32 ? LAZE_F32 : LAZE_F64;
-  return LLVMBuildBitCast(e->builder, bits, laze_emit_type_like(e, dtype, bits), "");
+  return LLVMBuildBitCast(e->builder, bits, laze_llvm_type_like(e, dtype, bits), "");
 }
 
-LLVMValueRef laze_math_any(const laze_emitter *e, LLVMValueRef condition) {
+LLVMValueRef laze_math_any(const laze_llvm_emitter *e, LLVMValueRef condition) {
   if (LLVMGetTypeKind(LLVMTypeOf(condition)) != LLVMVectorTypeKind) return condition;
   LLVMTypeRef mask_type = LLVMIntTypeInContext(e->context, LAZE_LANES);
   LLVMValueRef mask = LLVMBuildBitCast(e->builder, condition, mask_type, "");
   return LLVMBuildICmp(e->builder, LLVMIntNE, mask, integer(mask, 0), "");
 }
 
-LLVMValueRef laze_math_widen(const laze_emitter *e, LLVMValueRef x) {
-  return LLVMBuildFPExt(e->builder, x, laze_emit_type_like(e, LAZE_F64, x), "");
+LLVMValueRef laze_math_widen(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return LLVMBuildFPExt(e->builder, x, laze_llvm_type_like(e, LAZE_F64, x), "");
 }
 
-LLVMValueRef laze_math_narrow(const laze_emitter *e, LLVMValueRef x) {
-  return LLVMBuildFPTrunc(e->builder, x, laze_emit_type_like(e, LAZE_F32, x), "");
+LLVMValueRef laze_math_narrow(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return LLVMBuildFPTrunc(e->builder, x, laze_llvm_type_like(e, LAZE_F32, x), "");
 }
 
-LLVMValueRef laze_math_in_f64(const laze_emitter *e, laze_math_unary function, LLVMValueRef x) {
+LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_math_unary function, LLVMValueRef x) {
   return laze_math_narrow(e, function(e, laze_math_widen(e, x)));
 }
 
-LLVMValueRef laze_math_polynomial(const laze_emitter *e, LLVMValueRef x, const double *coefficients, int count) {
+LLVMValueRef laze_math_polynomial(const laze_llvm_emitter *e, LLVMValueRef x, const double *coefficients, int count) {
   LLVMValueRef sum = real(x, coefficients[count - 1]);
   for (int i = count - 2; i >= 0; i--) sum = fused(e, sum, x, real(x, coefficients[i]));
   return sum;
 }
 
-LLVMValueRef laze_math_nearest(const laze_emitter *e, LLVMValueRef x, double factor, LLVMValueRef *rounded) {
+LLVMValueRef laze_math_nearest(const laze_llvm_emitter *e, LLVMValueRef x, double factor, LLVMValueRef *rounded) {
   /* Adding 1.5 * 2^(mantissa bits) rounds to an integer, and leaves that integer in the low bits. */
   LLVMValueRef shift = real(x, laze_math_is_f32(x) ? 0x1.8p23 : 0x1.8p52);
   LLVMValueRef shifted = fused(e, x, real(x, factor), shift);
@@ -53,35 +53,35 @@ LLVMValueRef laze_math_nearest(const laze_emitter *e, LLVMValueRef x, double fac
   return integer_minus(e, laze_math_bits(e, shifted), laze_math_bits(e, shift));
 }
 
-LLVMValueRef laze_math_power_of_two(const laze_emitter *e, LLVMValueRef n) {
+LLVMValueRef laze_math_power_of_two(const laze_llvm_emitter *e, LLVMValueRef n) {
   bool f32 = LLVMGetIntTypeWidth(element_type(n)) == 32;
   return laze_math_from_bits(e, shift_left(e, integer_plus(e, n, f32 ? 127 : 1023), f32 ? 23 : 52));
 }
 
-LLVMValueRef laze_math_scale(const laze_emitter *e, LLVMValueRef x, LLVMValueRef n) {
+LLVMValueRef laze_math_scale(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef n) {
   /* In two steps, as 2^n itself may be out of range; the first product is exact. */
   LLVMValueRef half = shift_right(e, n, 1);
   LLVMValueRef rest = integer_minus(e, n, half);
   return times(e, times(e, x, laze_math_power_of_two(e, half)), laze_math_power_of_two(e, rest));
 }
 
-laze_pair laze_math_sum(const laze_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+laze_pair laze_math_sum(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef hi = plus(e, a, b);
   return (laze_pair){hi, minus(e, b, minus(e, hi, a))};
 }
 
-laze_pair laze_math_product(const laze_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+laze_pair laze_math_product(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef hi = times(e, a, b);
   return (laze_pair){hi, fused(e, a, b, negate(e, hi))};
 }
 
-laze_pair laze_math_pair_times(const laze_emitter *e, laze_pair a, laze_pair b) {
+laze_pair laze_math_pair_times(const laze_llvm_emitter *e, laze_pair a, laze_pair b) {
   laze_pair product = laze_math_product(e, a.hi, b.hi);
   product.lo = fused(e, a.hi, b.lo, fused(e, a.lo, b.hi, product.lo));
   return product;
 }
 
-LLVMValueRef laze_math_quotient(const laze_emitter *e, LLVMValueRef numerator, laze_pair divisor) {
+LLVMValueRef laze_math_quotient(const laze_llvm_emitter *e, LLVMValueRef numerator, laze_pair divisor) {
   LLVMValueRef inverse = over(e, real(numerator, 1), divisor.hi);
   LLVMValueRef quotient = times(e, numerator, inverse);
   LLVMValueRef negative = negate(e, quotient);

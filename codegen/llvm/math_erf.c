@@ -4,8 +4,8 @@
  * erfc of f32, in f64: the same, with a P that is good by itself, and another one for the tail. Of f64 a logarithm
  * would lose as many bits as it is large; there it is exp(-x^2) G / (1 + 2 |x|) from 0.5 on, with x^2 as a pair and a
  * smooth G between 1 and 1.25. Negative arguments are 2 - erfc(-x). */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 /* erf(x) = x + x P(x^2) on |x| <= 1: relative error 2^-29.5 and 2^-55.6. */
 static const double erf_short[] = {0x1.06eba7f673903p-3,  -0x1.81273e7a02443p-2, 0x1.ce2d10ed44e09p-4,
@@ -27,7 +27,7 @@ static const double erfc_f64[] = {
     -0x1.a0519fb425366p-24, 0x1.bc72a7035f94ap-25,  -0x1.fcc56e22fb8ccp-27, 0x1.8618b5fe98e7cp-29,
     -0x1.90419f233b983p-32, 0x1.f3af03a618454p-36,  -0x1.1f63d92355413p-40};
 
-static LLVMValueRef emit_erf(const laze_emitter *e, LLVMValueRef x, laze_grade grade) {
+static LLVMValueRef emit_erf(const laze_llvm_emitter *e, LLVMValueRef x, laze_grade grade) {
   bool full = grade == LAZE_GRADE_FULL;
   LLVMValueRef size = magnitude(e, x);
   LLVMValueRef square = times(e, size, size);
@@ -39,7 +39,7 @@ static LLVMValueRef emit_erf(const laze_emitter *e, LLVMValueRef x, laze_grade g
   return with_sign_of(e, choose(e, below(e, size, 1), near, far), x);
 }
 
-LLVMValueRef laze_emit_erf(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_erf(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (!laze_math_is_f32(x)) return emit_erf(e, x, LAZE_GRADE_FULL);
   return laze_math_narrow(e, emit_erf(e, laze_math_widen(e, x), LAZE_GRADE_F32));
 }
@@ -64,7 +64,7 @@ static const double erfc_scaled[] = {
     0x1.462e6a260b60dp-21,  -0x1.e8fb0f8d352bbp-29, -0x1.b63323748cfd6p-24, -0x1.f89ade97f6f25p-29,
     0x1.1e38057b0c2cbp-26,  0x1.3e56fcb92758ap-29,  -0x1.045a72a8e1640p-29, -0x1.286ae8ee3364cp-31};
 
-static LLVMValueRef emit_erfc_f64(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef emit_erfc_f64(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef size = at_most(e, magnitude(e, x), 28); /* erfc is zero from 27.3 on */
   laze_pair square = laze_math_product(e, size, size);
   LLVMValueRef n, m = laze_math_exp_split(e, (laze_pair){negate(e, square.hi), negate(e, square.lo)}, &n);
@@ -81,7 +81,7 @@ static LLVMValueRef emit_erfc_f64(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* -log(erfc(size)) for size >= 1. A branch: lanes rarely hold an argument beyond 4. */
-static LLVMValueRef minus_log_erfc(const laze_emitter *e, LLVMValueRef size) {
+static LLVMValueRef minus_log_erfc(const laze_llvm_emitter *e, LLVMValueRef size) {
   LLVMValueRef from_inner = POLYNOMIAL(e, plus_real(e, size, -1), erfc_inner);
   LLVMValueRef is_outer = above(e, size, 4), any = laze_math_any(e, is_outer);
   LLVMBasicBlockRef inner = LLVMGetInsertBlock(e->builder);
@@ -99,7 +99,7 @@ static LLVMValueRef minus_log_erfc(const laze_emitter *e, LLVMValueRef size) {
   return result;
 }
 
-static LLVMValueRef emit_erfc_f32(const laze_emitter *e, LLVMValueRef narrow) {
+static LLVMValueRef emit_erfc_f32(const laze_llvm_emitter *e, LLVMValueRef narrow) {
   /* In f32, erfc is two below -4 and zero from 10.1 on. */
   LLVMValueRef x = laze_math_widen(e, narrow), two = real(x, 2), one = real(x, 1);
   LLVMValueRef size = magnitude(e, at_least(e, at_most(e, x, 10.5), -4));
@@ -110,6 +110,6 @@ static LLVMValueRef emit_erfc_f32(const laze_emitter *e, LLVMValueRef narrow) {
   return laze_math_narrow(e, choose(e, below(e, size, 1), near, far));
 }
 
-LLVMValueRef laze_emit_erfc(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_erfc(const laze_llvm_emitter *e, LLVMValueRef x) {
   return laze_math_is_f32(x) ? emit_erfc_f32(e, x) : emit_erfc_f64(e, x);
 }

@@ -3,8 +3,8 @@
  * n ln2 is subtracted in two parts. The first subtraction is exact, because the result fits the format; the second one
  * leaves a tail, which only expm1 and pow need.
  */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 #define LOG2_E 0x1.71547652b82fep+0
 /* Up to here exp(x) and exp(-x) are normal numbers of f32. */
@@ -32,7 +32,7 @@ typedef struct reduced {
 } reduced;
 
 /* r and tail, for the float `rounded` that is n. */
-static reduced subtract_ln2(const laze_emitter *e, LLVMValueRef rounded, LLVMValueRef x, LLVMValueRef x_tail) {
+static reduced subtract_ln2(const laze_llvm_emitter *e, LLVMValueRef rounded, LLVMValueRef x, LLVMValueRef x_tail) {
   bool f32 = laze_math_is_f32(x);
   reduced result = {NULL, NULL, NULL};
   LLVMValueRef hi = fused(e, rounded, real(x, f32 ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1), x);
@@ -48,49 +48,49 @@ static reduced subtract_ln2(const laze_emitter *e, LLVMValueRef rounded, LLVMVal
   return result;
 }
 
-static reduced reduce(const laze_emitter *e, LLVMValueRef x, LLVMValueRef x_tail) {
+static reduced reduce(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef x_tail) {
   LLVMValueRef rounded, n = laze_math_nearest(e, x, LOG2_E, &rounded);
   reduced result = subtract_ln2(e, rounded, x, x_tail);
   result.n = n;
   return result;
 }
 
-static LLVMValueRef exp_polynomial(const laze_emitter *e, LLVMValueRef r, laze_grade grade) {
+static LLVMValueRef exp_polynomial(const laze_llvm_emitter *e, LLVMValueRef r, laze_grade grade) {
   if (laze_math_is_f32(r)) return POLYNOMIAL(e, r, exp_f32);
   return grade == LAZE_GRADE_FULL ? POLYNOMIAL(e, r, exp_f64) : POLYNOMIAL(e, r, exp_short);
 }
 
 /* exp(r) - 1 - r. */
-static LLVMValueRef exp_curve(const laze_emitter *e, LLVMValueRef r) {
+static LLVMValueRef exp_curve(const laze_llvm_emitter *e, LLVMValueRef r) {
   return times(e, times(e, r, r), exp_polynomial(e, r, LAZE_GRADE_FULL));
 }
 
 /* exp(r) in [sqrt(1/2), sqrt(2)]. */
-static LLVMValueRef exp_reduced(const laze_emitter *e, LLVMValueRef r, laze_grade grade) {
+static LLVMValueRef exp_reduced(const laze_llvm_emitter *e, LLVMValueRef r, laze_grade grade) {
   LLVMValueRef one = real(r, 1);
   return fused(e, fused(e, exp_polynomial(e, r, grade), r, one), r, one);
 }
 
-LLVMValueRef laze_math_exp_normal(const laze_emitter *e, LLVMValueRef x, laze_grade grade) {
+LLVMValueRef laze_math_exp_normal(const laze_llvm_emitter *e, LLVMValueRef x, laze_grade grade) {
   reduced parts = reduce(e, x, NULL);
   return times(e, exp_reduced(e, parts.r, grade), laze_math_power_of_two(e, parts.n));
 }
 
 /* Arguments outside give zero or infinity in the end; the limits keep n in the range of laze_math_scale. */
-static LLVMValueRef clamp_exponent(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef clamp_exponent(const laze_llvm_emitter *e, LLVMValueRef x) {
   bool f32 = laze_math_is_f32(x);
   return at_least(e, at_most(e, x, f32 ? 89 : 710), f32 ? -104 : -746);
 }
 
 /* exp of any argument. */
-static LLVMValueRef exp_clamped(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef exp_clamped(const laze_llvm_emitter *e, LLVMValueRef x) {
   reduced parts = reduce(e, clamp_exponent(e, x), NULL);
   return laze_math_scale(e, exp_reduced(e, parts.r, LAZE_GRADE_FULL), parts.n);
 }
 
 /* exp of an f32 with |x| <= EXP_F32_NORMAL, any bits for NaN. n, which the low bits of a sum hold (laze_math_nearest),
  * is added to the exponent: the bits that exp_clamped gives, without its clamps, integers and products. */
-static LLVMValueRef exp_f32_inner(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef exp_f32_inner(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef shift = real(x, 0x1.8p23);
   LLVMValueRef sum = fused(e, x, real(x, LOG2_E), shift);
   LLVMValueRef r = subtract_ln2(e, minus(e, sum, shift), x, NULL).r;
@@ -100,7 +100,7 @@ static LLVMValueRef exp_f32_inner(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* A branch: lanes rarely hold an argument whose result is not a normal number. */
-static LLVMValueRef emit_exp_f32(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef emit_exp_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef size = integer_and(e, laze_math_bits(e, x), INT32_MAX);
   LLVMValueRef limit = laze_math_bits(e, real(x, EXP_F32_NORMAL));
   LLVMValueRef is_outer = LLVMBuildICmp(e->builder, LLVMIntSGT, size, limit, ""); /* so is NaN */
@@ -123,24 +123,24 @@ static LLVMValueRef emit_exp_f32(const laze_emitter *e, LLVMValueRef x) {
   return result;
 }
 
-LLVMValueRef laze_emit_exp(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_exp(const laze_llvm_emitter *e, LLVMValueRef x) {
   return laze_math_is_f32(x) ? emit_exp_f32(e, x) : exp_clamped(e, x);
 }
 
-LLVMValueRef laze_math_exp_split(const laze_emitter *e, laze_pair x, LLVMValueRef *n) {
+LLVMValueRef laze_math_exp_split(const laze_llvm_emitter *e, laze_pair x, LLVMValueRef *n) {
   reduced parts = reduce(e, x.hi, x.lo);
   *n = parts.n;
   return plus(e, plus(e, exp_curve(e, parts.r), parts.tail), parts.r);
 }
 
-LLVMValueRef laze_math_exp_pair(const laze_emitter *e, laze_pair x) {
+LLVMValueRef laze_math_exp_pair(const laze_llvm_emitter *e, laze_pair x) {
   LLVMValueRef hi = clamp_exponent(e, x.hi);
   LLVMValueRef lo = choose(e, same(e, hi, x.hi), x.lo, real(hi, 0)); /* a clamped hi may come with any lo, even NaN */
   LLVMValueRef n, m = laze_math_exp_split(e, (laze_pair){hi, lo}, &n);
   return laze_math_scale(e, plus_real(e, m, 1), n);
 }
 
-LLVMValueRef laze_emit_exp2(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_exp2(const laze_llvm_emitter *e, LLVMValueRef x) {
   bool f32 = laze_math_is_f32(x);
   LLVMValueRef clamped = at_least(e, at_most(e, x, f32 ? 129 : 1025), f32 ? -151 : -1076);
   LLVMValueRef rounded;
@@ -150,7 +150,7 @@ LLVMValueRef laze_emit_exp2(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* 2^n (1 + r + curve) - 1 times 2^shift, summed as ((2^n - 1) + 2^n r) + 2^n curve: two roundings. */
-static LLVMValueRef expm1_scaled(const laze_emitter *e, LLVMValueRef x, int shift) {
+static LLVMValueRef expm1_scaled(const laze_llvm_emitter *e, LLVMValueRef x, int shift) {
   reduced parts = reduce(e, x, NULL);
   LLVMValueRef small = plus(e, exp_curve(e, parts.r), parts.tail);
   LLVMValueRef scale = laze_math_power_of_two(e, integer_plus(e, parts.n, shift));
@@ -158,11 +158,11 @@ static LLVMValueRef expm1_scaled(const laze_emitter *e, LLVMValueRef x, int shif
   return fused(e, scale, small, large);
 }
 
-LLVMValueRef laze_math_expm1_normal(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_expm1_normal(const laze_llvm_emitter *e, LLVMValueRef x) {
   return expm1_scaled(e, x, 0);
 }
 
-LLVMValueRef laze_emit_expm1(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_expm1(const laze_llvm_emitter *e, LLVMValueRef x) {
   /* Halved, as 2^n may be just out of range; but that would round subnormals, and -0 would become 0. */
   bool f32 = laze_math_is_f32(x);
   LLVMValueRef half = expm1_scaled(e, at_least(e, at_most(e, x, f32 ? 89 : 710), -40), -1);
@@ -170,11 +170,11 @@ LLVMValueRef laze_emit_expm1(const laze_emitter *e, LLVMValueRef x) {
   return choose(e, tiny, x, plus(e, half, half));
 }
 
-LLVMValueRef laze_emit_sigmoid(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_sigmoid(const laze_llvm_emitter *e, LLVMValueRef x) {
   /* exp(-|x|) = z never overflows, and z / (1 + z) keeps the relative precision of small results. One step of
    * refinement takes back what the rounding of 1 + z and of the quotient lost. */
   LLVMValueRef one = real(x, 1);
-  LLVMValueRef z = laze_emit_exp(e, negate(e, magnitude(e, x)));
+  LLVMValueRef z = laze_math_exp(e, negate(e, magnitude(e, x)));
   LLVMValueRef numerator = choose(e, below(e, x, 0), z, one);
   return laze_math_quotient(e, numerator, laze_math_sum(e, one, z));
 }

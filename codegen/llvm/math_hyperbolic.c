@@ -1,8 +1,8 @@
 /* sinh and cosh: a polynomial near zero, where the exponentials would cancel, and exponentials elsewhere. tanh: a
  * quotient that does not cancel.
  */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 /* tanh(x) = x + x^3 P(x^2) on |x| <= 0.27: within 0.07 units in the last place of f32. */
 static const double tanh_f32[] = {-0x1.5554f4p-2, 0x1.10d11ep-3, -0x1.a21cfcp-5};
@@ -16,7 +16,7 @@ static const double sinh_f64[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  
  *
  * -0.091 <= r <= 0.258, as the numerator's own sum would cancel for r near -ln2 / 2. So n is the floor of a sum, from
  * which seven bits of fraction are cut; the bits left are n plus the bias, with which a shift makes h. */
-static LLVMValueRef emit_tanh_f32(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef emit_tanh_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   enum { FRACTION_BITS = 7, MANTISSA_BITS = 23, BIAS = 126 };
   double zero = 0x1.8p16 + BIAS;                       /* its last bit is 2^-7 */
   LLVMValueRef size = at_most(e, magnitude(e, x), 10); /* tanh is 1 from 9.02 on */
@@ -33,7 +33,7 @@ static LLVMValueRef emit_tanh_f32(const laze_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, over(e, numerator, divisor), x);
 }
 
-LLVMValueRef laze_emit_tanh(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_tanh(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (laze_math_is_f32(x)) return emit_tanh_f32(e, x);
   /* t / (t + 2) with t = exp(2 |x|) - 1, which is 1 from 2 |x| = 40 on: in f64 cheaper than a polynomial near zero. */
   LLVMValueRef size = magnitude(e, x);
@@ -43,7 +43,7 @@ LLVMValueRef laze_emit_tanh(const laze_emitter *e, LLVMValueRef x) {
 
 /* exp(|x|) / 2 up to where that overflows. exp(709) / 2 * exp(|x| - 709) would round twice, so the exponent is split
  * off as a whole number of halvings: exp(|x| - k ln2) * 2^(k-1) with ln2 in two parts. */
-static LLVMValueRef half_exp(const laze_emitter *e, LLVMValueRef size) {
+static LLVMValueRef half_exp(const laze_llvm_emitter *e, LLVMValueRef size) {
   LLVMValueRef large = above(e, size, 700);
   LLVMValueRef k = choose(e, large, real(size, 64), real(size, 0));
   LLVMValueRef hi = fused(e, k, real(size, -0x1.62e42fefa2000p-1), at_most(e, size, 720));
@@ -52,8 +52,8 @@ static LLVMValueRef half_exp(const laze_emitter *e, LLVMValueRef size) {
   return times(e, power, choose(e, large, real(size, 0x1p63), real(size, 0.5)));
 }
 
-LLVMValueRef laze_emit_sinh(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_sinh, x);
+LLVMValueRef laze_math_sinh(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_sinh, x);
   LLVMValueRef square = times(e, x, x);
   LLVMValueRef near = fused(e, times(e, square, x), POLYNOMIAL(e, square, sinh_f64), x);
   LLVMValueRef size = magnitude(e, x);
@@ -62,8 +62,8 @@ LLVMValueRef laze_emit_sinh(const laze_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, choose(e, below(e, size, 1), near, far), x);
 }
 
-LLVMValueRef laze_emit_cosh(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_cosh, x);
+LLVMValueRef laze_math_cosh(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_cosh, x);
   LLVMValueRef half = half_exp(e, magnitude(e, x));
   return plus(e, half, over(e, real(x, 0.25), half));
 }

@@ -1,6 +1,6 @@
 /* asin, acos, atan and atan2. */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 #define PI_2_HI 0x1.921fb54442d18p+0
 #define PI_2_LO 0x1.1a62633145c07p-54
@@ -24,19 +24,19 @@ typedef struct half_angle {
   LLVMValueRef is_small, base, curve;
 } half_angle;
 
-static half_angle emit_half_angle(const laze_emitter *e, LLVMValueRef size) {
+static half_angle emit_half_angle(const laze_llvm_emitter *e, LLVMValueRef size) {
   half_angle result;
   result.is_small = LLVMBuildFCmp(e->builder, LLVMRealOLE, size, real(size, 0.5), "");
   LLVMValueRef complement = times_real(e, minus(e, real(size, 1), size), 0.5);
-  LLVMValueRef root = laze_emit_sqrt(e, complement);
+  LLVMValueRef root = laze_math_sqrt(e, complement);
   LLVMValueRef square = choose(e, result.is_small, times(e, size, size), complement);
   result.base = choose(e, result.is_small, size, root);
   result.curve = times(e, times(e, square, result.base), POLYNOMIAL(e, square, asin_f64));
   return result;
 }
 
-LLVMValueRef laze_emit_asin(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_asin, x);
+LLVMValueRef laze_math_asin(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_asin, x);
   half_angle half = emit_half_angle(e, magnitude(e, x));
   LLVMValueRef near = plus(e, half.base, half.curve);
   /* pi/2 - 2 base - 2 curve */
@@ -46,8 +46,8 @@ LLVMValueRef laze_emit_asin(const laze_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, choose(e, half.is_small, near, far), x);
 }
 
-LLVMValueRef laze_emit_acos(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_acos, x);
+LLVMValueRef laze_math_acos(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_acos, x);
   half_angle half = emit_half_angle(e, magnitude(e, x));
   LLVMValueRef is_negative = below(e, x, 0);
   /* |x| <= 1/2: pi/2 - asin(x). Otherwise 2 (base + curve), or pi minus that. */
@@ -67,7 +67,7 @@ LLVMValueRef laze_emit_acos(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* atan of z = z.hi + z.lo in [0, 1], as z.hi and what is to be added to it. */
-static laze_pair atan_parts(const laze_emitter *e, laze_pair z) {
+static laze_pair atan_parts(const laze_llvm_emitter *e, laze_pair z) {
   LLVMValueRef square = times(e, z.hi, z.hi);
   LLVMValueRef curve = times(e, times(e, square, z.hi), POLYNOMIAL(e, square, atan_f64));
   /* The tail counts with the slope 1 / (1 + z^2), of which 1 - z^2/2 is near enough. */
@@ -76,21 +76,21 @@ static laze_pair atan_parts(const laze_emitter *e, laze_pair z) {
 }
 
 /* base.hi + base.lo + sign * (y.hi + y.lo), with |base| >= |y| or base zero. */
-static LLVMValueRef offset_by(const laze_emitter *e, laze_pair base, LLVMValueRef sign, laze_pair y) {
+static LLVMValueRef offset_by(const laze_llvm_emitter *e, laze_pair base, LLVMValueRef sign, laze_pair y) {
   laze_pair sum = laze_math_sum(e, base.hi, times(e, y.hi, sign));
   return plus(e, sum.hi, fused(e, y.lo, sign, plus(e, sum.lo, base.lo)));
 }
 
 /* a / b for 0 <= a <= b, as a pair. The tail is dropped where it could not be computed exactly. */
-static laze_pair ratio(const laze_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+static laze_pair ratio(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   laze_pair result = {over(e, a, b), NULL};
   LLVMValueRef tail = over(e, fused(e, negate(e, result.hi), b, a), b);
   result.lo = choose(e, above(e, result.hi, 0x1p-100), tail, real(a, 0));
   return result;
 }
 
-LLVMValueRef laze_emit_atan(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_atan, x);
+LLVMValueRef laze_math_atan(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_atan, x);
   LLVMValueRef size = magnitude(e, x), zero = real(x, 0), one = real(x, 1);
   LLVMValueRef is_far = above(e, size, 1);
   /* Arguments beyond 2^60 have the arctangent of 2^60, and the reciprocal's tail stays in range. */
@@ -102,9 +102,9 @@ LLVMValueRef laze_emit_atan(const laze_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, y, x);
 }
 
-LLVMValueRef laze_emit_atan2(const laze_emitter *e, LLVMValueRef y, LLVMValueRef x) {
+LLVMValueRef laze_math_atan2(const laze_llvm_emitter *e, LLVMValueRef y, LLVMValueRef x) {
   if (laze_math_is_f32(x)) {
-    return laze_math_narrow(e, laze_emit_atan2(e, laze_math_widen(e, y), laze_math_widen(e, x)));
+    return laze_math_narrow(e, laze_math_atan2(e, laze_math_widen(e, y), laze_math_widen(e, x)));
   }
   LLVMValueRef height = magnitude(e, y), width = magnitude(e, x), zero = real(x, 0), one = real(x, 1);
   LLVMValueRef is_steep = LLVMBuildFCmp(e->builder, LLVMRealOGT, height, width, "");

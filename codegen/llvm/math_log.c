@@ -1,6 +1,6 @@
 /* Logarithms: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and log(x) = k ln2 + log(1 + f). */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 /* ln2 and log10(2) in two parts: the first has 40 bits, so that its product with an exponent is exact. */
 #define LN2_HI 0x1.62e42fefa2000p-1
@@ -23,7 +23,7 @@ static const double log_pair[] = {0x1.999999999999ap-2, 0x1.2492492492522p-2, 0x
                                   0x1.745d177a9cebap-3, 0x1.3b1395cf37e45p-3, 0x1.1118c8814a0b1p-3,
                                   0x1.df7ca8236e9e1p-4, 0x1.e02fc68c381f4p-4};
 
-laze_mantissa laze_math_split(const laze_emitter *e, LLVMValueRef x, bool may_be_subnormal) {
+laze_mantissa laze_math_split(const laze_llvm_emitter *e, LLVMValueRef x, bool may_be_subnormal) {
   bool f32 = laze_math_is_f32(x);
   LLVMValueRef tiny = NULL;
   if (may_be_subnormal) {
@@ -44,19 +44,19 @@ laze_mantissa laze_math_split(const laze_emitter *e, LLVMValueRef x, bool may_be
 }
 
 /* Replaces what `y` is for arguments that have no finite logarithm. */
-static LLVMValueRef finish(const laze_emitter *e, LLVMValueRef x, LLVMValueRef y) {
+static LLVMValueRef finish(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef special = choose(e, below(e, x, 0), real(x, NAN), x); /* infinity and NaN as they are */
   special = choose(e, equals(e, x, 0), real(x, -INFINITY), special);
   return choose(e, both(e, above(e, x, 0), below(e, x, INFINITY)), y, special);
 }
 
-LLVMValueRef laze_math_log_short(const laze_emitter *e, LLVMValueRef f) {
+LLVMValueRef laze_math_log_short(const laze_llvm_emitter *e, LLVMValueRef f) {
   LLVMValueRef square = times(e, f, f);
   LLVMValueRef curve = fused(e, f, POLYNOMIAL(e, f, log_short), real(f, -0.5));
   return fused(e, square, curve, f);
 }
 
-static LLVMValueRef emit_log_f32(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef emit_log_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   laze_mantissa m = laze_math_split(e, x, true);
   LLVMValueRef square = times(e, m.f, m.f);
   LLVMValueRef y = times(e, times(e, square, m.f), POLYNOMIAL(e, m.f, log_f32));
@@ -66,7 +66,7 @@ static LLVMValueRef emit_log_f32(const laze_emitter *e, LLVMValueRef x) {
 }
 
 /* k ln2 + log(1 + f) + tail, f64, to within a unit in the last place. */
-static LLVMValueRef log_with_tail(const laze_emitter *e, laze_mantissa m, LLVMValueRef tail) {
+static LLVMValueRef log_with_tail(const laze_llvm_emitter *e, laze_mantissa m, LLVMValueRef tail) {
   LLVMValueRef f = m.f;
   LLVMValueRef s = over(e, f, plus_real(e, f, 2));
   LLVMValueRef z = times(e, s, s);
@@ -80,12 +80,12 @@ static LLVMValueRef log_with_tail(const laze_emitter *e, laze_mantissa m, LLVMVa
   return fused(e, m.exponent, real(f, LN2_HI), y);
 }
 
-LLVMValueRef laze_emit_log(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_log(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (laze_math_is_f32(x)) return emit_log_f32(e, x);
   return finish(e, x, log_with_tail(e, laze_math_split(e, x, true), NULL));
 }
 
-laze_pair laze_math_log_pair(const laze_emitter *e, LLVMValueRef f) {
+laze_pair laze_math_log_pair(const laze_llvm_emitter *e, LLVMValueRef f) {
   /* s = f / (2 + f) as a pair, with one division. */
   laze_pair d = laze_math_sum(e, real(f, 2), f);
   LLVMValueRef inverse = over(e, real(f, 1), d.hi);
@@ -105,7 +105,8 @@ laze_pair laze_math_log_pair(const laze_emitter *e, LLVMValueRef f) {
 }
 
 /* k * unit + log(1 + f) * factor. */
-static LLVMValueRef log_in_base(const laze_emitter *e, LLVMValueRef x, const double unit[2], const double factor[2]) {
+static LLVMValueRef log_in_base(const laze_llvm_emitter *e, LLVMValueRef x, const double unit[2],
+                                const double factor[2]) {
   laze_mantissa m = laze_math_split(e, x, true);
   laze_pair constant = {real(x, factor[0]), real(x, factor[1])};
   laze_pair y = laze_math_pair_times(e, laze_math_log_pair(e, m.f), constant);
@@ -115,26 +116,26 @@ static LLVMValueRef log_in_base(const laze_emitter *e, LLVMValueRef x, const dou
 }
 
 /* The same for f32 by way of f64. */
-static LLVMValueRef log_in_base_f32(const laze_emitter *e, LLVMValueRef x, double unit, double factor) {
+static LLVMValueRef log_in_base_f32(const laze_llvm_emitter *e, LLVMValueRef x, double unit, double factor) {
   LLVMValueRef wide = laze_math_widen(e, x);
   laze_mantissa m = laze_math_split(e, wide, false);
   LLVMValueRef y = times_real(e, laze_math_log_short(e, m.f), factor);
   return laze_math_narrow(e, finish(e, wide, fused(e, m.exponent, real(wide, unit), y)));
 }
 
-LLVMValueRef laze_emit_log2(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_log2(const laze_llvm_emitter *e, LLVMValueRef x) {
   static const double unit[2] = {1, 0}, factor[2] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
   return laze_math_is_f32(x) ? log_in_base_f32(e, x, unit[0], factor[0]) : log_in_base(e, x, unit, factor);
 }
 
-LLVMValueRef laze_emit_log10(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_log10(const laze_llvm_emitter *e, LLVMValueRef x) {
   static const double unit[2] = {LOG10_2_HI, LOG10_2_LO};
   static const double factor[2] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
   return laze_math_is_f32(x) ? log_in_base_f32(e, x, LOG10_2_HI + LOG10_2_LO, factor[0])
                              : log_in_base(e, x, unit, factor);
 }
 
-static LLVMValueRef emit_log1p_f32(const laze_emitter *e, LLVMValueRef x) {
+static LLVMValueRef emit_log1p_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   /* 1 + x is exact enough in f64 down to 2^-26, below which log1p(x) rounds to x. */
   LLVMValueRef one_more = plus_real(e, laze_math_widen(e, x), 1);
   laze_mantissa m = laze_math_split(e, one_more, false);
@@ -143,7 +144,7 @@ static LLVMValueRef emit_log1p_f32(const laze_emitter *e, LLVMValueRef x) {
   return choose(e, below(e, magnitude(e, x), 0x1p-26), x, y);
 }
 
-LLVMValueRef laze_emit_log1p(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_log1p(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (laze_math_is_f32(x)) return emit_log1p_f32(e, x);
   /* u = 1 + x rounded; what the rounding lost, relative to u, is added to the logarithm of u. */
   LLVMValueRef one = real(x, 1);

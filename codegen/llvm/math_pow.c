@@ -1,19 +1,19 @@
 /* pow(x, y) = exp(y log|x|), with the logarithm in twice the precision, and C Annex F's cases on top. */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
-static LLVMValueRef truncate(const laze_emitter *e, LLVMValueRef x) {
-  return laze_emit_intrinsic(e, "llvm.trunc", &x, 1);
+static LLVMValueRef truncate(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return laze_llvm_intrinsic(e, "llvm.trunc", &x, 1);
 }
 
 /* log(0) and log(infinity), which the formula for finite numbers misses. `y` is log(size) otherwise. */
-static LLVMValueRef with_limits(const laze_emitter *e, LLVMValueRef size, LLVMValueRef y) {
+static LLVMValueRef with_limits(const laze_llvm_emitter *e, LLVMValueRef size, LLVMValueRef y) {
   y = choose(e, equals(e, size, INFINITY), size, y);
   y = choose(e, equals(e, size, 0), real(size, -INFINITY), y);
   return choose(e, same(e, size, size), y, size);
 }
 
-static LLVMValueRef power_f64(const laze_emitter *e, LLVMValueRef size, LLVMValueRef y) {
+static LLVMValueRef power_f64(const laze_llvm_emitter *e, LLVMValueRef size, LLVMValueRef y) {
   laze_mantissa m = laze_math_split(e, size, true);
   laze_pair mantissa_log = laze_math_log_pair(e, m.f);
   laze_pair log = laze_math_sum(e, times_real(e, m.exponent, 0x1.62e42fefa2000p-1), mantissa_log.hi);
@@ -26,7 +26,7 @@ static LLVMValueRef power_f64(const laze_emitter *e, LLVMValueRef size, LLVMValu
 }
 
 /* By way of f64 with the short polynomials: the logarithm is right to 2^-36, and 104 times that still is small. */
-static LLVMValueRef power_f32(const laze_emitter *e, LLVMValueRef size, LLVMValueRef y) {
+static LLVMValueRef power_f32(const laze_llvm_emitter *e, LLVMValueRef size, LLVMValueRef y) {
   LLVMValueRef wide = laze_math_widen(e, size);
   laze_mantissa m = laze_math_split(e, wide, false);
   LLVMValueRef log = fused(e, m.exponent, real(wide, 0x1.62e42fefa39efp-1), laze_math_log_short(e, m.f));
@@ -35,7 +35,7 @@ static LLVMValueRef power_f32(const laze_emitter *e, LLVMValueRef size, LLVMValu
   return laze_math_narrow(e, laze_math_exp_normal(e, product, LAZE_GRADE_F32));
 }
 
-LLVMValueRef laze_emit_pow(const laze_emitter *e, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef laze_math_pow(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef size = magnitude(e, x);
   LLVMValueRef result = laze_math_is_f32(x) ? power_f32(e, size, y) : power_f64(e, size, y);
   /* A size of one gives one for every y but NaN (infinity times log(1) would be NaN). */

@@ -1,6 +1,6 @@
 /* sin, cos and tan of a reduced angle r + tail, |r| <= pi/4 (math_angle.c). */
-#include "codegen/llvm/math.h"
-#include "codegen/llvm/math_internal.h"
+#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/math_vocabulary.h"
 
 /* sin(r) = r + r^3 P(r^2): relative error 2^-28.1 and 2^-57.1. cos(r) = 1 - r^2/2 + r^4 P(r^2): 2^-30.3 and 2^-60.1. */
 static const double sin_f32[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a6p-13, 0x1.6dbdd2p-19};
@@ -12,7 +12,7 @@ static const double cos_f64[] = {0x1.5555555555555p-5,   -0x1.6c16c16c16966p-10,
                                  -0x1.27e4fa17a41b4p-22, 0x1.1eeb68b109173p-29,  -0x1.907d7aebd5e3dp-37};
 
 /* sin(r + tail), as r and what is to be added to it. An f32 has no tail. */
-static laze_pair sin_parts(const laze_emitter *e, laze_pair r, LLVMValueRef square) {
+static laze_pair sin_parts(const laze_llvm_emitter *e, laze_pair r, LLVMValueRef square) {
   LLVMValueRef p = laze_math_is_f32(r.hi) ? POLYNOMIAL(e, square, sin_f32) : POLYNOMIAL(e, square, sin_f64);
   LLVMValueRef curve = times(e, times(e, square, r.hi), p);
   if (!r.lo) return (laze_pair){r.hi, curve};
@@ -22,7 +22,7 @@ static laze_pair sin_parts(const laze_emitter *e, laze_pair r, LLVMValueRef squa
 }
 
 /* cos(r + tail), as 1 - r^2/2 rounded and what is to be added to it. */
-static laze_pair cos_parts(const laze_emitter *e, laze_pair r, LLVMValueRef square) {
+static laze_pair cos_parts(const laze_llvm_emitter *e, laze_pair r, LLVMValueRef square) {
   LLVMValueRef p = laze_math_is_f32(r.hi) ? POLYNOMIAL(e, square, cos_f32) : POLYNOMIAL(e, square, cos_f64);
   LLVMValueRef half = times_real(e, square, 0.5);
   laze_pair parts = laze_math_sum(e, real(half, 1), negate(e, half));
@@ -32,7 +32,7 @@ static laze_pair cos_parts(const laze_emitter *e, laze_pair r, LLVMValueRef squa
 }
 
 /* sin of a reduced angle `quarters` quarter turns ahead. */
-static LLVMValueRef sin_ahead(const laze_emitter *e, laze_angle angle, int quarters) {
+static LLVMValueRef sin_ahead(const laze_llvm_emitter *e, laze_angle angle, int quarters) {
   LLVMValueRef square = times(e, angle.r.hi, angle.r.hi);
   laze_pair s = sin_parts(e, angle.r, square), c = cos_parts(e, angle.r, square);
   LLVMValueRef quadrant = integer_plus(e, angle.quadrant, quarters);
@@ -43,17 +43,17 @@ static LLVMValueRef sin_ahead(const laze_emitter *e, laze_angle angle, int quart
   return laze_math_from_bits(e, LLVMBuildXor(e->builder, laze_math_bits(e, y), sign, ""));
 }
 
-LLVMValueRef laze_emit_sin(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_sin(const laze_llvm_emitter *e, LLVMValueRef x) {
   LLVMValueRef y = sin_ahead(e, laze_math_reduce_angle(e, x), 0);
   return choose(e, equals(e, x, 0), x, y); /* the reduction loses the sign of zero */
 }
 
-LLVMValueRef laze_emit_cos(const laze_emitter *e, LLVMValueRef x) {
+LLVMValueRef laze_math_cos(const laze_llvm_emitter *e, LLVMValueRef x) {
   return sin_ahead(e, laze_math_reduce_angle(e, x), 1);
 }
 
-LLVMValueRef laze_emit_tan(const laze_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_emit_tan, x);
+LLVMValueRef laze_math_tan(const laze_llvm_emitter *e, LLVMValueRef x) {
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_tan, x);
   laze_angle angle = laze_math_reduce_angle(e, x);
   LLVMValueRef square = times(e, angle.r.hi, angle.r.hi);
   laze_pair s = sin_parts(e, angle.r, square), c = cos_parts(e, angle.r, square);

@@ -2,7 +2,7 @@
 #ifndef LAZE_TESTS_UNIT_CODEGEN_KERNEL_RUNNER_H
 #define LAZE_TESTS_UNIT_CODEGEN_KERNEL_RUNNER_H
 
-#include "codegen/llvm/module.h"
+#include "codegen/llvm/generator.h"
 #include "codegen/loop/loop.h"
 #include "runtime/kernel.h"
 #include "runtime/object_loader.h"
@@ -23,7 +23,7 @@ typedef struct {
 } runner;
 
 /* The code generator, linked in. */
-const laze_llvm_table *laze_llvm_module(void);
+const laze_llvm_generator *laze_llvm_generator_get(void);
 
 void runner_open(runner *r, uint64_t seed);
 void runner_close(runner *r);

@@ -559,7 +559,8 @@ START_TEST(test_module) {
   laze_text_init(&text, first.context);
   const laze_loop_kernel *kernels[2] = {&first.kernel, &second.kernel};
   const char *symbols[2] = {"alpha", "beta"};
-  laze_status status = laze_llvm_module()->compile(first.context, kernels, symbols, 2, LAZE_LLVM_IR, &text, &error);
+  laze_status status =
+      laze_llvm_generator_get()->compile(first.context, kernels, symbols, 2, LAZE_LLVM_IR, &text, &error);
   ck_assert_msg(status == LAZE_OK, "%s", error.message);
   ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @alpha(ptr %0, i64 %1, i64 %2, ptr %3)"));
   ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @beta("));
@@ -585,7 +586,7 @@ START_TEST(test_no_lowering) {
   const laze_loop_kernel *kernel = k;
   const char *symbol = "kernel";
   laze_text_init(&text, r.context);
-  ck_assert_int_eq(laze_llvm_module()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, &error),
+  ck_assert_int_eq(laze_llvm_generator_get()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, &error),
                    LAZE_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(error.message, "no lowering"));
   ck_assert_int_eq(text.size, 0);
@@ -603,7 +604,8 @@ static void *compile_many(void *dtype) {
     laze_text_init(&text, r.context);
     const laze_loop_kernel *kernel = &r.kernel;
     const char *symbol = "kernel";
-    laze_status status = laze_llvm_module()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, NULL);
+    laze_status status =
+        laze_llvm_generator_get()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, NULL);
     bool good = status == LAZE_OK && text.size > 0;
     laze_text_deinit(&text);
     runner_close(&r);

@@ -5,7 +5,7 @@
  * lanes) of one object file, which is loaded through ORC. f32 is compared with libm in f64, f64 with libm in long
  * double.
  */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_functions.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -30,8 +30,8 @@
 #define BLOCK 4096
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
-typedef LLVMValueRef (*unary_emitter)(const laze_emitter *e, LLVMValueRef x);
-typedef LLVMValueRef (*binary_emitter)(const laze_emitter *e, LLVMValueRef x, LLVMValueRef y);
+typedef LLVMValueRef (*unary_emitter)(const laze_llvm_emitter *e, LLVMValueRef x);
+typedef LLVMValueRef (*binary_emitter)(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y);
 
 typedef struct function_case {
   const char *name;
@@ -57,9 +57,9 @@ static long double pow_long(long double x, long double y) {
 }
 
 #define UNARY(name, limit)                                                                                             \
-  { #name, laze_emit_##name, NULL, name, name##l, NULL, NULL, limit }
+  { #name, laze_math_##name, NULL, name, name##l, NULL, NULL, limit }
 #define BINARY(name, limit)                                                                                            \
-  { #name, NULL, laze_emit_##name, NULL, NULL, name, name##l, limit }
+  { #name, NULL, laze_math_##name, NULL, NULL, name, name##l, limit }
 static const function_case cases[] = {
     UNARY(fabs, 0),    UNARY(sqrt, 0.5),
     UNARY(floor, 0),   UNARY(ceil, 0),
@@ -73,7 +73,7 @@ static const function_case cases[] = {
     UNARY(tanh, 2),    UNARY(asin, 2),
     UNARY(acos, 2),    UNARY(atan, 2),
     UNARY(erf, 2),     UNARY(erfc, 2),
-    UNARY(sigmoid, 2), {"pow", NULL, laze_emit_pow, NULL, NULL, pow, pow_long, 2},
+    UNARY(sigmoid, 2), {"pow", NULL, laze_math_pow, NULL, NULL, pow, pow_long, 2},
     BINARY(atan2, 2),  BINARY(fmod, 0),
 };
 
@@ -197,8 +197,8 @@ static void kernel_name(char *name, size_t size, int function, int f64, int lane
 static void emit_kernel(LLVMModuleRef module, LLVMContextRef context, int function, int f64, int lanes) {
   char name[64];
   kernel_name(name, sizeof name, function, f64, lanes);
-  laze_emitter e = {context, module, LLVMCreateBuilderInContext(context)};
-  LLVMTypeRef element = laze_emit_scalar_type(&e, f64 ? LAZE_F64 : LAZE_F32);
+  laze_llvm_emitter e = {context, module, LLVMCreateBuilderInContext(context)};
+  LLVMTypeRef element = laze_llvm_scalar_type(&e, f64 ? LAZE_F64 : LAZE_F32);
   LLVMTypeRef type = lanes ? LLVMVectorType(element, LAZE_LANES) : element;
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
   LLVMTypeRef parameters[4] = {pointer, pointer, pointer, word};

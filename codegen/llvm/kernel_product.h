@@ -1,9 +1,9 @@
-/* A matrix product as it is being lowered: lower_matrix.c walks over it, lower_tile.c computes a tile of C,
- * lower_panel.c brings B into shape. */
-#ifndef LAZE_CODEGEN_LLVM_LOWER_PRODUCT_H
-#define LAZE_CODEGEN_LLVM_LOWER_PRODUCT_H
+/* A matrix product as it is being lowered: kernel_matrix.c walks over it, kernel_tile.c computes a tile of C,
+ * kernel_panel.c brings B into shape. */
+#ifndef LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
+#define LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
 
-#include "codegen/llvm/lower_internal.h"
+#include "codegen/llvm/kernel.h"
 
 #define LAZE_PRODUCT_PACKS 48 /* fewest rows for which copying a contiguous B pays off */
 
@@ -21,7 +21,7 @@ typedef struct laze_tile {
 enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, OPERAND_COUNT };
 
 typedef struct laze_product {
-  laze_lower *l;
+  laze_llvm_kernel *l;
   laze_dtype dtype;
   LLVMTypeRef element, vector;
   int lanes; /* of a register */
@@ -43,14 +43,14 @@ LLVMValueRef laze_product_packs(const laze_product *p);
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
 /* Whether B's columns are known to lie next to each other. */
 bool laze_product_contiguous(const laze_product *p);
-/* Whether chains are taken in passes (lower_matrix.c). */
+/* Whether chains are taken in passes (kernel_matrix.c). */
 bool laze_product_in_passes(const laze_product *p);
 
 /* All rows of the panel, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
 static inline LLVMValueRef number(const laze_product *p, int64_t value) {
-  return laze_lower_integer(p->l, value);
+  return laze_llvm_i64_constant(p->l, value);
 }
 static inline LLVMValueRef add(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildAdd(p->l->e.builder, a, b, "");
@@ -80,7 +80,7 @@ static inline int64_t laze_product_width(const laze_product *p) {
 static inline LLVMValueRef laze_product_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
   return laze_dtype_is_float(p->dtype) ? LLVMBuildFAdd(p->l->e.builder, a, b, "") : add(p, a, b);
 }
-/* As laze_lower_splat etc., for this product's number of lanes. */
+/* As laze_llvm_splat etc., for this product's number of lanes. */
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar);
 LLVMValueRef laze_product_lane_numbers(const laze_product *p, LLVMTypeRef element);
 /* Lanes below `remaining`, an i64 that may be negative. */

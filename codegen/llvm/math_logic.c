@@ -1,11 +1,11 @@
 /* Comparisons, logic, bits, selection. */
 #include "codegen/llvm/lowerings.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_functions.h"
 
 #include <math.h>
 
 /* Integers compare signed, bool unsigned (i1 true is -1 where signed). */
-static LLVMValueRef compare(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
+static LLVMValueRef compare(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                             LLVMRealPredicate real, LLVMIntPredicate sign, LLVMIntPredicate unsign) {
   if (laze_dtype_is_float(compute)) return LLVMBuildFCmp(e->builder, real, operands[0], operands[1], "");
   return LLVMBuildICmp(e->builder, compute == LAZE_BOOL ? unsign : sign, operands[0], operands[1], "");
@@ -36,15 +36,15 @@ LAZE_LOWERING(ge) {
   return compare(e, compute, operands, LLVMRealOGE, LLVMIntSGE, LLVMIntUGE);
 }
 
-static LLVMValueRef boolean_like(const laze_emitter *e, LLVMValueRef like, bool value) {
-  return laze_emit_integer(laze_emit_type_like(e, LAZE_BOOL, like), value);
+static LLVMValueRef boolean_like(const laze_llvm_emitter *e, LLVMValueRef like, bool value) {
+  return laze_llvm_integer(laze_llvm_type_like(e, LAZE_BOOL, like), value);
 }
 
 /* |a| compared with infinity; `otherwise` for dtypes that have none. */
-static LLVMValueRef against_infinity(const laze_emitter *e, laze_dtype compute, LLVMValueRef a,
+static LLVMValueRef against_infinity(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef a,
                                      LLVMRealPredicate predicate, bool otherwise) {
   if (!laze_dtype_is_float(compute)) return boolean_like(e, a, otherwise);
-  return LLVMBuildFCmp(e->builder, predicate, laze_emit_fabs(e, a), laze_emit_real(LLVMTypeOf(a), INFINITY), "");
+  return LLVMBuildFCmp(e->builder, predicate, laze_math_fabs(e, a), laze_llvm_real(LLVMTypeOf(a), INFINITY), "");
 }
 
 LAZE_LOWERING(isnan) {
@@ -98,11 +98,11 @@ LAZE_LOWERING(logical_not) {
 }
 
 /* Whether a shift count is in range, and that count or 0: a larger one would be poison. */
-static LLVMValueRef shift_count(const laze_emitter *e, laze_dtype compute, LLVMValueRef by, int64_t otherwise,
+static LLVMValueRef shift_count(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef by, int64_t otherwise,
                                 LLVMValueRef *in_range) {
-  LLVMValueRef width = laze_emit_integer(LLVMTypeOf(by), compute == LAZE_I32 ? 32 : 64);
+  LLVMValueRef width = laze_llvm_integer(LLVMTypeOf(by), compute == LAZE_I32 ? 32 : 64);
   *in_range = LLVMBuildICmp(e->builder, LLVMIntULT, by, width, "");
-  return LLVMBuildSelect(e->builder, *in_range, by, laze_emit_integer(LLVMTypeOf(by), otherwise), "");
+  return LLVMBuildSelect(e->builder, *in_range, by, laze_llvm_integer(LLVMTypeOf(by), otherwise), "");
 }
 
 LAZE_LOWERING(shift_left) {

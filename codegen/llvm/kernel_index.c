@@ -1,11 +1,11 @@
-#include "codegen/llvm/lower_internal.h"
+#include "codegen/llvm/kernel.h"
 
-LLVMTypeRef laze_lower_i64(const laze_lower *l) {
+LLVMTypeRef laze_llvm_i64_type(const laze_llvm_kernel *l) {
   return LLVMInt64TypeInContext(l->e.context);
 }
 
-LLVMValueRef laze_lower_integer(const laze_lower *l, int64_t value) {
-  return LLVMConstInt(laze_lower_i64(l), (uint64_t)value, true);
+LLVMValueRef laze_llvm_i64_constant(const laze_llvm_kernel *l, int64_t value) {
+  return LLVMConstInt(laze_llvm_i64_type(l), (uint64_t)value, true);
 }
 
 static bool is_vector(LLVMValueRef value) {
@@ -16,15 +16,15 @@ static bool is_constant(LLVMValueRef value, int64_t number) {
   return LLVMIsAConstantInt(value) && LLVMConstIntGetSExtValue(value) == number;
 }
 
-bool laze_is_uniform(laze_lane_value value) {
+bool laze_llvm_is_uniform(laze_lane_value value) {
   return !value.stride && !is_vector(value.value);
 }
 
-bool laze_is_contiguous(laze_lane_value value) {
+bool laze_llvm_is_contiguous(laze_lane_value value) {
   return value.stride && is_constant(value.stride, 1);
 }
 
-LLVMValueRef laze_lower_splat(laze_lower *l, LLVMValueRef scalar) {
+LLVMValueRef laze_llvm_splat(laze_llvm_kernel *l, LLVMValueRef scalar) {
   LLVMTypeRef vector = LLVMVectorType(LLVMTypeOf(scalar), LAZE_LANES);
   LLVMTypeRef i32 = LLVMInt32TypeInContext(l->e.context);
   LLVMValueRef poison = LLVMGetPoison(vector);
@@ -39,19 +39,19 @@ static LLVMValueRef lane_numbers(LLVMTypeRef element) {
   return LLVMConstVector(numbers, LAZE_LANES);
 }
 
-LLVMValueRef laze_lower_lanes(laze_lower *l, laze_lane_value value) {
+LLVMValueRef laze_llvm_lanes(laze_llvm_kernel *l, laze_lane_value value) {
   if (is_vector(value.value)) return value.value;
-  LLVMValueRef base = laze_lower_splat(l, value.value);
+  LLVMValueRef base = laze_llvm_splat(l, value.value);
   if (!value.stride) return base;
-  LLVMValueRef numbers = lane_numbers(laze_lower_i64(l));
+  LLVMValueRef numbers = lane_numbers(laze_llvm_i64_type(l));
   LLVMValueRef steps = is_constant(value.stride, 1)
                            ? numbers
-                           : LLVMBuildMul(l->e.builder, numbers, laze_lower_splat(l, value.stride), "");
+                           : LLVMBuildMul(l->e.builder, numbers, laze_llvm_splat(l, value.stride), "");
   return LLVMBuildAdd(l->e.builder, base, steps, "");
 }
 
 /* a / b and a mod b rounded towards minus infinity, b > 0. */
-static LLVMValueRef floor_division(laze_lower *l, LLVMValueRef a, LLVMValueRef b, bool modulo) {
+static LLVMValueRef floor_division(laze_llvm_kernel *l, LLVMValueRef a, LLVMValueRef b, bool modulo) {
   LLVMBuilderRef builder = l->e.builder;
   LLVMValueRef remainder = LLVMBuildSRem(builder, a, b, ""), zero = LLVMConstNull(LLVMTypeOf(a));
   LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, remainder, zero, "");
@@ -60,7 +60,7 @@ static LLVMValueRef floor_division(laze_lower *l, LLVMValueRef a, LLVMValueRef b
   return LLVMBuildAdd(builder, quotient, LLVMBuildSExt(builder, negative, LLVMTypeOf(a), ""), "");
 }
 
-static LLVMValueRef arithmetic(laze_lower *l, laze_loop_code code, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef arithmetic(laze_llvm_kernel *l, laze_loop_code code, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef builder = l->e.builder;
   switch (code) {
   case LAZE_LOOP_INDEX_ADD: return LLVMBuildAdd(builder, a, b, "");
@@ -76,8 +76,8 @@ static LLVMValueRef arithmetic(laze_lower *l, laze_loop_code code, LLVMValueRef 
   return LLVMBuildSelect(builder, LLVMBuildICmp(builder, order, a, b, ""), a, b, "");
 }
 
-static LLVMValueRef stride_of(laze_lower *l, laze_lane_value value) {
-  return value.stride ? value.stride : laze_lower_integer(l, 0);
+static LLVMValueRef stride_of(laze_llvm_kernel *l, laze_lane_value value) {
+  return value.stride ? value.stride : laze_llvm_i64_constant(l, 0);
 }
 
 static bool is_simple(laze_lane_value value) {
@@ -85,7 +85,8 @@ static bool is_simple(laze_lane_value value) {
 }
 
 /* Stays affine where it can: sums, and products with a uniform. */
-static bool affine(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_lane_value b, laze_lane_value *out) {
+static bool affine(laze_llvm_kernel *l, laze_loop_code code, laze_lane_value a, laze_lane_value b,
+                   laze_lane_value *out) {
   if (!is_simple(a) || !is_simple(b)) return false;
   if (code == LAZE_LOOP_INDEX_ADD || code == LAZE_LOOP_INDEX_SUB) {
     out->stride = arithmetic(l, code, stride_of(l, a), stride_of(l, b));
@@ -101,40 +102,40 @@ static bool affine(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_l
 }
 
 /* a < b where one is contiguous and the other uniform: the lanes below, or from, the place where they meet. */
-static LLVMValueRef less_by_place(laze_lower *l, laze_lane_value a, laze_lane_value b) {
-  if (laze_is_contiguous(a) && laze_is_uniform(b))
-    return laze_lower_mask_below(l, LLVMBuildSub(l->e.builder, b.value, a.value, ""));
-  if (!laze_is_uniform(a) || !laze_is_contiguous(b)) return NULL;
-  LLVMValueRef after = LLVMBuildAdd(l->e.builder, a.value, laze_lower_integer(l, 1), "");
-  LLVMValueRef below = laze_lower_mask_below(l, LLVMBuildSub(l->e.builder, after, b.value, ""));
+static LLVMValueRef less_by_place(laze_llvm_kernel *l, laze_lane_value a, laze_lane_value b) {
+  if (laze_llvm_is_contiguous(a) && laze_llvm_is_uniform(b))
+    return laze_llvm_mask_below(l, LLVMBuildSub(l->e.builder, b.value, a.value, ""));
+  if (!laze_llvm_is_uniform(a) || !laze_llvm_is_contiguous(b)) return NULL;
+  LLVMValueRef after = LLVMBuildAdd(l->e.builder, a.value, laze_llvm_i64_constant(l, 1), "");
+  LLVMValueRef below = laze_llvm_mask_below(l, LLVMBuildSub(l->e.builder, after, b.value, ""));
   return LLVMBuildNot(l->e.builder, below, "");
 }
 
-laze_lane_value laze_lower_index(laze_lower *l, laze_loop_code code, laze_lane_value a, laze_lane_value b) {
+laze_lane_value laze_llvm_index(laze_llvm_kernel *l, laze_loop_code code, laze_lane_value a, laze_lane_value b) {
   laze_lane_value result = {0};
-  if (laze_is_uniform(a) && laze_is_uniform(b)) {
+  if (laze_llvm_is_uniform(a) && laze_llvm_is_uniform(b)) {
     result.value = arithmetic(l, code, a.value, b.value);
   } else if (code == LAZE_LOOP_INDEX_LESS && (result.value = less_by_place(l, a, b))) {
     return result;
   } else if (!affine(l, code, a, b, &result)) {
-    result.value = arithmetic(l, code, laze_lower_lanes(l, a), laze_lower_lanes(l, b));
+    result.value = arithmetic(l, code, laze_llvm_lanes(l, a), laze_llvm_lanes(l, b));
     result.stride = NULL;
   }
   return result;
 }
 
-LLVMValueRef laze_lower_mask_below(laze_lower *l, LLVMValueRef remaining) {
+LLVMValueRef laze_llvm_mask_below(laze_llvm_kernel *l, LLVMValueRef remaining) {
   /* Compared as i32, where 16 lanes are one register. */
   LLVMBuilderRef builder = l->e.builder;
   LLVMTypeRef i32 = LLVMInt32TypeInContext(l->e.context);
-  LLVMValueRef limits[2] = {remaining, laze_lower_integer(l, LAZE_LANES)};
-  limits[0] = laze_emit_intrinsic(&l->e, "llvm.smin", limits, 2);
-  limits[1] = laze_lower_integer(l, 0);
-  LLVMValueRef count = LLVMBuildTrunc(builder, laze_emit_intrinsic(&l->e, "llvm.smax", limits, 2), i32, "");
-  return LLVMBuildICmp(builder, LLVMIntSLT, lane_numbers(i32), laze_lower_splat(l, count), "");
+  LLVMValueRef limits[2] = {remaining, laze_llvm_i64_constant(l, LAZE_LANES)};
+  limits[0] = laze_llvm_intrinsic(&l->e, "llvm.smin", limits, 2);
+  limits[1] = laze_llvm_i64_constant(l, 0);
+  LLVMValueRef count = LLVMBuildTrunc(builder, laze_llvm_intrinsic(&l->e, "llvm.smax", limits, 2), i32, "");
+  return LLVMBuildICmp(builder, LLVMIntSLT, lane_numbers(i32), laze_llvm_splat(l, count), "");
 }
 
-LLVMValueRef laze_lower_mask_and(laze_lower *l, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef laze_llvm_mask_and(laze_llvm_kernel *l, LLVMValueRef a, LLVMValueRef b) {
   if (!a || !b) return a ? a : b;
   return LLVMBuildAnd(l->e.builder, a, b, "");
 }

@@ -8,27 +8,27 @@
  * instead: the processor takes hundreds of cycles over a vector whose lanes are all masked at an address that is not
  * mapped, and pieces of a concatenation lie there most of the time.
  */
-#include "codegen/llvm/compat.h"
-#include "codegen/llvm/lower_internal.h"
+#include "codegen/llvm/llvm_versions.h"
+#include "codegen/llvm/kernel.h"
 #include "runtime/kernel.h"
 
 #include <string.h>
 
-LLVMTypeRef laze_lower_memory_type(const laze_lower *l, laze_dtype dtype) {
-  return dtype == LAZE_BOOL ? LLVMInt8TypeInContext(l->e.context) : laze_emit_scalar_type(&l->e, dtype);
+LLVMTypeRef laze_llvm_memory_type(const laze_llvm_kernel *l, laze_dtype dtype) {
+  return dtype == LAZE_BOOL ? LLVMInt8TypeInContext(l->e.context) : laze_llvm_scalar_type(&l->e, dtype);
 }
 
-LLVMValueRef laze_lower_pointer(laze_lower *l, int64_t buffer, LLVMValueRef offset) {
-  LLVMTypeRef element = laze_lower_memory_type(l, l->kernel->buffers[buffer].dtype);
+LLVMValueRef laze_llvm_pointer(laze_llvm_kernel *l, int64_t buffer, LLVMValueRef offset) {
+  LLVMTypeRef element = laze_llvm_memory_type(l, l->kernel->buffers[buffer].dtype);
   return LLVMBuildGEP2(l->e.builder, element, l->buffers[buffer], &offset, 1, "");
 }
 
-static LLVMValueRef from_memory(laze_lower *l, laze_dtype dtype, LLVMValueRef value) {
+static LLVMValueRef from_memory(laze_llvm_kernel *l, laze_dtype dtype, LLVMValueRef value) {
   if (dtype != LAZE_BOOL) return value;
   return LLVMBuildICmp(l->e.builder, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
 }
 
-static LLVMValueRef to_memory(laze_lower *l, laze_dtype dtype, LLVMValueRef value) {
+static LLVMValueRef to_memory(laze_llvm_kernel *l, laze_dtype dtype, LLVMValueRef value) {
   if (dtype != LAZE_BOOL) return value;
   LLVMTypeRef byte = LLVMInt8TypeInContext(l->e.context);
   bool vector = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
@@ -36,7 +36,7 @@ static LLVMValueRef to_memory(laze_lower *l, laze_dtype dtype, LLVMValueRef valu
 }
 
 /* Calls a masked intrinsic with `count` operands, of which number `pointer` holds addresses. */
-static LLVMValueRef call_masked(laze_lower *l, const char *name, LLVMTypeRef overloads[2], LLVMValueRef *operands,
+static LLVMValueRef call_masked(laze_llvm_kernel *l, const char *name, LLVMTypeRef overloads[2], LLVMValueRef *operands,
                                 int count, int pointer, int64_t alignment) {
   LLVMValueRef all[5];
   int total = 0;
@@ -62,18 +62,18 @@ static LLVMValueRef call_masked(laze_lower *l, const char *name, LLVMTypeRef ove
 #define PREFETCH_DISTANCE 640
 
 /* Asks for what a later strip will load. Never faults, so it may point past the end. */
-static void prefetch(laze_lower *l, LLVMValueRef pointer) {
+static void prefetch(laze_llvm_kernel *l, LLVMValueRef pointer) {
   LLVMTypeRef byte = LLVMInt8TypeInContext(l->e.context), i32 = LLVMInt32TypeInContext(l->e.context);
-  LLVMValueRef distance = laze_lower_integer(l, PREFETCH_DISTANCE);
+  LLVMValueRef distance = laze_llvm_i64_constant(l, PREFETCH_DISTANCE);
   enum { READ = 0, ALL_LEVELS = 3, DATA = 1 };
   LLVMValueRef operands[4] = {LLVMBuildGEP2(l->e.builder, byte, pointer, &distance, 1, ""),
                               LLVMConstInt(i32, READ, false), LLVMConstInt(i32, ALL_LEVELS, false),
                               LLVMConstInt(i32, DATA, false)};
-  laze_emit_intrinsic(&l->e, "llvm.prefetch", operands, 4);
+  laze_llvm_intrinsic(&l->e, "llvm.prefetch", operands, 4);
 }
 
-LLVMValueRef laze_lower_vector_load(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointer, LLVMValueRef mask,
-                                    int64_t alignment) {
+LLVMValueRef laze_llvm_vector_load(laze_llvm_kernel *l, LLVMTypeRef vector, LLVMValueRef pointer, LLVMValueRef mask,
+                                   int64_t alignment) {
   if (!mask) {
     LLVMValueRef load = LLVMBuildLoad2(l->e.builder, vector, pointer, "");
     LLVMSetAlignment(load, (unsigned)alignment);
@@ -84,8 +84,8 @@ LLVMValueRef laze_lower_vector_load(laze_lower *l, LLVMTypeRef vector, LLVMValue
   return call_masked(l, "llvm.masked.load", overloads, operands, 3, 0, alignment);
 }
 
-void laze_lower_vector_store(laze_lower *l, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
-                             int64_t alignment) {
+void laze_llvm_vector_store(laze_llvm_kernel *l, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+                            int64_t alignment) {
   if (!mask) {
     LLVMSetAlignment(LLVMBuildStore(l->e.builder, value, pointer), (unsigned)alignment);
     return;
@@ -95,33 +95,34 @@ void laze_lower_vector_store(laze_lower *l, LLVMValueRef value, LLVMValueRef poi
   call_masked(l, "llvm.masked.store", overloads, operands, 3, 1, alignment);
 }
 
-static LLVMValueRef all_lanes(laze_lower *l, LLVMTypeRef vector) {
+static LLVMValueRef all_lanes(laze_llvm_kernel *l, LLVMTypeRef vector) {
   LLVMTypeRef boolean = LLVMInt1TypeInContext(l->e.context);
   return LLVMConstAllOnes(LLVMVectorType(boolean, LLVMGetVectorSize(vector)));
 }
 
-LLVMValueRef laze_lower_gather(laze_lower *l, LLVMTypeRef vector, LLVMValueRef pointers, LLVMValueRef mask,
-                               int64_t alignment) {
+LLVMValueRef laze_llvm_gather(laze_llvm_kernel *l, LLVMTypeRef vector, LLVMValueRef pointers, LLVMValueRef mask,
+                              int64_t alignment) {
   LLVMValueRef operands[3] = {pointers, mask ? mask : all_lanes(l, vector), LLVMConstNull(vector)};
   LLVMTypeRef overloads[2] = {vector, LLVMTypeOf(pointers)};
   return call_masked(l, "llvm.masked.gather", overloads, operands, 3, 0, alignment);
 }
 
-static void scatter(laze_lower *l, LLVMValueRef value, LLVMValueRef pointers, LLVMValueRef mask, int64_t alignment) {
+static void scatter(laze_llvm_kernel *l, LLVMValueRef value, LLVMValueRef pointers, LLVMValueRef mask,
+                    int64_t alignment) {
   LLVMValueRef operands[3] = {value, pointers, mask ? mask : all_lanes(l, LLVMTypeOf(value))};
   LLVMTypeRef overloads[2] = {LLVMTypeOf(value), LLVMTypeOf(pointers)};
   call_masked(l, "llvm.masked.scatter", overloads, operands, 3, 1, alignment);
 }
 
-static LLVMValueRef any_lane(laze_lower *l, LLVMValueRef mask) {
-  return laze_emit_intrinsic(&l->e, "llvm.vector.reduce.or", &mask, 1);
+static LLVMValueRef any_lane(laze_llvm_kernel *l, LLVMValueRef mask) {
+  return laze_llvm_intrinsic(&l->e, "llvm.vector.reduce.or", &mask, 1);
 }
 
 /* What a guarded load reads where it must not read its buffer. */
-static LLVMValueRef zeros(laze_lower *l) {
+static LLVMValueRef zeros(laze_llvm_kernel *l) {
   if (l->zero_slot) return l->zero_slot;
   enum { STACK_ALIGNMENT = 16 }; /* more would cost each call of the kernel */
-  LLVMTypeRef type = LLVMArrayType2(laze_lower_i64(l), LAZE_LANES);
+  LLVMTypeRef type = LLVMArrayType2(laze_llvm_i64_type(l), LAZE_LANES);
   LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
   LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
   l->zero_slot = LLVMBuildAlloca(l->e.builder, type, "");
@@ -132,111 +133,114 @@ static LLVMValueRef zeros(laze_lower *l) {
 }
 
 /* A scalar load; where `condition` (NULL: always) is false it gives 0. */
-static LLVMValueRef scalar_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
+static LLVMValueRef scalar_load(laze_llvm_kernel *l, const laze_loop_instruction *i, LLVMValueRef offset,
                                 LLVMValueRef condition) {
-  condition = laze_lower_mask_and(l, condition, l->hoisted_guard);
-  LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
+  condition = laze_llvm_mask_and(l, condition, l->hoisted_guard);
+  LLVMValueRef pointer = laze_llvm_pointer(l, i->imm, offset);
   if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
-  LLVMValueRef load = LLVMBuildLoad2(l->e.builder, laze_lower_memory_type(l, i->dtype), pointer, "");
+  LLVMValueRef load = LLVMBuildLoad2(l->e.builder, laze_llvm_memory_type(l, i->dtype), pointer, "");
   return from_memory(l, i->dtype, load);
 }
 
 /* One address for all lanes, under a guard that differs between them. */
-static LLVMValueRef shared_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset, LLVMValueRef mask) {
-  LLVMValueRef loaded = laze_lower_splat(l, scalar_load(l, i, offset, any_lane(l, mask)));
+static LLVMValueRef shared_load(laze_llvm_kernel *l, const laze_loop_instruction *i, LLVMValueRef offset,
+                                LLVMValueRef mask) {
+  LLVMValueRef loaded = laze_llvm_splat(l, scalar_load(l, i, offset, any_lane(l, mask)));
   return LLVMBuildSelect(l->e.builder, mask, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
 }
 
 /* Neighbouring elements. `condition` is the guard where the lanes share it, `mask` says which lanes are read. */
-static LLVMValueRef contiguous_load(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset,
+static LLVMValueRef contiguous_load(laze_llvm_kernel *l, const laze_loop_instruction *i, LLVMValueRef offset,
                                     LLVMValueRef condition, LLVMValueRef mask, bool guarded_lanes) {
-  LLVMTypeRef vector = LLVMVectorType(laze_lower_memory_type(l, i->dtype), LAZE_LANES);
-  LLVMValueRef pointer = laze_lower_pointer(l, i->imm, offset);
+  LLVMTypeRef vector = LLVMVectorType(laze_llvm_memory_type(l, i->dtype), LAZE_LANES);
+  LLVMValueRef pointer = laze_llvm_pointer(l, i->imm, offset);
   if (!mask) prefetch(l, pointer);
   if (guarded_lanes) condition = any_lane(l, mask);
   if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
-  return laze_lower_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));
+  return laze_llvm_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));
 }
 
 /* Elements a run-time stride apart, all of them the first zero on the stack where `condition` is false. */
-static LLVMValueRef strided_load(laze_lower *l, const laze_loop_instruction *i, laze_lane_value offset,
+static LLVMValueRef strided_load(laze_llvm_kernel *l, const laze_loop_instruction *i, laze_lane_value offset,
                                  LLVMValueRef condition, LLVMValueRef mask) {
-  LLVMTypeRef element = laze_lower_memory_type(l, i->dtype), vector = LLVMVectorType(element, LAZE_LANES);
+  LLVMTypeRef element = laze_llvm_memory_type(l, i->dtype), vector = LLVMVectorType(element, LAZE_LANES);
   LLVMBuilderRef builder = l->e.builder;
   LLVMValueRef base = l->buffers[i->imm], none = LLVMConstNull(LLVMTypeOf(offset.value));
   if (condition) {
     base = LLVMBuildSelect(builder, condition, base, zeros(l), "");
     offset.value = LLVMBuildSelect(builder, condition, offset.value, none, "");
-    if (offset.stride) offset.stride = LLVMBuildSelect(builder, condition, offset.stride, laze_lower_integer(l, 0), "");
+    if (offset.stride)
+      offset.stride = LLVMBuildSelect(builder, condition, offset.stride, laze_llvm_i64_constant(l, 0), "");
   }
-  LLVMValueRef lanes = laze_lower_lanes(l, offset);
+  LLVMValueRef lanes = laze_llvm_lanes(l, offset);
   LLVMValueRef pointers = LLVMBuildGEP2(builder, element, base, &lanes, 1, "");
-  return laze_lower_gather(l, vector, pointers, mask, laze_dtype_size(i->dtype));
+  return laze_llvm_gather(l, vector, pointers, mask, laze_dtype_size(i->dtype));
 }
 
-laze_lane_value laze_lower_load(laze_lower *l, const laze_loop_instruction *i, int copy) {
-  laze_lane_value offset = l->values[laze_operand(l, i, 0)][copy], result = {0};
-  const laze_lane_value *guard = i->count > 1 ? &l->values[laze_operand(l, i, 1)][copy] : NULL;
-  bool guarded_lanes = guard && !laze_is_uniform(*guard);
+laze_lane_value laze_llvm_load(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  laze_lane_value offset = l->values[laze_llvm_operand(l, i, 0)][copy], result = {0};
+  const laze_lane_value *guard = i->count > 1 ? &l->values[laze_llvm_operand(l, i, 1)][copy] : NULL;
+  bool guarded_lanes = guard && !laze_llvm_is_uniform(*guard);
   LLVMValueRef condition = guard && !guarded_lanes ? guard->value : NULL;
-  if (laze_is_uniform(offset) && !guarded_lanes) {
+  if (laze_llvm_is_uniform(offset) && !guarded_lanes) {
     result.value = scalar_load(l, i, offset.value, condition);
     return result;
   }
-  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guarded_lanes ? laze_lower_lanes(l, *guard) : NULL);
-  if (laze_is_uniform(offset)) {
+  LLVMValueRef mask = laze_llvm_mask_and(l, l->active, guarded_lanes ? laze_llvm_lanes(l, *guard) : NULL);
+  if (laze_llvm_is_uniform(offset)) {
     result.value = shared_load(l, i, offset.value, mask);
     return result;
   }
-  result.value = laze_is_contiguous(offset) ? contiguous_load(l, i, offset.value, condition, mask, guarded_lanes)
-                                            : strided_load(l, i, offset, condition, mask);
+  result.value = laze_llvm_is_contiguous(offset) ? contiguous_load(l, i, offset.value, condition, mask, guarded_lanes)
+                                                 : strided_load(l, i, offset, condition, mask);
   result.value = from_memory(l, i->dtype, result.value);
   return result;
 }
 
-static void scalar_store(laze_lower *l, const laze_loop_instruction *i, LLVMValueRef offset, LLVMValueRef value,
+static void scalar_store(laze_llvm_kernel *l, const laze_loop_instruction *i, LLVMValueRef offset, LLVMValueRef value,
                          LLVMValueRef condition) {
   LLVMBasicBlockRef after = NULL;
   if (condition) {
-    LLVMBasicBlockRef inside = laze_lower_block(l);
-    after = laze_lower_block(l);
+    LLVMBasicBlockRef inside = laze_llvm_add_block(l);
+    after = laze_llvm_add_block(l);
     LLVMBuildCondBr(l->e.builder, condition, inside, after);
     LLVMPositionBuilderAtEnd(l->e.builder, inside);
   }
-  LLVMBuildStore(l->e.builder, to_memory(l, i->dtype, value), laze_lower_pointer(l, i->imm, offset));
+  LLVMBuildStore(l->e.builder, to_memory(l, i->dtype, value), laze_llvm_pointer(l, i->imm, offset));
   if (!condition) return;
   LLVMBuildBr(l->e.builder, after);
   LLVMPositionBuilderAtEnd(l->e.builder, after);
 }
 
-void laze_lower_store(laze_lower *l, const laze_loop_instruction *i, int copy) {
-  laze_lane_value offset = l->values[laze_operand(l, i, 0)][copy], value = l->values[laze_operand(l, i, 1)][copy];
-  const laze_lane_value *guard = i->count > 2 ? &l->values[laze_operand(l, i, 2)][copy] : NULL;
+void laze_llvm_store(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  laze_lane_value offset = l->values[laze_llvm_operand(l, i, 0)][copy],
+                  value = l->values[laze_llvm_operand(l, i, 1)][copy];
+  const laze_lane_value *guard = i->count > 2 ? &l->values[laze_llvm_operand(l, i, 2)][copy] : NULL;
   if (!l->in_lanes) {
     scalar_store(l, i, offset.value, value.value, guard ? guard->value : NULL);
     return;
   }
-  LLVMValueRef mask = laze_lower_mask_and(l, l->active, guard ? laze_lower_lanes(l, *guard) : NULL);
-  LLVMValueRef stored = to_memory(l, i->dtype, laze_lower_lanes(l, value));
+  LLVMValueRef mask = laze_llvm_mask_and(l, l->active, guard ? laze_llvm_lanes(l, *guard) : NULL);
+  LLVMValueRef stored = to_memory(l, i->dtype, laze_llvm_lanes(l, value));
   int64_t alignment = laze_dtype_size(i->dtype);
-  if (laze_is_contiguous(offset))
-    laze_lower_vector_store(l, stored, laze_lower_pointer(l, i->imm, offset.value), mask, alignment);
+  if (laze_llvm_is_contiguous(offset))
+    laze_llvm_vector_store(l, stored, laze_llvm_pointer(l, i->imm, offset.value), mask, alignment);
   else
-    scatter(l, stored, laze_lower_pointer(l, i->imm, laze_lower_lanes(l, offset)), mask, alignment);
+    scatter(l, stored, laze_llvm_pointer(l, i->imm, laze_llvm_lanes(l, offset)), mask, alignment);
 }
 
 enum { FAILURE_FIELDS = sizeof(laze_kernel_failure) / sizeof(int64_t) }; /* position, index, size */
 
 /* Field `number` of a check's failure record. */
-static LLVMValueRef failure_field(laze_lower *l, int64_t check, int number) {
-  LLVMValueRef index = laze_lower_integer(l, check * FAILURE_FIELDS + number);
-  return LLVMBuildGEP2(l->e.builder, laze_lower_i64(l), l->failure, &index, 1, "");
+static LLVMValueRef failure_field(laze_llvm_kernel *l, int64_t check, int number) {
+  LLVMValueRef index = laze_llvm_i64_constant(l, check * FAILURE_FIELDS + number);
+  return LLVMBuildGEP2(l->e.builder, laze_llvm_i64_type(l), l->failure, &index, 1, "");
 }
 
 /* Notes a check's failure unless one at a lower or equal position is known. Scalars. */
-static void note_failure(laze_lower *l, int64_t check, const LLVMValueRef fields[FAILURE_FIELDS]) {
-  LLVMBasicBlockRef lower = laze_lower_block(l), after = laze_lower_block(l);
-  LLVMValueRef known = LLVMBuildLoad2(l->e.builder, laze_lower_i64(l), failure_field(l, check, 0), "");
+static void note_failure(laze_llvm_kernel *l, int64_t check, const LLVMValueRef fields[FAILURE_FIELDS]) {
+  LLVMBasicBlockRef lower = laze_llvm_add_block(l), after = laze_llvm_add_block(l);
+  LLVMValueRef known = LLVMBuildLoad2(l->e.builder, laze_llvm_i64_type(l), failure_field(l, check, 0), "");
   LLVMBuildCondBr(l->e.builder, LLVMBuildICmp(l->e.builder, LLVMIntSLT, fields[0], known, ""), lower, after);
   LLVMPositionBuilderAtEnd(l->e.builder, lower);
   for (int k = 0; k < FAILURE_FIELDS; k++) LLVMBuildStore(l->e.builder, fields[k], failure_field(l, check, k));
@@ -245,40 +249,40 @@ static void note_failure(laze_lower *l, int64_t check, const LLVMValueRef fields
 }
 
 /* Of the failing lanes, the element of `values` in the first one. */
-static LLVMValueRef first_failing(laze_lower *l, LLVMValueRef values, LLVMValueRef failing) {
+static LLVMValueRef first_failing(laze_llvm_kernel *l, LLVMValueRef values, LLVMValueRef failing) {
   LLVMTypeRef bits = LLVMIntTypeInContext(l->e.context, LAZE_LANES);
   LLVMValueRef operands[2] = {LLVMBuildBitCast(l->e.builder, failing, bits, ""),
                               LLVMConstInt(LLVMInt1TypeInContext(l->e.context), 1, false)};
-  LLVMValueRef lane = laze_emit_intrinsic(&l->e, "llvm.cttz", operands, 2);
+  LLVMValueRef lane = laze_llvm_intrinsic(&l->e, "llvm.cttz", operands, 2);
   return LLVMBuildExtractElement(l->e.builder, values, lane, "");
 }
 
 /* The failure of the lowest position among the failing lanes; the lowest lane of those that share it. */
-static void note_lanes(laze_lower *l, const laze_loop_instruction *i, int copy, LLVMValueRef failing) {
+static void note_lanes(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy, LLVMValueRef failing) {
   LLVMValueRef operands[3];
-  for (int k = 0; k < 3; k++) operands[k] = laze_lower_lanes(l, l->values[laze_operand(l, i, k)][copy]);
-  LLVMValueRef none = laze_emit_integer(LLVMTypeOf(operands[2]), INT64_MAX);
+  for (int k = 0; k < 3; k++) operands[k] = laze_llvm_lanes(l, l->values[laze_llvm_operand(l, i, k)][copy]);
+  LLVMValueRef none = laze_llvm_integer(LLVMTypeOf(operands[2]), INT64_MAX);
   LLVMValueRef positions = LLVMBuildSelect(l->e.builder, failing, operands[2], none, "");
-  LLVMValueRef lowest = laze_emit_intrinsic(&l->e, "llvm.vector.reduce.smin", &positions, 1);
-  LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_lower_splat(l, lowest), "");
+  LLVMValueRef lowest = laze_llvm_intrinsic(&l->e, "llvm.vector.reduce.smin", &positions, 1);
+  LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_llvm_splat(l, lowest), "");
   failing = LLVMBuildAnd(l->e.builder, failing, is_lowest, "");
   LLVMValueRef fields[] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing)};
   note_failure(l, i->imm, fields);
 }
 
-laze_lane_value laze_lower_check(laze_lower *l, const laze_loop_instruction *i, int copy) {
+laze_lane_value laze_llvm_check(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
   LLVMBuilderRef builder = l->e.builder;
   laze_lane_value operands[3];
-  for (int k = 0; k < 3; k++) operands[k] = l->values[laze_operand(l, i, k)][copy];
+  for (int k = 0; k < 3; k++) operands[k] = l->values[laze_llvm_operand(l, i, k)][copy];
   LLVMValueRef found = operands[0].value, size = operands[1].value;
-  if (l->in_lanes) found = laze_lower_lanes(l, operands[0]), size = laze_lower_lanes(l, operands[1]);
+  if (l->in_lanes) found = laze_llvm_lanes(l, operands[0]), size = laze_llvm_lanes(l, operands[1]);
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(found));
   LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, found, zero, "");
   LLVMValueRef wrapped = LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, found, size, ""), found, "");
   LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, size, "");
   laze_lane_value result = {.value = LLVMBuildSelect(builder, invalid, zero, wrapped, "")};
-  LLVMValueRef failing = l->in_lanes ? laze_lower_mask_and(l, l->active, invalid) : invalid;
-  LLVMBasicBlockRef slow = laze_lower_block(l), after = laze_lower_block(l);
+  LLVMValueRef failing = l->in_lanes ? laze_llvm_mask_and(l, l->active, invalid) : invalid;
+  LLVMBasicBlockRef slow = laze_llvm_add_block(l), after = laze_llvm_add_block(l);
   LLVMBuildCondBr(builder, l->in_lanes ? any_lane(l, failing) : failing, slow, after);
   LLVMPositionBuilderAtEnd(builder, slow);
   LLVMValueRef fields[] = {operands[2].value, found, size};

@@ -1,7 +1,7 @@
 /* The code generator's table: kernels in, an object for the host's processor out. No pass runs over the IR; the kernels
- * are written as they should be (see lower_internal.h). */
-#include "codegen/llvm/module.h"
-#include "codegen/llvm/lower_internal.h"
+ * are written as they should be (see kernel.h). */
+#include "codegen/llvm/generator.h"
+#include "codegen/llvm/kernel.h"
 #include "codegen/llvm/reserve.h"
 
 #include <llvm-c/Analysis.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct {
-  laze_emitter e;
+  laze_llvm_emitter e;
   char *triple, *cpu, *features; /* LLVM's strings */
   LLVMTargetMachineRef machine;
   laze_arena arena;
@@ -168,7 +168,7 @@ static laze_status compile_into(compiler *c, const laze_loop_kernel *const *kern
                                 int32_t count, laze_error *error) {
   laze_vector_unit unit = vector_unit(c);
   for (int32_t k = 0; k < count; k++)
-    LAZE_TRY(laze_lower_kernel(&c->e, unit, kernels[k], symbols[k], &c->arena, error));
+    LAZE_TRY(laze_llvm_add_kernel(&c->e, unit, kernels[k], symbols[k], &c->arena, error));
   add_attributes(c, unit);
   return verify_module(c, error);
 }
@@ -213,13 +213,13 @@ static laze_status compile(laze_context *context, const laze_loop_kernel *const 
   return status;
 }
 
-static const laze_llvm_table table = {
-    .version = LAZE_LLVM_MODULE_VERSION,
+static const laze_llvm_generator table = {
+    .version = LAZE_LLVM_GENERATOR_VERSION,
     .llvm_version = LLVM_VERSION_STRING,
     .compile = compile,
 };
 
-__attribute__((visibility("default"))) const laze_llvm_table *laze_llvm_module(void);
-const laze_llvm_table *laze_llvm_module(void) {
+__attribute__((visibility("default"))) const laze_llvm_generator *laze_llvm_generator_get(void);
+const laze_llvm_generator *laze_llvm_generator_get(void) {
   return &table;
 }

@@ -6,7 +6,7 @@
  *                          the weights of a linear layer are)
  *   neither                gathered
  */
-#include "codegen/llvm/lower_product.h"
+#include "codegen/llvm/kernel_product.h"
 
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
@@ -44,35 +44,35 @@ bool laze_product_in_passes(const laze_product *p) {
 /* Room on the stack for a panel, shared by all products of the kernel: as many rows as a block has, or fewer than make
  * one. Both are multiples of every register's lanes. */
 static LLVMValueRef stack_panel(laze_product *p) {
-  laze_lower *l = p->l;
+  laze_llvm_kernel *l = p->l;
   int chain = LAZE_PRODUCT_CHAIN * LAZE_TILE_VECTORS, rows = chain > LAZE_PRODUCT_BLOCK ? chain : LAZE_PRODUCT_BLOCK;
   unsigned bytes = (unsigned)(rows * l->unit.register_bytes);
-  if (!l->panel) l->panel = laze_lower_stack(l, LLVMInt8TypeInContext(l->e.context), bytes);
+  if (!l->panel) l->panel = laze_llvm_stack(l, LLVMInt8TypeInContext(l->e.context), bytes);
   return l->panel;
 }
 
 static void store_row(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
-  laze_lower_vector_store(p->l, value, at_register(p, row, v), NULL, laze_dtype_size(p->dtype));
+  laze_llvm_vector_store(p->l, value, at_register(p, row, v), NULL, laze_dtype_size(p->dtype));
 }
 
 /* Register `v` of B's row at `row`; columns that do not exist read as 0. */
 static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
   int64_t size = laze_dtype_size(p->dtype);
   if (is_one(p->operands[B_COLUMN]))
-    return laze_lower_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
-  LLVMValueRef lanes = laze_product_lane_numbers(p, laze_lower_i64(p->l));
+    return laze_llvm_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
+  LLVMValueRef lanes = laze_product_lane_numbers(p, laze_llvm_i64_type(p->l));
   LLVMValueRef columns = add(p, lanes, laze_product_splat(p, number(p, (int64_t)v * p->lanes)));
   LLVMValueRef offsets = multiply(p, columns, laze_product_splat(p, p->operands[B_COLUMN]));
-  return laze_lower_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
+  return laze_llvm_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
 }
 
 static laze_status copy_rows(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
-  laze_open_loop loop = {0};
-  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), p->depth));
+  laze_counted_loop loop = {0};
+  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
   LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->b_step));
   LLVMValueRef to = advance(p, stack, multiply(p, loop.counter, number(p, laze_product_width(p))));
   for (int v = 0; v < p->tile.vectors; v++) store_row(p, to, v, load_row(p, from, v));
-  laze_loop_close(p->l, &loop, number(p, 1));
+  laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;
 }
 
@@ -102,7 +102,7 @@ static void transpose(const laze_product *p, LLVMValueRef *square) {
 /* `left` elements of a column, those past it as 0. */
 static LLVMValueRef load_column(const laze_product *p, LLVMValueRef from, LLVMValueRef left) {
   LLVMValueRef mask = laze_product_mask(p, left);
-  return laze_lower_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
+  return laze_llvm_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
 }
 
 /* Every fourth of two registers, in the lower half of one. */
@@ -149,20 +149,21 @@ static void copy_square(const laze_product *p, column_function load, LLVMValueRe
 }
 
 static laze_status copy_squares(laze_product *p, column_function load, LLVMValueRef source, LLVMValueRef stack) {
-  laze_open_loop depth = {0}, columns = {0};
+  laze_counted_loop depth = {0}, columns = {0};
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
-  LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
-  LAZE_TRY(laze_loop_open(p->l, &depth, number(p, 0), p->depth));
+  LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
+  LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->depth));
   copy_square(p, load, source, stack, (position_in_panel){depth.counter, columns.counter});
-  laze_loop_close(p->l, &depth, lanes);
-  laze_loop_close(p->l, &columns, lanes);
+  laze_counted_loop_close(p->l, &depth, lanes);
+  laze_counted_loop_close(p->l, &columns, lanes);
   return LAZE_OK;
 }
 
 /* Passes take every fourth k where there are four chains, and every k where there is one. */
 static laze_status copy_chain(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMBasicBlockRef all = laze_lower_block(p->l), some = laze_lower_block(p->l), after = laze_lower_block(p->l);
+  LLVMBasicBlockRef all = laze_llvm_add_block(p->l), some = laze_llvm_add_block(p->l),
+                    after = laze_llvm_add_block(p->l);
   LLVMBuildCondBr(builder, p->is_chain, all, some);
   LLVMPositionBuilderAtEnd(builder, all);
   LAZE_TRY(copy_squares(p, load_column, source, stack));
@@ -196,9 +197,9 @@ LLVMValueRef laze_product_packs(const laze_product *p) {
 laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBuilderRef builder = p->l->e.builder;
   LLVMValueRef k = multiply(p, p->first_k, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
-  LLVMValueRef source = laze_lower_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
+  LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
   if (!packs) return copy_panel(p, source);
-  LLVMBasicBlockRef copy = laze_lower_block(p->l), after = laze_lower_block(p->l);
+  LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
   LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
   LLVMBuildCondBr(builder, packs, copy, after);
   LLVMPositionBuilderAtEnd(builder, copy);

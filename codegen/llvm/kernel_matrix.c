@@ -4,7 +4,7 @@
  *     for k0 in depth, a block at a time
  *       for each pass over the block
  *         copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
- *         for i in rows, a tile at a time                lower_tile.c
+ *         for i in rows, a tile at a time                kernel_tile.c
  *
  * Mostly a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4 registers wide. Chains wait on the
  * stack and are joined in C. A depth that is one chain is one pass, straight into C. Where rows of A and columns of B
@@ -12,13 +12,13 @@
  * register by 4 chains. (A that lies across k would not stay in the cache from one such panel to the next.) With 16
  * registers instead of 32 tiles are half as large.
  */
-#include "codegen/llvm/lower_product.h"
+#include "codegen/llvm/kernel_product.h"
 
-static laze_tile chain_tile(const laze_lower *l) {
+static laze_tile chain_tile(const laze_llvm_kernel *l) {
   return (laze_tile){LAZE_TILE_ROWS, l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2, 1};
 }
 
-static laze_tile lanes_tile(const laze_lower *l) {
+static laze_tile lanes_tile(const laze_llvm_kernel *l) {
   int rows = l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
   return (laze_tile){rows, 1, LAZE_PRODUCT_LANES};
 }
@@ -29,8 +29,8 @@ typedef struct {
 } branch;
 
 static branch open_branch(const laze_product *p, LLVMValueRef condition) {
-  branch made = {laze_lower_block(p->l), laze_lower_block(p->l)};
-  LLVMBasicBlockRef first = laze_lower_block(p->l);
+  branch made = {laze_llvm_add_block(p->l), laze_llvm_add_block(p->l)};
+  LLVMBasicBlockRef first = laze_llvm_add_block(p->l);
   LLVMBuildCondBr(p->l->e.builder, condition, first, made.other);
   LLVMPositionBuilderAtEnd(p->l->e.builder, first);
   return made;
@@ -64,21 +64,21 @@ static laze_status emit_widths(laze_product *p) {
 typedef laze_status (*panel_function)(laze_product *p);
 
 static laze_status emit_panels(laze_product *p, laze_tile tile, panel_function emit_panel) {
-  laze_open_loop columns = {0};
+  laze_counted_loop columns = {0};
   p->tile = tile;
-  LAZE_TRY(laze_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
+  LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
   p->column = columns.counter;
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   for (int v = 0; v < tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(emit_panel(p));
-  laze_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * tile.vectors));
+  laze_counted_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * tile.vectors));
   return LAZE_OK;
 }
 
 /* Sends sums to C. */
 static void write_result(laze_product *p) {
-  p->out = laze_lower_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
+  p->out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
   p->out_row = p->operands[C_ROW];
 }
 
@@ -87,10 +87,10 @@ static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMVa
 }
 
 /* Blocks of k; without depth there is one empty block, which stores zeros. */
-static laze_status open_blocks(laze_product *p, laze_open_loop *blocks) {
+static laze_status open_blocks(laze_product *p, laze_counted_loop *blocks) {
   LLVMValueRef one = number(p, 1), depth = p->operands[DEPTH];
   LLVMValueRef empty = LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, depth, one, "");
-  LAZE_TRY(laze_loop_open(p->l, blocks, number(p, 0), choose(p, empty, one, depth)));
+  LAZE_TRY(laze_counted_loop_open(p->l, blocks, number(p, 0), choose(p, empty, one, depth)));
   p->first_k = blocks->counter;
   p->depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks->counter));
   p->a_step = p->operands[A_K];
@@ -100,13 +100,13 @@ static laze_status open_blocks(laze_product *p, laze_open_loop *blocks) {
   return LAZE_OK;
 }
 
-static void close_blocks(laze_product *p, laze_open_loop *blocks) {
-  laze_loop_close(p->l, blocks, number(p, LAZE_PRODUCT_BLOCK));
+static void close_blocks(laze_product *p, laze_counted_loop *blocks) {
+  laze_counted_loop_close(p->l, blocks, number(p, LAZE_PRODUCT_BLOCK));
 }
 
 /* A panel that is copied: whole blocks, with as many chains as elements have. */
 static laze_status emit_copied(laze_product *p) {
-  laze_open_loop blocks = {0};
+  laze_counted_loop blocks = {0};
   LAZE_TRY(open_blocks(p, &blocks));
   LAZE_TRY(laze_product_panel(p, NULL));
   branch at = open_branch(p, p->is_chain);
@@ -130,8 +130,8 @@ static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
 static LLVMValueRef join_chains(const laze_product *p, const LLVMValueRef *chains, LLVMValueRef offset, int v) {
   LLVMValueRef sums[LAZE_PRODUCT_LANES];
   for (int k = 0; k < LAZE_PRODUCT_LANES; k++)
-    sums[k] = laze_lower_vector_load(p->l, p->vector, at_register(p, advance(p, chains[k], offset), v), NULL,
-                                     laze_dtype_size(p->dtype));
+    sums[k] = laze_llvm_vector_load(p->l, p->vector, at_register(p, advance(p, chains[k], offset), v), NULL,
+                                    laze_dtype_size(p->dtype));
   for (int half = LAZE_PRODUCT_LANES / 2; half >= 1; half /= 2)
     for (int k = 0; k < half; k++) sums[k] = laze_product_add(p, sums[k], sums[k + half]);
   return sums[0];
@@ -139,10 +139,10 @@ static LLVMValueRef join_chains(const laze_product *p, const LLVMValueRef *chain
 
 /* C = the block's total, to which C is added first where it holds the blocks before. */
 static laze_status emit_join(laze_product *p, LLVMValueRef adds) {
-  laze_open_loop rows = {0};
+  laze_counted_loop rows = {0};
   LLVMValueRef chains[LAZE_PRODUCT_LANES];
   for (int k = 0; k < LAZE_PRODUCT_LANES; k++) chains[k] = partial(p, number(p, k));
-  LAZE_TRY(laze_loop_open(p->l, &rows, p->first_row, p->row_end));
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   write_result(p);
   LLVMValueRef out = advance(p, p->out, multiply(p, rows.counter, p->out_row));
   LLVMValueRef at = multiply(p, rows.counter, number(p, laze_product_width(p))), read = laze_product_splat(p, adds);
@@ -150,10 +150,10 @@ static laze_status emit_join(laze_product *p, LLVMValueRef adds) {
   for (int v = 0; v < p->tile.vectors; v++) {
     LLVMValueRef to = at_register(p, out, v), mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], read, "");
     LLVMValueRef total = join_chains(p, chains, at, v);
-    LLVMValueRef before = laze_lower_vector_load(p->l, p->vector, to, mask, size);
-    laze_lower_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, p->masks[v], size);
+    LLVMValueRef before = laze_llvm_vector_load(p->l, p->vector, to, mask, size);
+    laze_llvm_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, p->masks[v], size);
   }
-  laze_loop_close(p->l, &rows, number(p, 1));
+  laze_counted_loop_close(p->l, &rows, number(p, 1));
   return LAZE_OK;
 }
 
@@ -176,13 +176,13 @@ static laze_status emit_pass(laze_product *p, LLVMValueRef packs, LLVMValueRef f
 
 /* A panel of the block in passes: one where elements are one chain. */
 static laze_status emit_passes(laze_product *p) {
-  laze_open_loop blocks = {0}, passes = {0};
+  laze_counted_loop blocks = {0}, passes = {0};
   LLVMValueRef packs = laze_product_packs(p);
   LAZE_TRY(open_blocks(p, &blocks));
   LLVMValueRef depth = p->depth, resumes = p->adds;
-  LAZE_TRY(laze_loop_open(p->l, &passes, number(p, 0), p->chains));
+  LAZE_TRY(laze_counted_loop_open(p->l, &passes, number(p, 0), p->chains));
   LAZE_TRY(emit_pass(p, packs, blocks.counter, depth, passes.counter));
-  laze_loop_close(p->l, &passes, number(p, 1));
+  laze_counted_loop_close(p->l, &passes, number(p, 1));
   branch at = open_branch(p, p->is_chain);
   other_side(p, at);
   LAZE_TRY(emit_join(p, resumes));
@@ -193,26 +193,26 @@ static laze_status emit_passes(laze_product *p) {
 
 /* Rows a part at a time, for whose chains there is room on the stack. */
 static laze_status emit_parts(laze_product *p) {
-  laze_open_loop parts = {0};
+  laze_counted_loop parts = {0};
   unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PASS_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
-  if (!p->l->partial) p->l->partial = laze_lower_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
-  LAZE_TRY(laze_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
+  if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
+  LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PASS_ROWS)));
   LAZE_TRY(emit_panels(p, chain_tile(p->l), emit_passes));
-  laze_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
+  laze_counted_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
   return LAZE_OK;
 }
 
-laze_status laze_lower_matrix(laze_lower *l, const laze_loop_instruction *i) {
+laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i) {
   laze_product p = {.l = l, .dtype = i->dtype};
   p.a = i->imm & 0xffff;
   p.b = i->imm >> 16 & 0xffff;
   p.c = i->imm >> 32 & 0xffff;
-  p.element = laze_emit_scalar_type(&l->e, i->dtype);
+  p.element = laze_llvm_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
-  for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_operand(l, i, k)][0].value;
+  for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
   p.first_row = number(&p, 0);
   p.row_end = p.operands[ROWS];
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");

@@ -7,7 +7,7 @@
  * A tile that would pass the last row repeats that row: the copies compute and store the same bits, so no variant for
  * fewer rows is needed.
  */
-#include "codegen/llvm/lower_product.h"
+#include "codegen/llvm/kernel_product.h"
 
 typedef struct {
   laze_tile of;
@@ -21,7 +21,7 @@ static LLVMValueRef *chain_sums(tile *at, int chain) {
 }
 
 static LLVMValueRef multiply_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
-  if (laze_dtype_is_float(p->dtype)) return laze_emit_fma(&p->l->e, a, b, sum);
+  if (laze_dtype_is_float(p->dtype)) return laze_llvm_fma(&p->l->e, a, b, sum);
   return LLVMBuildAdd(p->l->e.builder, LLVMBuildMul(p->l->e.builder, a, b, ""), sum, "");
 }
 
@@ -32,7 +32,7 @@ static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = laze_lower_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
+    out->a[r] = laze_llvm_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
   for (int s = 0; s < out->of.chains * out->of.rows * out->of.vectors; s++) out->sums[s] = LLVMConstNull(p->vector);
@@ -54,9 +54,9 @@ typedef struct {
 } detour;
 
 static void open_detour(const laze_product *p, detour *d, LLVMValueRef condition, LLVMValueRef *values, int count) {
-  LLVMBasicBlockRef inside = laze_lower_block(p->l);
+  LLVMBasicBlockRef inside = laze_llvm_add_block(p->l);
   d->before = LLVMGetInsertBlock(p->l->e.builder);
-  d->after = laze_lower_block(p->l);
+  d->after = laze_llvm_add_block(p->l);
   for (int k = 0; k < count; k++) d->unchanged[k] = values[k];
   LLVMBuildCondBr(p->l->e.builder, condition, inside, d->after);
   LLVMPositionBuilderAtEnd(p->l->e.builder, inside);
@@ -88,13 +88,13 @@ static void store_tile(const laze_product *p, tile *done) {
     open_detour(p, &d, p->adds, done->sums, count);
     for (int s = 0; s < count; s++) {
       LLVMValueRef mask = p->masks[s % done->of.vectors];
-      LLVMValueRef stored = laze_lower_vector_load(p->l, p->vector, sum_address(p, done, s), mask, size);
+      LLVMValueRef stored = laze_llvm_vector_load(p->l, p->vector, sum_address(p, done, s), mask, size);
       done->sums[s] = laze_product_add(p, stored, done->sums[s]);
     }
     close_detour(p, &d, done->sums, count);
   }
   for (int s = 0; s < count; s++)
-    laze_lower_vector_store(p->l, done->sums[s], sum_address(p, done, s), p->masks[s % done->of.vectors], size);
+    laze_llvm_vector_store(p->l, done->sums[s], sum_address(p, done, s), p->masks[s % done->of.vectors], size);
 }
 
 /* Where a loop over k stands: k, the element of A's rows, the address of B's row. */
@@ -111,7 +111,7 @@ static void emit_step(const laze_product *p, tile *at, int chain, position from)
   LLVMValueRef columns[LAZE_TILE_VECTORS], *sums = chain_sums(at, chain);
   for (int v = 0; v < at->of.vectors; v++)
     columns[v] =
-        laze_lower_vector_load(p->l, p->vector, at_register(p, from.b, v), p->masks[v], laze_dtype_size(p->dtype));
+        laze_llvm_vector_load(p->l, p->vector, at_register(p, from.b, v), p->masks[v], laze_dtype_size(p->dtype));
   for (int r = 0; r < at->of.rows; r++) {
     LLVMValueRef scalar = LLVMBuildLoad2(p->l->e.builder, p->element, advance(p, at->a[r], from.a), "");
     LLVMValueRef factor = laze_product_splat(p, scalar);
@@ -141,24 +141,24 @@ static laze_status emit_depth_loop(const laze_product *p, tile *sums) {
   position at = {NULL, number(p, 0), p->panel};
   LLVMValueRef *slots[2 + LAZE_TILE_SUMS] = {&at.a, &at.b};
   for (int s = 0; s < count; s++) slots[2 + s] = &sums->sums[s];
-  laze_open_loop loop = {.slots = slots, .slot_count = 2 + count};
-  LAZE_TRY(laze_loop_open(p->l, &loop, number(p, 0), subtract(p, p->depth, number(p, chains - 1))));
+  laze_counted_loop loop = {.slots = slots, .slot_count = 2 + count};
+  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), subtract(p, p->depth, number(p, chains - 1))));
   at.k = loop.counter;
   for (int chain = 0; chain < chains; chain++, at = next(p, at)) emit_step(p, sums, chain, at);
-  laze_loop_close(p->l, &loop, number(p, chains));
+  laze_counted_loop_close(p->l, &loop, number(p, chains));
   at.k = loop.counter;
   emit_left(p, sums, at);
   return LAZE_OK;
 }
 
 laze_status laze_product_tiles(laze_product *p) {
-  laze_open_loop rows = {0};
-  LAZE_TRY(laze_loop_open(p->l, &rows, p->first_row, p->row_end));
+  laze_counted_loop rows = {0};
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   tile sums;
   open_tile(p, &sums, rows.counter);
   LAZE_TRY(emit_depth_loop(p, &sums));
   join_chains(p, &sums);
   store_tile(p, &sums);
-  laze_loop_close(p->l, &rows, number(p, p->tile.rows));
+  laze_counted_loop_close(p->l, &rows, number(p, p->tile.rows));
   return LAZE_OK;
 }

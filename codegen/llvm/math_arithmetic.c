@@ -1,17 +1,17 @@
 /* Arithmetic, by kind of dtype. */
 #include "codegen/llvm/lowerings.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_functions.h"
 
 static LLVMValueRef integer_like(LLVMValueRef like, int64_t value) {
-  return laze_emit_integer(LLVMTypeOf(like), value);
+  return laze_llvm_integer(LLVMTypeOf(like), value);
 }
 static LLVMValueRef zero_like(LLVMValueRef like) {
   return LLVMConstNull(LLVMTypeOf(like));
 }
-static LLVMValueRef equals(const laze_emitter *e, LLVMValueRef a, int64_t value) {
+static LLVMValueRef equals(const laze_llvm_emitter *e, LLVMValueRef a, int64_t value) {
   return LLVMBuildICmp(e->builder, LLVMIntEQ, a, integer_like(a, value), "");
 }
-static LLVMValueRef choose(const laze_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef choose(const laze_llvm_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(e->builder, condition, a, b, "");
 }
 
@@ -43,21 +43,21 @@ LAZE_LOWERING(div) {
 
 LAZE_LOWERING(reciprocal) {
   (void)compute, (void)count;
-  return LLVMBuildFDiv(e->builder, laze_emit_real(LLVMTypeOf(operands[0]), 1), operands[0], "");
+  return LLVMBuildFDiv(e->builder, laze_llvm_real(LLVMTypeOf(operands[0]), 1), operands[0], "");
 }
 
 /* a / b towards zero, for b neither 0 nor -1. The f64 quotient of two i32 never rounds across an integer, and unlike
  * integers f64 divide in lanes. */
-static LLVMValueRef safe_quotient(const laze_emitter *e, laze_dtype compute, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef safe_quotient(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef a, LLVMValueRef b) {
   if (compute != LAZE_I32) return LLVMBuildSDiv(e->builder, a, b, "");
-  LLVMTypeRef wide = laze_emit_type_like(e, LAZE_F64, a);
+  LLVMTypeRef wide = laze_llvm_type_like(e, LAZE_F64, a);
   LLVMValueRef quotient =
       LLVMBuildFDiv(e->builder, LLVMBuildSIToFP(e->builder, a, wide, ""), LLVMBuildSIToFP(e->builder, b, wide, ""), "");
   return LLVMBuildFPToSI(e->builder, quotient, LLVMTypeOf(a), "");
 }
 
 /* a / b towards zero for all integers; *remainder = a - quotient * b, or 0 where b is 0. */
-static LLVMValueRef quotient_of(const laze_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
+static LLVMValueRef quotient_of(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                                 LLVMValueRef *remainder) {
   LLVMValueRef a = operands[0], b = operands[1];
   LLVMValueRef is_zero = equals(e, b, 0), is_minus = equals(e, b, -1);
@@ -71,7 +71,7 @@ static LLVMValueRef quotient_of(const laze_emitter *e, laze_dtype compute, const
 }
 
 /* Whether rounding towards zero and towards minus infinity differ: the remainder is not 0 and has not b's sign. */
-static LLVMValueRef rounds_down(const laze_emitter *e, LLVMValueRef remainder, LLVMValueRef b) {
+static LLVMValueRef rounds_down(const laze_llvm_emitter *e, LLVMValueRef remainder, LLVMValueRef b) {
   LLVMValueRef differ = LLVMBuildXor(e->builder, remainder, b, "");
   LLVMValueRef opposite = LLVMBuildICmp(e->builder, LLVMIntSLT, differ, zero_like(differ), "");
   LLVMValueRef nonzero = LLVMBuildICmp(e->builder, LLVMIntNE, remainder, zero_like(remainder), "");
@@ -79,20 +79,20 @@ static LLVMValueRef rounds_down(const laze_emitter *e, LLVMValueRef remainder, L
 }
 
 LAZE_LOWERING(floor_divide) {
-  if (laze_dtype_is_float(compute)) return laze_emit_floor(e, laze_lower_div(e, compute, operands, count));
+  if (laze_dtype_is_float(compute)) return laze_math_floor(e, laze_lower_div(e, compute, operands, count));
   LLVMValueRef remainder, quotient = quotient_of(e, compute, operands, &remainder);
   LLVMValueRef less = LLVMBuildSub(e->builder, quotient, integer_like(quotient, 1), "");
   return choose(e, rounds_down(e, remainder, operands[1]), less, quotient);
 }
 
 LAZE_LOWERING(trunc_divide) {
-  if (laze_dtype_is_float(compute)) return laze_emit_trunc(e, laze_lower_div(e, compute, operands, count));
+  if (laze_dtype_is_float(compute)) return laze_math_trunc(e, laze_lower_div(e, compute, operands, count));
   LLVMValueRef remainder;
   return quotient_of(e, compute, operands, &remainder);
 }
 
-static LLVMValueRef float_remainder(const laze_emitter *e, LLVMValueRef a, LLVMValueRef b) {
-  LLVMValueRef r = laze_emit_fmod(e, a, b), zero = zero_like(a);
+static LLVMValueRef float_remainder(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef r = laze_math_fmod(e, a, b), zero = zero_like(a);
   LLVMValueRef nonzero = LLVMBuildFCmp(e->builder, LLVMRealUNE, r, zero, "");
   LLVMValueRef differ = LLVMBuildXor(e->builder, LLVMBuildFCmp(e->builder, LLVMRealOLT, r, zero, ""),
                                      LLVMBuildFCmp(e->builder, LLVMRealOLT, b, zero, ""), "");
@@ -110,14 +110,14 @@ LAZE_LOWERING(remainder) {
 
 LAZE_LOWERING(fmod) {
   (void)count;
-  if (laze_dtype_is_float(compute)) return laze_emit_fmod(e, operands[0], operands[1]);
+  if (laze_dtype_is_float(compute)) return laze_math_fmod(e, operands[0], operands[1]);
   LLVMValueRef remainder;
   quotient_of(e, compute, operands, &remainder);
   return remainder;
 }
 
 /* base^exponent by squaring, one step a bit of the width; only the exponent's sign bit is left out. */
-static LLVMValueRef integer_power(const laze_emitter *e, LLVMValueRef base, LLVMValueRef exponent, int width) {
+static LLVMValueRef integer_power(const laze_llvm_emitter *e, LLVMValueRef base, LLVMValueRef exponent, int width) {
   LLVMValueRef result = integer_like(base, 1), square = base;
   for (int bit = 0; bit < width - 1; bit++) {
     LLVMValueRef set = LLVMBuildAnd(e->builder, exponent, integer_like(exponent, INT64_C(1) << bit), "");
@@ -125,7 +125,7 @@ static LLVMValueRef integer_power(const laze_emitter *e, LLVMValueRef base, LLVM
     result = choose(e, taken, LLVMBuildMul(e->builder, result, square, ""), result);
     square = LLVMBuildMul(e->builder, square, square, "");
   }
-  LLVMValueRef odd = LLVMBuildTrunc(e->builder, exponent, laze_emit_type_like(e, LAZE_BOOL, exponent), "");
+  LLVMValueRef odd = LLVMBuildTrunc(e->builder, exponent, laze_llvm_type_like(e, LAZE_BOOL, exponent), "");
   LLVMValueRef one = integer_like(base, 1);
   LLVMValueRef inverse = choose(e, equals(e, base, -1), choose(e, odd, base, one), zero_like(base));
   inverse = choose(e, equals(e, base, 1), one, inverse);
@@ -135,12 +135,12 @@ static LLVMValueRef integer_power(const laze_emitter *e, LLVMValueRef base, LLVM
 
 LAZE_LOWERING(pow) {
   (void)count;
-  if (laze_dtype_is_float(compute)) return laze_emit_pow(e, operands[0], operands[1]);
+  if (laze_dtype_is_float(compute)) return laze_math_pow(e, operands[0], operands[1]);
   return integer_power(e, operands[0], operands[1], compute == LAZE_I32 ? 32 : 64);
 }
 
 /* Two selects rather than one on a combined condition: the inner one is a single instruction on x86. */
-static LLVMValueRef extreme(const laze_emitter *e, LLVMRealPredicate order, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef extreme(const laze_llvm_emitter *e, LLVMRealPredicate order, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef picked = choose(e, LLVMBuildFCmp(e->builder, order, a, b, ""), a, b);
   return choose(e, LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, ""), a, picked);
 }
@@ -170,7 +170,7 @@ LAZE_LOWERING(neg) {
 LAZE_LOWERING(abs) {
   (void)count;
   LLVMValueRef a = operands[0];
-  if (laze_dtype_is_float(compute)) return laze_emit_fabs(e, a);
+  if (laze_dtype_is_float(compute)) return laze_math_fabs(e, a);
   if (compute == LAZE_BOOL) return a;
   LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, a, zero_like(a), "");
   return choose(e, negative, LLVMBuildNeg(e->builder, a, ""), a);
@@ -182,8 +182,8 @@ LAZE_LOWERING(sign) {
   if (compute == LAZE_BOOL) return a;
   if (laze_dtype_is_float(compute)) {
     LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef below = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOLT, a, zero, ""), laze_emit_real(type, -1), zero);
-    LLVMValueRef sign = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOGT, a, zero, ""), laze_emit_real(type, 1), below);
+    LLVMValueRef below = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOLT, a, zero, ""), laze_llvm_real(type, -1), zero);
+    LLVMValueRef sign = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOGT, a, zero, ""), laze_llvm_real(type, 1), below);
     return choose(e, LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, ""), a, sign);
   }
   LLVMValueRef below = choose(e, LLVMBuildICmp(e->builder, LLVMIntSLT, a, zero, ""), integer_like(a, -1), zero);

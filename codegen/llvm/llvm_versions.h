@@ -1,6 +1,6 @@
 /* What differs between LLVM 19 and the versions up to 22: the rest of the folder does not ask for a version. */
-#ifndef LAZE_CODEGEN_LLVM_COMPAT_H
-#define LAZE_CODEGEN_LLVM_COMPAT_H
+#ifndef LAZE_CODEGEN_LLVM_LLVM_VERSIONS_H
+#define LAZE_CODEGEN_LLVM_LLVM_VERSIONS_H
 
 #include <llvm-c/Core.h>
 #include <llvm/Config/llvm-config.h>

@@ -1,4 +1,4 @@
-/* Accumulators. The block that is being combined lives in registers, which lower_loop.c carries through loops as phis;
+/* Accumulators. The block that is being combined lives in registers, which kernel_loop.c carries through loops as phis;
  * totals of finished blocks lie on the stack, as the digits of a binary counter:
  *
  *   blocks folded    0     1     2      3        4
@@ -9,11 +9,11 @@
  * A fold carries: while the level is in use, it joins it and goes on to the next. The result joins the block at hand
  * with the levels in use, lowest first. Either way the earlier blocks are the first operand.
  */
-#include "codegen/llvm/lower_internal.h"
+#include "codegen/llvm/kernel.h"
 #include "codegen/llvm/lowerings.h"
 
-laze_status laze_lower_operation(laze_lower *l, laze_op op, laze_dtype compute, LLVMValueRef *operands, int count,
-                                 LLVMValueRef *result) {
+laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute, LLVMValueRef *operands, int count,
+                                LLVMValueRef *result) {
   laze_lowering lowering = laze_lowerings[op];
   if (!lowering)
     return laze_fail(l->error, LAZE_UNSUPPORTED,
@@ -23,49 +23,49 @@ laze_status laze_lower_operation(laze_lower *l, laze_op op, laze_dtype compute, 
   return LAZE_OK;
 }
 
-static bool holds_lanes(const laze_lower *l, const laze_loop_instruction *a) {
+static bool holds_lanes(const laze_llvm_kernel *l, const laze_loop_instruction *a) {
   return l->in_lanes || a->order == LAZE_ORDER_LANES16;
 }
 
-static LLVMValueRef initial_state(laze_lower *l, const laze_loop_instruction *a) {
-  LLVMTypeRef scalar = laze_emit_scalar_type(&l->e, a->dtype);
+static LLVMValueRef initial_state(laze_llvm_kernel *l, const laze_loop_instruction *a) {
+  LLVMTypeRef scalar = laze_llvm_scalar_type(&l->e, a->dtype);
   /* rows in lanes: one accumulator a lane; the emitter's constants become a splat by their type. */
   LLVMTypeRef type = holds_lanes(l, a) ? LLVMVectorType(scalar, LAZE_LANES) : scalar;
   laze_scalar start = laze_initial_value(a->initial, a->dtype);
-  return laze_dtype_is_float(a->dtype) ? laze_emit_real(type, start.value.real)
-                                       : laze_emit_integer(type, start.value.integer);
+  return laze_dtype_is_float(a->dtype) ? laze_llvm_real(type, start.value.real)
+                                       : laze_llvm_integer(type, start.value.integer);
 }
 
 /* The loop whose iterations update the accumulator, which the verifier makes sure is one; -1: none. */
-static int32_t update_loop(const laze_lower *l, int32_t accumulator) {
+static int32_t update_loop(const laze_llvm_kernel *l, int32_t accumulator) {
   for (int32_t k = accumulator + 1; k < l->kernel->instruction_count; k++) {
-    const laze_loop_instruction *i = laze_instruction(l, k);
-    if (i->code == LAZE_LOOP_UPDATE && laze_operand(l, i, 0) == accumulator) return laze_operand(l, i, 2);
+    const laze_loop_instruction *i = laze_llvm_instruction_at(l, k);
+    if (i->code == LAZE_LOOP_UPDATE && laze_llvm_operand(l, i, 0) == accumulator) return laze_llvm_operand(l, i, 2);
   }
   return -1;
 }
 
-LLVMValueRef laze_lower_block_length(const laze_lower *l, int32_t begin) {
-  bool lanes = laze_instruction(l, begin)->flags & LAZE_LOOP_LANES;
-  return laze_lower_integer(l, lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK);
+LLVMValueRef laze_llvm_block_length(const laze_llvm_kernel *l, int32_t begin) {
+  bool lanes = laze_llvm_instruction_at(l, begin)->flags & LAZE_LOOP_LANES;
+  return laze_llvm_i64_constant(l, lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK);
 }
 
-void laze_lower_accumulator(laze_lower *l, int32_t index) {
+void laze_llvm_accumulator(laze_llvm_kernel *l, int32_t index) {
   laze_accumulator_state *state = &l->accumulators[index];
-  state->block = initial_state(l, laze_instruction(l, index));
+  state->block = initial_state(l, laze_llvm_instruction_at(l, index));
   state->loop = update_loop(l, index);
   if (state->loop < 0) return;
-  if (!state->levels) state->levels = laze_lower_stack(l, LLVMTypeOf(state->block), LAZE_ORDER_LEVELS);
-  l->clocks[state->loop] = (laze_block_clock){laze_lower_integer(l, 0), laze_lower_block_length(l, state->loop)};
+  if (!state->levels) state->levels = laze_llvm_stack(l, LLVMTypeOf(state->block), LAZE_ORDER_LEVELS);
+  l->clocks[state->loop] = (laze_block_clock){laze_llvm_i64_constant(l, 0), laze_llvm_block_length(l, state->loop)};
 }
 
-laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int copy) {
-  int32_t index = laze_operand(l, i, 0);
-  const laze_loop_instruction *a = laze_instruction(l, index);
-  laze_lane_value value = l->values[laze_operand(l, i, 1)][copy];
+laze_status laze_llvm_update(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  int32_t index = laze_llvm_operand(l, i, 0);
+  const laze_loop_instruction *a = laze_llvm_instruction_at(l, index);
+  laze_lane_value value = l->values[laze_llvm_operand(l, i, 1)][copy];
   LLVMValueRef *block = &l->accumulators[index].block, combined = NULL;
-  LLVMValueRef operands[2] = {*block, holds_lanes(l, a) ? laze_lower_lanes(l, value) : value.value};
-  LAZE_TRY(laze_lower_operation(l, a->op, a->dtype, operands, 2, &combined));
+  LLVMValueRef operands[2] = {*block, holds_lanes(l, a) ? laze_llvm_lanes(l, value) : value.value};
+  LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, 2, &combined));
   /* A lane past the end keeps its state: even adding 0 could change it (-0, NaN). */
   bool shared = a->order == LAZE_ORDER_LANES16 && l->active;
   *block = shared ? LLVMBuildSelect(l->e.builder, l->active, combined, *block, "") : combined;
@@ -73,35 +73,35 @@ laze_status laze_lower_update(laze_lower *l, const laze_loop_instruction *i, int
 }
 
 /* Levels are aligned to a register, and to no more: a vector of 16 lanes may be several. */
-static LLVMValueRef level_address(const laze_lower *l, int32_t accumulator, LLVMValueRef level) {
+static LLVMValueRef level_address(const laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level) {
   const laze_accumulator_state *state = &l->accumulators[accumulator];
   return LLVMBuildGEP2(l->e.builder, LLVMTypeOf(state->block), state->levels, &level, 1, "");
 }
 
 /* value = combine(what stands at the level, value) */
-static laze_status join_level(laze_lower *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *value) {
-  const laze_loop_instruction *a = laze_instruction(l, accumulator);
+static laze_status join_level(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *value) {
+  const laze_loop_instruction *a = laze_llvm_instruction_at(l, accumulator);
   LLVMValueRef address = level_address(l, accumulator, level);
   LLVMValueRef stored = LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, "");
   LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
   LLVMValueRef operands[2] = {stored, *value};
-  return laze_lower_operation(l, a->op, a->dtype, operands, 2, value);
+  return laze_llvm_operation(l, a->op, a->dtype, operands, 2, value);
 }
 
-laze_status laze_lower_fold(laze_lower *l, const int32_t *accumulators, int32_t count) {
+laze_status laze_llvm_fold(laze_llvm_kernel *l, const int32_t *accumulators, int32_t count) {
   laze_block_clock *clock = &l->clocks[l->accumulators[accumulators[0]].loop];
-  laze_open_loop carry = {.slot_count = count};
-  LLVMValueRef one = laze_lower_integer(l, 1);
+  laze_counted_loop carry = {.slot_count = count};
+  LLVMValueRef one = laze_llvm_i64_constant(l, 1);
   carry.slots = laze_arena_alloc_array(l->arena, count, sizeof *carry.slots);
   if (!carry.slots) return laze_fail_memory(l->error, "lowering a loop", -1);
   for (int32_t k = 0; k < count; k++) carry.slots[k] = &l->accumulators[accumulators[k]].block;
-  LAZE_TRY(laze_loop_begin_at(l, &carry, laze_lower_integer(l, 0)));
+  LAZE_TRY(laze_counted_loop_begin(l, &carry, laze_llvm_i64_constant(l, 0)));
   LLVMValueRef bit = LLVMBuildAnd(l->e.builder, LLVMBuildLShr(l->e.builder, clock->folded, carry.counter, ""), one, "");
-  laze_loop_enter(l, &carry, LLVMBuildICmp(l->e.builder, LLVMIntEQ, bit, one, ""));
+  laze_counted_loop_enter(l, &carry, LLVMBuildICmp(l->e.builder, LLVMIntEQ, bit, one, ""));
   for (int32_t k = 0; k < count; k++) LAZE_TRY(join_level(l, accumulators[k], carry.counter, carry.slots[k]));
-  laze_loop_close(l, &carry, one);
+  laze_counted_loop_close(l, &carry, one);
   for (int32_t k = 0; k < count; k++) {
-    const laze_loop_instruction *a = laze_instruction(l, accumulators[k]);
+    const laze_loop_instruction *a = laze_llvm_instruction_at(l, accumulators[k]);
     LLVMValueRef address = level_address(l, accumulators[k], carry.counter);
     LLVMSetAlignment(LLVMBuildStore(l->e.builder, *carry.slots[k], address), (unsigned)laze_dtype_size(a->dtype));
     *carry.slots[k] = initial_state(l, a);
@@ -111,23 +111,24 @@ laze_status laze_lower_fold(laze_lower *l, const int32_t *accumulators, int32_t 
 }
 
 /* Joins the levels in use, which the bits of `folded` name, with the block. */
-static laze_status join_levels(laze_lower *l, int32_t accumulator, LLVMValueRef *value) {
+static laze_status join_levels(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef *value) {
   const laze_accumulator_state *state = &l->accumulators[accumulator];
   *value = state->block;
   if (state->loop < 0) return LAZE_OK;
-  laze_open_loop bits = {.slots = &value, .slot_count = 1};
-  LAZE_TRY(laze_loop_begin_at(l, &bits, l->clocks[state->loop].folded));
-  laze_loop_enter(l, &bits, LLVMBuildICmp(l->e.builder, LLVMIntNE, bits.counter, laze_lower_integer(l, 0), ""));
+  laze_counted_loop bits = {.slots = &value, .slot_count = 1};
+  LAZE_TRY(laze_counted_loop_begin(l, &bits, l->clocks[state->loop].folded));
+  laze_counted_loop_enter(l, &bits,
+                          LLVMBuildICmp(l->e.builder, LLVMIntNE, bits.counter, laze_llvm_i64_constant(l, 0), ""));
   LLVMValueRef minus = LLVMBuildNeg(l->e.builder, bits.counter, "");
   LLVMValueRef lowest = LLVMBuildAnd(l->e.builder, bits.counter, minus, "");
   LLVMValueRef operands[2] = {lowest, LLVMConstInt(LLVMInt1TypeInContext(l->e.context), 1, false)};
-  LAZE_TRY(join_level(l, accumulator, laze_emit_intrinsic(&l->e, "llvm.cttz", operands, 2), value));
-  laze_loop_close(l, &bits, LLVMBuildNeg(l->e.builder, lowest, ""));
+  LAZE_TRY(join_level(l, accumulator, laze_llvm_intrinsic(&l->e, "llvm.cttz", operands, 2), value));
+  laze_counted_loop_close(l, &bits, LLVMBuildNeg(l->e.builder, lowest, ""));
   return LAZE_OK;
 }
 
 /* Lane l holds lane l + half; what comes in above is not looked at. */
-static LLVMValueRef upper_half(laze_lower *l, LLVMValueRef value, int half) {
+static LLVMValueRef upper_half(laze_llvm_kernel *l, LLVMValueRef value, int half) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(l->e.context);
   LLVMValueRef lanes[LAZE_LANES];
   for (int k = 0; k < LAZE_LANES; k++) lanes[k] = LLVMConstInt(i32, (uint64_t)((k + half) % LAZE_LANES), false);
@@ -135,17 +136,17 @@ static LLVMValueRef upper_half(laze_lower *l, LLVMValueRef value, int half) {
   return LLVMBuildShuffleVector(l->e.builder, value, poison, LLVMConstVector(lanes, LAZE_LANES), "");
 }
 
-laze_status laze_lower_result(laze_lower *l, const laze_loop_instruction *i, laze_lane_value *result) {
-  int32_t index = laze_operand(l, i, 0);
-  const laze_loop_instruction *a = laze_instruction(l, index);
+laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i, laze_lane_value *result) {
+  int32_t index = laze_llvm_operand(l, i, 0);
+  const laze_loop_instruction *a = laze_llvm_instruction_at(l, index);
   LLVMValueRef total;
   LAZE_TRY(join_levels(l, index, &total));
   *result = (laze_lane_value){.value = total};
   if (a->order != LAZE_ORDER_LANES16) return LAZE_OK;
   for (int half = LAZE_LANES / 2; half >= 1; half /= 2) {
     LLVMValueRef operands[2] = {total, upper_half(l, total, half)};
-    LAZE_TRY(laze_lower_operation(l, a->op, a->dtype, operands, 2, &total));
+    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, 2, &total));
   }
-  result->value = LLVMBuildExtractElement(l->e.builder, total, laze_lower_integer(l, 0), "");
+  result->value = LLVMBuildExtractElement(l->e.builder, total, laze_llvm_i64_constant(l, 0), "");
   return LAZE_OK;
 }
