@@ -14,7 +14,8 @@ folder as build/ and the tools in PATH:
 
 In expected output a line "..." stands for any lines, and "..." at the end of a line for its rest; times and long
 hexadecimal numbers are not compared. Lines that call ./dev are not run: the commands they name must exist, as must
-files that are linked to. A comment before a block changes what is checked:
+files that are linked to. Text outside of blocks and tables has lines of at most 120 letters. A comment before a block
+changes what is checked:
 
   <!-- docs: fails -->        the command must fail
   <!-- docs: native -->       only where the native backend was built
@@ -36,6 +37,7 @@ DEV_LINE = re.compile(r"^\s*\./dev\b")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
 SAVED = re.compile(r"[Ss]aved as `([^`/]+\.c)`")
 SECONDS = 120
+WIDTH = 120
 
 
 class Block:
@@ -141,8 +143,11 @@ class Checker:
                 self.check_graph(block, root)
             elif block.language == "yaml" and block.text.startswith("- func:"):
                 self.check_entry(block, home)
+        shown = {number for block in blocks for number in range(block.line, block.line + len(block.lines) + 2)}
         for number, line in enumerate(lines, 1):
             self.check_line(page, number, line)
+            if len(line) > WIDTH and number not in shown and not line.startswith("|"):
+                self.failures.append(f"{page}:{number}: {len(line)} letters; break the line at {WIDTH}")
 
     def check_line(self, page, number, line):
         """What a line names has to exist: commands of ./dev and files that it links to."""
