@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -60,6 +61,13 @@ static int64_t find_memory_limit(void) {
     if (group < limit) limit = group;
   }
   return limit;
+}
+
+/* The same now, when the process may have limited its address space meanwhile. */
+static int64_t current_limit(const laze_buffer_pool *pool) {
+  struct rlimit space;
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur >= (rlim_t)pool->memory_limit) return pool->memory_limit;
+  return (int64_t)space.rlim_cur;
 }
 
 laze_status laze_buffer_pool_create(laze_context *context, laze_buffer_pool **out, laze_error *error) {
@@ -230,7 +238,7 @@ static laze_status fill_owned(laze_buffer *buffer, int64_t size, laze_error *err
   return laze_fail(error, LAZE_OUT_OF_MEMORY,
                    "no memory for a tensor buffer of %lld bytes: tensors already hold %lld bytes of the %lld this "
                    "process can have; use smaller tensors or release some",
-                   (long long)size, (long long)held, (long long)pool->memory_limit);
+                   (long long)size, (long long)held, (long long)current_limit(pool));
 }
 
 laze_status laze_buffer_create(laze_context *context, int64_t size, laze_buffer **out, laze_error *error) {

@@ -46,10 +46,11 @@ static int make_directories(char *path) {
   return reason ? reason : errno;
 }
 
-/* Opens a directory relative to `parent` if it is this user's and nobody else can write it; -1 otherwise, with a
- * warning. `unmade` is why it could not be made, 0 if it could. */
-static int open_private(laze_context *context, int parent, const char *path, int flags, int unmade) {
-  int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+/* Opens a directory if it is this user's and nobody else can write it; -1 otherwise, with a warning. With a `parent` it
+ * is that one's entry, and no link. `unmade` is why it could not be made, 0 if it could. */
+static int open_private(laze_context *context, int parent, const char *path, int unmade) {
+  int directory = parent < 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                             : openat(parent, strrchr(path, '/') + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   struct stat info;
   if (directory < 0 || fstat(directory, &info) != 0) {
     bool missing = errno == ENOENT && unmade;
@@ -79,14 +80,17 @@ static int open_root(laze_context *context, const char *path) {
   if (!copy) return -1;
   int unmade = make_directories(copy);
   laze_free(context, copy);
-  return open_private(context, AT_FDCWD, path, 0, unmade);
+  return open_private(context, -1, path, unmade);
 }
 
 static int open_identity(const laze_disk_cache *cache) {
-  char name[33];
+  char name[33], *path;
   laze_hash_format(cache->identity, name);
   int unmade = mkdirat(cache->root, name, 0700) == 0 || errno == EEXIST ? 0 : errno;
-  return open_private(cache->context, cache->root, name, O_NOFOLLOW, unmade);
+  if (asprintf(&path, "%s/%s", laze_context_cache_directory(cache->context), name) < 0) return -1;
+  int directory = open_private(cache->context, cache->root, path, unmade);
+  free(path);
+  return directory;
 }
 
 static int64_t read_limit(laze_context *context) {

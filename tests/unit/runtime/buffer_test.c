@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define MIB (INT64_C(1) << 20)
 
@@ -83,6 +84,25 @@ START_TEST(refuses_sizes_nobody_has) {
   laze_buffer_release(kept);
 }
 END_TEST
+
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory is larger than any such limit */
+/* A message that names the machine's memory would send the user looking in the wrong place. */
+START_TEST(names_the_limit_of_the_process) {
+  struct rlimit before, small;
+  laze_buffer_release(create(64)); /* the context has seen the machine's memory */
+  ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+  small = before;
+  small.rlim_cur = 3000 * (rlim_t)MIB;
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &small), 0);
+  laze_buffer *buffer = NULL;
+  laze_error error = {0};
+  laze_status status = laze_buffer_create(context, 4000 * MIB, &buffer, &error);
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+  ck_assert_int_eq(status, LAZE_OUT_OF_MEMORY);
+  ck_assert_msg(strstr(error.message, "of the 3145728000 this process can have"), "%s", error.message);
+}
+END_TEST
+#endif
 
 /* A step of a training loop asks for the same sizes again: no new pages. A much smaller request must not sit in a large
  * block, or the peak grows unseen. */
@@ -221,6 +241,9 @@ int main(void) {
   tcase_add_test(tests, aligns_every_size);
   tcase_add_test(tests, accounts_for_bytes);
   tcase_add_test(tests, refuses_sizes_nobody_has);
+#ifndef __SANITIZE_ADDRESS__
+  tcase_add_test(tests, names_the_limit_of_the_process);
+#endif
   tcase_add_test(tests, recycles_blocks_of_like_size);
   tcase_add_test(tests, bounds_the_free_list);
   tcase_add_test(tests, borrows_memory);

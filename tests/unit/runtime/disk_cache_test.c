@@ -354,6 +354,7 @@ START_TEST(serves_from_a_read_only_file_system) {
   ck_assert_msg(strstr(last_warning, "read-only file system"), "%s", last_warning);
   ck_assert_ptr_null(laze_disk_cache_open(context, "another identity")); /* whose directory cannot be made */
   ck_assert_msg(strstr(last_warning, "cannot be made (Read-only file system)"), "%s", last_warning);
+  ck_assert_msg(strstr(last_warning, top), "'%s' does not say where", last_warning);
   char path[128];
   snprintf(path, sizeof path, "%s/new/cache", top);
   expect_refused(path, "cannot be made (Read-only file system)");
@@ -366,6 +367,7 @@ END_TEST
 /* The cache is an extra: no directory, or none that can be made, and everything goes on without it. */
 START_TEST(does_without_a_directory) {
   expect_refused("/dev/null/cache", "cannot be opened (Not a directory)");
+  expect_refused("/proc", "directory /proc/"); /* the directory that cannot be made is below it */
   laze_context *other = create_context("");
   int before = warnings;
   ck_assert_ptr_null(laze_disk_cache_open(other, "identity"));
