@@ -1,82 +1,174 @@
+/* Everything about dtypes that is the same wherever it is asked, made of the rows of base/dtype_table.h; and scalars,
+ * which carry one number between dtypes. */
 #include "base/dtype.h"
 
+#include <math.h>
 #include <string.h>
 
-typedef struct {
-  const char *name;
-  int64_t size;
-  laze_category category;
-} dtype_info;
+#define INFO(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                                    \
+  [LAZE_##id] = {name, numpy, torch, LAZE_KIND_##kind, sizeof(c_type), bits, digits, LAZE_TAKES_##id},
+static const laze_dtype_info infos[LAZE_DTYPE_COUNT] = {LAZE_DTYPES(INFO, )};
+static const laze_dtype_info no_dtype = {.name = "none"};
 
-static const dtype_info dtypes[LAZE_DTYPE_COUNT] = {
-    [LAZE_BOOL] = {"bool", 1, LAZE_CATEGORY_BOOL},  [LAZE_I32] = {"i32", 4, LAZE_CATEGORY_INTEGER},
-    [LAZE_I64] = {"i64", 8, LAZE_CATEGORY_INTEGER}, [LAZE_F32] = {"f32", 4, LAZE_CATEGORY_FLOAT},
-    [LAZE_F64] = {"f64", 8, LAZE_CATEGORY_FLOAT},
-};
+/* In the order of the table: behind what promotes to it. */
+#define NUMBER(with, id, ...) LAZE_##id,
+static const laze_dtype rows[] = {LAZE_DTYPES(NUMBER, )};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-static const dtype_info *find_info(laze_dtype dtype) {
-  if (dtype < 0 || dtype >= LAZE_DTYPE_COUNT || !dtypes[dtype].name) return NULL;
-  return &dtypes[dtype];
+const laze_dtype_info *laze_dtype_get(laze_dtype dtype) {
+  if (dtype < 0 || dtype >= LAZE_DTYPE_COUNT || !infos[dtype].name) return &no_dtype;
+  return &infos[dtype];
 }
 
 const char *laze_dtype_name(laze_dtype dtype) {
-  const dtype_info *info = find_info(dtype);
-  return info ? info->name : "none";
+  return laze_dtype_get(dtype)->name;
 }
 
 laze_dtype laze_dtype_find(const char *name) {
-  for (laze_dtype dtype = 0; name && dtype < LAZE_DTYPE_COUNT; dtype++)
-    if (dtypes[dtype].name && strcmp(dtypes[dtype].name, name) == 0) return dtype;
+  for (int row = 0; name && row < ROW_COUNT; row++)
+    if (strcmp(infos[rows[row]].name, name) == 0) return rows[row];
   return LAZE_DTYPE_NONE;
 }
 
 int64_t laze_dtype_size(laze_dtype dtype) {
-  const dtype_info *info = find_info(dtype);
-  return info ? info->size : 0;
+  return laze_dtype_get(dtype)->size;
 }
 
 laze_category laze_dtype_category(laze_dtype dtype) {
-  const dtype_info *info = find_info(dtype);
-  return info ? info->category : LAZE_CATEGORY_NONE;
+  switch (laze_dtype_kind(dtype)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return LAZE_CATEGORY_BOOL;
+  case LAZE_KIND_SIGNED: return LAZE_CATEGORY_INTEGER;
+  case LAZE_KIND_FLOAT: return LAZE_CATEGORY_FLOAT;
+  }
+  return LAZE_CATEGORY_NONE;
 }
 
-laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) {
-  switch (dtype) {
-  case LAZE_BOOL: return laze_scalar_boolean(((const uint8_t *)data)[index]);
-  case LAZE_I32: return laze_scalar_integer(((const int32_t *)data)[index]);
-  case LAZE_I64: return laze_scalar_integer(((const int64_t *)data)[index]);
-  case LAZE_F32: return laze_scalar_real(((const float *)data)[index]);
-  default: return laze_scalar_real(((const double *)data)[index]);
+laze_dtype laze_dtype_join(laze_dtype a, laze_dtype b) {
+  if (a == b || b == LAZE_DTYPE_NONE) return a;
+  if (a == LAZE_DTYPE_NONE) return b;
+  uint32_t both = UINT32_C(1) << a | UINT32_C(1) << b;
+  for (int row = 0; row < ROW_COUNT; row++)
+    if ((infos[rows[row]].takes & both) == both) return rows[row];
+  return LAZE_DTYPE_NONE;
+}
+
+/* --- Lists for messages --- */
+
+static void append(laze_dtype_names *names, size_t *length, const char *string) {
+  for (; *string && *length + 1 < sizeof names->text; string++) names->text[(*length)++] = *string;
+  names->text[*length] = 0;
+}
+
+static const char *name_of(laze_dtype dtype, laze_dtype_naming naming) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  switch (naming) {
+  case LAZE_NAME_SHORT: break;
+  case LAZE_NAME_NUMPY: return info->numpy;
+  case LAZE_NAME_TORCH: return info->torch;
   }
+  return info->kind == LAZE_KIND_NONE ? NULL : info->name;
+}
+
+laze_dtype_names laze_dtype_list(uint32_t set, laze_dtype_naming naming, const char *last) {
+  laze_dtype_names names = {""};
+  size_t length = 0;
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++)
+    if (!name_of(dtype, naming)) set &= ~(UINT32_C(1) << dtype);
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++) {
+    if (!(set >> dtype & 1)) continue;
+    if (length > 0) append(&names, &length, set >> dtype >> 1 ? ", " : last);
+    append(&names, &length, name_of(dtype, naming));
+  }
+  return names;
+}
+
+const char *laze_dtype_constants(void) {
+#define CONSTANT(with, id, ...) ", LAZE_" #id
+  return &(LAZE_DTYPES(CONSTANT, ))[2];
+}
+
+uint32_t laze_dtype_set(laze_category category) {
+  uint32_t set = 0;
+  for (int row = 0; row < ROW_COUNT; row++)
+    if (laze_dtype_category(rows[row]) == category) set |= UINT32_C(1) << rows[row];
+  return set;
+}
+
+/* --- Limits --- */
+
+static int64_t highest_integer(int bits) {
+  return INT64_MAX >> (64 - bits);
+}
+
+laze_scalar laze_dtype_lowest(laze_dtype dtype) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  switch (info->kind) {
+  case LAZE_KIND_NONE:
+  case LAZE_KIND_BOOL: break;
+  case LAZE_KIND_SIGNED: return laze_scalar_integer(-highest_integer(info->bits) - 1);
+  case LAZE_KIND_FLOAT: return laze_scalar_real(-INFINITY);
+  }
+  return laze_scalar_boolean(false);
+}
+
+laze_scalar laze_dtype_highest(laze_dtype dtype) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  switch (info->kind) {
+  case LAZE_KIND_NONE:
+  case LAZE_KIND_BOOL: break;
+  case LAZE_KIND_SIGNED: return laze_scalar_integer(highest_integer(info->bits));
+  case LAZE_KIND_FLOAT: return laze_scalar_real(INFINITY);
+  }
+  return laze_scalar_boolean(true);
+}
+
+/* sign, exponent (all ones in what is not finite), and the digits but the first, of which the highest is a quiet NaN's.
+ */
+uint64_t laze_dtype_infinity_bits(laze_dtype dtype) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  return ((UINT64_C(1) << (info->bits - info->digits)) - 1) << (info->digits - 1);
+}
+
+uint64_t laze_dtype_nan_bits(laze_dtype dtype) {
+  return laze_dtype_infinity_bits(dtype) | UINT64_C(1) << (laze_dtype_get(dtype)->digits - 2);
+}
+
+bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {
+  uint64_t sign = UINT64_C(1) << (laze_dtype_get(dtype)->bits - 1);
+  return (bits & (sign - 1)) > laze_dtype_infinity_bits(dtype);
+}
+
+/* --- Scalars --- */
+
+#define LOAD_BOOL laze_scalar_boolean
+#define LOAD_SIGNED laze_scalar_integer
+#define LOAD_FLOAT laze_scalar_real
+#define LOAD(with, id, name, kind, bits, digits, c_type, ...)                                                          \
+  case LAZE_##id: return LOAD_##kind(((const c_type *)data)[index]);
+
+laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) {
+  switch (dtype) { LAZE_DTYPES(LOAD, ) }
+  return (laze_scalar){.dtype = LAZE_DTYPE_NONE};
 }
 
 int64_t laze_convert_to_integer(double value, int bits) {
-  double limit = bits == 32 ? 2147483648.0 : 9223372036854775808.0;
+  double limit = (double)(UINT64_C(1) << (bits - 1));
   if (value >= -limit && value < limit) return (int64_t)value;
-  return bits == 32 ? INT32_MIN : INT64_MIN;
+  return -highest_integer(bits) - 1;
 }
 
-static double as_real(laze_scalar scalar) {
-  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
-}
-
-static int64_t as_integer(laze_scalar scalar, int bits) {
-  return scalar.dtype == LAZE_F64 ? laze_convert_to_integer(scalar.value.real, bits) : scalar.value.integer;
-}
+/* From an integer to a float directly: through double would round twice. */
+#define STORE_BOOL(c_type, bits) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
+#define STORE_SIGNED(c_type, bits)                                                                                     \
+  (c_type)(real ? laze_convert_to_integer(scalar.value.real, bits) : scalar.value.integer)
+#define STORE_FLOAT(c_type, bits) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
+  case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(c_type, bits); break;
 
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index) {
-  switch (dtype) {
-  case LAZE_BOOL:
-    ((uint8_t *)data)[index] = scalar.dtype == LAZE_F64 ? scalar.value.real != 0 : scalar.value.integer != 0;
-    break;
-  case LAZE_I32: ((int32_t *)data)[index] = (int32_t)as_integer(scalar, 32); break;
-  case LAZE_I64: ((int64_t *)data)[index] = as_integer(scalar, 64); break;
-  case LAZE_F32:
-    /* From an integer directly: through double would round twice. */
-    ((float *)data)[index] = scalar.dtype == LAZE_F64 ? (float)scalar.value.real : (float)scalar.value.integer;
-    break;
-  default: ((double *)data)[index] = as_real(scalar); break;
-  }
+  bool real = scalar.dtype == LAZE_F64;
+  switch (dtype) { LAZE_DTYPES(STORE, ) }
 }
 
 bool laze_scalar_equal(laze_scalar a, laze_scalar b) {

@@ -1,23 +1,58 @@
-/* What the inside of laze knows about dtypes beyond `laze/dtype.h`. */
+/* What the inside of laze knows about dtypes beyond `laze/dtype.h`. Nothing here fails or allocates; all is
+ * thread-safe. */
 #ifndef LAZE_BASE_DTYPE_H
 #define LAZE_BASE_DTYPE_H
 
-#include "laze/dtype.h"
+#include "base/dtype_table.h"
 
 #include <stdbool.h>
 
-#define LAZE_DTYPE_COUNT 16 /* every dtype number is below this */
+/* A row of the table. */
+typedef struct laze_dtype_info {
+  const char *name, *numpy, *torch; /* NULL: it has none */
+  laze_kind kind;
+  int32_t size;   /* of an element, in bytes */
+  int32_t bits;   /* of a value */
+  int32_t digits; /* binary ones: every number of that many is held exactly */
+  uint32_t takes; /* the dtypes that promote to it, itself included: bits */
+} laze_dtype_info;
 
-/* Promotion works by category first (bool < integer < float); the numbers are in promotion order. */
-typedef enum { LAZE_CATEGORY_NONE, LAZE_CATEGORY_BOOL, LAZE_CATEGORY_INTEGER, LAZE_CATEGORY_FLOAT } laze_category;
+/* The row of a dtype. For what is no dtype one of kind LAZE_KIND_NONE, named "none", in which all else is 0. */
+const laze_dtype_info *laze_dtype_get(laze_dtype dtype);
 
-laze_category laze_dtype_category(laze_dtype dtype);
-static inline bool laze_dtype_is_float(laze_dtype dtype) {
-  return laze_dtype_category(dtype) == LAZE_CATEGORY_FLOAT;
+static inline laze_kind laze_dtype_kind(laze_dtype dtype) {
+  return laze_dtype_get(dtype)->kind;
 }
 static inline bool laze_dtype_is_valid(laze_dtype dtype) {
-  return laze_dtype_size(dtype) != 0;
+  return laze_dtype_kind(dtype) != LAZE_KIND_NONE;
 }
+static inline bool laze_dtype_is_float(laze_dtype dtype) {
+  return laze_dtype_kind(dtype) == LAZE_KIND_FLOAT;
+}
+
+/* Promotion looks at categories first: a number or a 0-d tensor changes a tensor's dtype only where it is of a higher
+ * one. */
+typedef enum { LAZE_CATEGORY_NONE, LAZE_CATEGORY_BOOL, LAZE_CATEGORY_INTEGER, LAZE_CATEGORY_FLOAT } laze_category;
+laze_category laze_dtype_category(laze_dtype dtype);
+
+/* The lowest dtype that both promote to, LAZE_DTYPE_NONE being below all. */
+laze_dtype laze_dtype_join(laze_dtype a, laze_dtype b);
+
+/* The dtypes of a set for a message, "i32, f32 or f64", by number; those without such a name are left out. `last`
+ * stands before the last one: ", " or " or ". */
+typedef enum { LAZE_NAME_SHORT, LAZE_NAME_NUMPY, LAZE_NAME_TORCH } laze_dtype_naming;
+typedef struct laze_dtype_names {
+  char text[160];
+} laze_dtype_names;
+laze_dtype_names laze_dtype_list(uint32_t set, laze_dtype_naming naming, const char *last);
+/* All of them as C writes them: "LAZE_BOOL, LAZE_I32, ...". Static storage. */
+const char *laze_dtype_constants(void);
+/* The dtypes of a category, as a set. */
+uint32_t laze_dtype_set(laze_category category);
+
+/* The ends of what a dtype holds, as scalars: those of its integers, infinities of floats, false and true. */
+laze_scalar laze_dtype_lowest(laze_dtype dtype);
+laze_scalar laze_dtype_highest(laze_dtype dtype);
 
 /* Reads element `index` of an array of `dtype` as a scalar (f32 widened to f64, i32 to i64: both exact). */
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
@@ -25,8 +60,18 @@ laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index);
 /* Equal dtype and equal bits (so NaN equals itself and 0 differs from -0). */
 bool laze_scalar_equal(laze_scalar a, laze_scalar b);
-/* Converts a float to an integer of `bits` (32 or 64) width: truncates; NaN and out-of-range values give the lowest
- * integer, which is what x86-64 instructions and so PyTorch on CPU give. */
+/* The scalar's value as a double; an integer is rounded. */
+static inline double laze_scalar_as_real(laze_scalar scalar) {
+  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
+}
+/* Converts a float to a signed integer of `bits` (up to 64) width: truncates; NaN and out-of-range values give the
+ * lowest integer, which is what x86-64 instructions and so PyTorch on CPU give. */
 int64_t laze_convert_to_integer(double value, int bits);
+
+/* Of a float's dtype, as bits of an element: infinity, above which those of NaNs lie, and the NaN that operations give.
+ * The sign is the highest of the dtype's bits. */
+uint64_t laze_dtype_infinity_bits(laze_dtype dtype);
+uint64_t laze_dtype_nan_bits(laze_dtype dtype);
+bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits);
 
 #endif

@@ -1,4 +1,7 @@
+/* Conversion between reals and text in the "C" locale, whatever the program has chosen. */
 #include "base/real.h"
+
+#include "base/dtype_table.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -27,16 +30,18 @@ void laze_real_format(char *buffer, size_t size, int precision, double value) {
   leave_plain_locale(scope);
 }
 
-float laze_real_parse_f32(const char *text, char **end) {
-  locale_scope scope = enter_plain_locale();
-  float value = strtof(text, end);
-  leave_plain_locale(scope);
-  return value;
-}
+/* Straight to the dtype's own type: through double a float would be rounded twice. */
+#define PARSE_BOOL(c_type)
+#define PARSE_SIGNED(c_type)
+#define PARSE_FLOAT(c_type) value = _Generic((c_type)0, float : strtof, double : strtod)(text, end)
+#define PARSE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
+  case LAZE_##id: PARSE_##kind(c_type); break;
 
-double laze_real_parse_f64(const char *text, char **end) {
+double laze_real_parse(laze_dtype dtype, const char *text, char **end) {
   locale_scope scope = enter_plain_locale();
-  double value = strtod(text, end);
+  double value = 0;
+  if (end) *end = (char *)text;
+  switch (dtype) { LAZE_DTYPES(PARSE, ) }
   leave_plain_locale(scope);
   return value;
 }

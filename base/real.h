@@ -3,12 +3,14 @@
 #ifndef LAZE_BASE_REAL_H
 #define LAZE_BASE_REAL_H
 
+#include "laze/dtype.h"
+
 #include <stddef.h>
 
 /* Writes a finite value with `precision` significant digits, as "%.*g" does. */
 void laze_real_format(char *buffer, size_t size, int precision, double value);
-/* strtof and strtod: *end is behind what was read. */
-float laze_real_parse_f32(const char *text, char **end);
-double laze_real_parse_f64(const char *text, char **end);
+/* Reads a number as strtod does, *end (NULL: not asked for) behind what was read, and rounds it once, to `dtype`: the
+ * double that is returned has it exactly. Nothing is read for what is no float. */
+double laze_real_parse(laze_dtype dtype, const char *text, char **end);
 
 #endif

@@ -1,5 +1,7 @@
+/* Text that grows, and numbers in it in the shortest form that reads back to the same bits. */
 #include "base/text.h"
 
+#include "base/dtype.h"
 #include "base/real.h"
 
 #include <math.h>
@@ -55,23 +57,32 @@ laze_status laze_text_check(const laze_text *text, laze_error *error) {
   return text->failed ? laze_fail_memory(error, "printed text", -1) : LAZE_OK;
 }
 
-static void append_nan(laze_text *text, laze_dtype dtype, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  if (bits == 0x7ff8000000000000u)
+void laze_text_append_nan(laze_text *text, laze_dtype dtype, uint64_t bits) {
+  if (bits == laze_dtype_nan_bits(dtype))
     laze_text_append(text, "nan");
-  else if (dtype == LAZE_F32)
-    /* Widening keeps sign and payload, so the f32 pattern is read off the f64 one. */
-    laze_text_format(text, "nan(0x%08x)",
-                     (unsigned)((bits >> 32 & 0x80000000u) | 0x7f800000u | (bits >> 29 & 0x007fffffu)));
   else
-    laze_text_format(text, "nan(0x%016llx)", (unsigned long long)bits);
+    laze_text_format(text, "nan(0x%0*llx)", laze_dtype_get(dtype)->bits / 4, (unsigned long long)bits);
+}
+
+/* Widening a NaN keeps its sign and puts its payload at the top, so the bits in the dtype are read off the double. */
+static uint64_t narrow_nan(laze_dtype dtype, double value) {
+  const laze_dtype_info *from = laze_dtype_get(LAZE_F64), *to = laze_dtype_get(dtype);
+  uint64_t bits, payload = (UINT64_C(1) << (from->digits - 1)) - 1;
+  memcpy(&bits, &value, sizeof bits);
+  return bits >> (from->bits - 1) << (to->bits - 1) | laze_dtype_infinity_bits(dtype) |
+         (bits & payload) >> (from->digits - to->digits);
+}
+
+static double rounded(laze_dtype dtype, double value) {
+  double element = 0;
+  laze_scalar_store(laze_scalar_real(value), dtype, &element, 0);
+  return laze_scalar_load(dtype, &element, 0).value.real;
 }
 
 static void append_real(laze_text *text, laze_dtype dtype, double value) {
   char digits[40];
   if (isnan(value)) {
-    append_nan(text, dtype, value);
+    laze_text_append_nan(text, dtype, narrow_nan(dtype, value));
     return;
   }
   if (isinf(value)) {
@@ -80,19 +91,17 @@ static void append_real(laze_text *text, laze_dtype dtype, double value) {
   }
   for (int precision = 1; precision <= 17; precision++) {
     laze_real_format(digits, sizeof digits, precision, value);
-    if (dtype == LAZE_F32 ? laze_real_parse_f32(digits, NULL) == (float)value
-                          : laze_real_parse_f64(digits, NULL) == value)
-      break;
+    if (laze_real_parse(dtype, digits, NULL) == rounded(dtype, value)) break;
   }
   laze_text_append(text, digits);
   if (!strpbrk(digits, ".e")) laze_text_append(text, ".0");
 }
 
 void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar value) {
-  if (value.dtype == LAZE_F64)
-    append_real(text, dtype, value.value.real);
-  else if (value.dtype == LAZE_BOOL)
-    laze_text_append(text, value.value.integer ? "true" : "false");
-  else
-    laze_text_format(text, "%lld", (long long)value.value.integer);
+  switch (laze_dtype_kind(value.dtype)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: laze_text_append(text, value.value.integer ? "true" : "false"); break;
+  case LAZE_KIND_SIGNED: laze_text_format(text, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_FLOAT: append_real(text, dtype, value.value.real); break;
+  }
 }

@@ -23,6 +23,8 @@ const char *laze_text_get(const laze_text *text);
  * "nan(0x7fc00001)" where the bits are not the default NaN's; bool: "true"). `dtype` says which precision to read back.
  */
 void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar value);
+/* Appends a NaN given by its bits in `dtype`: widening one that signals would change them. */
+void laze_text_append_nan(laze_text *text, laze_dtype dtype, uint64_t bits);
 /* LAZE_OK, or LAZE_OUT_OF_MEMORY when an append failed. */
 LAZE_MUST_USE laze_status laze_text_check(const laze_text *text, laze_error *error);
 

@@ -25,8 +25,5 @@ static inline laze_attribute laze_attribute_of_list(laze_argument_kind kind, laz
 static inline laze_size_list laze_attribute_list(const laze_attribute *attribute) {
   return (laze_size_list){attribute->value.items, attribute->count, attribute->present};
 }
-static inline double laze_scalar_as_real(laze_scalar scalar) {
-  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
-}
 
 #endif

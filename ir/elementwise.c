@@ -42,19 +42,10 @@ static laze_dtype result_dtype(const laze_call *call, laze_compute compute, laze
 }
 
 static laze_status refuse_dtype(laze_inference *inference, const laze_op_info *info, laze_dtype dtype) {
-  char allowed[128];
-  size_t length = 0;
-  allowed[0] = 0;
-  for (laze_dtype each = 0; each < LAZE_DTYPE_COUNT; each++) {
-    if (!(info->compute_dtypes >> each & 1) || !laze_dtype_is_valid(each)) continue;
-    const char *name = laze_dtype_name(each), *separator = length ? ", " : "";
-    for (const char *c = separator; *c && length + 1 < sizeof allowed; c++) allowed[length++] = *c;
-    for (const char *c = name; *c && length + 1 < sizeof allowed; c++) allowed[length++] = *c;
-    allowed[length] = 0;
-  }
   return laze_fail(inference->error, LAZE_UNSUPPORTED,
                    "%s: not defined for %s, the dtype its operands are promoted to; it takes %s: convert with to()",
-                   info->name, laze_dtype_name(dtype), allowed);
+                   info->name, laze_dtype_name(dtype),
+                   laze_dtype_list(info->compute_dtypes, LAZE_NAME_SHORT, ", ").text);
 }
 
 /* The first operand's dtype is in the message about the second; what more of them have in common has none. */
@@ -84,8 +75,8 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
   for (int32_t i = 0; i < call->operand_count; i++) LAZE_TRY(broadcast(inference, operand_types, i, &result));
   laze_dtype dtype = result_dtype(call, info->compute, computed);
   if (!laze_dtype_is_valid(dtype))
-    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of bool, i32, i64, f32, f64",
-                     info->name, (int)dtype);
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of %s", info->name,
+                     (int)dtype, laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text);
   result.dtype = (uint8_t)dtype;
   results[0] = result;
   return LAZE_OK;

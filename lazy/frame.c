@@ -110,11 +110,8 @@ static laze_status check_attribute(const laze_op_info *info, const laze_argument
                        info->name, argument->name, (int)i, (long long)item);
   }
   if (argument->kind == LAZE_ARGUMENT_DTYPE && !is_dtype(attribute->value.integer))
-    return laze_fail(
-        error, LAZE_INVALID_ARGUMENT,
-        "%s: argument '%s' is %lld, which is no dtype; use one of LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, "
-        "LAZE_F64",
-        info->name, argument->name, (long long)attribute->value.integer);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is %lld, which is no dtype; use one of %s",
+                     info->name, argument->name, (long long)attribute->value.integer, laze_dtype_constants());
   if (argument->kind == LAZE_ARGUMENT_LITERAL && !is_number(attribute->value.literal.dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean",

@@ -7,6 +7,7 @@
 #include "laze/npy.h"
 
 #include "base/context.h"
+#include "base/dtype.h"
 #include "runtime/npy_header.h"
 
 #include <errno.h>
@@ -165,12 +166,11 @@ void laze_npy_deinit(laze_npy *array) {
 /* --- Writing --- */
 
 static laze_status check_array(const laze_npy *array, int64_t *bytes, laze_error *error) {
-  if (!laze_npy_descr(array->dtype) || array->rank < 0 || array->rank > LAZE_NPY_MAX_RANK)
-    return laze_fail(
-        error, LAZE_INVALID_ARGUMENT,
-        "an array of dtype %s (%d) with %d axes cannot be written: expected f32, f64, i32, i64 or bool with "
-        "at most %d axes",
-        laze_dtype_name(array->dtype), array->dtype, array->rank, LAZE_NPY_MAX_RANK);
+  if (!laze_dtype_get(array->dtype)->numpy || array->rank < 0 || array->rank > LAZE_NPY_MAX_RANK)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "an array of dtype %s (%d) with %d axes cannot be written: expected %s with at most %d axes",
+                     laze_dtype_name(array->dtype), array->dtype, array->rank,
+                     laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, " or ").text, LAZE_NPY_MAX_RANK);
   for (int32_t i = 0; i < array->rank; i++) {
     if (array->dims[i] < 0)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "axis %d has size %lld: a size cannot be negative", i,
@@ -186,8 +186,8 @@ static laze_status check_array(const laze_npy *array, int64_t *bytes, laze_error
 /* Signature, length and header: at most 512 bytes, for 16 sizes of 19 digits. Returns their number, which is a multiple
  * of 64. */
 static int64_t format_prefix(const laze_npy *array, char out[512]) {
-  int length =
-      10 + snprintf(out + 10, 500, "{'descr': '%s', 'fortran_order': False, 'shape': (", laze_npy_descr(array->dtype));
+  int length = 10 + snprintf(out + 10, 500, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                             laze_dtype_get(array->dtype)->numpy);
   for (int32_t i = 0; i < array->rank; i++)
     length += snprintf(out + length, (size_t)(512 - length), i + 1 < array->rank ? "%lld, " : "%lld",
                        (long long)array->dims[i]);

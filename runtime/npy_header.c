@@ -1,21 +1,13 @@
+/* The header of a .npy file: a literal of Python's, of which only what NumPy writes is read.
+ *
+ *   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ */
 #include "runtime/npy_header.h"
 
 #include "base/checked.h"
+#include "base/dtype.h"
 
 #include <string.h>
-
-static const struct {
-  const char *descr;
-  laze_dtype dtype;
-} descriptions[] = {{"<f4", LAZE_F32}, {"<f8", LAZE_F64}, {"<i4", LAZE_I32}, {"<i8", LAZE_I64}, {"|b1", LAZE_BOOL}};
-#define DESCRIPTION_COUNT (sizeof descriptions / sizeof *descriptions)
-
-const char *laze_npy_descr(laze_dtype dtype) {
-  for (size_t i = 0; i < DESCRIPTION_COUNT; i++) {
-    if (descriptions[i].dtype == dtype) return descriptions[i].descr;
-  }
-  return NULL;
-}
 
 typedef struct {
   const char *begin, *at, *end;
@@ -70,11 +62,11 @@ static laze_status parse_descr(cursor *c, laze_npy_header *out, laze_error *erro
   if (c->at < c->end && *c->at == '[')
     return laze_fail(error, LAZE_UNSUPPORTED, "the elements are structures: save each field as an array of its own");
   LAZE_TRY(parse_string(c, &text, &length, "an element type in quotes", error));
-  for (size_t i = 0; i < DESCRIPTION_COUNT; i++) {
-    if ((size_t)length == strlen(descriptions[i].descr) && memcmp(text, descriptions[i].descr, (size_t)length) == 0) {
-      out->dtype = descriptions[i].dtype;
-      return LAZE_OK;
-    }
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++) {
+    const char *descr = laze_dtype_get(dtype)->numpy;
+    if (!descr || (size_t)length != strlen(descr) || memcmp(text, descr, (size_t)length) != 0) continue;
+    out->dtype = dtype;
+    return LAZE_OK;
   }
   quote found = quote_from(text, text + length);
   if (length > 1 && *text == '>')
@@ -82,10 +74,8 @@ static laze_status parse_descr(cursor *c, laze_npy_header *out, laze_error *erro
                      "the elements are '%s', which is big-endian: convert with a.astype(a.dtype.newbyteorder('<')) and "
                      "save again",
                      found.text);
-  return laze_fail(error, LAZE_UNSUPPORTED,
-                   "the elements are '%s': expected '<f4', '<f8', '<i4', '<i8' or '|b1'; convert with astype and save "
-                   "again",
-                   found.text);
+  return laze_fail(error, LAZE_UNSUPPORTED, "the elements are '%s': expected %s; convert with astype and save again",
+                   found.text, laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text);
 }
 
 static laze_status parse_fortran_order(cursor *c, laze_npy_header *out, laze_error *error) {

@@ -22,7 +22,5 @@ LAZE_MUST_USE laze_status laze_npy_header_parse(const char *text, int64_t length
 /* Elements, and bytes, of an array. LAZE_OUT_OF_MEMORY when they do not fit 63 bits, also when another size is 0. */
 LAZE_MUST_USE laze_status laze_npy_count(laze_dtype dtype, int32_t rank, const int64_t *dims, int64_t *count,
                                          int64_t *bytes, laze_error *error);
-/* The element type as NumPy writes it, such as "<f4"; NULL for dtypes without one. */
-const char *laze_npy_descr(laze_dtype dtype);
 
 #endif

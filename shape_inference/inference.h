@@ -33,8 +33,6 @@ typedef struct laze_promotion {
 void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, bool is_number);
 /* LAZE_DTYPE_NONE when nothing was added. */
 laze_dtype laze_promotion_result(const laze_promotion *promotion);
-/* Promotes two dtypes as if both were tensors with dimensions. */
-laze_dtype laze_promote_dtypes(laze_dtype a, laze_dtype b);
 /* f32 for bool and integers, the dtype itself for floats. */
 laze_dtype laze_float_dtype(laze_dtype dtype);
 

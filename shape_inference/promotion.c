@@ -1,10 +1,11 @@
+/* Which dtype operands of several dtypes have together: that of the tensors with dimensions, of 0-d tensors and of
+ * plain numbers, each joined by the lattice of dtypes (base/dtype_table.h); a weaker one of these three counts only
+ * where it is of a higher category.
+ *
+ *   f32[2], f64[], 1     f32      i32[2], 1.5      f32
+ *   i32[2], f64[], 1     f64      i32[2], i64[]    i32
+ */
 #include "shape_inference/inference.h"
-
-/* Categories and widths are both in the order of the dtypes' numbers, so the higher number wins: i64 with f32 is f32,
- * i32 with i64 is i64. LAZE_DTYPE_NONE is below all. */
-laze_dtype laze_promote_dtypes(laze_dtype a, laze_dtype b) {
-  return a > b ? a : b;
-}
 
 laze_dtype laze_float_dtype(laze_dtype dtype) {
   return dtype == LAZE_DTYPE_NONE || laze_dtype_is_float(dtype) ? dtype : LAZE_F32;
@@ -14,11 +15,11 @@ void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, boo
   if (is_number) {
     /* A plain number says only its category; a float then has the default dtype. */
     laze_dtype dtype = laze_dtype_is_float(operand->dtype) ? LAZE_F32 : operand->dtype;
-    promotion->number = laze_promote_dtypes(promotion->number, dtype);
+    promotion->number = laze_dtype_join(promotion->number, dtype);
   } else if (operand->rank == 0) {
-    promotion->zero_dimensional = laze_promote_dtypes(promotion->zero_dimensional, operand->dtype);
+    promotion->zero_dimensional = laze_dtype_join(promotion->zero_dimensional, operand->dtype);
   } else {
-    promotion->dimensioned = laze_promote_dtypes(promotion->dimensioned, operand->dtype);
+    promotion->dimensioned = laze_dtype_join(promotion->dimensioned, operand->dtype);
   }
 }
 

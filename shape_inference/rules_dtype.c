@@ -3,8 +3,8 @@
 static laze_status check_dtype(laze_inference *inference, laze_dtype dtype, laze_dtype *out) {
   *out = dtype;
   if (laze_dtype_is_valid(dtype)) return LAZE_OK;
-  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of bool, i32, i64, f32, f64",
-                   inference->operator_name, (int)dtype);
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of %s",
+                   inference->operator_name, (int)dtype, laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text);
 }
 
 laze_status laze_dtype_same(laze_inference *inference, const laze_type *self, laze_dtype *out) {
@@ -71,7 +71,7 @@ laze_status laze_dtype_product(laze_inference *inference, const laze_type *self,
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: self is %s and mat2 is %s; products need one dtype; convert one of them with to(%s)",
                      inference->operator_name, laze_show(inference, self).text, laze_show(inference, mat2).text,
-                     laze_dtype_name(laze_promote_dtypes(self->dtype, mat2->dtype)));
+                     laze_dtype_name(laze_dtype_join(self->dtype, mat2->dtype)));
   if (self->dtype != LAZE_BOOL) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: self %s and mat2 %s are bool; numbers were expected; convert them with to(i64)",
@@ -82,6 +82,7 @@ laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *se
   *out = self->dtype;
   if (laze_dtype_is_float(self->dtype)) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
-                   "%s: self is %s; f32 or f64 was expected; convert it with to(f32) first", inference->operator_name,
-                   laze_show(inference, self).text);
+                   "%s: self is %s; %s was expected; convert it with to(f32) first", inference->operator_name,
+                   laze_show(inference, self).text,
+                   laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
 }

@@ -77,10 +77,8 @@ static laze_status check_elements(const char *what, const laze_type *type, laze_
 laze_status laze_type_init(laze_type *out, const char *what, laze_dtype dtype, int rank, const int64_t *sizes,
                            laze_error *error) {
   if (!laze_dtype_is_valid(dtype))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: %d is no dtype; use one of LAZE_BOOL, LAZE_I32, LAZE_I64, "
-                     "LAZE_F32, LAZE_F64",
-                     what, (int)dtype);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype; use one of %s", what, (int)dtype,
+                     laze_dtype_constants());
   if (rank < 0 || rank > LAZE_MAX_RANK)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: rank %d; a tensor has 0 to %d dimensions", what, rank,
                      LAZE_MAX_RANK);
@@ -145,9 +143,8 @@ laze_status laze_type_parse(laze_size_table *table, const char **cursor, laze_ty
   }
   laze_dtype dtype = laze_dtype_find(name);
   if (dtype == LAZE_DTYPE_NONE)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "type \"%s\": a dtype (bool, i32, i64, f32, f64) or \"token\" was expected",
-                     laze_excerpt(start, 60).text);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%s\": a dtype (%s) or \"token\" was expected",
+                     laze_excerpt(start, 60).text, laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text);
   if (start[length] != '[')
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "type \"%s\": \"[\" was expected after \"%s\"",
                      laze_excerpt(start, 60).text, name);

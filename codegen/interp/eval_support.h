@@ -12,9 +12,8 @@
 #include <fenv.h>
 #include <math.h>
 
-/* The low bits of a 64-bit result are those of the 32-bit one, so int32_t is computed in 64 bits and cut. */
-#define WRAPPING(a, expression)                                                                                        \
-  _Generic((a), int32_t : (int32_t)(uint32_t)(uint64_t)(expression), int64_t : (int64_t)(uint64_t)(expression))
+/* The low bits of a 64-bit result are those of a narrower one, so integers are computed in 64 bits and cut. */
+#define WRAPPING(a, expression) ((__typeof__(a))(uint64_t)(expression))
 #define wrapping_add(a, b) WRAPPING(a, (uint64_t)(a) + (uint64_t)(b))
 #define wrapping_sub(a, b) WRAPPING(a, (uint64_t)(a) - (uint64_t)(b))
 #define wrapping_mul(a, b) WRAPPING(a, (uint64_t)(a) * (uint64_t)(b))

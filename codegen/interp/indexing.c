@@ -7,14 +7,7 @@
 #include <string.h>
 
 static int64_t load_index(const interp_tensor *index, int64_t position) {
-  int64_t wide;
-  int32_t narrow;
-  if (index->dtype == LAZE_I64) {
-    memcpy(&wide, index->data + position * 8, sizeof wide);
-    return wide;
-  }
-  memcpy(&narrow, index->data + position * 4, sizeof narrow);
-  return narrow;
+  return laze_scalar_load(index->dtype, index->data, position).value.integer;
 }
 
 /* A valid index, wrapped once from the back; -1 when there is none at all. `position` is where it was read. */

@@ -23,8 +23,8 @@ typedef struct {
   bool first;
 } span;
 
-#define MULTIPLY(name, type, step, sum)                                                                                \
-  static void multiply_##name(const span *s) {                                                                         \
+#define MULTIPLY(id, type, step, sum)                                                                                  \
+  static void multiply_##id(const span *s) {                                                                           \
     type chains[LAZE_PRODUCT_LANES][COLUMNS] = {{0}}, *totals = (type *)(void *)s->totals;                             \
     const type *a = (const type *)(const void *)s->a;                                                                  \
     for (int64_t k = 0; k < s->depth; k++) {                                                                           \
@@ -44,16 +44,17 @@ typedef struct {
     }                                                                                                                  \
   }
 
-MULTIPLY(f32, float, fmaf(x, y[j], z[j]), x + y)
-MULTIPLY(f64, double, fma(x, y[j], z[j]), x + y)
-MULTIPLY(i32, int32_t, (int32_t)((uint32_t)x *(uint32_t)y[j] + (uint32_t)z[j]), (int32_t)((uint32_t)x + (uint32_t)y))
-MULTIPLY(i64, int64_t, (int64_t)((uint64_t)x *(uint64_t)y[j] + (uint64_t)z[j]), (int64_t)((uint64_t)x + (uint64_t)y))
-MULTIPLY(bool, uint8_t, (uint8_t)((x && y[j]) || z[j]), (uint8_t)(x || y))
+/* Integers wrap, in 64 unsigned bits whose low ones are the result's. */
+#define MULTIPLY_BOOL(id, type) MULTIPLY(id, type, (type)((x && y[j]) || z[j]), (type)(x || y))
+#define MULTIPLY_SIGNED(id, type)                                                                                      \
+  MULTIPLY(id, type, (type)((uint64_t)x * (uint64_t)y[j] + (uint64_t)z[j]), (type)((uint64_t)x + (uint64_t)y))
+#define MULTIPLY_FLOAT(id, type) MULTIPLY(id, type, _Generic((type)0, float : fmaf, double : fma)(x, y[j], z[j]), x + y)
 
-static void (*const multiply[LAZE_DTYPE_COUNT])(const span *) = {
-    [LAZE_BOOL] = multiply_bool, [LAZE_I32] = multiply_i32, [LAZE_I64] = multiply_i64,
-    [LAZE_F32] = multiply_f32,   [LAZE_F64] = multiply_f64,
-};
+#define DEFINE(with, id, name, kind, bits, digits, c_type, ...) MULTIPLY_##kind(id, c_type)
+LAZE_DTYPES(DEFINE, )
+
+#define ENTRY(with, id, ...) [LAZE_##id] = multiply_##id,
+static void (*const multiply[LAZE_DTYPE_COUNT])(const span *) = {LAZE_DTYPES(ENTRY, )};
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;

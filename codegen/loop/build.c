@@ -1,6 +1,5 @@
 #include "codegen/loop/loop.h"
 
-#include <math.h>
 #include <string.h>
 
 void laze_loop_init(laze_loop_kernel *kernel, laze_arena *arena) {
@@ -124,13 +123,14 @@ laze_dtype laze_loop_dtype(const laze_loop_kernel *kernel, int32_t index) {
 }
 
 laze_scalar laze_initial_value(laze_initial initial, laze_dtype dtype) {
-  bool lowest = initial == LAZE_INITIAL_LOWEST;
-  bool extreme = lowest || initial == LAZE_INITIAL_HIGHEST;
-  switch (dtype) {
-  case LAZE_F32:
-  case LAZE_F64: return laze_scalar_real(extreme ? (lowest ? -INFINITY : INFINITY) : initial == LAZE_INITIAL_ONE);
-  case LAZE_I32: return laze_scalar_integer(extreme ? (lowest ? INT32_MIN : INT32_MAX) : initial == LAZE_INITIAL_ONE);
-  case LAZE_I64: return laze_scalar_integer(extreme ? (lowest ? INT64_MIN : INT64_MAX) : initial == LAZE_INITIAL_ONE);
-  default: return laze_scalar_boolean(initial == LAZE_INITIAL_ONE || initial == LAZE_INITIAL_HIGHEST);
+  switch (initial) {
+  case LAZE_INITIAL_ZERO:
+  case LAZE_INITIAL_ONE: break;
+  case LAZE_INITIAL_LOWEST: return laze_dtype_lowest(dtype);
+  case LAZE_INITIAL_HIGHEST: return laze_dtype_highest(dtype);
   }
+  laze_scalar number = laze_scalar_integer(initial == LAZE_INITIAL_ONE);
+  uint64_t element = 0;
+  laze_scalar_store(number, dtype, &element, 0);
+  return laze_scalar_load(dtype, &element, 0);
 }

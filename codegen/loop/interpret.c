@@ -7,13 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#define FIELD(with, id, name, kind, bits, digits, c_type, ...) c_type id;
 typedef union {
   int64_t index;
   uint8_t boolean;
-  int32_t i32;
-  int64_t i64;
-  float f32;
-  double f64;
+  LAZE_DTYPES(FIELD, )
 } cell;
 
 /* Rows use lane 0 alone. */
@@ -189,22 +187,24 @@ static laze_status run_result(machine *m, const laze_loop_instruction *i, cell *
   return LAZE_OK;
 }
 
+#define FUSED_BOOL(type, x, y, sum) (type)((x && y) || sum)
+#define FUSED_SIGNED(type, x, y, sum) (type)((uint64_t)x * (uint64_t)y + (uint64_t)sum)
+#define FUSED_FLOAT(type, x, y, sum) _Generic((type)0, float : fmaf, double : fma)(x, y, sum)
+#define FUSED(with, id, name, kind, bits, digits, c_type, ...)                                                         \
+  case LAZE_##id: sum->id = FUSED_##kind(c_type, *(const c_type *)a, *(const c_type *)b, sum->id); break;
+
 static void multiply_add(laze_dtype dtype, const void *a, const void *b, cell *sum) {
-  switch (dtype) {
-  case LAZE_F32: sum->f32 = fmaf(*(const float *)a, *(const float *)b, sum->f32); break;
-  case LAZE_F64: sum->f64 = fma(*(const double *)a, *(const double *)b, sum->f64); break;
-  case LAZE_I32: sum->i32 = (int32_t)((uint32_t)sum->i32 + *(const uint32_t *)a * *(const uint32_t *)b); break;
-  default: sum->i64 = (int64_t)((uint64_t)sum->i64 + *(const uint64_t *)a * *(const uint64_t *)b);
-  }
+  switch (dtype) { LAZE_DTYPES(FUSED, ) }
 }
 
+#define SUM_BOOL(type, x, y) (type)(x || y)
+#define SUM_SIGNED(type, x, y) (type)((uint64_t)x + (uint64_t)y)
+#define SUM_FLOAT(type, x, y) x + y
+#define SUM(with, id, name, kind, bits, digits, c_type, ...)                                                           \
+  case LAZE_##id: sum->id = SUM_##kind(c_type, sum->id, other->id); break;
+
 static void add(laze_dtype dtype, cell *sum, const cell *other) {
-  switch (dtype) {
-  case LAZE_F32: sum->f32 += other->f32; break;
-  case LAZE_F64: sum->f64 += other->f64; break;
-  case LAZE_I32: sum->i32 = (int32_t)((uint32_t)sum->i32 + (uint32_t)other->i32); break;
-  default: sum->i64 = (int64_t)((uint64_t)sum->i64 + (uint64_t)other->i64);
-  }
+  switch (dtype) { LAZE_DTYPES(SUM, ) }
 }
 
 /* One element: `depth` factors, `a_step` and `b_step` bytes apart. */

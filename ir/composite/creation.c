@@ -7,9 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static double as_real(laze_scalar number) {
-  return number.dtype == LAZE_F64 ? number.value.real : (double)number.value.integer;
-}
 static bool is_whole(laze_scalar number) {
   return number.dtype != LAZE_F64;
 }
@@ -39,16 +36,19 @@ static laze_status fail_sequence(const sequence *s, laze_status status, const ch
 }
 
 static bool is_above(laze_scalar a, laze_scalar b) {
-  return is_whole(a) && is_whole(b) ? a.value.integer > b.value.integer : as_real(a) > as_real(b);
+  return is_whole(a) && is_whole(b) ? a.value.integer > b.value.integer
+                                    : laze_scalar_as_real(a) > laze_scalar_as_real(b);
 }
 
 static laze_status check_sequence(const sequence *s, laze_error *error) {
   const laze_scalar zero = laze_scalar_integer(0);
   if (s->dtype == LAZE_BOOL)
     return fail_sequence(s, LAZE_INVALID_ARGUMENT, "bool counts no further than 1; give another dtype", error);
-  if (!isfinite(as_real(s->start)) || !isfinite(as_real(s->end)) || !isfinite(as_real(s->step)))
+  if (!isfinite(laze_scalar_as_real(s->start)) || !isfinite(laze_scalar_as_real(s->end)) ||
+      !isfinite(laze_scalar_as_real(s->step)))
     return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the numbers must be finite", error);
-  if (as_real(s->step) == 0) return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the step must not be 0", error);
+  if (laze_scalar_as_real(s->step) == 0)
+    return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the step must not be 0", error);
   if (is_above(s->step, zero) ? is_above(s->start, s->end) : is_above(s->end, s->start))
     return fail_sequence(s, LAZE_INVALID_ARGUMENT, "the step does not lead there; give it the other sign", error);
   return LAZE_OK;
@@ -65,7 +65,7 @@ static laze_status truncate_number(const sequence *s, laze_scalar *number, laze_
 
 /* ceil((end - start) / step), in integers where the numbers are integers. */
 static laze_status sequence_count(const sequence *s, laze_size *out, laze_error *error) {
-  double count = ceil((as_real(s->end) - as_real(s->start)) / as_real(s->step));
+  double count = ceil((laze_scalar_as_real(s->end) - laze_scalar_as_real(s->start)) / laze_scalar_as_real(s->step));
   if (is_whole(s->start) && is_whole(s->end) && is_whole(s->step)) {
     __int128 distance = (__int128)s->end.value.integer - s->start.value.integer, by = s->step.value.integer;
     distance = (distance + by - (by > 0 ? 1 : -1)) / by;
@@ -95,9 +95,10 @@ static laze_status record_sequence(laze_recorder *recorder, sequence s, laze_val
   }
   LAZE_TRY(sequence_count(s.dtype == LAZE_I64 ? &s : &given, &count, error));
   LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, in_integers ? LAZE_I64 : LAZE_F64, out, error));
-  if (as_real(s.step) != 1) LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, s.step, out, error));
+  if (laze_scalar_as_real(s.step) != 1)
+    LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, s.step, out, error));
   /* Adding a start of 0 matters where a negative step made -0.0 of the first index. */
-  if (as_real(s.start) != 0 || (!in_integers && as_real(s.step) < 0))
+  if (laze_scalar_as_real(s.start) != 0 || (!in_integers && laze_scalar_as_real(s.step) < 0))
     LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_ADD, *out, s.start, out, error));
   return laze_compose_to(recorder, *out, s.dtype, out, error);
 }
@@ -136,8 +137,8 @@ static laze_status line(laze_recorder *recorder, laze_value index, double number
 /* The first half counts from the start and the second from the end, so that both ends are met exactly. */
 laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                     laze_error *error) {
-  double start = as_real(call->attributes[LAZE_LINSPACE_START].value.literal),
-         end = as_real(call->attributes[LAZE_LINSPACE_END].value.literal);
+  double start = laze_scalar_as_real(call->attributes[LAZE_LINSPACE_START].value.literal),
+         end = laze_scalar_as_real(call->attributes[LAZE_LINSPACE_END].value.literal);
   int64_t steps = call->attributes[LAZE_LINSPACE_STEPS].value.integer;
   laze_dtype dtype = call->attributes[LAZE_LINSPACE_DTYPE].present
                          ? (laze_dtype)call->attributes[LAZE_LINSPACE_DTYPE].value.integer

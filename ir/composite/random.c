@@ -24,8 +24,9 @@ static laze_status random_bits(laze_recorder *recorder, const laze_call *call, l
   laze_value counter;
   *dtype = wanted->present ? (laze_dtype)wanted->value.integer : LAZE_F32;
   if (!laze_dtype_is_float(*dtype))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: dtype is %s, expected f32 or f64", laze_compose_name(call),
-                     laze_dtype_name(*dtype));
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: dtype is %s, expected %s", laze_compose_name(call),
+                     laze_dtype_name(*dtype),
+                     laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
   LAZE_TRY(check_state(recorder, call, error));
   LAZE_TRY(laze_size_product(recorder->sizes, size->value.items, size->count, &count, error));
   LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, LAZE_I64, &counter, error));
@@ -60,7 +61,7 @@ laze_status laze_composite_rand(laze_recorder *recorder, const laze_call *call, 
   laze_dtype dtype;
   laze_value bits;
   LAZE_TRY(random_bits(recorder, call, &bits, &dtype, error));
-  int width = dtype == LAZE_F32 ? 24 : 53;
+  int width = laze_dtype_get(dtype)->digits;
   return fraction(recorder, bits, (bit_field){64 - width, width, 0}, dtype, results, error);
 }
 

@@ -81,7 +81,8 @@ static laze_status read_dtype(const char **cursor, int64_t *out, laze_error *err
   *out = laze_dtype_find(name);
   *cursor += length;
   if (*out != LAZE_DTYPE_NONE) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no dtype; expected bool, i32, i64, f32 or f64", name);
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no dtype; expected %s", name,
+                   laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, " or ").text);
 }
 
 static laze_status read_number(const laze_argument_info *info, const char **cursor, laze_attribute *out,

@@ -119,9 +119,13 @@ static laze_passed_kind classify(const laze_parsed_argument *argument) {
   if (is_dtype(argument)) return LAZE_PASSED_DTYPE;
   if (!laze_text_read_scalar(&cursor, &scalar) || laze_text_skip_blanks(cursor) < argument->end)
     return LAZE_PASSED_SIZE;
-  return scalar.dtype == LAZE_BOOL  ? LAZE_PASSED_BOOL
-         : scalar.dtype == LAZE_I64 ? LAZE_PASSED_INTEGER
-                                    : LAZE_PASSED_REAL;
+  switch (laze_dtype_kind(scalar.dtype)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return LAZE_PASSED_BOOL;
+  case LAZE_KIND_SIGNED: return LAZE_PASSED_INTEGER;
+  case LAZE_KIND_FLOAT: return LAZE_PASSED_REAL;
+  }
+  return LAZE_PASSED_SIZE;
 }
 
 laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,

@@ -1,3 +1,4 @@
+/* Elements and numbers as the text form writes them (docs/ir.md): each reads back to the same bits, NaNs too. */
 #include "ir/text/text_internal.h"
 
 #include "base/real.h"
@@ -7,39 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t f32_nan = 0x7fc00000u;
-static const uint64_t f64_nan = 0x7ff8000000000000u;
-
-static bool is_f32_nan(uint32_t bits) {
-  return (bits & 0x7fffffffu) > 0x7f800000u;
-}
-static bool is_f64_nan(uint64_t bits) {
-  return (bits & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff0000000000000);
-}
-
-/* NaNs are printed from their bits: widening f32 to f64 would set the quiet bit of a signalling one. */
-static bool append_nan(laze_text *text, laze_dtype dtype, const void *elements, int64_t index) {
-  if (dtype == LAZE_F32) {
-    uint32_t bits;
-    memcpy(&bits, (const char *)elements + index * 4, sizeof bits);
-    if (is_f32_nan(bits) && bits == f32_nan)
-      laze_text_append(text, "nan");
-    else if (is_f32_nan(bits))
-      laze_text_format(text, "nan(0x%08x)", (unsigned)bits);
-    return is_f32_nan(bits);
-  }
-  uint64_t bits;
-  memcpy(&bits, (const char *)elements + index * 8, sizeof bits);
-  if (is_f64_nan(bits) && bits == f64_nan)
-    laze_text_append(text, "nan");
-  else if (is_f64_nan(bits))
-    laze_text_format(text, "nan(0x%016llx)", (unsigned long long)bits);
-  return is_f64_nan(bits);
+/* The element's bits, as every machine that the code is for has them: lowest byte first. */
+static uint64_t element_bits(laze_dtype dtype, const void *elements, int64_t index) {
+  int64_t size = laze_dtype_size(dtype);
+  uint64_t bits = 0;
+  memcpy(&bits, (const char *)elements + index * size, (size_t)size);
+  return bits;
 }
 
 void laze_text_append_element(laze_text *text, laze_dtype dtype, const void *elements, int64_t index) {
-  if (laze_dtype_is_float(dtype) && append_nan(text, dtype, elements, index)) return;
-  laze_text_append_scalar(text, dtype, laze_scalar_load(dtype, elements, index));
+  uint64_t bits = element_bits(dtype, elements, index);
+  if (laze_dtype_is_float(dtype) && laze_dtype_is_nan(dtype, bits))
+    laze_text_append_nan(text, dtype, bits);
+  else
+    laze_text_append_scalar(text, dtype, laze_scalar_load(dtype, elements, index));
 }
 
 static bool take(const char **cursor, const char *word) {
@@ -64,37 +46,28 @@ static bool read_nan_bits(const char **cursor, int digits, uint64_t *bits) {
   return true;
 }
 
-static bool read_f32(const char **cursor, float *out) {
-  uint64_t payload = f32_nan;
-  if (take(cursor, "nan")) {
-    if (**cursor == '(' && (!read_nan_bits(cursor, 8, &payload) || !is_f32_nan((uint32_t)payload))) return false;
-    uint32_t bits = (uint32_t)payload;
-    memcpy(out, &bits, sizeof bits);
-    return true;
-  }
-  char *end;
-  bool negative = **cursor == '-', infinite = take(cursor, "inf") || take(cursor, "-inf");
-  if (infinite) *out = negative ? -INFINITY : INFINITY;
-  if (infinite || !starts_number(*cursor)) return infinite;
-  *out = laze_real_parse_f32(*cursor, &end);
-  *cursor = end;
-  return isfinite(*out);
+/* Behind "nan", which may have its bits in parentheses. */
+static bool read_nan(const char **cursor, laze_dtype dtype, void *element) {
+  uint64_t bits = laze_dtype_nan_bits(dtype);
+  if (**cursor == '(' &&
+      (!read_nan_bits(cursor, laze_dtype_get(dtype)->bits / 4, &bits) || !laze_dtype_is_nan(dtype, bits)))
+    return false;
+  memcpy(element, &bits, (size_t)laze_dtype_size(dtype));
+  return true;
 }
 
-static bool read_f64(const char **cursor, double *out) {
-  uint64_t bits = f64_nan;
-  if (take(cursor, "nan")) {
-    if (**cursor == '(' && (!read_nan_bits(cursor, 16, &bits) || !is_f64_nan(bits))) return false;
-    memcpy(out, &bits, sizeof bits);
-    return true;
-  }
+static bool read_real(const char **cursor, laze_dtype dtype, void *element) {
   char *end;
+  if (take(cursor, "nan")) return read_nan(cursor, dtype, element);
   bool negative = **cursor == '-', infinite = take(cursor, "inf") || take(cursor, "-inf");
-  if (infinite) *out = negative ? -INFINITY : INFINITY;
-  if (infinite || !starts_number(*cursor)) return infinite;
-  *out = laze_real_parse_f64(*cursor, &end);
-  *cursor = end;
-  return isfinite(*out);
+  double value = negative ? -INFINITY : INFINITY;
+  if (!infinite) {
+    if (!starts_number(*cursor)) return false;
+    value = laze_real_parse(dtype, *cursor, &end);
+    *cursor = end;
+  }
+  laze_scalar_store(laze_scalar_real(value), dtype, element, 0);
+  return infinite || isfinite(value);
 }
 
 static bool read_integer(const char **cursor, int64_t low, int64_t high, int64_t *out) {
@@ -117,17 +90,19 @@ static bool at_word(char c) {
 }
 
 bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *elements, int64_t index) {
-  char *element = (char *)elements + index * laze_dtype_size(dtype);
-  int64_t integer;
-  bool read;
-  if (dtype == LAZE_F32 || dtype == LAZE_F64) {
-    read = dtype == LAZE_F32 ? read_f32(cursor, (float *)(void *)element) : read_f64(cursor, (double *)(void *)element);
-  } else {
-    read = dtype == LAZE_BOOL  ? read_bool(cursor, &integer)
-           : dtype == LAZE_I32 ? read_integer(cursor, INT32_MIN, INT32_MAX, &integer)
-                               : read_integer(cursor, INT64_MIN, INT64_MAX, &integer);
-    if (read) laze_scalar_store(laze_scalar_integer(integer), dtype, elements, index);
+  int64_t integer = 0;
+  bool read = false;
+  switch (laze_dtype_kind(dtype)) {
+  case LAZE_KIND_NONE: return false;
+  case LAZE_KIND_BOOL: read = read_bool(cursor, &integer); break;
+  case LAZE_KIND_SIGNED:
+    read =
+        read_integer(cursor, laze_dtype_lowest(dtype).value.integer, laze_dtype_highest(dtype).value.integer, &integer);
+    break;
+  case LAZE_KIND_FLOAT:
+    return read_real(cursor, dtype, (char *)elements + index * laze_dtype_size(dtype)) && !at_word(**cursor);
   }
+  if (read) laze_scalar_store(laze_scalar_integer(integer), dtype, elements, index);
   return read && !at_word(**cursor);
 }
 
@@ -141,7 +116,7 @@ bool laze_text_read_scalar(const char **cursor, laze_scalar *out) {
     *out = laze_scalar_integer(integer);
   } else {
     at = *cursor;
-    if (!read_f64(&at, &real)) return false;
+    if (!read_real(&at, LAZE_F64, &real)) return false;
     *out = laze_scalar_real(real);
   }
   *cursor = at;

@@ -184,8 +184,8 @@ static void read_skipped(gen_table *table, const gen_operator *op, const gen_tre
     if (dtype >= 0)
       test->skipped |= 1u << dtype;
     else
-      report_error(&table->report, place_of(op, value), "\"%s\" is no dtype; write f32, f64, i32, i64 or bool",
-                   value->items[i]->text);
+      report_error(&table->report, place_of(op, value), "\"%s\" is no dtype; write %s", value->items[i]->text,
+                   dtype_names());
   }
   if (value->form != TREE_LIST)
     report_error(&table->report, place_of(op, value), "\"skip_dtypes\" is a list: [i64, bool]");

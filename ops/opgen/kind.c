@@ -32,16 +32,24 @@ const char *kind_enumerator(gen_kind kind) {
   return names[kind].enumerator;
 }
 
-const gen_dtype_info dtype_infos[DTYPE_COUNT] = {
-    {"bool", "LAZE_BOOL", "bool", "bool", 1},   {"i32", "LAZE_I32", "int32_t", "int", 4},
-    {"i64", "LAZE_I64", "int64_t", "int", 5},   {"f32", "LAZE_F32", "float", "float", 12},
-    {"f64", "LAZE_F64", "double", "float", 13},
-};
+/* In C, elements of an expression are bool where memory holds a byte. */
+#define EVAL_BOOL(c_type) "bool", "bool"
+#define EVAL_SIGNED(c_type) c_type, "int"
+#define EVAL_FLOAT(c_type) c_type, "float"
+#define INFO(with, id, name, kind, bits, digits, c_type, ...) {name, "LAZE_" #id, EVAL_##kind(#c_type)},
+const gen_dtype_info dtype_infos[DTYPE_COUNT] = {LAZE_DTYPES(INFO, )};
 
 int dtype_find(const char *name) {
   for (int i = 0; i < DTYPE_COUNT; i++)
     if (strcmp(dtype_infos[i].name, name) == 0) return i;
   return -1;
+}
+
+const char *dtype_names(void) {
+  const char *text = dtype_infos[0].name;
+  for (int i = 1; i < DTYPE_COUNT; i++)
+    text = memory_format(i + 1 < DTYPE_COUNT ? "%s, %s" : "%s or %s", text, dtype_infos[i].name);
+  return text;
 }
 
 const char *dtype_mask_text(unsigned mask) {

@@ -2,6 +2,7 @@
 #ifndef OPGEN_KIND_H
 #define OPGEN_KIND_H
 
+#include "base/dtype_table.h"
 #include "base/overload.h"
 
 #include <stdbool.h>
@@ -44,19 +45,21 @@ const char *kind_name(gen_kind kind);
 /* The enumerator of laze_argument_kind. */
 const char *kind_enumerator(gen_kind kind);
 
-/* Element types by their short names. */
+/* Element types, in the order of base/dtype_table.h. */
 typedef struct gen_dtype_info {
   const char *name;       /* "f32" */
   const char *enumerator; /* "LAZE_F32" */
   const char *c_type;     /* "float" */
   const char *eval_kind;  /* "float": the key of `eval` */
-  int number;             /* as in include/laze/dtype.h */
 } gen_dtype_info;
-#define DTYPE_COUNT 5
+#define COUNT_DTYPE(with, ...) +1
+enum { DTYPE_COUNT = 0 LAZE_DTYPES(COUNT_DTYPE, ) };
 extern const gen_dtype_info dtype_infos[DTYPE_COUNT];
 #define DTYPE_ALL ((1u << DTYPE_COUNT) - 1)
 /* The position in dtype_infos, or -1. */
 int dtype_find(const char *name);
+/* All of them: "bool, i32 or f32". */
+const char *dtype_names(void);
 /* "1u << LAZE_F32 | 1u << LAZE_F64" for a mask of positions; "0" for none. */
 const char *dtype_mask_text(unsigned mask);
 

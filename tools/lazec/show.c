@@ -9,6 +9,7 @@
 #include "tools/lazec/lazec.h"
 
 #include "base/dtype.h"
+#include "base/real.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,19 +28,15 @@ typedef struct {
   int column;
 } printer;
 
-static bool reads_back(laze_dtype dtype, const char *digits, double value) {
-  return dtype == LAZE_F32 ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value;
-}
-
 /* Shortest digits, written out where that is no longer than it is precise. */
 static void format_real(char out[NUMBER_WIDTH], laze_dtype dtype, double value) {
-  int exact = dtype == LAZE_F32 ? 8 : 16, precision = 0;
+  int exact = 1 + (int)(laze_dtype_get(dtype)->digits * 0.30103), precision = 0; /* log10(2) a digit */
   if (!isfinite(value)) {
     snprintf(out, NUMBER_WIDTH, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
   }
   do snprintf(out, NUMBER_WIDTH, "%.*e", precision, value);
-  while (!reads_back(dtype, out, value) && ++precision < 17);
+  while (laze_real_parse(dtype, out, NULL) != value && ++precision < 17);
   int exponent = atoi(strchr(out, 'e') + 1);
   if (exponent < -4 || exponent >= exact) return;
   int decimals = precision - exponent;
@@ -47,12 +44,12 @@ static void format_real(char out[NUMBER_WIDTH], laze_dtype dtype, double value) 
 }
 
 static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar value) {
-  if (value.dtype == LAZE_F64)
-    format_real(out, dtype, value.value.real);
-  else if (value.dtype == LAZE_BOOL)
-    snprintf(out, NUMBER_WIDTH, "%s", value.value.integer ? "true" : "false");
-  else
-    snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer);
+  switch (laze_dtype_kind(dtype)) {
+  case LAZE_KIND_NONE: *out = 0; break;
+  case LAZE_KIND_BOOL: snprintf(out, NUMBER_WIDTH, "%s", value.value.integer ? "true" : "false"); break;
+  case LAZE_KIND_SIGNED: snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_FLOAT: format_real(out, dtype, value.value.real); break;
+  }
 }
 
 static void append(printer *self, const char *string) {

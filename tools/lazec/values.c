@@ -3,8 +3,11 @@
 
 #include "base/dtype.h"
 #include "base/hash.h"
+#include "base/real.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +15,13 @@ static const char *skip_blanks(const char *at) {
   return at + strspn(at, " \t\n");
 }
 
+/* Too large becomes infinite, as in C. */
 static bool read_real(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
   char *end;
-  /* Straight to the dtype: through f64, an f32 would be rounded twice. Too large becomes infinite, as in C. */
-  if (dtype == LAZE_F32)
-    ((float *)data)[index] = strtof(*cursor, &end);
-  else
-    ((double *)data)[index] = strtod(*cursor, &end);
+  double value = laze_real_parse(dtype, *cursor, &end);
   bool read = end != *cursor;
   *cursor = end;
+  if (read) laze_scalar_store(laze_scalar_real(value), dtype, data, index);
   return read;
 }
 
@@ -28,9 +29,8 @@ static bool read_integer(const char **cursor, laze_dtype dtype, void *data, int6
   char *end;
   errno = 0;
   long long value = strtoll(*cursor, &end, 10);
-  bool read = end != *cursor && errno == 0;
-  if (dtype == LAZE_I32) read = read && value >= INT32_MIN && value <= INT32_MAX;
-  if (dtype == LAZE_BOOL) read = read && (value == 0 || value == 1);
+  bool fits = value >= laze_dtype_lowest(dtype).value.integer && value <= laze_dtype_highest(dtype).value.integer;
+  bool read = end != *cursor && errno == 0 && fits;
   *cursor = end;
   if (read) laze_scalar_store(laze_scalar_integer(value), dtype, data, index);
   return read;
@@ -43,20 +43,29 @@ static bool read_word(const char **cursor, const char *word) {
   return read;
 }
 
-static bool read_element(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
-  if (laze_dtype_is_float(dtype)) return read_real(cursor, dtype, data, index);
-  bool is_true = dtype == LAZE_BOOL && read_word(cursor, "true");
-  if (!is_true && !(dtype == LAZE_BOOL && read_word(cursor, "false"))) return read_integer(cursor, dtype, data, index);
+static bool read_bool(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
+  bool is_true = read_word(cursor, "true");
+  if (!is_true && !read_word(cursor, "false")) return read_integer(cursor, dtype, data, index);
   laze_scalar_store(laze_scalar_boolean(is_true), dtype, data, index);
   return true;
 }
 
-static const char *element_description(laze_dtype dtype) {
-  switch (dtype) {
-  case LAZE_BOOL: return "true, false, 1 or 0";
-  case LAZE_I32: return "an integer of 32 bits";
-  case LAZE_I64: return "an integer of 64 bits";
-  default: return "a number";
+static bool read_element(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
+  switch (laze_dtype_kind(dtype)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return read_bool(cursor, dtype, data, index);
+  case LAZE_KIND_SIGNED: return read_integer(cursor, dtype, data, index);
+  case LAZE_KIND_FLOAT: return read_real(cursor, dtype, data, index);
+  }
+  return false;
+}
+
+static void describe_element(laze_dtype dtype, char *out, size_t size) {
+  switch (laze_dtype_kind(dtype)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: snprintf(out, size, "true, false, 1 or 0"); break;
+  case LAZE_KIND_SIGNED: snprintf(out, size, "an integer of %d bits", laze_dtype_get(dtype)->bits); break;
+  case LAZE_KIND_FLOAT: snprintf(out, size, "a number"); break;
   }
 }
 
@@ -75,9 +84,12 @@ static laze_status read_list(const char *text, laze_dtype dtype, int64_t count, 
     bool fits = read < count;
     bool right = read_element(&at, dtype, fits ? data : &beyond, fits ? read : 0);
     at = skip_blanks(at);
-    if (!right || (*at != ',' && *at != 0))
+    if (!right || (*at != ',' && *at != 0)) {
+      char wanted[32] = "";
+      describe_element(dtype, wanted, sizeof wanted);
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "value %lld is '%.*s'; %s is expected", (long long)read,
-                       (int)strcspn(start, ","), start, element_description(dtype));
+                       (int)strcspn(start, ","), start, wanted);
+    }
     if (*at++ == 0) break;
   }
   read++;
@@ -91,16 +103,21 @@ static void fill_arange(laze_dtype dtype, int64_t count, void *data) {
   for (int64_t i = 0; i < count; i++) laze_scalar_store(laze_scalar_integer(i), dtype, data, i);
 }
 
-/* Floats in [0, 1), integers in [0, 100), bools: the same on every machine. */
+/* The top bits, as many as a float holds exactly, in [0, 1); integers in [0, 100); bools: the same on every machine. */
+static laze_scalar random_element(const laze_dtype_info *info, uint64_t bits) {
+  switch (info->kind) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return laze_scalar_boolean(bits >> 32 & 1);
+  case LAZE_KIND_SIGNED: return laze_scalar_integer((int64_t)((bits >> 32) % 100));
+  case LAZE_KIND_FLOAT: return laze_scalar_real(ldexp((double)(bits >> (64 - info->digits)), -info->digits));
+  }
+  return laze_scalar_boolean(false);
+}
+
 static void fill_random(uint64_t seed, laze_dtype dtype, int64_t count, void *data) {
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = laze_hash_mix(seed + 1, (uint64_t)i + 1);
-    if (dtype == LAZE_F32)
-      ((float *)data)[i] = (float)(bits >> 40) * 0x1p-24f;
-    else if (dtype == LAZE_F64)
-      ((double *)data)[i] = (double)(bits >> 11) * 0x1p-53;
-    else
-      laze_scalar_store(laze_scalar_integer((int64_t)((bits >> 32) % (dtype == LAZE_BOOL ? 2 : 100))), dtype, data, i);
+    laze_scalar_store(random_element(laze_dtype_get(dtype), bits), dtype, data, i);
   }
 }
 

@@ -19,6 +19,73 @@ START_TEST(names_round_trip) {
 }
 END_TEST
 
+#define NUMBER(with, id, ...) LAZE_##id,
+static const laze_dtype table[] = {LAZE_DTYPES(NUMBER, )};
+enum { ROWS = sizeof table / sizeof *table };
+
+/* A row that says something else than the C type and the kind of its dtype would be believed by every kernel. */
+START_TEST(rows_agree_with_themselves) {
+  for (int i = 0; i < ROWS; i++) {
+    const laze_dtype_info *info = laze_dtype_get(table[i]);
+    ck_assert_msg(info->bits == 8 * info->size || info->kind == LAZE_KIND_BOOL, "%s has %d bits in %d bytes",
+                  info->name, info->bits, info->size);
+    ck_assert_msg(info->digits <= info->bits - (info->kind == LAZE_KIND_SIGNED), "%s has %d digits", info->name,
+                  info->digits);
+    int64_t element = 0;
+    laze_scalar lowest = laze_dtype_lowest(table[i]), highest = laze_dtype_highest(table[i]);
+    laze_scalar_store(lowest, table[i], &element, 0);
+    ck_assert(laze_scalar_equal(laze_scalar_load(table[i], &element, 0), lowest));
+    laze_scalar_store(highest, table[i], &element, 0);
+    ck_assert(laze_scalar_equal(laze_scalar_load(table[i], &element, 0), highest));
+    for (int k = 0; k < i; k++) ck_assert_str_ne(laze_dtype_get(table[k])->name, info->name);
+  }
+}
+END_TEST
+
+/* Two dtypes have one lowest dtype above both: were there two, or none, a result's dtype would depend on the order of
+ * the rows or of the operands. */
+START_TEST(promotion_is_a_lattice) {
+  for (int a = 0; a < ROWS; a++)
+    for (int b = 0; b < ROWS; b++) {
+      uint32_t both = UINT32_C(1) << table[a] | UINT32_C(1) << table[b];
+      laze_dtype join = laze_dtype_join(table[a], table[b]);
+      ck_assert_msg(join != LAZE_DTYPE_NONE, "%s, %s", laze_dtype_name(table[a]), laze_dtype_name(table[b]));
+      ck_assert_int_eq(join, laze_dtype_join(table[b], table[a]));
+      for (int c = 0; c < ROWS; c++)
+        if ((laze_dtype_get(table[c])->takes & both) == both)
+          ck_assert_msg(laze_dtype_get(table[c])->takes >> join & 1, "%s, %s: %s beside %s", laze_dtype_name(table[a]),
+                        laze_dtype_name(table[b]), laze_dtype_name(join), laze_dtype_name(table[c]));
+    }
+  ck_assert_int_eq(laze_dtype_join(LAZE_I64, LAZE_F32), LAZE_F32);
+  ck_assert_int_eq(laze_dtype_join(LAZE_DTYPE_NONE, LAZE_BOOL), LAZE_BOOL);
+  ck_assert_int_eq(laze_dtype_join(LAZE_F64, LAZE_DTYPE_NONE), LAZE_F64);
+}
+END_TEST
+
+/* Messages offer these lists as what to write. */
+START_TEST(lists_name_what_there_is) {
+  uint32_t two = LAZE_DTYPE_BIT(I32) | LAZE_DTYPE_BIT(F64), none = UINT32_C(1) << 3;
+  ck_assert_str_eq(laze_dtype_list(two | none, LAZE_NAME_SHORT, " or ").text, "i32 or f64");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text, "bool, i32, i64, f32, f64");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text, "|b1, <i4, <i8, <f4 or <f8");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_TORCH, " or ").text,
+                   "bool, int32, int64, float32 or float64");
+  ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text, "f32 or f64");
+  ck_assert_str_eq(laze_dtype_list(0, LAZE_NAME_SHORT, " or ").text, "");
+  ck_assert_str_eq(laze_dtype_constants(), "LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64");
+}
+END_TEST
+
+/* Text keeps a NaN's bits, and tells it from infinity by them. */
+START_TEST(bits_of_floats_follow_from_the_row) {
+  ck_assert_uint_eq(laze_dtype_infinity_bits(LAZE_F32), 0x7f800000u);
+  ck_assert_uint_eq(laze_dtype_infinity_bits(LAZE_F64), UINT64_C(0x7ff0000000000000));
+  ck_assert_uint_eq(laze_dtype_nan_bits(LAZE_F32), 0x7fc00000u);
+  ck_assert_uint_eq(laze_dtype_nan_bits(LAZE_F64), UINT64_C(0x7ff8000000000000));
+  ck_assert(laze_dtype_is_nan(LAZE_F32, 0xff800001u) && !laze_dtype_is_nan(LAZE_F32, 0xff800000u));
+}
+END_TEST
+
 /* C leaves conversions out of range undefined; here each has one answer. */
 START_TEST(conversions_out_of_range) {
   static const struct {
@@ -61,5 +128,7 @@ START_TEST(scalars_compare_in_bits) {
 END_TEST
 
 int main(void) {
-  return RUN_SUITE("dtype", names_round_trip, conversions_out_of_range, integers_round_once, scalars_compare_in_bits);
+  return RUN_SUITE("dtype", names_round_trip, rows_agree_with_themselves, promotion_is_a_lattice,
+                   lists_name_what_there_is, bits_of_floats_follow_from_the_row, conversions_out_of_range,
+                   integers_round_once, scalars_compare_in_bits);
 }

@@ -1,0 +1,55 @@
+/* The dtypes, one row each. All that depends on a dtype is made of its row, here or where it is needed; what cannot be
+ * is a switch over the kinds without a default, so that the compiler names the places which a new kind has to visit
+ * (docs/decisions/2026-11-dtypes-are-rows.md).
+ *
+ *    f64     A dtype promotes to those above it, and two dtypes to the lowest that is above both. The table has them
+ * from |      the bottom to the top, so that is the first row which takes both in. Today all stand in one line; an i8
+ *    f32     and a u8 would stand side by side above bool, with an i16 above both.
+ *     |
+ *    i64
+ *     |
+ *    i32
+ *     |
+ *    bool
+ *
+ * Columns, after `with`, which is what LAZE_DTYPES was given:
+ *
+ *   id        what the number in laze/dtype.h is called behind LAZE_
+ *   name      in graphs, messages and operator tables
+ *   kind      LAZE_KIND_...
+ *   bits      of a value; a bool is one of them, in a byte of its own
+ *   digits    binary ones: every number of that many is held exactly
+ *   c_type    of an element in memory
+ *   llvm      of a value in a register, as in LLVMInt32TypeInContext
+ *   numpy     in the header of a .npy file
+ *   torch     as in torch.int32
+ *   below     what promotes to it
+ */
+#ifndef LAZE_BASE_DTYPE_TABLE_H
+#define LAZE_BASE_DTYPE_TABLE_H
+
+#include "laze/dtype.h"
+
+#define LAZE_DTYPES(ROW, with)                                                                                         \
+  ROW(with, BOOL, "bool", BOOL, 1, 1, uint8_t, Int1, "|b1", "bool", 0)                                                 \
+  ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_TAKES_BOOL)                               \
+  ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_TAKES_I32)                                \
+  ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_TAKES_I64)                                 \
+  ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_TAKES_F32)
+
+/* A set of dtypes has the bit of each one's number. */
+#define LAZE_DTYPE_BIT(id) (UINT32_C(1) << LAZE_##id)
+#define LAZE_DTYPE_BIT_OF_ROW(with, id, ...) | LAZE_DTYPE_BIT(id)
+#define LAZE_DTYPE_ALL (0 LAZE_DTYPES(LAZE_DTYPE_BIT_OF_ROW, ))
+
+/* LAZE_TAKES_F32: what promotes to f32, itself included. */
+#define LAZE_TAKES_OF_ROW(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                       \
+  LAZE_TAKES_##id = LAZE_DTYPE_BIT(id) | (below),
+enum { LAZE_DTYPES(LAZE_TAKES_OF_ROW, ) };
+
+#define LAZE_DTYPE_COUNT 16 /* every dtype's number is below this */
+
+/* What a value is. A bool is 0 or 1; integers wrap; floats are IEEE 754's. */
+typedef enum { LAZE_KIND_NONE, LAZE_KIND_BOOL, LAZE_KIND_SIGNED, LAZE_KIND_FLOAT } laze_kind;
+
+#endif
