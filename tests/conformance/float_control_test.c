@@ -5,8 +5,8 @@
 #include "ir/op.gen.h"
 #include "ir/text/text.h"
 #include "laze/laze.h"
-#include "lazy/frame.h"
-#include "lazy/lazy.h"
+#include "lazy/record/frame.h"
+#include "lazy/value/pending.h"
 #include "tests/support/random_call.h"
 
 #include <fenv.h>
@@ -133,7 +133,7 @@ static void record_everywhere(sweep *self, const laze_call *call) {
     world *own = &self->worlds[m];
     if (!own->context) continue;
     laze_frame_operand operands[MAX_OPERANDS];
-    laze_tensor *results[LAZE_FRAME_RESULTS];
+    laze_tensor *results[LAZE_PENDING_MAX_RESULTS];
     for (int i = 0; i < next; i++) {
       size_t size = (size_t)(test_elements(types[i]) * laze_dtype_size(types[i]->dtype));
       operands[i] = (laze_frame_operand){.scalar = scalar_from(types[i], data[i])};
@@ -156,7 +156,7 @@ static void record_everywhere(sweep *self, const laze_call *call) {
   }
   for (int i = 0; i < next; i++) free(data[i]);
   for (int i = 0; i < info->result_count; i++) self->ops[self->count++] = call->op;
-  ck_assert_int_lt(self->count, MAX_RESULTS - LAZE_FRAME_RESULTS);
+  ck_assert_int_lt(self->count, MAX_RESULTS - LAZE_PENDING_MAX_RESULTS);
 }
 
 static laze_status record_hook(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error) {

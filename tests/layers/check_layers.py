@@ -24,6 +24,14 @@ LAYERS = {
     "examples": [],
     "plugins": [],
 }
+# Folders made of rooms: what each room may include besides itself. The key without a room is for the folder's own
+# headers; its sources put the rooms together, and may include all of them.
+ROOMS = {
+    "lazy": ["lazy/value"],
+    "lazy/value": [],
+    "lazy/run": ["lazy/value"],
+    "lazy/record": ["lazy/value", "lazy/run"],
+}
 # Single files that may include one header more.
 EXCEPTIONS = {"lazy": "codegen/codegen.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
@@ -31,6 +39,20 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 def folder_of(path):
     return path.parts[0] if len(path.parts) > 1 else None
+
+
+def room_of(path):
+    """The room of a file, or its folder where it is one of the folder's own headers; None: no room."""
+    folder = "/".join(path.parts[:-1])
+    if folder in ROOMS and (path.suffix == ".h" or "/" in folder):
+        return folder
+    return None
+
+
+def check_room(path, target, line, errors):
+    room, wanted = room_of(path), "/".join(pathlib.PurePath(target).parts[:-1])
+    if room and wanted in ROOMS and "/" in wanted and wanted != room and wanted not in ROOMS[room]:
+        errors.append(f"{path}:{line}: {room}/ may not include {target}")
 
 
 def check(root, path, exceptional, errors):
@@ -45,6 +67,7 @@ def check(root, path, exceptional, errors):
             errors.append(f"{path}:{line}: {target}: LLVM's headers belong to codegen/llvm/ alone")
         if target.startswith("laze/") or "/" not in target:
             continue
+        check_room(path, target, line, errors)
         wanted = target.split("/")[0]
         if wanted not in LAYERS:
             continue

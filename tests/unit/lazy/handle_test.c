@@ -1,4 +1,4 @@
-#include "lazy/handle_table.h"
+#include "lazy/value/handle_table.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "lazy/frame.h"
+#include "lazy/record/frame.h"
 
 #include "support.h"
 #include "tests/support/failing_allocator.h"

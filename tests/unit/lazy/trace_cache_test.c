@@ -1,4 +1,4 @@
-#include "lazy/trace_cache.h"
+#include "lazy/run/trace_cache.h"
 
 #include "support.h"
 
@@ -45,7 +45,7 @@ START_TEST(entries_are_bounded) {
   laze_cache *cache;
   ck_assert_int_eq(laze_trace_cache_create(context, &cache, NULL), LAZE_OK);
   laze_executable *executable = new_executable(context);
-  for (uint64_t i = 0; i < LAZE_TRACE_CACHE_ENTRIES + 10; i++) {
+  for (uint64_t i = 0; i < LAZE_TRACE_CACHE_MAX_ENTRIES + 10; i++) {
     laze_trace_cache_insert(cache, (laze_hash){i, i}, &i, 1, executable);
     uint64_t zero = 0; /* used each time, so that it stays */
     laze_executable *found = laze_trace_cache_find(cache, (laze_hash){0, 0}, &zero, 1);
@@ -66,7 +66,7 @@ START_TEST(bytes_are_bounded) {
   laze_cache *cache;
   ck_assert_int_eq(laze_trace_cache_create(context, &cache, NULL), LAZE_OK);
   laze_executable *executable = new_executable(context);
-  int64_t count = LAZE_TRACE_CACHE_BYTES / (int64_t)sizeof(uint64_t);
+  int64_t count = LAZE_TRACE_CACHE_MAX_BYTES / (int64_t)sizeof(uint64_t);
   uint64_t *words = calloc((size_t)count, sizeof *words);
   laze_trace_cache_insert(cache, (laze_hash){1, 1}, words, count, executable); /* too large to be kept with others */
   ck_assert_int_eq(laze_cache_count(cache), 1);

@@ -2,7 +2,7 @@
  * be recorded here, so the test takes the place of laze_frame_record(). */
 #include "laze/functions.h"
 
-#include "lazy/frame.h"
+#include "lazy/record/frame.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

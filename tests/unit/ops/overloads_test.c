@@ -3,7 +3,9 @@
  * three. */
 #include "ir/text/text.h"
 #include "laze/tensor.h"
-#include "lazy/handle_table.h"
+#include "lazy/value/handle.h"
+#include "lazy/value/handle_table.h"
+#include "lazy/value/pending.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

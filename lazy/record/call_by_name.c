@@ -1,0 +1,235 @@
+/* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
+#include "base/arena.h"
+#include "base/float_control.h"
+#include "ir/call_resolve.h"
+#include "lazy/lazy.h"
+#include "lazy/record/frame.h"
+#include "lazy/value/handle.h"
+
+typedef struct {
+  const laze_argument *arguments; /* in schema order */
+  int32_t count;
+} passed;
+
+/* More than any operator takes. */
+enum { MAX_ARGUMENTS = 64 };
+
+static bool is_default(const passed *given, int32_t index) {
+  return index >= given->count || given->arguments[index].kind == LAZE_PASS_DEFAULT;
+}
+
+static laze_passed_kind kind_of_number(laze_dtype dtype) {
+  if (dtype == LAZE_BOOL) return LAZE_PASSED_BOOL;
+  return dtype == LAZE_I64 ? LAZE_PASSED_INTEGER : dtype == LAZE_F64 ? LAZE_PASSED_REAL : LAZE_PASSED_LITERAL;
+}
+
+/* What the ranking is told. A NULL tensor is one, which the call itself refuses where it needs it. */
+static laze_passed_kind kind_of(const laze_argument *argument) {
+  switch (argument->kind) {
+  case LAZE_PASS_DEFAULT: return LAZE_PASSED_LEFT_OUT;
+  case LAZE_PASS_TENSOR: return LAZE_PASSED_TENSOR;
+  case LAZE_PASS_TENSORS:
+    return argument->count > 0 && !argument->value.tensors ? LAZE_PASSED_OTHER : LAZE_PASSED_TENSOR_LIST;
+  case LAZE_PASS_SCALAR: return kind_of_number(argument->value.scalar.dtype);
+  case LAZE_PASS_INTEGER: return LAZE_PASSED_CODE;
+  case LAZE_PASS_REAL: return LAZE_PASSED_REAL;
+  case LAZE_PASS_INTEGERS: return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
+  case LAZE_PASS_STRING: return argument->value.string ? LAZE_PASSED_STRING : LAZE_PASSED_OTHER;
+  default: return LAZE_PASSED_OTHER;
+  }
+}
+
+static laze_status find_op(const char *name, const passed *given, laze_op *out, laze_error *error) {
+  laze_passed listed[MAX_ARGUMENTS];
+  if (!name) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_call_by_name: the operator's name is NULL");
+  if (given->count < 0 || given->count > MAX_ARGUMENTS)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: %d arguments were passed; no operator takes more than %d",
+                     name, (int)given->count, MAX_ARGUMENTS);
+  for (int32_t i = 0; i < given->count; i++) listed[i] = (laze_passed){.kind = kind_of(&given->arguments[i])};
+  laze_overload_call call = {name, LAZE_POSITIONS_ALL, listed, given->count};
+  return laze_call_resolve(&call, out, error);
+}
+
+static laze_scalar scalar_of(const laze_argument *argument) {
+  if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
+  if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
+  return argument->value.scalar;
+}
+
+/* A real number or an integer, in either of the ways to pass one. */
+static double real_of(const laze_argument *argument) {
+  laze_scalar scalar = scalar_of(argument);
+  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
+}
+
+/* An integer or a bool, in either of the ways to pass one. */
+static int64_t integer_of(const laze_argument *argument) {
+  return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
+}
+
+/* A frame being packed. */
+typedef struct {
+  laze_arena arena;
+  laze_frame_operand *operands;
+  int32_t operand_count;
+  int32_t *segments;
+  laze_attribute *attributes;
+} packing;
+
+/* A number where a tensor is wanted becomes one without dimensions, as in graph text: of the number's own dtype, a real
+ * one of that of the first floating tensor, or else f32. */
+static laze_tensor *tensor_of(const passed *given, const laze_argument *argument, laze_context *context) {
+  laze_scalar scalar = scalar_of(argument);
+  laze_dtype dtype = scalar.dtype == LAZE_F64 ? LAZE_F32 : scalar.dtype;
+  for (int32_t i = given->count - 1; i >= 0 && scalar.dtype == LAZE_F64; i--) {
+    if (given->arguments[i].kind != LAZE_PASS_TENSOR || !given->arguments[i].value.tensor) continue;
+    laze_dtype other = laze_tensor_dtype(given->arguments[i].value.tensor);
+    if (laze_dtype_is_float(other)) dtype = other;
+  }
+  return laze_tensor_from_scalar(context, dtype, scalar);
+}
+
+static void pack_operand(packing *pack, const laze_argument_info *info, const passed *given, int32_t index) {
+  int32_t *segment = &pack->segments[info->position];
+  const laze_argument *argument = &given->arguments[index];
+  *segment = -1;
+  if (is_default(given, index)) return;
+  if (info->kind == LAZE_ARGUMENT_TENSOR_LIST) {
+    *segment = argument->count > 0 ? argument->count : 0;
+    for (int32_t i = 0; i < *segment; i++)
+      pack->operands[pack->operand_count++] = (laze_frame_operand){.tensor = argument->value.tensors[i]};
+    return;
+  }
+  bool is_tensor = argument->kind == LAZE_PASS_TENSOR;
+  if (is_tensor && info->optional && !argument->value.tensor) return;
+  *segment = 1;
+  laze_frame_operand *operand = &pack->operands[pack->operand_count++];
+  if (info->kind == LAZE_ARGUMENT_TENSOR)
+    *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor
+                                                        : tensor_of(given, argument, pack->arena.context)};
+  else
+    *operand = (laze_frame_operand){.scalar = scalar_of(argument)};
+}
+
+static laze_status pack_list(packing *pack, const laze_argument_info *info, const laze_argument *argument,
+                             laze_attribute *out, laze_error *error) {
+  bool single = argument->kind != LAZE_PASS_INTEGERS;
+  int32_t count = single ? info->list_size : argument->count;
+  if (count < 0 || (count > 0 && !single && !argument->value.integers))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "argument '%s': %d integers at %p are no list", info->name,
+                     (int)count, (const void *)argument->value.integers);
+  laze_size *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list of integers", count);
+  for (int32_t i = 0; i < count; i++) {
+    items[i] = single ? integer_of(argument) : argument->value.integers[i];
+  }
+  out->count = count;
+  out->value.items = items;
+  return LAZE_OK;
+}
+
+static laze_status pack_attribute(packing *pack, const laze_argument_info *info, const passed *given, int32_t index,
+                                  laze_error *error) {
+  laze_attribute *out = &pack->attributes[info->position];
+  if (is_default(given, index)) {
+    *out = info->has_default ? info->default_value : (laze_attribute){.kind = (uint8_t)info->kind};
+    return LAZE_OK;
+  }
+  const laze_argument *argument = &given->arguments[index];
+  *out = (laze_attribute){.kind = (uint8_t)info->kind, .present = true};
+  switch (info->kind) {
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
+  case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
+  case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_FLOAT: out->value.real = real_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(integer_of(argument)); return LAZE_OK;
+  case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
+  default: out->value.integer = integer_of(argument); return LAZE_OK;
+  }
+}
+
+static laze_status pack_frame(packing *pack, const laze_op_info *info, const passed *given, laze_error *error) {
+  int64_t operands = info->argument_count;
+  for (int32_t i = 0; i < given->count; i++)
+    if (given->arguments[i].kind == LAZE_PASS_TENSORS && given->arguments[i].count > 0)
+      operands += given->arguments[i].count;
+  pack->operands = laze_arena_alloc_array(&pack->arena, operands, sizeof *pack->operands);
+  pack->segments = laze_arena_alloc_array(&pack->arena, info->segment_count, sizeof *pack->segments);
+  pack->attributes = laze_arena_alloc_array(&pack->arena, info->attribute_count, sizeof *pack->attributes);
+  if (!pack->operands || !pack->segments || !pack->attributes) return laze_fail_memory(error, info->name, -1);
+  for (int32_t i = 0; i < info->argument_count; i++) {
+    if (laze_argument_is_operand(info->arguments[i].kind))
+      pack_operand(pack, &info->arguments[i], given, i);
+    else if (pack_attribute(pack, &info->arguments[i], given, i, error) != LAZE_OK)
+      return laze_error_prefix(error, "%s", info->name);
+  }
+  return LAZE_OK;
+}
+
+/* The lazy object of the first tensor, or else of the context. */
+static laze_lazy *find_lazy(laze_context *context, const passed *given) {
+  for (int32_t i = 0; i < given->count; i++) {
+    const laze_argument *argument = &given->arguments[i];
+    laze_lazy *lazy = argument->kind == LAZE_PASS_TENSOR ? laze_handle_lazy(argument->value.tensor)
+                      : argument->kind == LAZE_PASS_TENSORS && argument->count > 0 && argument->value.tensors
+                          ? laze_handle_lazy(argument->value.tensors[0])
+                          : NULL;
+    if (lazy) return lazy;
+  }
+  return laze_lazy_get(context);
+}
+
+static laze_tensor *fail_call(laze_lazy *lazy, const laze_error *error) {
+  laze_thread_state *thread = laze_lazy_lock(lazy);
+  if (!thread) return laze_handle_out_of_memory();
+  laze_tensor *handle = laze_handle_fail(thread, error);
+  laze_lazy_unlock(lazy);
+  return handle;
+}
+
+static int32_t call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
+                            int32_t argument_count, laze_tensor **results, int32_t capacity) {
+  passed given = {arguments, arguments ? argument_count : 0};
+  laze_lazy *lazy = find_lazy(context, &given);
+  if (!lazy) {
+    results[0] = laze_handle_out_of_memory();
+    return 1;
+  }
+  laze_error error;
+  laze_op op = LAZE_OP_NONE;
+  packing pack = {0};
+  laze_arena_init(&pack.arena, lazy->context);
+  laze_status status = find_op(name, &given, &op, &error);
+  const laze_op_info *info = laze_op_get(op);
+  if (status == LAZE_OK && info->result_count > capacity)
+    status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d", info->name,
+                       (int)info->result_count, (int)capacity);
+  if (status == LAZE_OK) status = pack_frame(&pack, info, &given, &error);
+  int32_t count = 1;
+  if (status == LAZE_OK) {
+    laze_frame frame = {.context = lazy->context,
+                        .called = name,
+                        .op = op,
+                        .operand_count = pack.operand_count,
+                        .operands = pack.operands,
+                        .segments = pack.segments,
+                        .attributes = pack.attributes};
+    laze_frame_record(&frame, results);
+    count = info->result_count > 0 ? info->result_count : 1;
+  } else {
+    if (op != LAZE_OP_NONE) laze_op_rename_error(&error, name);
+    results[0] = fail_call(lazy, &error);
+  }
+  laze_arena_deinit(&pack.arena);
+  return count;
+}
+
+int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
+                          int32_t argument_count, laze_tensor **results, int32_t capacity) {
+  if (capacity < 1 || !results) return 0;
+  laze_float_control caller = laze_float_control_enter();
+  int32_t count = call_by_name(context, name, arguments, argument_count, results, capacity);
+  laze_float_control_leave(&caller);
+  return count;
+}

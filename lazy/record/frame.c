@@ -1,0 +1,213 @@
+/* Recording a call: operands become values of the frame, the call a node or an expansion, results handles. */
+#include "lazy/record/frame.h"
+
+#include "lazy/lazy.h"
+#include "lazy/record/expand.h"
+#include "lazy/record/record_state.h"
+#include "lazy/run/budget.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+#include "lazy/value/pending.h"
+
+/* What stands in the way of recording: nothing, an error of this call, or one that an operand passes on. */
+typedef struct {
+  laze_error error; /* of this call, where `failed` */
+  laze_failure *passed_on;
+  bool failed, out_of_memory;
+  bool operand_failed; /* some operand is a value that failed when it ran */
+} obstacle;
+
+static bool is_number(laze_dtype dtype) {
+  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_BOOL;
+}
+
+static laze_lazy *frame_lazy(const laze_frame *frame) {
+  for (int32_t i = 0; i < frame->operand_count; i++) {
+    laze_lazy *lazy = laze_handle_lazy(frame->operands[i].tensor);
+    if (lazy) return lazy;
+  }
+  return laze_lazy_get(frame->context);
+}
+
+static laze_status push_scalar(laze_thread_state *thread, laze_scalar scalar, laze_error *error) {
+  laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)scalar.dtype, .rank = 0};
+  laze_cell *cell = laze_cell_create(thread->lazy, LAZE_CELL_SCALAR, &type);
+  if (!cell) return laze_fail_memory(error, "a number", sizeof *cell);
+  cell->value.scalar = scalar.dtype == LAZE_BOOL ? laze_scalar_boolean(scalar.value.integer != 0) : scalar;
+  return laze_frame_push(thread->record, cell, &type, error);
+}
+
+static laze_status push_tensor(laze_thread_state *thread, const char *op, const char *argument, laze_tensor *tensor,
+                               obstacle *problem) {
+  if (tensor == laze_handle_out_of_memory()) {
+    problem->out_of_memory = true;
+    return LAZE_OUT_OF_MEMORY;
+  }
+  laze_error *error = &problem->error;
+  laze_slot *slot = laze_slot_at(tensor);
+  if (slot && slot->lazy != thread->lazy)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' belongs to another context than the other operands", op, argument);
+  if (!slot || !laze_slot_is_live(slot, tensor))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
+                     argument);
+  laze_cell *cell = slot->storage->cell;
+  if (cell->state == LAZE_CELL_ERROR && cell->dtype == LAZE_DTYPE_NONE) {
+    problem->passed_on = cell->value.failure;
+    return cell->value.failure->code;
+  }
+  /* A value that failed when it ran has its type: what is recorded from it fails where it depends on more than that. */
+  problem->operand_failed = problem->operand_failed || cell->state == LAZE_CELL_ERROR;
+  laze_type type;
+  laze_cell_type(cell, &type);
+  laze_cell_retain(cell);
+  return laze_frame_push(thread->record, cell, &type, error);
+}
+
+static laze_status push_operand(laze_thread_state *thread, const char *op, const laze_argument_info *argument,
+                                const laze_frame_operand *operand, obstacle *problem) {
+  if (operand->tensor) return push_tensor(thread, op, argument->name, operand->tensor, problem);
+  laze_dtype dtype = operand->scalar.dtype;
+  if (argument->kind != LAZE_ARGUMENT_SCALAR)
+    return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is NULL; it needs a tensor", op,
+                     argument->name);
+  if (!is_number(dtype))
+    return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean", op,
+                     argument->name, (int)dtype);
+  return push_scalar(thread, operand->scalar, &problem->error);
+}
+
+static laze_status push_operands(laze_thread_state *thread, const laze_frame *frame, obstacle *problem) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  int32_t next = 0;
+  for (int i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (!laze_argument_is_operand(argument->kind)) continue;
+    int32_t count = frame->segments ? frame->segments[argument->position] : 1;
+    for (int32_t j = 0; j < count; j++) {
+      if (next == frame->operand_count)
+        return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: %d operands are too few for its segments",
+                         info->name, (int)next);
+      LAZE_TRY(push_operand(thread, info->name, argument, &frame->operands[next++], problem));
+    }
+  }
+  return LAZE_OK;
+}
+
+static bool is_dtype(int64_t number) {
+  return number >= 0 && number <= INT32_MAX && laze_dtype_is_valid((laze_dtype)number);
+}
+
+/* What the caller can get wrong in an attribute whatever the operator: a list with a length but no items, a number of
+ * no kind. */
+static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
+                                   const laze_attribute *attribute, laze_error *error) {
+  bool is_list = argument->kind == LAZE_ARGUMENT_INT_LIST || argument->kind == LAZE_ARGUMENT_SIZE_LIST;
+  if (is_list && (attribute->count < 0 || (attribute->count > 0 && !attribute->value.items)))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is no list: its items are NULL or its count is negative; use LAZE_INTS",
+                     info->name, argument->name);
+  for (int32_t i = 0; is_list && i < attribute->count; i++) {
+    laze_size item = attribute->value.items[i]; /* one further down would read as an expression */
+    if (item < LAZE_SIZE_CONSTANT_MIN || item > LAZE_SIZE_CONSTANT_MAX)
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: argument '%s': number %d is %lld; it must be from -2^62 to 2^62",
+                       info->name, argument->name, (int)i, (long long)item);
+  }
+  if (argument->kind == LAZE_ARGUMENT_DTYPE && !is_dtype(attribute->value.integer))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is %lld, which is no dtype; use one of %s",
+                     info->name, argument->name, (long long)attribute->value.integer, laze_dtype_constants());
+  if (argument->kind == LAZE_ARGUMENT_LITERAL && !is_number(attribute->value.literal.dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean",
+                     info->name, argument->name, (int)attribute->value.literal.dtype);
+  return LAZE_OK;
+}
+
+static laze_status check_attributes(const laze_frame *frame, laze_error *error) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  for (int i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    if (laze_argument_is_operand(argument->kind) || !frame->attributes[argument->position].present) continue;
+    LAZE_TRY(check_attribute(info, argument, &frame->attributes[argument->position], error));
+  }
+  return LAZE_OK;
+}
+
+/* The call over the frame's values: operand i is value i. */
+static laze_status make_call(laze_record_state *state, const laze_frame *frame, laze_call *out, laze_error *error) {
+  void *array = state->operands;
+  LAZE_TRY(laze_grow(state->thread->lazy->context, &array, &state->operand_capacity, state->value_count,
+                     sizeof *state->operands, error));
+  state->operands = array;
+  for (int32_t i = 0; i < state->value_count; i++) state->operands[i] = (laze_value){i, 0};
+  *out = (laze_call){.op = frame->op,
+                     .operand_count = (int32_t)state->value_count,
+                     .operands = state->operands,
+                     .segments = frame->segments,
+                     .attributes = frame->attributes,
+                     .location = frame->location};
+  return LAZE_OK;
+}
+
+static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
+                                obstacle *problem) {
+  const laze_op_info *info = laze_op_get(frame->op);
+  laze_call call;
+  laze_value values[LAZE_PENDING_MAX_RESULTS];
+  if (info->result_count < 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
+    return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
+  if (info->attribute_count > 0) LAZE_TRY(check_attributes(frame, &problem->error));
+  LAZE_TRY(push_operands(thread, frame, problem));
+  LAZE_TRY(make_call(thread->record, frame, &call, &problem->error));
+  LAZE_TRY(laze_lazy_record(thread->record, &call, values, &problem->error));
+  for (int i = 0; i < info->result_count; i++)
+    results[i] = laze_handle_create(thread, thread->record->values[values[i].node].cell);
+  return LAZE_OK;
+}
+
+static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, obstacle *problem) {
+  int32_t count = laze_op_get(frame->op)->result_count;
+  if (count < 1) count = 1;
+  if (problem->out_of_memory) {
+    laze_scope_note(thread, NULL);
+    for (int i = 0; i < count; i++) results[i] = laze_handle_out_of_memory();
+    return;
+  }
+  if (!problem->passed_on) {
+    laze_op_rename_error(&problem->error, frame->called ? frame->called : laze_op_get(frame->op)->name);
+    if (frame->location.file)
+      laze_error_prefix(&problem->error, "%s:%d", frame->location.file, (int)frame->location.line);
+    problem->passed_on = laze_failure_create(thread->lazy, &problem->error);
+    laze_scope_note(thread, problem->passed_on);
+    if (problem->passed_on) problem->failed = true;
+  }
+  for (int i = 0; i < count; i++)
+    results[i] =
+        problem->passed_on ? laze_handle_create_error(thread, problem->passed_on) : laze_handle_out_of_memory();
+  if (problem->failed) laze_failure_release(thread->lazy, problem->passed_on);
+}
+
+void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+  laze_tensor *unwanted[LAZE_PENDING_MAX_RESULTS];
+  if (!results) results = unwanted;
+  laze_lazy *lazy = frame_lazy(frame);
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) {
+    for (int i = 0; i < laze_op_get(frame->op)->result_count || i == 0; i++) results[i] = laze_handle_out_of_memory();
+    return;
+  }
+  obstacle problem;
+  problem.passed_on = NULL;
+  problem.failed = problem.out_of_memory = problem.operand_failed = false;
+  laze_pending *newest = lazy->newest;
+  if (record_frame(thread, frame, results, &problem) != LAZE_OK) fail_frame(thread, frame, results, &problem);
+  if (problem.operand_failed) laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
+  laze_frame_clear(thread->record);
+  if (lazy->newest != newest && laze_backlog_exceeds(&thread->backlog, &lazy->budget))
+    laze_budget_cut(thread, lazy->newest);
+  laze_lazy_unlock(lazy);
+}

@@ -1,0 +1,33 @@
+/* A call of an operator on tensors, as the generated functions of the C interface pack it. */
+#ifndef LAZE_LAZY_RECORD_FRAME_H
+#define LAZE_LAZY_RECORD_FRAME_H
+
+#include "ir/op.h"
+#include "laze/tensor.h"
+
+/* A tensor, or a number where `tensor` is NULL. */
+typedef struct laze_frame_operand {
+  laze_tensor *tensor;
+  laze_scalar scalar;
+} laze_frame_operand;
+
+/* Borrowed arrays. Absent optionals have segment -1 and no operand. A Scalar with a default that the caller left out is
+ * absent. `context` is used where no operand is a tensor (NULL: the default). `called` is what the caller wrote, the C
+ * function or the operator's name, and what messages name (NULL: the operator's name). */
+typedef struct laze_frame {
+  laze_context *context;
+  const char *called;
+  laze_op op;
+  int32_t operand_count;
+  const laze_frame_operand *operands;
+  const int32_t *segments;          /* one per operand argument; NULL: each is 1 */
+  const laze_attribute *attributes; /* one per attribute, defaults filled in */
+  laze_location location;
+} laze_frame;
+
+/* Records the call: writes info->result_count handles that belong to the calling thread's current scope (`results` may
+ * be NULL). Never fails: what is wrong becomes error handles. A NULL tensor in a segment that must be present is such
+ * an error. */
+void laze_frame_record(const laze_frame *frame, laze_tensor **results);
+
+#endif

@@ -1,0 +1,64 @@
+/* What the generated functions of laze/functions.h pack a call's arguments with (lazy/functions_*.gen.c).
+ *
+ * Nothing is refused here: a value that cannot be right (a missing tensor, a list without items) is packed so that
+ * laze_frame_record() sees it and reports it with the operator's name.
+ */
+#ifndef LAZE_LAZY_RECORD_PACK_H
+#define LAZE_LAZY_RECORD_PACK_H
+
+#include "ir/attribute.h"
+#include "ir/recorder.h"
+#include "lazy/record/frame.h"
+
+#include <string.h>
+
+/* Copies an options structure as far as both the caller and this library know it. `given` was zeroed. A struct_size of
+ * zero stands for the size that this library knows. */
+static inline void laze_pack_options(void *given, size_t size, const void *options) {
+  if (options == NULL) return;
+  size_t known = *(const size_t *)options;
+  if (known == 0 || known > size) known = size;
+  memcpy(given, options, known);
+}
+
+/* Appends a tensor or a number that may be absent (NULL, dtype LAZE_DTYPE_NONE); returns the segment. */
+static inline int32_t laze_pack_tensor(laze_frame_operand *operands, int32_t *count, laze_tensor *tensor) {
+  if (tensor == NULL) return -1;
+  operands[(*count)++] = (laze_frame_operand){.tensor = tensor};
+  return 1;
+}
+static inline int32_t laze_pack_scalar(laze_frame_operand *operands, int32_t *count, laze_scalar scalar) {
+  if (scalar.dtype == LAZE_DTYPE_NONE) return -1;
+  operands[(*count)++] = (laze_frame_operand){.scalar = scalar};
+  return 1;
+}
+/* Appends one that must be there. */
+static inline int32_t laze_pack_required(laze_frame_operand *operands, int32_t *count, laze_frame_operand operand) {
+  operands[(*count)++] = operand;
+  return 1;
+}
+
+/* Room for the operands of a call: `local`, unless a tensor list needs more. Memory that is out, and a list that is not
+ * there or has a negative length, make *tensors a list of one missing tensor. Released after the call. */
+#define LAZE_PACK_LOCAL 32
+laze_frame_operand *laze_pack_reserve(laze_frame_operand *local, int32_t others, laze_tensor *const **tensors,
+                                      int32_t *tensor_count);
+void laze_pack_release(laze_frame_operand *local, laze_frame_operand *operands);
+static inline int32_t laze_pack_tensors(laze_frame_operand *operands, int32_t *count, laze_tensor *const *tensors,
+                                        int32_t tensor_count) {
+  for (int32_t i = 0; i < tensor_count; i++) operands[(*count)++] = (laze_frame_operand){.tensor = tensors[i]};
+  return tensor_count;
+}
+
+/* A list without items but with a length gets the length -1, which laze_frame_record() refuses. */
+static inline laze_attribute laze_pack_ints(laze_argument_kind kind, laze_ints ints) {
+  const int32_t count = ints.items == NULL && ints.count > 0 ? -1 : ints.count;
+  return laze_attribute_of_list(kind, (laze_size_list){ints.items, count, true});
+}
+/* No items: absent. */
+static inline laze_attribute laze_pack_ints_if_any(laze_argument_kind kind, laze_ints ints) {
+  if (ints.items == NULL && ints.count == 0) return laze_attribute_absent(kind);
+  return laze_pack_ints(kind, ints);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* What a thread keeps for recording: the values of the frame being recorded, and what the steps before recorded. All
+ * functions are called with the context's lock held. */
+#ifndef LAZE_LAZY_RECORD_RECORD_STATE_H
+#define LAZE_LAZY_RECORD_RECORD_STATE_H
+
+#include "ir/op.h"
+#include "lazy/record/reuse.h"
+
+typedef struct laze_cell laze_cell;
+typedef struct laze_thread_state laze_thread_state;
+
+/* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
+typedef struct laze_frame_value {
+  laze_cell *cell; /* referenced */
+  laze_type type;
+} laze_frame_value;
+
+/* Owned by the thread's state; arrays are reused from one frame to the next. */
+typedef struct laze_record_state {
+  laze_thread_state *thread; /* whose it is */
+  laze_frame_value *values;
+  int64_t value_count, value_capacity;
+  const laze_type **types;
+  int64_t type_capacity;
+  laze_value *operands;
+  int64_t operand_capacity;
+  laze_script scripts[LAZE_SCRIPT_MAX_DEPTH]; /* by depth of the scope */
+} laze_record_state;
+
+/* Appends a value to the frame; takes over a reference of `cell`, also on failure. */
+LAZE_MUST_USE laze_status laze_frame_push(laze_record_state *state, laze_cell *cell, const laze_type *type,
+                                          laze_error *error);
+/* Makes room for `count` values more, so that addresses of values stay while so many are appended. */
+LAZE_MUST_USE laze_status laze_frame_reserve(laze_record_state *state, int64_t count, laze_error *error);
+/* Releases the frame's values. */
+void laze_frame_clear(laze_record_state *state);
+/* Frees what the state owns; no frame is being recorded. */
+void laze_record_state_deinit(laze_record_state *state);
+
+#endif

@@ -1,0 +1,160 @@
+/* Tensors from host memory: copied into a buffer of the backend, borrowed, or a number that waits in its cell. */
+#include "base/dtype.h"
+#include "lazy/lazy.h"
+#include "lazy/run/compile.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/handle.h"
+#include "runtime/backend.h"
+
+/* A handle of a value that is there; takes over the reference of `buffer` (NULL: none), also on failure. */
+static laze_tensor *create_value(laze_thread_state *thread, laze_cell_state state, const laze_type *type,
+                                 laze_buffer *buffer, laze_scalar scalar) {
+  laze_lazy *lazy = thread->lazy;
+  laze_cell *cell = laze_cell_create(lazy, state, type);
+  if (!cell) {
+    if (buffer) laze_lazy_drop_buffer(lazy, buffer);
+    laze_scope_note(thread, NULL);
+    return laze_handle_out_of_memory();
+  }
+  if (state == LAZE_CELL_BUFFER)
+    cell->value.buffer = buffer;
+  else
+    cell->value.scalar = scalar;
+  laze_tensor *handle = laze_handle_create(thread, cell);
+  laze_cell_release(lazy, cell);
+  return handle;
+}
+
+/* The handle of a buffer, or of the error. Locks. */
+static laze_tensor *finish(laze_lazy *lazy, laze_status status, const laze_type *type, laze_buffer *buffer,
+                           const laze_error *error) {
+  laze_thread_state *thread = laze_lazy_lock(lazy);
+  if (!thread) {
+    if (status == LAZE_OK) laze_buffer_release(buffer);
+    return laze_handle_out_of_memory();
+  }
+  laze_tensor *handle = status == LAZE_OK ? create_value(thread, LAZE_CELL_BUFFER, type, buffer, (laze_scalar){0})
+                                          : laze_handle_fail(thread, error);
+  laze_lazy_unlock(lazy);
+  return handle;
+}
+
+static laze_status find_backend(laze_lazy *lazy, const laze_backend **out, laze_error *error) {
+  pthread_mutex_lock(&lazy->lock);
+  laze_status status = laze_lazy_backend(lazy, out, error);
+  pthread_mutex_unlock(&lazy->lock);
+  return status;
+}
+
+/* Kernels rely on it. */
+static laze_status check_bools(const char *function, const void *data, int64_t count, laze_error *error) {
+  const uint8_t *bytes = data;
+  for (int64_t i = 0; i < count; i++)
+    if (bytes[i] > 1)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: element %lld is the byte %d, but a bool is 0 or 1", function,
+                       (long long)i, (int)bytes[i]);
+  return LAZE_OK;
+}
+
+/* The type of `shape`, whose bytes must be `size`. */
+static laze_status check_data(const char *function, laze_dtype dtype, laze_ints shape, const void *data, size_t size,
+                              laze_type *type, laze_error *error) {
+  laze_size elements;
+  LAZE_TRY(laze_type_init(type, function, dtype, shape.count, shape.items, error));
+  LAZE_TRY(laze_type_elements(NULL, type, &elements, error));
+  int64_t bytes = elements * laze_dtype_size(dtype); /* fits: laze_type_init has checked it */
+  char text[128];
+  if ((uint64_t)bytes != (uint64_t)size)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s takes %lld bytes, but size is %zu", function,
+                     laze_type_format(NULL, type, text, sizeof text), (long long)bytes, size);
+  if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", function);
+  return dtype == LAZE_BOOL ? check_bools(function, data, elements, error) : LAZE_OK;
+}
+
+static laze_status copy_in(laze_lazy *lazy, const void *data, size_t size, laze_buffer **out, laze_error *error) {
+  const laze_backend *backend;
+  LAZE_TRY(find_backend(lazy, &backend, error));
+  LAZE_TRY(backend->allocate(lazy->context, (int64_t)size, out, error));
+  laze_status status = backend->copy_from_host(*out, data, (int64_t)size, error);
+  if (status != LAZE_OK) laze_buffer_release(*out);
+  return status;
+}
+
+laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data,
+                                   size_t size) {
+  laze_lazy *lazy = laze_lazy_get(context);
+  if (!lazy) return laze_handle_out_of_memory();
+  laze_error error;
+  laze_type type;
+  laze_buffer *buffer = NULL;
+  laze_status status = check_data("laze_tensor_from_data", dtype, shape, data, size, &type, &error);
+  if (status == LAZE_OK) status = copy_in(lazy, data, size, &buffer, &error);
+  return finish(lazy, status, &type, buffer, &error);
+}
+
+/* What a borrowed buffer calls when it goes. */
+typedef struct {
+  laze_context *context;
+  void (*release)(void *self);
+  void *self;
+} borrowed;
+
+static void release_borrowed(void *self, void *data) {
+  (void)data;
+  borrowed *owner = self;
+  owner->release(owner->self);
+  laze_free(owner->context, owner);
+}
+
+static laze_status wrap(laze_context *context, const void *data, size_t size, void (*release)(void *self), void *self,
+                        laze_buffer **out, laze_error *error) {
+  borrowed *owner = NULL;
+  if (release) {
+    owner = laze_alloc(context, sizeof *owner);
+    if (!owner) return laze_fail_memory(error, "a borrowed tensor", sizeof *owner);
+    *owner = (borrowed){context, release, self};
+  }
+  /* Inputs are only read. */
+  laze_status status = laze_buffer_borrow(context, (void *)(uintptr_t)data, (int64_t)size,
+                                          release ? release_borrowed : NULL, owner, out, error);
+  if (status != LAZE_OK) laze_free(context, owner);
+  return status;
+}
+
+laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data, size_t size,
+                                void (*release)(void *self), void *self) {
+  laze_lazy *lazy = laze_lazy_get(context);
+  laze_error error;
+  laze_type type;
+  laze_buffer *buffer = NULL;
+  laze_status status =
+      lazy ? check_data("laze_tensor_borrow", dtype, shape, data, size, &type, &error) : LAZE_OUT_OF_MEMORY;
+  if (status == LAZE_OK && (uintptr_t)data % (uintptr_t)laze_dtype_size(dtype) != 0)
+    status =
+        laze_fail(&error, LAZE_INVALID_ARGUMENT,
+                  "laze_tensor_borrow: data at %p is not aligned to the %d bytes of a %s; align it, or copy it with "
+                  "laze_tensor_from_data",
+                  data, (int)laze_dtype_size(dtype), laze_dtype_name(dtype));
+  if (status == LAZE_OK) status = wrap(lazy->context, data, size, release, self, &buffer, &error);
+  if (status != LAZE_OK && release) release(self);
+  return lazy ? finish(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
+}
+
+laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, laze_scalar value) {
+  laze_lazy *lazy = laze_lazy_get(context);
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) return laze_handle_out_of_memory();
+  laze_error error;
+  laze_type type;
+  laze_status status = laze_type_init(&type, "laze_tensor_from_scalar", dtype, 0, NULL, &error);
+  if (status == LAZE_OK && value.dtype != LAZE_F64 && value.dtype != LAZE_I64 && value.dtype != LAZE_BOOL)
+    status = laze_fail(&error, LAZE_INVALID_ARGUMENT,
+                       "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer or _boolean",
+                       (int)value.dtype);
+  if (value.dtype == LAZE_BOOL) value = laze_scalar_boolean(value.value.integer != 0);
+  laze_tensor *handle =
+      status == LAZE_OK ? create_value(thread, LAZE_CELL_SCALAR, &type, NULL, value) : laze_handle_fail(thread, &error);
+  laze_lazy_unlock(lazy);
+  return handle;
+}

@@ -1,0 +1,21 @@
+/* Pending values become buffers, or errors. All functions are called with the lock held, which is released while code
+ * is compiled or runs and taken again. An error that is returned left its values pending; one of a value is in its
+ * cell, and noted in the scope. */
+#ifndef LAZE_LAZY_RUN_MATERIALISE_H
+#define LAZE_LAZY_RUN_MATERIALISE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+typedef struct laze_cell laze_cell;
+typedef struct laze_thread_state laze_thread_state;
+
+/* Computes `cell`, which the caller references, and the held cells on the way. */
+LAZE_MUST_USE laze_status laze_materialise_cell(laze_thread_state *thread, laze_cell *cell, laze_error *error);
+/* Computes the held cells of this thread in one graph. */
+LAZE_MUST_USE laze_status laze_materialise_held(laze_thread_state *thread, laze_error *error);
+/* Computes the results of the nodes with this selection, and stores nothing else. */
+LAZE_MUST_USE laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, laze_error *error);
+
+#endif

@@ -1,0 +1,179 @@
+/* Reads: a tensor's value is computed if it is pending, then copied to host memory. */
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "base/float_control.h"
+#include "lazy/lazy.h"
+#include "lazy/run/compile.h"
+#include "lazy/run/materialise.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+#include "runtime/backend.h"
+
+#include <math.h>
+
+/* A value to copy out, referenced: it needs no lock any more. */
+typedef struct {
+  laze_dtype dtype;
+  int64_t elements;
+  laze_buffer *buffer; /* NULL: `scalar` */
+  laze_scalar scalar;
+} value_out;
+
+/* Converts `count` elements. */
+static void convert(laze_dtype from, const void *source, laze_dtype to, void *data, int64_t count) {
+  for (int64_t i = 0; i < count; i++) laze_scalar_store(laze_scalar_load(from, source, i), to, data, i);
+}
+
+static laze_status copy_out(laze_lazy *lazy, const value_out *value, laze_dtype dtype, void *data, laze_error *error) {
+  if (!value->buffer) {
+    int64_t number = 0; /* rounded to the tensor's own dtype first */
+    laze_scalar_store(value->scalar, value->dtype, &number, 0);
+    convert(value->dtype, &number, dtype, data, 1);
+    return LAZE_OK;
+  }
+  int64_t bytes = value->elements * laze_dtype_size(value->dtype);
+  if (value->dtype == dtype) return lazy->backend->copy_to_host(value->buffer, data, bytes, error);
+  void *copy = laze_alloc(lazy->context, bytes);
+  if (!copy) return laze_fail_memory(error, "converting a tensor that is read", bytes);
+  laze_status status = lazy->backend->copy_to_host(value->buffer, copy, bytes, error);
+  if (status == LAZE_OK) convert(value->dtype, copy, dtype, data, value->elements);
+  laze_free(lazy->context, copy);
+  return status;
+}
+
+static laze_status check_cell(const laze_cell *cell, laze_error *error) {
+  if (cell->state != LAZE_CELL_ERROR) return LAZE_OK;
+  return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
+}
+
+/* Computes the slot's cell; with `out`, takes its value. */
+static laze_status compute(laze_thread_state *thread, laze_cell *cell, value_out *out, laze_error *error) {
+  const laze_backend *backend; /* borrowed memory is read through it, too */
+  LAZE_TRY(check_cell(cell, error));
+  LAZE_TRY(laze_lazy_backend(thread->lazy, &backend, error));
+  LAZE_TRY(laze_materialise_cell(thread, cell, error));
+  LAZE_TRY(check_cell(cell, error));
+  if (!out) return LAZE_OK;
+  *out = (value_out){.dtype = cell->dtype, .elements = laze_cell_elements(cell)};
+  if (cell->state == LAZE_CELL_SCALAR) {
+    out->scalar = cell->value.scalar;
+  } else {
+    out->buffer = cell->value.buffer;
+    laze_buffer_retain(out->buffer);
+  }
+  return LAZE_OK;
+}
+
+/* Keeps the error of a read in its handle. A read that returns a status has reported it; otherwise it is the scope's.
+ */
+static void note_read_error(laze_thread_state *thread, laze_tensor *tensor, const laze_error *error, bool reported) {
+  laze_lazy *lazy = thread->lazy;
+  laze_slot *slot = laze_handle_slot(tensor);
+  laze_cell *cell = slot ? slot->storage->cell : NULL;
+  if (cell && cell->state == LAZE_CELL_ERROR) {
+    if (reported) cell->value.failure->reported = true;
+    return; /* noted in the scope when it arose */
+  }
+  laze_failure *failure = laze_failure_create(lazy, error);
+  if (!reported || !failure) laze_scope_note(thread, failure);
+  if (slot && failure) (void)laze_quotes_put(lazy, &slot->errors, failure);
+  laze_failure_release(lazy, failure);
+}
+
+/* A read without a status had no tensor: the scope reports it, that of the default context where there is no handle. */
+static laze_status note_missing(laze_thread_state *thread, laze_tensor *tensor, const char *function) {
+  laze_error error;
+  laze_status status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", function,
+                                 tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
+  note_read_error(thread, tensor, &error, false);
+  return status;
+}
+
+/* What the caller asked for. */
+typedef struct {
+  const char *function; /* which the caller called: for messages */
+  laze_dtype dtype;     /* LAZE_DTYPE_NONE: to compute, without copying */
+  void *data;
+  size_t size;
+  bool reports; /* the function returns a status */
+} read_request;
+
+static laze_status check_read(const laze_cell *cell, const read_request *request, laze_error *error) {
+  if (cell->state == LAZE_CELL_ERROR) return LAZE_OK; /* reported instead */
+  const char *function = request->function;
+  laze_dtype dtype = request->dtype;
+  if (!laze_dtype_is_valid(dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype", function, (int)dtype);
+  int64_t bytes;
+  if (laze_mul_overflows(laze_cell_elements(cell), laze_dtype_size(dtype), &bytes)) bytes = -1;
+  laze_type type;
+  char text[128];
+  laze_cell_type(cell, &type);
+  bool fits = bytes >= 0 && (uint64_t)bytes == (uint64_t)request->size;
+  if (!fits && !request->reports)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s; it must have one element", function,
+                     laze_type_format(NULL, &type, text, sizeof text));
+  if (!fits)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s read as %s takes %lld bytes, but size is %zu", function,
+                     laze_type_format(NULL, &type, text, sizeof text), laze_dtype_name(dtype), (long long)bytes,
+                     request->size);
+  if (!request->data && request->size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", function);
+  return LAZE_OK;
+}
+
+static laze_status read_guarded(laze_tensor *tensor, const read_request *request) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (tensor == laze_handle_out_of_memory()) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
+  if (!lazy && request->reports) return LAZE_INVALID_ARGUMENT;
+  if (!lazy) lazy = laze_lazy_get(NULL);
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) return LAZE_OUT_OF_MEMORY;
+  laze_error error;
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (!slot) {
+    laze_status status = request->reports ? LAZE_INVALID_ARGUMENT : note_missing(thread, tensor, request->function);
+    laze_lazy_unlock(lazy);
+    return status;
+  }
+  bool copies = request->dtype != LAZE_DTYPE_NONE;
+  value_out value = {0};
+  laze_cell *cell = slot->storage->cell;
+  laze_cell_retain(cell);
+  laze_status status = copies ? check_read(cell, request, &error) : LAZE_OK;
+  if (status == LAZE_OK) status = compute(thread, cell, copies ? &value : NULL, &error);
+  laze_cell_release(lazy, cell);
+  if (status == LAZE_OK && copies) {
+    laze_lazy_unlock(lazy);
+    status = copy_out(lazy, &value, request->dtype, request->data, &error);
+    laze_buffer_release(value.buffer);
+    if (status == LAZE_OK) return LAZE_OK;
+    pthread_mutex_lock(&lazy->lock);
+  }
+  if (status != LAZE_OK) note_read_error(thread, tensor, &error, request->reports);
+  laze_lazy_unlock(lazy);
+  return status;
+}
+
+static laze_status read_tensor(laze_tensor *tensor, const read_request *request) {
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = read_guarded(tensor, request);
+  laze_float_control_leave(&caller);
+  return status;
+}
+
+laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size) {
+  if (dtype == LAZE_DTYPE_NONE) dtype = -1;
+  return read_tensor(tensor, &(read_request){__func__, dtype, data, size, true});
+}
+
+double laze_tensor_item(laze_tensor *tensor) {
+  double value;
+  const read_request request = {__func__, LAZE_F64, &value, sizeof value, false};
+  return read_tensor(tensor, &request) == LAZE_OK ? value : (double)NAN;
+}
+
+laze_status laze_tensor_materialise(laze_tensor *tensor) {
+  return read_tensor(tensor, &(read_request){__func__, LAZE_DTYPE_NONE, NULL, 0, true});
+}

@@ -1,0 +1,75 @@
+/* The end of a scope: what it computes, returns and warns of. */
+#include "lazy/lazy.h"
+#include "lazy/run/materialise.h"
+#include "lazy/run/run_state.h"
+#include "lazy/thread.h"
+
+/* Whether the scope may be ended here and now. */
+static laze_status check_innermost(const laze_thread_state *thread, const laze_scope *handle, const char *function,
+                                   laze_error *error) {
+  const laze_open_scope *scope = laze_scope_find(handle);
+  if (!scope)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: this scope has ended already: end each scope once",
+                     function);
+  if (scope == thread->scope) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: this scope is not the innermost one of this thread: end scopes in reverse order, on the "
+                   "thread that began them",
+                   function);
+}
+
+/* Says so when held values of one scope after the other stay pending: each step then computes all steps before it. */
+static bool grows(laze_thread_state *thread) {
+  enum { GROWING_SCOPES = 100, GROWN_NODES = 1000 };
+  bool grown = thread->backlog.nodes > thread->run->scope_nodes;
+  thread->run->growing_scopes = grown ? thread->run->growing_scopes + 1 : 0;
+  thread->run->scope_nodes = thread->backlog.nodes;
+  if (thread->run->growing_scopes < GROWING_SCOPES || thread->backlog.nodes < GROWN_NODES) return false;
+  thread->run->growing_scopes = 0;
+  return true;
+}
+
+static laze_status end_innermost(laze_thread_state *thread, bool step, laze_error *error) {
+  laze_error run_error;
+  laze_status run = step ? laze_materialise_held(thread, &run_error) : LAZE_OK;
+  laze_status status = laze_scope_unread_error(thread->scope, error);
+  if (status == LAZE_OK && run != LAZE_OK) status = laze_fail(error, run, "%s", run_error.message);
+  laze_scope_drop(thread, thread->scope);
+  return status;
+}
+
+static laze_status end_scope(laze_scope *handle, bool step, const char *function, laze_error *error) {
+  if (error) *error = (laze_error){.code = LAZE_OK};
+  if (!handle)
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: the scope is NULL: there was no memory to begin it", function);
+  laze_lazy *lazy = laze_handle_lazy((const laze_tensor *)handle);
+  if (!lazy) return check_innermost(NULL, handle, function, error);
+  laze_context *context = lazy->context;
+  laze_thread_state *thread = laze_lazy_lock(lazy);
+  if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
+  laze_status status = check_innermost(thread, handle, function, error);
+  if (status != LAZE_OK) {
+    laze_lazy_unlock(lazy);
+    return status;
+  }
+  status = end_innermost(thread, step, error);
+  long long pending = grows(thread) ? (long long)thread->backlog.nodes : 0;
+  laze_lazy_unlock(lazy);
+  if (pending > 0)
+    laze_log_advice(context, LAZE_ADVICE_GROWTH,
+                    "100 scopes in a row each left more to compute than the one before, %lld operators by now: values "
+                    "that outlive a scope stay pending after laze_scope_end; end steps with laze_step_end",
+                    pending);
+  laze_context_release(context);
+  return status;
+}
+
+laze_status laze_scope_end_error(laze_scope *scope, laze_error *error) {
+  return end_scope(scope, false, __func__, error);
+}
+laze_status laze_scope_end(laze_scope *scope) {
+  return end_scope(scope, false, __func__, NULL);
+}
+laze_status laze_step_end(laze_scope *scope, laze_error *error) {
+  return end_scope(scope, true, __func__, error);
+}

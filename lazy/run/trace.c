@@ -1,0 +1,323 @@
+/* Taking a trace: one walk collects the nodes, another numbers what they use and writes the words. And the graph of a
+ * trace that no executable was found for. */
+#include "lazy/run/trace.h"
+
+#include "lazy/lazy.h"
+#include "lazy/thread.h"
+#include "lazy/value/pending.h"
+#include "runtime/backend.h"
+
+#include <string.h>
+
+static laze_status push_node(laze_trace *trace, laze_context *context, laze_pending *node, laze_error *error) {
+  void *array = trace->nodes;
+  LAZE_TRY(laze_grow(context, &array, &trace->node_capacity, trace->node_count + 1, sizeof *trace->nodes, error));
+  trace->nodes = array;
+  trace->nodes[trace->node_count++] = node;
+  return LAZE_OK;
+}
+
+static laze_status push_leaf(laze_trace *trace, laze_context *context, laze_cell *cell, laze_error *error) {
+  void *array = trace->leaves;
+  LAZE_TRY(laze_grow(context, &array, &trace->leaf_capacity, trace->leaf_count + 1, sizeof *trace->leaves, error));
+  trace->leaves = array;
+  trace->leaves[trace->leaf_count++] = cell;
+  return LAZE_OK;
+}
+
+static laze_status push_output(laze_trace *trace, laze_context *context, laze_cell *cell, laze_error *error) {
+  void *array = trace->outputs;
+  LAZE_TRY(laze_grow(context, &array, &trace->output_capacity, trace->output_count + 1, sizeof *trace->outputs, error));
+  trace->outputs = array;
+  trace->outputs[trace->output_count++] = cell;
+  return LAZE_OK;
+}
+
+static bool is_wanted(const laze_cell *cell, const laze_trace_wish *wish) {
+  if (cell->references == 0 || !laze_cell_is_pending(cell)) return false;
+  if (wish->selection) return cell->node->selected == wish->selection;
+  return cell == wish->cell || laze_cell_is_held(cell);
+}
+
+static bool has_wanted_result(const laze_pending *node, const laze_trace_wish *wish) {
+  for (int i = 0; i < node->result_count; i++)
+    if (is_wanted(&node->cells[i], wish)) return true;
+  return false;
+}
+
+/* Marks the operands' pending nodes; returns how many were not marked before. */
+static int64_t mark_operands(const laze_pending *node, uint64_t mark) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    laze_cell *cell = node->operands[i];
+    if (!laze_cell_is_pending(cell) || cell->node->mark == mark) continue;
+    cell->node->mark = mark;
+    count++;
+  }
+  return count;
+}
+
+/* Collects the nodes that are needed, newest first: operands are older than their users, so that one walk from the
+ * newest wanted node finds all, and ends with the last that is needed. */
+static laze_status collect(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
+                           laze_error *error) {
+  laze_lazy *lazy = thread->lazy;
+  int64_t outstanding = 0;
+  trace->mark = ++lazy->mark;
+  trace->node_count = 0;
+  if (wish->cell) {
+    wish->cell->node->mark = trace->mark;
+    outstanding = 1;
+  }
+  for (laze_pending *node = wish->cell ? wish->cell->node : lazy->newest; node; node = node->older) {
+    if (node->mark == trace->mark)
+      outstanding--;
+    else if (wish->cell || (wish->held && node->thread != thread) || !has_wanted_result(node, wish))
+      continue;
+    LAZE_TRY(push_node(trace, lazy->context, node, error));
+    outstanding += mark_operands(node, trace->mark);
+    if (outstanding == 0 && wish->cell) break;
+  }
+  return LAZE_OK;
+}
+
+static int64_t padded_words(int64_t bytes) {
+  return (bytes + 7) / 8;
+}
+
+static int64_t attribute_words(const laze_attribute *attribute) {
+  if (!attribute->present) return 1;
+  switch (attribute->kind) {
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST: return 1 + attribute->count;
+  case LAZE_ARGUMENT_STRING: return 2 + padded_words((int64_t)strlen(attribute->value.string));
+  case LAZE_ARGUMENT_DATA: return 2 + padded_words(attribute->value.data.size);
+  case LAZE_ARGUMENT_LITERAL: return 3;
+  default: return 2;
+  }
+}
+
+/* The most words the node can take. */
+static int64_t node_words(const laze_pending *node, const laze_op_info *info) {
+  int64_t words = 2 + info->segment_count;
+  for (int32_t i = 0; i < node->operand_count; i++) words += 2 + node->operands[i]->rank;
+  for (int i = 0; i < info->attribute_count; i++) words += attribute_words(&node->attributes[i]);
+  for (int i = 0; i < node->result_count; i++) words += 1 + node->cells[i].rank;
+  return words;
+}
+
+static uint64_t *write_type(uint64_t *words, const laze_cell *cell) {
+  *words++ = (uint64_t)cell->kind | (uint64_t)cell->dtype << 8 | (uint64_t)cell->rank << 16;
+  for (int i = 0; i < cell->rank; i++) *words++ = (uint64_t)cell->sizes[i];
+  return words;
+}
+
+static uint64_t *write_bytes(uint64_t *words, const void *bytes, int64_t size) {
+  *words++ = (uint64_t)size;
+  if (size == 0) return words;
+  words[padded_words(size) - 1] = 0;
+  memcpy(words, bytes, (size_t)size);
+  return words + padded_words(size);
+}
+
+static uint64_t *write_attribute(uint64_t *words, const laze_attribute *attribute) {
+  *words++ = (uint64_t)attribute->kind | (uint64_t)attribute->present << 8 | (uint64_t)(uint32_t)attribute->count << 32;
+  if (!attribute->present) return words;
+  switch (attribute->kind) {
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST:
+    for (int i = 0; i < attribute->count; i++) *words++ = (uint64_t)attribute->value.items[i];
+    return words;
+  case LAZE_ARGUMENT_STRING:
+    return write_bytes(words, attribute->value.string, (int64_t)strlen(attribute->value.string));
+  case LAZE_ARGUMENT_DATA: return write_bytes(words, attribute->value.data.bytes, attribute->value.data.size);
+  case LAZE_ARGUMENT_LITERAL:
+    *words++ = (uint64_t)attribute->value.literal.dtype;
+    memcpy(words, &attribute->value.literal.value, sizeof *words);
+    return words + 1;
+  default: /* an integer, a size or a double: eight bytes */
+    memcpy(words, &attribute->value, sizeof *words);
+    return words + 1;
+  }
+}
+
+static laze_status write_operand(laze_trace *trace, laze_lazy *lazy, uint64_t **words, laze_cell *cell,
+                                 laze_error *error) {
+  if (laze_cell_is_pending(cell)) {
+    *(*words)++ = (uint64_t)cell->node->position << 9 | (uint64_t)laze_cell_result(cell) << 1;
+    return LAZE_OK;
+  }
+  bool first = cell->mark != trace->mark;
+  if (first) {
+    cell->mark = trace->mark;
+    cell->number = (int32_t)trace->leaf_count;
+    LAZE_TRY(push_leaf(trace, lazy->context, cell, error));
+  }
+  *(*words)++ = (uint64_t)cell->number << 1 | 1;
+  if (first) *words = write_type(*words, cell);
+  return LAZE_OK;
+}
+
+static uint64_t *write_segments(uint64_t *words, const laze_pending *node, const laze_op_info *info) {
+  for (int i = 0; node->segments && i < info->segment_count; i += 2) {
+    uint64_t second = i + 1 < info->segment_count ? (uint32_t)node->segments[i + 1] : 0;
+    *words++ = (uint32_t)node->segments[i] | second << 32;
+  }
+  return words;
+}
+
+static laze_status reserve_words(laze_trace *trace, laze_lazy *lazy, int64_t count, laze_error *error) {
+  if (trace->word_count + count <= trace->word_capacity) return LAZE_OK;
+  void *array = trace->words;
+  LAZE_TRY(
+      laze_grow(lazy->context, &array, &trace->word_capacity, trace->word_count + count, sizeof *trace->words, error));
+  trace->words = array;
+  return LAZE_OK;
+}
+
+static laze_status write_node(laze_trace *trace, laze_lazy *lazy, const laze_pending *node, laze_error *error) {
+  const laze_op_info *info = laze_op_get(node->op);
+  LAZE_TRY(reserve_words(trace, lazy, node_words(node, info), error));
+  uint64_t *words = trace->words + trace->word_count;
+  *words++ = (uint64_t)node->op | (uint64_t)node->result_count << 32;
+  *words++ = (uint64_t)node->operand_count | (uint64_t)(node->segments ? info->segment_count : 0) << 32;
+  for (int32_t i = 0; i < node->operand_count; i++)
+    LAZE_TRY(write_operand(trace, lazy, &words, node->operands[i], error));
+  words = write_segments(words, node, info);
+  for (int i = 0; i < info->attribute_count; i++) words = write_attribute(words, &node->attributes[i]);
+  for (int i = 0; i < node->result_count; i++) words = write_type(words, &node->cells[i]);
+  trace->word_count = words - trace->words;
+  return LAZE_OK;
+}
+
+static laze_status add_outputs(laze_trace *trace, laze_lazy *lazy, laze_pending *node, const laze_trace_wish *wish,
+                               laze_error *error) {
+  for (int i = 0; i < node->result_count; i++) {
+    laze_cell *cell = &node->cells[i];
+    if (is_wanted(cell, wish)) LAZE_TRY(push_output(trace, lazy->context, cell, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status reserve_sites(laze_trace *trace, laze_lazy *lazy, laze_error *error) {
+  void *array = trace->sites;
+  LAZE_TRY(laze_grow(lazy->context, &array, &trace->site_capacity, trace->node_count, sizeof *trace->sites, error));
+  trace->sites = array;
+  return LAZE_OK;
+}
+
+/* The call that recorded a node: of the composite it came from, or of its own operator. */
+static laze_site site_of(const laze_pending *node) {
+  const laze_op_info *called = laze_op_get(node->origin ? node->origin : node->op);
+  return (laze_site){called->base, node->location.file, node->location.line};
+}
+
+laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
+                            const laze_backend *backend, laze_error *error) {
+  laze_lazy *lazy = thread->lazy;
+  LAZE_TRY(collect(trace, thread, wish, error));
+  trace->leaf_count = trace->output_count = trace->word_count = 0;
+  LAZE_TRY(reserve_sites(trace, lazy, error));
+  LAZE_TRY(reserve_words(trace, lazy, 1, error));
+  trace->words[trace->word_count++] = laze_hash_bytes(backend->name, strlen(backend->name)).low;
+  for (int64_t i = trace->node_count; i-- > 0;) {
+    laze_pending *node = trace->nodes[i];
+    node->position = (int32_t)(trace->node_count - 1 - i);
+    trace->sites[node->position] = site_of(node);
+    LAZE_TRY(write_node(trace, lazy, node, error));
+    LAZE_TRY(add_outputs(trace, lazy, node, wish, error));
+  }
+  LAZE_TRY(reserve_words(trace, lazy, 1 + trace->output_count, error));
+  trace->words[trace->word_count++] = (uint64_t)trace->output_count;
+  for (int64_t i = 0; i < trace->output_count; i++) {
+    laze_cell *cell = trace->outputs[i];
+    trace->words[trace->word_count++] = (uint64_t)cell->node->position << 9 | (uint64_t)laze_cell_result(cell) << 1;
+  }
+  return LAZE_OK;
+}
+
+/* Where the values of a trace are in its graph. */
+typedef struct {
+  laze_value *leaves;
+  int32_t *nodes; /* by position */
+  laze_value *scratch;
+  int64_t scratch_capacity;
+} graph_values;
+
+static laze_value value_of(const graph_values *values, const laze_cell *cell) {
+  if (!laze_cell_is_pending(cell)) return values->leaves[cell->number];
+  return (laze_value){values->nodes[cell->node->position], laze_cell_result(cell)};
+}
+
+static laze_status append_node(laze_graph *graph, graph_values *values, const laze_pending *node, laze_error *error) {
+  void *array = values->scratch;
+  LAZE_TRY(
+      laze_grow(graph->context, &array, &values->scratch_capacity, node->operand_count, sizeof(laze_value), error));
+  values->scratch = array;
+  for (int32_t i = 0; i < node->operand_count; i++) values->scratch[i] = value_of(values, node->operands[i]);
+  laze_call call = {.op = node->op,
+                    .operand_count = node->operand_count,
+                    .operands = values->scratch,
+                    .segments = node->segments,
+                    .attributes = node->attributes,
+                    .location = node->location,
+                    .origin = node->origin};
+  laze_value results[LAZE_PENDING_MAX_RESULTS];
+  LAZE_TRY(laze_graph_append(graph, graph->body, &call, results, error));
+  values->nodes[node->position] = results[0].node;
+  return LAZE_OK;
+}
+
+static laze_status fill_graph(const laze_trace *trace, laze_graph *graph, graph_values *values, laze_error *error) {
+  for (int64_t i = 0; i < trace->leaf_count; i++) {
+    laze_type type;
+    laze_cell_type(trace->leaves[i], &type);
+    LAZE_TRY(laze_graph_add_parameter(graph, graph->body, NULL, &type, &values->leaves[i], error));
+  }
+  for (int64_t i = trace->node_count; i-- > 0;) LAZE_TRY(append_node(graph, values, trace->nodes[i], error));
+  void *array = values->scratch;
+  LAZE_TRY(
+      laze_grow(graph->context, &array, &values->scratch_capacity, trace->output_count, sizeof(laze_value), error));
+  values->scratch = array;
+  for (int64_t i = 0; i < trace->output_count; i++) values->scratch[i] = value_of(values, trace->outputs[i]);
+  return laze_block_set_results(graph, graph->body, values->scratch, trace->output_count, error);
+}
+
+laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_graph **out, laze_error *error) {
+  laze_graph *graph = NULL;
+  LAZE_TRY(laze_graph_create(lazy->context, "lazy", &graph, error));
+  graph_values values = {
+      .leaves = laze_alloc_array(lazy->context, trace->leaf_count, sizeof *values.leaves),
+      .nodes = laze_alloc_array(lazy->context, trace->node_count, sizeof *values.nodes),
+  };
+  laze_status status = values.leaves && values.nodes ? fill_graph(trace, graph, &values, error)
+                                                     : laze_fail_memory(error, "a graph's values", -1);
+  laze_free(lazy->context, values.leaves);
+  laze_free(lazy->context, values.nodes);
+  laze_free(lazy->context, values.scratch);
+  if (status != LAZE_OK)
+    laze_graph_destroy(graph);
+  else
+    *out = graph;
+  return status;
+}
+
+/* A graph has the inputs of its trace first, then the nodes, one each. */
+static laze_site find_site(const void *self, int32_t number) {
+  const laze_trace *trace = self;
+  return trace->sites[number - 1 - trace->leaf_count];
+}
+
+laze_sites laze_trace_sites(const laze_trace *trace) {
+  return (laze_sites){.self = trace, .find = find_site};
+}
+
+void laze_trace_deinit(laze_trace *trace, laze_context *context) {
+  laze_free(context, trace->nodes);
+  laze_free(context, trace->sites);
+  laze_free(context, trace->leaves);
+  laze_free(context, trace->outputs);
+  laze_free(context, trace->words);
+  laze_free(context, trace->buffers);
+  memset(trace, 0, sizeof *trace);
+}

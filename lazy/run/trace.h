@@ -1,0 +1,78 @@
+/* Traces: the pending nodes that wanted cells need, written down as a sequence of words.
+ *
+ * Inputs are numbered by first use and nodes by position, so that a loop that records the same operators gives the same
+ * words, whatever the memory behind them. Equal words mean: the same operators, attributes, wiring, input types,
+ * result types, outputs and backend. The hash of the words is the key; comparing words confirms a hit.
+ *
+ *   backend | node ... | output count | output ...
+ *
+ *   node       op and result count | operand count and segment count | operand ... | segments, two to a word |
+ *              attribute ... | result type ...
+ *   operand    2 * input + 1, followed by the input's type at its first use; or 2 * (256 * position + result)
+ *   output     2 * (256 * position + result)
+ *   type       kind, dtype and rank | size ...
+ *   attribute  kind, presence and count | what it holds, if present; bytes are padded with zeros
+ */
+#ifndef LAZE_LAZY_RUN_TRACE_H
+#define LAZE_LAZY_RUN_TRACE_H
+
+#include "ir/graph.h"
+#include "runtime/site.h"
+
+typedef struct laze_backend laze_backend;
+typedef struct laze_buffer laze_buffer;
+typedef struct laze_cell laze_cell;
+typedef struct laze_lazy laze_lazy;
+typedef struct laze_pending laze_pending;
+typedef struct laze_thread_state laze_thread_state;
+
+/* Arrays that are reused from one trace to the next. Nodes and cells are borrowed. */
+typedef struct laze_trace {
+  uint64_t mark;
+  laze_pending **nodes; /* newest first */
+  int64_t node_count, node_capacity;
+  laze_site *sites; /* by position: the calls of this recording, as others may share the executable */
+  int64_t site_capacity;
+  laze_cell **leaves; /* inputs, by number */
+  int64_t leaf_count, leaf_capacity;
+  laze_cell **outputs;
+  int64_t output_count, output_capacity;
+  uint64_t *words;
+  int64_t word_count, word_capacity;
+  laze_buffer **buffers; /* of inputs, then of outputs */
+  int64_t buffer_capacity;
+} laze_trace;
+
+/* What to compute: one of the three. */
+typedef struct laze_trace_wish {
+  laze_cell *cell;    /* this one, and held ones on the way; NULL: none in particular */
+  bool held;          /* all held cells of the thread */
+  uint64_t selection; /* the nodes with this selection, and nothing else; 0: none */
+} laze_trace_wish;
+
+/* Called with the lock held. Collects nodes, inputs and outputs and writes the words. */
+LAZE_MUST_USE laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
+                                          const laze_backend *backend, laze_error *error);
+/* Called with the lock held. Copies a trace into a graph; owned by the caller. */
+LAZE_MUST_USE laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_graph **out,
+                                           laze_error *error);
+/* Who called the nodes of the trace's graph, in the numbers of that graph (runtime/site.h). Borrows the trace, and
+ * needs no lock. */
+laze_sites laze_trace_sites(const laze_trace *trace);
+void laze_trace_deinit(laze_trace *trace, laze_context *context);
+
+/* What an operand's word refers to. */
+static inline bool laze_trace_is_input(uint64_t operand) {
+  return operand & 1;
+}
+static inline int64_t laze_trace_input(uint64_t operand) {
+  return (int64_t)(operand >> 1);
+}
+static inline int64_t laze_trace_position(uint64_t operand) {
+  return (int64_t)(operand >> 9);
+}
+static inline int32_t laze_trace_result(uint64_t operand) {
+  return (int32_t)(operand >> 1 & 255);
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* A cell: one immutable value. It is counted by references; whoever creates or retains one releases it. All functions
+ * are called with the context's lock held. */
+#ifndef LAZE_LAZY_VALUE_CELL_H
+#define LAZE_LAZY_VALUE_CELL_H
+
+#include "shape_inference/type.h"
+
+typedef struct laze_buffer laze_buffer;
+typedef struct laze_failure laze_failure;
+typedef struct laze_lazy laze_lazy;
+typedef struct laze_pending laze_pending;
+
+typedef enum { LAZE_CELL_PENDING, LAZE_CELL_BUFFER, LAZE_CELL_SCALAR, LAZE_CELL_ERROR } laze_cell_state;
+
+#define LAZE_NO_DEPTH INT32_MAX
+
+typedef struct laze_cell {
+  laze_pending *node; /* the node this cell is part of (lazy/value/pending.h); NULL for one that stands alone */
+  union {
+    laze_buffer *buffer;   /* BUFFER */
+    laze_scalar scalar;    /* SCALAR: converted to `dtype` when it enters a run */
+    laze_failure *failure; /* ERROR */
+  } value;
+  const int64_t *sizes; /* behind the cell in its block */
+  int32_t references;   /* of storages, operands and runs */
+  int32_t holds;        /* of storages that are held */
+  int32_t depth;        /* of the outermost scope that has a handle of it, LAZE_NO_DEPTH if none */
+  uint8_t state;        /* laze_cell_state */
+  uint8_t dtype, rank;
+  uint8_t kind;   /* laze_type_kind */
+  uint64_t mark;  /* the trace in which it is input `number` */
+  int32_t number; /* in a count of what a cut frees: references that would go */
+} laze_cell;
+
+/* A cell that stands alone, with one reference; its value is the caller's to fill in. NULL when memory is out. */
+laze_cell *laze_cell_create(laze_lazy *lazy, laze_cell_state state, const laze_type *type);
+void laze_cell_retain(laze_cell *cell);
+/* Frees what nothing refers to any more, however long the chain behind it. NULL is ignored. */
+void laze_cell_release(laze_lazy *lazy, laze_cell *cell);
+/* Gives a pending cell its value (takes the reference over) and lets go of what computed it. */
+void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
+/* Makes a pending cell an error, which keeps its type; takes a reference of `failure`. What depends on it does not
+ * notice: laze_cell_spread_failures() does. */
+void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
+/* Makes errors of the pending cells, of node `oldest` (NULL: none) and newer ones, that depend on one. */
+void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
+
+void laze_cell_type(const laze_cell *cell, laze_type *out);
+/* Gives a new cell its type; `sizes` is where it keeps the sizes. */
+void laze_cell_set_type(laze_cell *cell, const laze_type *type, int64_t *sizes);
+int64_t laze_cell_elements(const laze_cell *cell);
+static inline bool laze_cell_is_pending(const laze_cell *cell) {
+  return cell->state == LAZE_CELL_PENDING;
+}
+/* Whether a run that computes this cell has to store it. */
+bool laze_cell_is_held(const laze_cell *cell);
+
+#endif

@@ -1,0 +1,32 @@
+/* Handles of values: what a slot of the table of handles holds. All functions are called with the context's lock held,
+ * and none fails: where memory is out they note it in the scope and give the handle that stands for that. */
+#ifndef LAZE_LAZY_VALUE_HANDLE_H
+#define LAZE_LAZY_VALUE_HANDLE_H
+
+#include "base/status.h"
+#include "laze/tensor.h"
+
+typedef struct laze_cell laze_cell;
+typedef struct laze_failure laze_failure;
+typedef struct laze_lazy laze_lazy;
+typedef struct laze_open_scope laze_open_scope;
+typedef struct laze_thread_state laze_thread_state;
+
+/* What an assignment changes. */
+typedef struct laze_storage {
+  laze_cell *cell; /* referenced */
+  int32_t references;
+  int32_t holds;   /* handles that are retained or assigned */
+  int64_t version; /* counts assignments */
+} laze_storage;
+
+/* A handle of `cell` in the thread's innermost scope; takes a reference of its own. */
+laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell);
+/* A handle of an error; `failure` is borrowed. */
+laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *failure);
+/* Notes `error` in the innermost scope and gives a handle that stands for it. */
+laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error);
+/* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
+void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope);
+
+#endif

@@ -1,0 +1,60 @@
+/* What a tensor says of itself without being computed: its type, and its error. */
+#include "laze/tensor.h"
+
+#include "lazy/lazy.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+
+const char *laze_tensor_error(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  const char *message = "the handle was released; retain a tensor that is used after its scope";
+  if (!tensor) return "the tensor is NULL";
+  if (tensor == laze_handle_out_of_memory()) return "out of memory: there was none for this tensor";
+  if (!lazy) return message; /* with its context */
+  pthread_mutex_lock(&lazy->lock);
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (slot) {
+    const laze_cell *cell = slot->storage->cell;
+    message = slot->errors ? slot->errors->failure->message : "";
+    if (cell->state == LAZE_CELL_ERROR) message = laze_quotes_put(lazy, &slot->errors, cell->value.failure);
+    if (slot->errors) slot->errors->given_out = true;
+  }
+  pthread_mutex_unlock(&lazy->lock);
+  return message;
+}
+
+/* The type of the tensor; false for the handle of a failed call. A value that failed when it ran keeps its type. */
+static bool find_type(laze_tensor *tensor, laze_type *out) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy) return false;
+  pthread_mutex_lock(&lazy->lock);
+  const laze_slot *slot = laze_handle_slot(tensor);
+  bool found = slot && slot->storage->cell->dtype != LAZE_DTYPE_NONE;
+  if (found) laze_cell_type(slot->storage->cell, out);
+  pthread_mutex_unlock(&lazy->lock);
+  return found;
+}
+
+laze_dtype laze_tensor_dtype(laze_tensor *tensor) {
+  laze_type type;
+  return find_type(tensor, &type) ? type.dtype : LAZE_DTYPE_NONE;
+}
+
+int32_t laze_tensor_rank(laze_tensor *tensor) {
+  laze_type type;
+  return find_type(tensor, &type) ? type.rank : -1;
+}
+
+int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis) {
+  laze_type type;
+  if (!find_type(tensor, &type)) return -1;
+  if (axis < 0) axis += type.rank;
+  return axis >= 0 && axis < type.rank ? type.sizes[axis] : -1;
+}
+
+int64_t laze_tensor_elements(laze_tensor *tensor) {
+  laze_type type;
+  laze_size elements;
+  return find_type(tensor, &type) && laze_type_elements(NULL, &type, &elements, NULL) == LAZE_OK ? elements : -1;
+}
