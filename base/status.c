@@ -38,7 +38,7 @@ laze_status laze_fail(laze_error *error, laze_status code, const char *format, .
 }
 
 laze_status laze_fail_memory(laze_error *error, const char *what, int64_t size) {
-  if (size < 0) return laze_fail(error, LAZE_OUT_OF_MEMORY, "out of memory for %s", what);
+  if (size <= 0) return laze_fail(error, LAZE_OUT_OF_MEMORY, "out of memory for %s", what);
   return laze_fail(error, LAZE_OUT_OF_MEMORY, "out of memory: %s needs %lld bytes", what, (long long)size);
 }
 

@@ -23,7 +23,7 @@ LAZE_MUST_USE laze_status laze_fail(laze_error *error, laze_status code, const c
     __attribute__((format(printf, 3, 4)));
 LAZE_MUST_USE laze_status laze_fail_v(laze_error *error, laze_status code, const char *format, va_list arguments);
 
-/* The error for an allocation of `size` bytes that failed while doing `what`. Negative size: not known. */
+/* The error for an allocation of `size` bytes that failed while doing `what`. 0 or negative: not known. */
 LAZE_MUST_USE laze_status laze_fail_memory(laze_error *error, const char *what, int64_t size);
 
 /* Puts formatted text and ": " before the message that `error` holds, keeping its code; returns the code. For callers

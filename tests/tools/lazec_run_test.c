@@ -163,6 +163,8 @@ START_TEST(sizes_are_bound) {
   lazec_expect(0, "result 0: i64[4]\n[0 1 2 3]\n", "");
   LAZEC("run", "ramp.lz", "--dim=n=1");
   lazec_expect(0, "result 0: i64[1]\n[0]\n", "");
+  LAZEC("run", "ramp.lz", "--dim=n=0");
+  lazec_expect(0, "result 0: i64[0]\n[]\n", "");
   LAZEC("run", "ramp.lz");
   lazec_expect(1, "", "lazec: size n: no input gives it; give it with --dim n=NUMBER\n");
   write_text("twice.lz", "laze 1\ngraph @twice(%x: f32[n*2], %y: f32[n]) -> f32[n*2] {\n  return %x\n}\n");

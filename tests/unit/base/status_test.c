@@ -84,10 +84,12 @@ END_TEST
 
 START_TEST(memory_says_how_much) {
   laze_error error;
-  ck_assert_int_eq(laze_fail_memory(&error, "a table", 0), LAZE_OUT_OF_MEMORY);
-  ck_assert_str_eq(error.message, "out of memory: a table needs 0 bytes");
-  ck_assert_int_eq(laze_fail_memory(&error, "a table", -1), LAZE_OUT_OF_MEMORY);
-  ck_assert_str_eq(error.message, "out of memory for a table");
+  ck_assert_int_eq(laze_fail_memory(&error, "a table", 24), LAZE_OUT_OF_MEMORY);
+  ck_assert_str_eq(error.message, "out of memory: a table needs 24 bytes");
+  for (int64_t unknown = -1; unknown <= 0; unknown++) { /* "needs 0 bytes" would be no reason */
+    ck_assert_int_eq(laze_fail_memory(&error, "a table", unknown), LAZE_OUT_OF_MEMORY);
+    ck_assert_str_eq(error.message, "out of memory for a table");
+  }
 }
 END_TEST
 

@@ -152,6 +152,16 @@ START_TEST(control_checks_its_regions) {
       {"laze 1\ngraph @g(%x: f32[4]) { %0 = while [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { return %a }\n return "
        "}",
        "while: the result of the condition at 0 has type f32[4], expected bool[]"},
+      {"laze 1\ngraph @g(%x: f32[4]) { %0 = while [%x] (%a: f32[4]) { %1 = any %a\n return %1 } (%a: f32[4]) { %1 = "
+       "sum "
+       "%a\n return %1 }\n return }",
+       "while: the result of the body at 0 has type f32[], expected f32[4]"},
+      {"laze 1\ngraph @g(%x: f32[4]) { %0 = while [%x] (%a: f32[4]) { %1 = any %a\n return %1 } (%a: f32[4]) { return "
+       "%a, %a }\n return }",
+       "while: results of the body: got 2, expected 1"},
+      {"laze 1\ngraph @g(%x: f32[4], %c: bool[]) { %0 = if %c, [%x] (%a: f32[4]) { return %a } (%a: f32[4]) { %1 = sum "
+       "%a\n return %1 }\n return }",
+       "if: the result of the second region at 0 has type f32[], expected f32[4]"},
       {"laze 1\ngraph @g(%x: f32[4], %i: f32[]) { %0 = reduce %x, [%i], dim=[0, 0] (%a: f32[], %b: f32[]) { return %a "
        "}\n return }",
        "axis 0 is named twice"},

@@ -359,6 +359,18 @@ START_TEST(missing_places_for_results_are_errors) {
 }
 END_TEST
 
+/* A list says how many items there are; without them there is nothing to read. */
+START_TEST(a_list_without_items_is_an_error) {
+  begin(_i);
+  for (int32_t count = 1; count < 4; count++) {
+    laze_ints none = {NULL, count};
+    check_fails(laze_permute(matrix(), none), "laze_permute: argument 'dims'");
+    check_fails(laze_zeros(context, none), "laze_zeros: argument 'size'");
+  }
+  end();
+}
+END_TEST
+
 /* Who wants no results gives no place for them. The call is checked all the same, and its error is the scope's. */
 START_TEST(results_may_be_left_out) {
   begin(_i);
@@ -390,6 +402,7 @@ int main(void) {
                                   no_memory_names_the_call_whose_value_was_to_be_stored,
                                   a_scope_that_is_ended_twice_is_an_error,
                                   many_errors_that_were_read_do_not_hide_the_one_that_was_not,
+                                  a_list_without_items_is_an_error,
                                   results_may_be_left_out};
   Suite *suite = suite_create("bad input");
   TCase *tests = tcase_create("each backend");

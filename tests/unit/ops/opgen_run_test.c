@@ -145,6 +145,17 @@ START_TEST(reports_files_it_cannot_use) {
 }
 END_TEST
 
+/* A file that is cut off because the disk is full would be built from. */
+START_TEST(reports_what_it_cannot_write) {
+  expect(OPGEN RULES "--output a " FEATURES, 0);
+  expect("ln -sf /dev/full a/ir/op.gen.h", 0);
+  expect(OPGEN RULES
+         "--output a " FEATURES
+         "2>message; test $? = 1 && grep -q 'op.gen.h:.*cannot be written: No space left on device' message",
+         0);
+}
+END_TEST
+
 /* The name of a rule that nobody wrote would otherwise be a fault of generated code. */
 START_TEST(rules_have_functions) {
   expect("printf 'shape:\\n  - same(Tensor self)\\n  - reduse(Tensor self)\\ndtype:\\n  - sam(Tensor self)\\n' "
@@ -176,6 +187,7 @@ int main(void) {
   tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
   tcase_add_test(cases, refuses_wrong_usage);
   tcase_add_test(cases, reports_files_it_cannot_use);
+  tcase_add_test(cases, reports_what_it_cannot_write);
   tcase_add_test(cases, rules_have_functions);
   tcase_add_test(cases, answers_help);
   suite_add_tcase(suite, cases);

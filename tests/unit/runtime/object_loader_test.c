@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 
 #include <check.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -336,22 +337,62 @@ START_TEST(survives_extreme_section_headers) {
 }
 END_TEST
 
+/* What GDB finds behind the name of its interface. */
+extern struct {
+  uint32_t version, action;
+  void *relevant;
+  const struct {
+    void *next, *previous;
+    const uint8_t *object;
+    uint64_t size;
+  } * first;
+} __jit_debug_descriptor;
+
+/* GDB places functions by the addresses of sections. Where the copy that it reads has none, it shows code of other
+ * kernels, or none. */
+START_TEST(tells_the_debugger_where_sections_are) {
+  laze_object *object = load(object_bytes, object_size, NULL);
+  ck_assert_ptr_nonnull(__jit_debug_descriptor.first);
+  ck_assert_uint_eq(__jit_debug_descriptor.first->size, (uint64_t)object_size);
+  const uint8_t *copy = __jit_debug_descriptor.first->object;
+  const Elf64_Ehdr *header = (const Elf64_Ehdr *)copy;
+  const Elf64_Shdr *sections = (const Elf64_Shdr *)(copy + header->e_shoff);
+  uint64_t counter = (uintptr_t)laze_object_find(object, "counter"), step = (uintptr_t)laze_object_find(object, "step");
+  bool has_counter = false, has_step = false;
+  for (int i = 0; i < header->e_shnum; i++) {
+    uint64_t begin = sections[i].sh_addr, end = begin + sections[i].sh_size;
+    has_counter |= begin <= counter && counter < end && (sections[i].sh_flags & SHF_WRITE);
+    has_step |= begin <= step && step < end && (sections[i].sh_flags & SHF_EXECINSTR);
+  }
+  ck_assert(has_counter && has_step);
+  laze_object_destroy(object);
+  ck_assert_ptr_null(__jit_debug_descriptor.first);
+}
+END_TEST
+
 /* The file that `perf report` reads names each function with its address. */
 START_TEST(writes_perf_map) {
-  char path[64], expected[64], line[256];
+  static const char *const names[] = {"add", "lookup", "step", "step_twice", "word"};
+  enum { NAMES = sizeof names / sizeof *names };
+  char path[64], expected[NAMES][64], line[256], end[32];
   snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
   laze_object_options options = {.perf_map = true};
   laze_object *object = load(object_bytes, object_size, &options);
-  snprintf(expected, sizeof expected, "%lx ", (unsigned long)laze_object_find(object, "step_twice"));
+  for (int i = 0; i < NAMES; i++)
+    snprintf(expected[i], sizeof expected[i], "%lx ", (unsigned long)laze_object_find(object, names[i]));
   FILE *file = fopen(path, "r");
   ck_assert_ptr_nonnull(file);
-  bool found = false;
-  while (fgets(line, sizeof line, file))
-    found |= strncmp(line, expected, strlen(expected)) == 0 && strstr(line, " step_twice\n");
+  int found = 0;
+  while (fgets(line, sizeof line, file)) {
+    for (int i = 0; i < NAMES; i++) {
+      snprintf(end, sizeof end, " %s\n", names[i]);
+      found += strncmp(line, expected[i], strlen(expected[i])) == 0 && strstr(line, end);
+    }
+  }
   fclose(file);
   unlink(path);
   laze_object_destroy(object);
-  ck_assert(found);
+  ck_assert_int_eq(found, NAMES);
 }
 END_TEST
 
@@ -407,6 +448,7 @@ int main(void) {
   tcase_add_test(tests, survives_truncation);
   tcase_add_test(tests, survives_wrong_bytes);
   tcase_add_test(tests, survives_extreme_section_headers);
+  tcase_add_test(tests, tells_the_debugger_where_sections_are);
   tcase_add_test(tests, writes_perf_map);
   tcase_add_test(tests, writes_no_perf_map_of_others);
   tcase_add_test(tests, reports_that_code_is_denied);

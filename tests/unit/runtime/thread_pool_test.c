@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -250,6 +251,34 @@ START_TEST(clamps_thread_counts) {
 }
 END_TEST
 
+/* Bytes of address space. */
+static int64_t address_space(void) {
+  long long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_eq(fscanf(file, "%lld", &pages), 1);
+  fclose(file);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* A thread that nobody joins keeps its stack, of 8 MiB as a rule, and may look at the pool after it has gone. */
+START_TEST(leaves_no_threads) {
+  enum { POOLS = 300 };
+  int64_t before = address_space();
+  for (int i = 0; i < POOLS; i++) {
+    laze_thread_pool *other = NULL;
+    meeting both = {.arrived = 0};
+    ck_assert_int_eq(laze_thread_pool_create(context, 2, &other, NULL), LAZE_OK);
+    pthread_barrier_init(&both.barrier, NULL, 2);
+    laze_thread_pool_run(other, meet, &both, 0, 2, 1);
+    pthread_barrier_destroy(&both.barrier);
+    ck_assert_int_eq(both.arrived, 2);
+    laze_thread_pool_destroy(other);
+  }
+  ck_assert_int_lt(address_space() - before, INT64_C(1) << 30);
+}
+END_TEST
+
 /* It supports no new threads after a fork of a process that has some. */
 #if defined(__SANITIZE_THREAD__)
 static const bool with_thread_sanitizer = true;
@@ -274,6 +303,7 @@ int main(void) {
   }
   tcase_add_test(tests, resets_floating_point_control);
   tcase_add_test(tests, clamps_thread_counts);
+  tcase_add_test(tests, leaves_no_threads);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }
