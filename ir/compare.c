@@ -1,6 +1,7 @@
 /* Structural equality of graphs, and the first difference in words. */
 #include "ir/graph.h"
 
+#include "ir/attribute.h"
 #include "ir/op.gen.h"
 #include "ir/size_pairs.h"
 #include "ir/walk.h"
@@ -52,12 +53,13 @@ static bool check_type(comparer *state, const char *what, int64_t index, const l
 }
 
 static bool attributes_equal(comparer *state, const laze_attribute *a, const laze_attribute *b, bool may_vary) {
-  bool one = a->kind == LAZE_ARGUMENT_SIZE, list = a->kind == LAZE_ARGUMENT_SIZE_LIST;
-  if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
-  if (!a->present || (!one && !list)) return laze_attribute_equal(a, b);
-  if (one) return sizes_equal(state, a->value.size, b->value.size, may_vary, false);
-  for (int32_t i = 0; i < a->count; i++)
-    if (!sizes_equal(state, a->value.items[i], b->value.items[i], may_vary, true)) return false;
+  int32_t count, other_count;
+  const laze_size *sizes, *others;
+  bool both = laze_attribute_find_sizes(a, &sizes, &count) && laze_attribute_find_sizes(b, &others, &other_count);
+  if (!both) return laze_attribute_equal(a, b);
+  if (a->kind != b->kind || count != other_count) return false;
+  for (int32_t i = 0; i < count; i++)
+    if (!sizes_equal(state, sizes[i], others[i], may_vary, a->kind == LAZE_ARGUMENT_SIZE_LIST)) return false;
   return true;
 }
 

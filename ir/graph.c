@@ -1,5 +1,6 @@
 #include "ir/graph.h"
 
+#include "ir/attribute.h"
 #include "ir/control.h"
 #include "ir/graph_internal.h"
 #include "ir/op.gen.h"
@@ -167,24 +168,6 @@ laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const
   return push_node(graph, block, &node, out, error);
 }
 
-static int64_t list_bytes(const laze_attribute *attribute) {
-  bool is_list = attribute->kind == LAZE_ARGUMENT_INT_LIST || attribute->kind == LAZE_ARGUMENT_SIZE_LIST;
-  return is_list && attribute->present ? attribute->count * (int64_t)sizeof(laze_size) : 0;
-}
-
-static laze_status copy_pointee(laze_graph *graph, laze_attribute *attribute, laze_error *error) {
-  if (!attribute->present) return LAZE_OK;
-  if (attribute->kind == LAZE_ARGUMENT_STRING) {
-    attribute->value.string = laze_arena_copy_string(&graph->arena, attribute->value.string);
-    if (!attribute->value.string) return laze_fail_memory(error, "a string attribute", -1);
-  } else if (attribute->kind == LAZE_ARGUMENT_DATA) {
-    int64_t size = attribute->value.data.size;
-    attribute->value.data.bytes = laze_arena_copy(&graph->arena, attribute->value.data.bytes, size);
-    if (!attribute->value.data.bytes) return laze_fail_memory(error, "the elements of a constant", size);
-  }
-  return LAZE_OK;
-}
-
 /* Segments that are all 1 are left out, so that equal nodes look equal. */
 static bool segments_matter(const laze_call *call, int32_t count) {
   for (int32_t i = 0; call->segments && i < count; i++)
@@ -192,45 +175,46 @@ static bool segments_matter(const laze_call *call, int32_t count) {
   return false;
 }
 
-static laze_status copy_attributes(laze_graph *graph, const laze_call *call, int32_t count, laze_attribute *copies,
-                                   laze_error *error) {
-  laze_size *items = (laze_size *)(copies + count);
-  for (int32_t i = 0; i < count; i++) {
-    copies[i] = call->attributes[i];
-    int64_t bytes = list_bytes(&copies[i]);
-    if (bytes) memcpy(items, copies[i].value.items, (size_t)bytes);
-    if (copies[i].kind == LAZE_ARGUMENT_INT_LIST || copies[i].kind == LAZE_ARGUMENT_SIZE_LIST) {
-      copies[i].value.items = items;
-      items += bytes / (int64_t)sizeof *items;
-    }
-    LAZE_TRY(copy_pointee(graph, &copies[i], error));
-  }
-  return LAZE_OK;
+static int64_t round_up(int64_t bytes) {
+  return (bytes + 7) & -8;
 }
 
-/* Copies what the call borrows into the arena, in one piece: operands, attributes, their lists, segments. */
+static void copy_attributes(const laze_call *call, int32_t count, laze_attribute *copies) {
+  char *payload = (char *)(copies + count);
+  for (int32_t i = 0; i < count; i++) {
+    copies[i] = call->attributes[i];
+    laze_attribute_copy_payload(&copies[i], payload);
+    payload += round_up(laze_attribute_payload_bytes(&copies[i]));
+  }
+}
+
+/* Copies what the call borrows into the arena, in one piece: operands, attributes, what they refer to, segments. */
 static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node *node, laze_error *error) {
   const laze_op_info *info = laze_op_get(call->op);
-  int64_t operand_bytes = call->operand_count * (int64_t)sizeof(laze_value), lists = 0;
+  int64_t operand_bytes = call->operand_count * (int64_t)sizeof(laze_value), payload_bytes = 0;
   int64_t attribute_bytes = info->attribute_count * (int64_t)sizeof(laze_attribute);
   int64_t segment_bytes =
       segments_matter(call, info->segment_count) ? info->segment_count * (int64_t)sizeof(int32_t) : 0;
-  for (int32_t i = 0; i < info->attribute_count; i++) lists += list_bytes(&call->attributes[i]);
+  for (int32_t i = 0; i < info->attribute_count; i++)
+    payload_bytes += round_up(laze_attribute_payload_bytes(&call->attributes[i]));
   char *memory = NULL;
-  if (operand_bytes + attribute_bytes + lists + segment_bytes > 0) {
-    memory = laze_arena_alloc(&graph->arena, operand_bytes + attribute_bytes + lists + segment_bytes);
-    if (!memory) return laze_fail_memory(error, "a node", operand_bytes + attribute_bytes + lists + segment_bytes);
+  int64_t bytes = operand_bytes + attribute_bytes + payload_bytes + segment_bytes;
+  if (bytes > 0) {
+    memory = laze_arena_alloc(&graph->arena, bytes);
+    if (!memory) return laze_fail_memory(error, "a node", bytes);
   }
   node->op = call->op;
   node->origin = call->origin;
   node->operand_count = call->operand_count;
   if (operand_bytes) node->operands = memcpy(memory, call->operands, (size_t)operand_bytes);
   if (segment_bytes)
-    node->segments = memcpy(memory + operand_bytes + attribute_bytes + lists, call->segments, (size_t)segment_bytes);
+    node->segments =
+        memcpy(memory + operand_bytes + attribute_bytes + payload_bytes, call->segments, (size_t)segment_bytes);
   node->location = call->location;
   if (!attribute_bytes) return LAZE_OK;
   node->attributes = (laze_attribute *)(memory + operand_bytes);
-  return copy_attributes(graph, call, info->attribute_count, (laze_attribute *)(memory + operand_bytes), error);
+  copy_attributes(call, info->attribute_count, (laze_attribute *)(memory + operand_bytes));
+  return LAZE_OK;
 }
 
 static laze_status check_operands(const laze_graph *graph, const laze_call *call, const laze_type **types,

@@ -1,6 +1,7 @@
 /* The key of a graph: nodes in order, each with its operator, attributes and the positions of its operands. */
 #include "ir/graph.h"
 
+#include "ir/attribute.h"
 #include "ir/op.gen.h"
 #include "ir/size_pairs.h"
 #include "ir/walk.h"
@@ -49,14 +50,14 @@ static void add_attributes(hasher *state, const laze_node *node) {
   bool vary = !has_data(info, node->attributes);
   for (int32_t i = 0; i < info->attribute_count; i++) {
     const laze_attribute *attribute = &node->attributes[i];
-    bool one = attribute->kind == LAZE_ARGUMENT_SIZE, list = attribute->kind == LAZE_ARGUMENT_SIZE_LIST;
-    if (!attribute->present || (!one && !list)) {
+    int32_t count;
+    const laze_size *sizes;
+    if (!laze_attribute_find_sizes(attribute, &sizes, &count)) {
       state->hash = laze_attribute_hash(attribute, state->hash);
       continue;
     }
     add(state, (uint64_t)attribute->kind << 32 | (uint32_t)attribute->count);
-    if (one) add_size(state, attribute->value.size, vary, false);
-    for (int32_t k = 0; list && k < attribute->count; k++) add_size(state, attribute->value.items[k], vary, true);
+    for (int32_t k = 0; k < count; k++) add_size(state, sizes[k], vary, attribute->kind == LAZE_ARGUMENT_SIZE_LIST);
   }
 }
 

@@ -4,47 +4,6 @@
 
 #include <string.h>
 
-static bool list_items_equal(const laze_attribute *a, const laze_attribute *b) {
-  return a->count == 0 || memcmp(a->value.items, b->value.items, (size_t)a->count * sizeof *a->value.items) == 0;
-}
-
-bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b) {
-  if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
-  if (!a->present) return true;
-  switch ((laze_argument_kind)a->kind) {
-  case LAZE_ARGUMENT_FLOAT: return memcmp(&a->value.real, &b->value.real, sizeof a->value.real) == 0;
-  case LAZE_ARGUMENT_STRING: return strcmp(a->value.string, b->value.string) == 0;
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: return list_items_equal(a, b);
-  case LAZE_ARGUMENT_LITERAL: return laze_scalar_equal(a->value.literal, b->value.literal);
-  case LAZE_ARGUMENT_DATA:
-    return a->value.data.size == b->value.data.size &&
-           (a->value.data.size == 0 ||
-            memcmp(a->value.data.bytes, b->value.data.bytes, (size_t)a->value.data.size) == 0);
-  default: return a->value.integer == b->value.integer;
-  }
-}
-
-laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
-  seed = laze_hash_add(seed, (uint64_t)attribute->kind << 33 | (uint64_t)attribute->present << 32 |
-                                 (uint32_t)attribute->count);
-  if (!attribute->present) return seed;
-  switch ((laze_argument_kind)attribute->kind) {
-  case LAZE_ARGUMENT_STRING:
-    return laze_hash_combine(seed, laze_hash_bytes(attribute->value.string, strlen(attribute->value.string)));
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST:
-    for (int32_t i = 0; i < attribute->count; i++) seed = laze_hash_add(seed, (uint64_t)attribute->value.items[i]);
-    return seed;
-  case LAZE_ARGUMENT_LITERAL:
-    seed = laze_hash_add(seed, (uint64_t)attribute->value.literal.dtype);
-    return laze_hash_add(seed, (uint64_t)attribute->value.literal.value.integer);
-  case LAZE_ARGUMENT_DATA:
-    return laze_hash_combine(seed, laze_hash_bytes(attribute->value.data.bytes, (size_t)attribute->value.data.size));
-  default: return laze_hash_add(seed, (uint64_t)attribute->value.integer);
-  }
-}
-
 /* Position in laze_ops_by_name of the first operator whose base name is not before the first `length` bytes of `base`.
  */
 static int32_t first_not_before(const char *base, size_t length) {

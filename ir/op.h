@@ -48,9 +48,6 @@ typedef struct laze_attribute {
   } value;
 } laze_attribute;
 
-bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b);
-laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed);
-
 typedef struct laze_argument_info {
   const char *name;
   laze_argument_kind kind;

@@ -11,6 +11,7 @@
  */
 #include "ir/specialise.h"
 
+#include "ir/attribute.h"
 #include "ir/rewrite.h"
 
 #include <stdio.h>
@@ -135,16 +136,6 @@ static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t inde
   return LAZE_OK;
 }
 
-static laze_status map_list(laze_rewrite *rewrite, const int64_t *bindings, laze_attribute *attribute,
-                            laze_error *error) {
-  laze_size *items =
-      laze_arena_copy(&rewrite->target->arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
-  if (!items) return laze_fail_memory(error, "a list of sizes", attribute->count);
-  for (int32_t i = 0; i < attribute->count; i++) LAZE_TRY(evaluate(rewrite, bindings, &items[i], error));
-  attribute->value.items = items;
-  return LAZE_OK;
-}
-
 static laze_status map_attributes(laze_rewrite *rewrite, const int64_t *bindings, laze_call *call, laze_error *error) {
   int32_t count = laze_op_get(call->op)->attribute_count;
   if (count == 0) return LAZE_OK;
@@ -152,10 +143,10 @@ static laze_status map_attributes(laze_rewrite *rewrite, const int64_t *bindings
       laze_arena_copy(&rewrite->target->arena, call->attributes, count * (int64_t)sizeof *attributes);
   if (!attributes) return laze_fail_memory(error, "attributes", -1);
   for (int32_t i = 0; i < count; i++) {
-    laze_attribute *attribute = &attributes[i];
-    if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE) LAZE_TRY(evaluate(rewrite, bindings, &attribute->value.size, error));
-    if (attribute->kind == LAZE_ARGUMENT_SIZE_LIST) LAZE_TRY(map_list(rewrite, bindings, attribute, error));
+    laze_size *sizes;
+    int32_t size_count;
+    LAZE_TRY(laze_attribute_own_sizes(&attributes[i], &rewrite->target->arena, &sizes, &size_count, error));
+    for (int32_t k = 0; k < size_count; k++) LAZE_TRY(evaluate(rewrite, bindings, &sizes[k], error));
   }
   call->attributes = attributes;
   return LAZE_OK;

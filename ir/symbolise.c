@@ -7,6 +7,7 @@
  *
  * Equal values get symbols of their own: whether two are equal is asked, and recorded, where a rule needs to know.
  */
+#include "ir/attribute.h"
 #include "ir/control.h"
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
@@ -59,15 +60,11 @@ static laze_status map_attributes(laze_rewrite *rewrite, symboliser *state, cons
   laze_attribute *attributes = laze_arena_copy(arena, node->attributes, count * (int64_t)sizeof *attributes);
   if (!attributes) return laze_fail_memory(error, "attributes", -1);
   for (int32_t i = 0; i < count; i++) {
-    laze_attribute *attribute = &attributes[i];
-    if (!attribute->present) continue;
-    if (attribute->kind == LAZE_ARGUMENT_SIZE)
-      LAZE_TRY(add_symbol(rewrite, state, false, &attribute->value.size, error));
-    if (attribute->kind != LAZE_ARGUMENT_SIZE_LIST) continue;
-    laze_size *items = laze_arena_copy(arena, attribute->value.items, attribute->count * (int64_t)sizeof *items);
-    if (!items) return laze_fail_memory(error, "attributes", -1);
-    for (int32_t k = 0; k < attribute->count; k++) LAZE_TRY(add_symbol(rewrite, state, true, &items[k], error));
-    attribute->value.items = items;
+    bool listed = attributes[i].kind == LAZE_ARGUMENT_SIZE_LIST;
+    laze_size *sizes;
+    int32_t size_count;
+    LAZE_TRY(laze_attribute_own_sizes(&attributes[i], arena, &sizes, &size_count, error));
+    for (int32_t k = 0; k < size_count; k++) LAZE_TRY(add_symbol(rewrite, state, listed, &sizes[k], error));
   }
   call->attributes = attributes;
   return LAZE_OK;

@@ -1,6 +1,7 @@
 #include "codegen/interp/unit.h"
 
 #include "codegen/translation.h"
+#include "ir/attribute.h"
 #include "ir/op.gen.h"
 
 #include <stddef.h>
@@ -75,21 +76,15 @@ static laze_status copy_attributes(flattening *f, const laze_node *node, interp_
   if (!copies) return laze_fail_memory(error, "attributes", -1);
   for (int32_t i = 0; i < count; i++) {
     laze_attribute *copy = &copies[i];
-    int64_t first = 0;
-    if (!copy->present) continue;
-    if (copy->kind == LAZE_ARGUMENT_SIZE) {
-      LAZE_TRY(add_sizes(f, &node->attributes[i].value.size, 1, &first, error));
-      copy->value.size = first;
-    } else if (copy->kind == LAZE_ARGUMENT_INT_LIST) {
-      copy->value.items = laze_arena_copy(arena, copy->value.items, copy->count * (int64_t)sizeof(laze_size));
-      if (!copy->value.items) return laze_fail_memory(error, "attributes", -1);
-    } else if (copy->kind == LAZE_ARGUMENT_STRING) {
-      copy->value.string = laze_arena_copy_string(arena, copy->value.string);
-      if (!copy->value.string) return laze_fail_memory(error, "attributes", -1);
-    } else if (copy->kind == LAZE_ARGUMENT_DATA) {
-      copy->value.data.bytes = laze_arena_copy(arena, copy->value.data.bytes, copy->value.data.size);
-      if (!copy->value.data.bytes) return laze_fail_memory(error, "elements of a constant", copy->value.data.size);
+    int64_t bytes = laze_attribute_payload_bytes(copy), first = 0;
+    if (bytes > 0) {
+      void *payload = laze_arena_alloc(arena, bytes);
+      if (!payload) return laze_fail_memory(error, "what an attribute refers to", bytes);
+      laze_attribute_copy_payload(copy, payload);
     }
+    if (!copy->present || copy->kind != LAZE_ARGUMENT_SIZE) continue;
+    LAZE_TRY(add_sizes(f, &node->attributes[i].value.size, 1, &first, error));
+    copy->value.size = first;
   }
   out->attributes = copies;
   return LAZE_OK;

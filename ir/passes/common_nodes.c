@@ -9,6 +9,7 @@
  */
 #include "ir/passes/passes.h"
 
+#include "ir/attribute.h"
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
 

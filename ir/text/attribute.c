@@ -85,25 +85,15 @@ static laze_status read_dtype(const char **cursor, int64_t *out, laze_error *err
                    laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, " or ").text);
 }
 
-static laze_status read_number(const laze_argument_info *info, const char **cursor, laze_attribute *out,
-                               laze_error *error) {
-  bool read = false;
-  if (info->kind == LAZE_ARGUMENT_FLOAT) {
-    read = laze_text_read_element(cursor, LAZE_F64, &out->value.real, 0);
-  } else if (info->kind == LAZE_ARGUMENT_INT) {
-    read = laze_text_read_element(cursor, LAZE_I64, &out->value.integer, 0);
-  } else if (info->kind == LAZE_ARGUMENT_BOOL) {
-    uint8_t boolean;
-    read = laze_text_read_element(cursor, LAZE_BOOL, &boolean, 0);
-    if (read) out->value.integer = boolean;
-  } else {
-    read = laze_text_read_scalar(cursor, &out->value.literal);
-  }
-  if (read) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected %s that fits",
-                   info->kind == LAZE_ARGUMENT_BOOL  ? "true or false"
-                   : info->kind == LAZE_ARGUMENT_INT ? "a 64-bit integer"
-                                                     : "a number");
+static laze_status expected(bool read, const char *what, laze_error *error) {
+  return read ? LAZE_OK : laze_fail(error, LAZE_INVALID_ARGUMENT, "expected %s that fits", what);
+}
+
+static laze_status read_bool(const char **cursor, int64_t *out, laze_error *error) {
+  uint8_t boolean = 0;
+  bool read = laze_text_read_element(cursor, LAZE_BOOL, &boolean, 0);
+  *out = boolean;
+  return expected(read, "true or false", error);
 }
 
 /* A number alone may be any of 64 bits, as in C; in an expression it must be a size. */
@@ -120,13 +110,23 @@ static laze_status read_size(laze_parser *parser, const char **cursor, laze_size
 static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info, const char **cursor,
                                   laze_attribute *out, laze_error *error) {
   switch (info->kind) {
+  case LAZE_ARGUMENT_TENSOR: /* operands are no attributes; elements stand behind `constant` */
+  case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_SCALAR:
+  case LAZE_ARGUMENT_DATA: break;
+  case LAZE_ARGUMENT_INT:
+    return expected(laze_text_read_element(cursor, LAZE_I64, &out->value.integer, 0), "a 64-bit integer", error);
   case LAZE_ARGUMENT_SIZE: return read_size(parser, cursor, &out->value.size, error);
+  case LAZE_ARGUMENT_FLOAT:
+    return expected(laze_text_read_element(cursor, LAZE_F64, &out->value.real, 0), "a number", error);
+  case LAZE_ARGUMENT_BOOL: return read_bool(cursor, &out->value.integer, error);
   case LAZE_ARGUMENT_DTYPE: return read_dtype(cursor, &out->value.integer, error);
   case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return read_sizes(parser, info, cursor, out, error);
-  default: return read_number(info, cursor, out, error);
+  case LAZE_ARGUMENT_LITERAL: return expected(laze_text_read_scalar(cursor, &out->value.literal), "a number", error);
   }
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "has no form in text");
 }
 
 laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *info,

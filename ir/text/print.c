@@ -8,6 +8,7 @@
 #include "ir/text/text_internal.h"
 
 #include "base/float_control.h"
+#include "ir/attribute.h"
 #include "ir/call_resolve.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
@@ -158,36 +159,41 @@ static void print_string(laze_text *text, const char *string) {
   laze_text_append(text, "\"");
 }
 
-static void print_sizes(laze_printer *printer, const laze_attribute *attribute) {
-  laze_text_append(printer->text, "[");
+static void print_items(laze_text *text, const laze_size_table *sizes, const laze_attribute *attribute) {
+  laze_text_append(text, "[");
   for (int32_t i = 0; i < attribute->count; i++) {
-    if (i > 0) laze_text_append(printer->text, ", ");
-    laze_size_print(printer->text, printer->graph->sizes, attribute->value.items[i]);
+    if (i > 0) laze_text_append(text, ", ");
+    laze_size_print(text, sizes, attribute->value.items[i]);
   }
-  laze_text_append(printer->text, "]");
+  laze_text_append(text, "]");
 }
 
-static void print_attribute_value(laze_printer *printer, const laze_attribute *attribute) {
-  laze_text *text = printer->text;
+static void print_literal(laze_text *text, laze_scalar literal) {
+  if (laze_dtype_is_float(literal.dtype))
+    laze_text_append_element(text, literal.dtype, &literal.value.real, 0);
+  else
+    laze_text_append_scalar(text, literal.dtype, literal);
+}
+
+void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const laze_attribute *attribute) {
   if (!attribute->present) {
     laze_text_append(text, "none");
     return;
   }
   switch ((laze_argument_kind)attribute->kind) {
-  case LAZE_ARGUMENT_SIZE: laze_size_print(text, printer->graph->sizes, attribute->value.size); break;
+  case LAZE_ARGUMENT_TENSOR: /* operands are no attributes; elements stand behind `constant` */
+  case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_SCALAR:
+  case LAZE_ARGUMENT_DATA: break;
+  case LAZE_ARGUMENT_INT: laze_text_format(text, "%lld", (long long)attribute->value.integer); break;
+  case LAZE_ARGUMENT_SIZE: laze_size_print(text, sizes, attribute->value.size); break;
   case LAZE_ARGUMENT_FLOAT: laze_text_append_element(text, LAZE_F64, &attribute->value.real, 0); break;
   case LAZE_ARGUMENT_BOOL: laze_text_append(text, attribute->value.integer ? "true" : "false"); break;
   case LAZE_ARGUMENT_DTYPE: laze_text_append(text, laze_dtype_name((laze_dtype)attribute->value.integer)); break;
   case LAZE_ARGUMENT_STRING: print_string(text, attribute->value.string); break;
   case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: print_sizes(printer, attribute); break;
-  case LAZE_ARGUMENT_LITERAL:
-    if (attribute->value.literal.dtype == LAZE_F64)
-      laze_text_append_element(text, LAZE_F64, &attribute->value.literal.value.real, 0);
-    else
-      laze_text_append_scalar(text, LAZE_I64, attribute->value.literal);
-    break;
-  default: laze_text_format(text, "%lld", (long long)attribute->value.integer); break;
+  case LAZE_ARGUMENT_SIZE_LIST: print_items(text, sizes, attribute); break;
+  case LAZE_ARGUMENT_LITERAL: print_literal(text, attribute->value.literal); break;
   }
 }
 
@@ -231,7 +237,12 @@ static laze_passed_kind list_kind(const laze_attribute *attribute) {
 /* What the parser takes the attribute's text for. */
 static laze_passed_kind passed_kind(const laze_attribute *attribute) {
   if (!attribute->present) return LAZE_PASSED_ABSENT;
-  switch (attribute->kind) {
+  switch ((laze_argument_kind)attribute->kind) {
+  case LAZE_ARGUMENT_TENSOR: /* operands are no attributes */
+  case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_SCALAR:
+  case LAZE_ARGUMENT_DATA:
+  case LAZE_ARGUMENT_INT: break;
   case LAZE_ARGUMENT_SIZE: return laze_size_is_constant(attribute->value.size) ? LAZE_PASSED_INTEGER : LAZE_PASSED_SIZE;
   case LAZE_ARGUMENT_FLOAT: return LAZE_PASSED_REAL;
   case LAZE_ARGUMENT_BOOL: return LAZE_PASSED_BOOL;
@@ -240,8 +251,8 @@ static laze_passed_kind passed_kind(const laze_attribute *attribute) {
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return list_kind(attribute);
   case LAZE_ARGUMENT_LITERAL: return LAZE_PASSED_LITERAL;
-  default: return LAZE_PASSED_INTEGER;
   }
+  return LAZE_PASSED_INTEGER;
 }
 
 /* Whether the base name alone, with these arguments, means this operator. */
@@ -307,7 +318,7 @@ static void print_arguments(laze_printer *printer, const laze_node *node) {
     const laze_attribute *attribute = printed_attribute(node, &info->arguments[i]);
     if (!attribute) continue;
     laze_text_format(printer->text, "%s%s=", count++ ? ", " : " ", info->arguments[i].name);
-    print_attribute_value(printer, attribute);
+    laze_attribute_print(printer->text, printer->graph->sizes, attribute);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "ir/attribute.h"
 #include "lazy/lazy.h"
 #include "lazy/record/record_state.h"
 #include "lazy/thread.h"
@@ -15,38 +16,8 @@
 
 #define MAX_RESULT_BYTES (INT64_C(1) << 40)
 
-static bool attribute_has_items(const laze_attribute *attribute) {
-  return attribute->kind == LAZE_ARGUMENT_INT_LIST || attribute->kind == LAZE_ARGUMENT_SIZE_LIST;
-}
-
-/* Bytes an attribute refers to. */
-static int64_t attribute_payload(const laze_attribute *attribute) {
-  if (!attribute->present) return 0;
-  if (attribute_has_items(attribute)) return attribute->count * (int64_t)sizeof(laze_size);
-  if (attribute->kind == LAZE_ARGUMENT_STRING) return (int64_t)strlen(attribute->value.string) + 1;
-  if (attribute->kind == LAZE_ARGUMENT_DATA) return attribute->value.data.size;
-  return 0;
-}
-
 static int64_t round_up(int64_t bytes) {
   return (bytes + 7) & -8;
-}
-
-/* Copies what the attribute refers to behind `cursor`; returns the new cursor. */
-static char *copy_payload(laze_attribute *attribute, char *cursor) {
-  int64_t bytes = attribute_payload(attribute);
-  if (bytes == 0) return cursor;
-  const void *from = attribute->kind == LAZE_ARGUMENT_STRING ? (const void *)attribute->value.string
-                     : attribute->kind == LAZE_ARGUMENT_DATA ? attribute->value.data.bytes
-                                                             : (const void *)attribute->value.items;
-  memcpy(cursor, from, (size_t)bytes);
-  if (attribute->kind == LAZE_ARGUMENT_STRING)
-    attribute->value.string = cursor;
-  else if (attribute->kind == LAZE_ARGUMENT_DATA)
-    attribute->value.data.bytes = cursor;
-  else
-    attribute->value.items = (const laze_size *)(void *)cursor;
-  return cursor + round_up(bytes);
 }
 
 /* Segments that are all 1 are stored as NULL, so that equal calls have one form. */
@@ -73,7 +44,7 @@ static int64_t node_size(const laze_frame_value *values, const laze_op_info *inf
                  round_up(stored_segments(info, call) * (int64_t)sizeof(int32_t));
   for (int i = 0; i < info->result_count; i++) size += types[i].rank * (int64_t)sizeof(int64_t);
   for (int i = 0; i < info->attribute_count; i++)
-    if (laze_add_overflows(size, round_up(attribute_payload(&call->attributes[i])), &size)) return -1;
+    if (laze_add_overflows(size, round_up(laze_attribute_payload_bytes(&call->attributes[i])), &size)) return -1;
   return size;
 }
 
@@ -108,7 +79,8 @@ static void fill_node(laze_pending *node, const laze_op_info *info, const laze_c
   char *cursor = (char *)write_operand_types(words, node->thread->record->values, call);
   for (int i = 0; i < info->attribute_count; i++) {
     attributes[i] = call->attributes[i];
-    cursor = copy_payload(&attributes[i], cursor);
+    laze_attribute_copy_payload(&attributes[i], cursor);
+    cursor += round_up(laze_attribute_payload_bytes(&attributes[i]));
   }
   int32_t segments = stored_segments(info, call);
   if (segments == 0) return;

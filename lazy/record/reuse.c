@@ -8,6 +8,7 @@
  */
 #include "lazy/record/reuse.h"
 
+#include "ir/attribute.h"
 #include "lazy/lazy.h"
 #include "lazy/record/record_state.h"
 #include "lazy/thread.h"

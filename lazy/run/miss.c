@@ -2,6 +2,8 @@
  * word that differs; which part of a node it belongs to says what to report. */
 #include "lazy/run/miss.h"
 
+#include "ir/attribute.h"
+#include "ir/text/text.h"
 #include "lazy/run/trace.h"
 #include "lazy/run/trace_cache.h"
 #include "lazy/value/pending.h"
@@ -32,31 +34,19 @@ static const uint64_t *skip_operand(const uint64_t *word, int64_t *inputs) {
   return first ? skip_type(word + 1) : word + 1;
 }
 
-static const uint64_t *skip_attribute(const uint64_t *word) {
-  int kind = (int)(*word & 255);
-  if ((*word >> 8 & 255) == 0) return word + 1;
-  switch (kind) {
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: return word + 1 + (*word >> 32);
-  case LAZE_ARGUMENT_STRING:
-  case LAZE_ARGUMENT_DATA: return word + 2 + (word[1] + 7) / 8;
-  case LAZE_ARGUMENT_LITERAL: return word + 3;
-  default: return word + 2;
-  }
-}
-
 /* Reads the node at `word`; advances *inputs over the inputs it names first. */
 static node_words read_node(const uint64_t *word, int64_t *inputs) {
   node_words node = {.info = laze_op_get((laze_op)(word[0] & 0xffff)),
                      .result_count = (int32_t)(word[0] >> 32),
                      .operand_count = (int32_t)(word[1] & 0xffffffff),
                      .segment_count = (int32_t)(word[1] >> 32)};
+  laze_attribute skipped;
   word += 2;
   node.operands = word;
   for (int32_t i = 0; i < node.operand_count; i++) word = skip_operand(word, inputs);
   node.segments = word;
   node.attributes = word += (node.segment_count + 1) / 2;
-  for (int i = 0; i < node.info->attribute_count; i++) word = skip_attribute(word);
+  for (int i = 0; i < node.info->attribute_count; i++) word = laze_attribute_read(word, &skipped);
   node.results = word;
   for (int32_t i = 0; i < node.result_count; i++) word = skip_type(word);
   node.end = word;
@@ -140,39 +130,23 @@ static const char *attribute_name(const laze_op_info *info, int position) {
   return "?";
 }
 
-static void print_attribute(laze_text *out, const uint64_t *word) {
-  int kind = (int)(*word & 255);
-  if ((*word >> 8 & 255) == 0) {
-    laze_text_append(out, "none");
-  } else if (kind == LAZE_ARGUMENT_INT_LIST || kind == LAZE_ARGUMENT_SIZE_LIST) {
-    laze_text_append(out, "[");
-    for (int64_t i = 0; i < (int64_t)(*word >> 32); i++)
-      laze_text_format(out, i ? ", %lld" : "%lld", (long long)word[1 + i]);
-    laze_text_append(out, "]");
-  } else if (kind == LAZE_ARGUMENT_STRING) {
-    laze_text_append(out, "\"");
-    laze_text_append_bytes(out, (const char *)(word + 2), (int64_t)word[1]);
-    laze_text_append(out, "\"");
-  } else if (kind == LAZE_ARGUMENT_DATA) {
-    laze_text_format(out, "%lld bytes of data", (long long)word[1]);
-  } else if (kind == LAZE_ARGUMENT_FLOAT || kind == LAZE_ARGUMENT_LITERAL) {
-    laze_scalar scalar = {.dtype = kind == LAZE_ARGUMENT_FLOAT ? LAZE_F64 : (laze_dtype)word[1]};
-    memcpy(&scalar.value, word + (kind == LAZE_ARGUMENT_FLOAT ? 1 : 2), sizeof scalar.value);
-    laze_text_append_scalar(out, scalar.dtype, scalar);
-  } else {
-    laze_text_format(out, "%lld", (long long)word[1]);
-  }
+static void print_attribute(laze_text *out, const laze_attribute *attribute) {
+  if (attribute->kind == LAZE_ARGUMENT_DATA && attribute->present)
+    laze_text_format(out, "%lld bytes of data", (long long)attribute->value.data.size);
+  else
+    laze_attribute_print(out, NULL, attribute); /* its sizes are constants */
 }
 
 static bool explain_attributes(laze_text *out, const node_words *a, const node_words *b) {
   const uint64_t *left = a->attributes, *right = b->attributes;
   for (int i = 0; i < a->info->attribute_count; i++) {
-    const uint64_t *left_end = skip_attribute(left), *right_end = skip_attribute(right);
+    laze_attribute one, other;
+    const uint64_t *left_end = laze_attribute_read(left, &one), *right_end = laze_attribute_read(right, &other);
     if (!same_words(left, left_end, right, right_end)) {
       laze_text_format(out, "%s is ", attribute_name(a->info, i));
-      print_attribute(out, left);
+      print_attribute(out, &one);
       laze_text_append(out, " where the cached graph has ");
-      print_attribute(out, right);
+      print_attribute(out, &other);
       return true;
     }
     left = left_end;

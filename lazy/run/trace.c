@@ -2,6 +2,7 @@
  * trace that no executable was found for. */
 #include "lazy/run/trace.h"
 
+#include "ir/attribute.h"
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
 #include "lazy/value/pending.h"
@@ -81,27 +82,11 @@ static laze_status collect(laze_trace *trace, laze_thread_state *thread, const l
   return LAZE_OK;
 }
 
-static int64_t padded_words(int64_t bytes) {
-  return (bytes + 7) / 8;
-}
-
-static int64_t attribute_words(const laze_attribute *attribute) {
-  if (!attribute->present) return 1;
-  switch (attribute->kind) {
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: return 1 + attribute->count;
-  case LAZE_ARGUMENT_STRING: return 2 + padded_words((int64_t)strlen(attribute->value.string));
-  case LAZE_ARGUMENT_DATA: return 2 + padded_words(attribute->value.data.size);
-  case LAZE_ARGUMENT_LITERAL: return 3;
-  default: return 2;
-  }
-}
-
 /* The most words the node can take. */
 static int64_t node_words(const laze_pending *node, const laze_op_info *info) {
   int64_t words = 2 + info->segment_count;
   for (int32_t i = 0; i < node->operand_count; i++) words += 2 + node->operands[i]->rank;
-  for (int i = 0; i < info->attribute_count; i++) words += attribute_words(&node->attributes[i]);
+  for (int i = 0; i < info->attribute_count; i++) words += laze_attribute_words(&node->attributes[i]);
   for (int i = 0; i < node->result_count; i++) words += 1 + node->cells[i].rank;
   return words;
 }
@@ -110,35 +95,6 @@ static uint64_t *write_type(uint64_t *words, const laze_cell *cell) {
   *words++ = (uint64_t)cell->kind | (uint64_t)cell->dtype << 8 | (uint64_t)cell->rank << 16;
   for (int i = 0; i < cell->rank; i++) *words++ = (uint64_t)cell->sizes[i];
   return words;
-}
-
-static uint64_t *write_bytes(uint64_t *words, const void *bytes, int64_t size) {
-  *words++ = (uint64_t)size;
-  if (size == 0) return words;
-  words[padded_words(size) - 1] = 0;
-  memcpy(words, bytes, (size_t)size);
-  return words + padded_words(size);
-}
-
-static uint64_t *write_attribute(uint64_t *words, const laze_attribute *attribute) {
-  *words++ = (uint64_t)attribute->kind | (uint64_t)attribute->present << 8 | (uint64_t)(uint32_t)attribute->count << 32;
-  if (!attribute->present) return words;
-  switch (attribute->kind) {
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST:
-    for (int i = 0; i < attribute->count; i++) *words++ = (uint64_t)attribute->value.items[i];
-    return words;
-  case LAZE_ARGUMENT_STRING:
-    return write_bytes(words, attribute->value.string, (int64_t)strlen(attribute->value.string));
-  case LAZE_ARGUMENT_DATA: return write_bytes(words, attribute->value.data.bytes, attribute->value.data.size);
-  case LAZE_ARGUMENT_LITERAL:
-    *words++ = (uint64_t)attribute->value.literal.dtype;
-    memcpy(words, &attribute->value.literal.value, sizeof *words);
-    return words + 1;
-  default: /* an integer, a size or a double: eight bytes */
-    memcpy(words, &attribute->value, sizeof *words);
-    return words + 1;
-  }
 }
 
 static laze_status write_operand(laze_trace *trace, laze_lazy *lazy, uint64_t **words, laze_cell *cell,
@@ -184,7 +140,7 @@ static laze_status write_node(laze_trace *trace, laze_lazy *lazy, const laze_pen
   for (int32_t i = 0; i < node->operand_count; i++)
     LAZE_TRY(write_operand(trace, lazy, &words, node->operands[i], error));
   words = write_segments(words, node, info);
-  for (int i = 0; i < info->attribute_count; i++) words = write_attribute(words, &node->attributes[i]);
+  for (int i = 0; i < info->attribute_count; i++) words = laze_attribute_write(&node->attributes[i], words);
   for (int i = 0; i < node->result_count; i++) words = write_type(words, &node->cells[i]);
   trace->word_count = words - trace->words;
   return LAZE_OK;

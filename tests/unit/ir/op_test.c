@@ -26,55 +26,6 @@ START_TEST(walks_overloads_in_table_order) {
 }
 END_TEST
 
-static bool same_hash(laze_attribute a, laze_attribute b) {
-  laze_hash seed = {1, 2};
-  return laze_hash_equal(laze_attribute_hash(&a, seed), laze_attribute_hash(&b, seed));
-}
-
-static void assert_differ(laze_attribute a, laze_attribute b) {
-  ck_assert(laze_attribute_equal(&a, &a));
-  ck_assert(same_hash(a, a));
-  ck_assert(!laze_attribute_equal(&a, &b));
-  ck_assert(!same_hash(a, b));
-}
-
-/* Attributes compare by bits: 0.0 is not -0.0, an absent list is not an empty one, and 1 is not true. */
-START_TEST(attributes_differ_by_bits) {
-  laze_size two[] = {1, 2}, other[] = {1, 3};
-  laze_attribute zero = {.kind = LAZE_ARGUMENT_FLOAT, .present = true}, minus = zero;
-  minus.value.real = -0.0;
-  assert_differ(zero, minus);
-  assert_differ(laze_attribute_integers(two, 2), laze_attribute_integers(other, 2));
-  assert_differ(laze_attribute_integers(two, 2), laze_attribute_integers(two, 1));
-  assert_differ(laze_attribute_integers(NULL, 0), laze_attribute_absent(LAZE_ARGUMENT_INT_LIST));
-  assert_differ(laze_attribute_integers(two, 2), laze_attribute_sizes(two, 2));
-  assert_differ(laze_attribute_integer(1), laze_attribute_boolean(true));
-  laze_attribute one = {.kind = LAZE_ARGUMENT_LITERAL, .present = true, .value.literal = laze_scalar_integer(1)};
-  laze_attribute truth = one;
-  truth.value.literal = laze_scalar_boolean(1);
-  assert_differ(one, truth);
-  laze_attribute data = {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {"abcd", 4}}, changed = data;
-  changed.value.data.bytes = "abce";
-  assert_differ(data, changed);
-  changed.value.data = (laze_data){"abcd", 3};
-  assert_differ(data, changed);
-  laze_attribute text = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = "a"}, longer = text;
-  longer.value.string = "ab";
-  assert_differ(text, longer);
-}
-END_TEST
-
-START_TEST(equal_attributes_have_equal_hashes) {
-  char first[] = "mode", second[] = "mode";
-  laze_size a[] = {4, -1}, b[] = {4, -1};
-  laze_attribute x = laze_attribute_sizes(a, 2), y = laze_attribute_sizes(b, 2);
-  ck_assert(laze_attribute_equal(&x, &y) && same_hash(x, y));
-  laze_attribute s = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = first}, t = s;
-  t.value.string = second;
-  ck_assert(laze_attribute_equal(&s, &t) && same_hash(s, t));
-}
-END_TEST
-
 START_TEST(segments_name_operands) {
   int32_t first, segments[] = {1, 3, -1, 2};
   laze_call call = {.operand_count = 6, .segments = segments};
@@ -113,8 +64,6 @@ END_TEST
 static void add_tests(TCase *tests) {
   tcase_add_test(tests, finds_operators_by_name);
   tcase_add_test(tests, walks_overloads_in_table_order);
-  tcase_add_test(tests, attributes_differ_by_bits);
-  tcase_add_test(tests, equal_attributes_have_equal_hashes);
   tcase_add_test(tests, segments_name_operands);
   tcase_add_test(tests, checks_calls_against_the_schema);
 }
