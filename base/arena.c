@@ -1,3 +1,9 @@
+/* Blocks of growing size, each filled from its start; the newest is where the next allocation goes.
+ *
+ *   blocks ──> header | ........ used ........ cursor| free |end
+ *                └──> header | used | given up when the next one was taken
+ *                       └──> ...
+ */
 #include "base/arena.h"
 
 #include "base/checked.h"

@@ -1,3 +1,6 @@
+/* The context: what the caller chose (allocator, log, switches, directories), read once when it is made, and slots in
+ * which other folders keep one object each for it. base/ knows those by a number and a destructor alone; they are made
+ * on first use and go, the last made first, with the last reference. */
 #include "base/context.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Hashes of bytes by XXH3, and their form in names of files and kernels. */
 #include "base/hash.h"
 
 #include <stdio.h>

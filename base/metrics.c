@@ -1,3 +1,4 @@
+/* Names of the metrics, from the order of their enumerators; the peak of bytes held; and the clock. */
 #include "base/metrics.h"
 
 #include <time.h>

@@ -1,3 +1,10 @@
+/* Tries every candidate of a name and keeps the cheapest:
+ *
+ *   what is passed    add(x, 2.5)
+ *   add.Tensor        x: Tensor 0, 2.5: Tensor 3     = 3
+ *   add.Scalar        x: Tensor 0, 2.5: Scalar 1     = 1   chosen
+ *
+ * A candidate that does not fit leaves a reason, which the message of a refusal lists. */
 #include "base/overload.h"
 
 #include <stdarg.h>

@@ -13,6 +13,10 @@
  *
  * The cheapest wins; among equals the one that has exactly the name called ("sum" before "sum.dim_IntList"), then the
  * first in the table.
+ *
+ * Everything is borrowed for the call: names, the array of what is passed, candidates. Nothing is allocated, and
+ * nothing fails but the choice itself: false, and a reason for each candidate, of which the caller makes its error,
+ * because only it knows where the call stands. Thread-safe where the callbacks are.
  */
 #ifndef LAZE_BASE_OVERLOAD_H
 #define LAZE_BASE_OVERLOAD_H
@@ -106,7 +110,7 @@ typedef struct laze_candidate {
   int32_t parameter_count;
 } laze_candidate;
 
-/* The operators of a name: how their owner shows them. */
+/* The operators of a name: how their owner shows them. What they show lives as long as `self`. */
 typedef struct laze_overloads {
   const void *self;
   /* The index-th operator that the name may mean, in table order; false behind the last. */
@@ -114,10 +118,10 @@ typedef struct laze_overloads {
   void (*parameter)(const void *op, int32_t index, laze_parameter *out);
 } laze_overloads;
 
-/* Chooses an operator and sets the `argument` of each thing passed. False where none fits. No allocation. */
+/* Chooses an operator and sets the `argument` of each thing passed; these are undefined where none fits: false. */
 bool laze_overload_choose(const laze_overloads *overloads, const laze_overload_call *call, laze_candidate *chosen);
 /* Why a candidate does not fit, as a sentence about it ("argument 'dim' is int[], given a bool"); "" where it does.
- * Returns `reason`. */
+ * Written into the caller's `reason`, cut where it is longer than `size`, and returned. */
 const char *laze_overload_reason(const laze_overloads *overloads, const laze_overload_call *call,
                                  const laze_candidate *candidate, char *reason, size_t size);
 

@@ -1,3 +1,5 @@
+/* Writing messages into a laze_error, which holds them by value: nothing here allocates, so that reporting works when
+ * memory is out. */
 #include "base/status.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Records calls into a block of a graph: a primitive is appended as a node, a composite runs its expansion, which
+ * records through the same builder. Late composites stay nodes unless the builder is told to expand them. */
 #include "ir/builder.h"
 
 #include "ir/op.gen.h"

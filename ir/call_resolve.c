@@ -1,3 +1,4 @@
+/* Shows the operator table to base/overload.h as candidates with parameters, and makes the message of a refusal. */
 #include "ir/call_resolve.h"
 
 #include <stdio.h>

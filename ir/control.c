@@ -1,3 +1,5 @@
+/* Checks operators with regions against what each demands of them, and gives their results' types. Sizes of a region's
+ * parameters must be those of what is passed: compared as expressions, so no fact about them is recorded. */
 #include "ir/control.h"
 
 #include "ir/op.gen.h"

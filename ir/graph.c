@@ -1,3 +1,8 @@
+/* Graphs: appending nodes, whose types are inferred here and nowhere else, and copying what a call borrows into the
+ * arena.
+ *
+ *   one node's memory   operands | attributes | lists, strings, data | segments
+ */
 #include "ir/graph.h"
 
 #include "ir/attribute.h"

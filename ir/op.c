@@ -1,3 +1,4 @@
+/* The operator table as data: finding operators by name, and checking a call against its schema. */
 #include "ir/op.h"
 
 #include "ir/op.gen.h"

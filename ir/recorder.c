@@ -1,3 +1,5 @@
+/* Calls that any recorder takes: a number as a constant, and an operator by its operands, with segments and defaults
+ * filled in. */
 #include "ir/recorder.h"
 
 #include "ir/op.gen.h"

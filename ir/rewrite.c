@@ -1,3 +1,10 @@
+/* Walks the source and builds the target beside it:
+ *
+ *   source            values, by node and result          target
+ *   %0 = exp %x       %x -> %a    (parameters copied)
+ *   %1 = neg %0       %0 -> %5    (a hook recorded it)     %6 = neg %5   (copied, operands mapped)
+ *
+ * Types and attributes of what is copied are shared with the source until laze_graph_take moves its memory. */
 #include "ir/rewrite.h"
 
 #include "ir/graph_internal.h"

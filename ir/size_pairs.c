@@ -1,3 +1,8 @@
+/* Pairs up the symbols of two tables as they are met, and hashes expressions so that the order of terms does not count:
+ *
+ *   left   n*m + 2*n      n is the 1st symbol met, m the 2nd
+ *   right  2*a + b*a      equal, where n was paired with a and m with b before
+ */
 #include "ir/size_pairs.h"
 
 void laze_size_pairs_init(laze_size_pairs *pairs, laze_context *context, const laze_size_table *left,

@@ -1,3 +1,5 @@
+/* The walk as a stack of blocks: on top is the block being walked, with the number of its next node, or, while that
+ * node's regions are visited, the number of the next region. */
 #include "ir/walk.h"
 
 static void enter(laze_walk *walk, const laze_block *block) {

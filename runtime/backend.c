@@ -1,3 +1,4 @@
+/* What backends whose tensors lie in host memory share: allocation and copies with checked sizes. */
 #include "runtime/backend.h"
 
 #include <string.h>

@@ -1,3 +1,9 @@
+/* Tensor memory. From 64 KiB on blocks are mapped, and those given back wait on a list for the next of about their
+ * size:
+ *
+ *   create         the tightest block of the list; else mapped anew, within what the process can hope for
+ *   last release   onto the list; the oldest are unmapped beyond 64 entries or 256 MiB
+ */
 #include "runtime/buffer.h"
 
 #include "base/checked.h"

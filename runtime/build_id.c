@@ -1,3 +1,7 @@
+/* Reads the note that the linker's --build-id left in a shared object:
+ *
+ *   ELF header ── program headers ── PT_NOTE ── { name "GNU", type 3 } ── the id
+ */
 #include "runtime/build_id.h"
 
 #include <elf.h>

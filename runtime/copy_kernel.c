@@ -1,3 +1,9 @@
+/* Copies concatenated pieces by rows. A range of bytes of the result is what one thread gets, so the first and the last
+ * piece of a row may be cut:
+ *
+ *   row of the result   | piece 0 | piece 1      | piece 2 |
+ *   begin ... end              [------------------)
+ */
 #include "runtime/copy_kernel.h"
 
 #include <string.h>

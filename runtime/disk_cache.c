@@ -1,3 +1,5 @@
+/* Opening the cache's directories, finding modules and storing them. The form of a file is in disk_cache_file.c, making
+ * room in disk_cache_evict.c. */
 #include "runtime/disk_cache.h"
 
 #include "runtime/disk_cache_internal.h"

@@ -1,3 +1,4 @@
+/* Kernels as reference-counted objects: a function, its closure, and whatever owns the code. */
 #include "runtime/kernel.h"
 
 #include <string.h>

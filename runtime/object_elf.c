@@ -1,3 +1,8 @@
+/* Reads what the loader needs of an object:
+ *
+ *   header ── section headers ── symbol table ── names
+ *
+ * Each step checks that what it is about to follow lies inside the bytes. */
 #include "runtime/object_elf.h"
 
 #include <string.h>

@@ -1,3 +1,9 @@
+/* Loads an object in steps, each of which may refuse it: sections are sorted into parts, the parts laid out by pages
+ * and mapped writable, relocations applied, and then each part gets the protection that it keeps.
+ *
+ *   pages   code, stubs | constants | variables
+ *   then        r-x     |    r--    |    rw-
+ */
 #include "runtime/object_loader.h"
 
 #include "runtime/object_debug.h"

@@ -1,3 +1,5 @@
+/* Building a program: values, steps in order, which steps touch a value (for the memory plan), which checks an output
+ * depends on. Finished, it keeps only the sizes that it uses. */
 #include "runtime/program_internal.h"
 
 #include "base/checked.h"

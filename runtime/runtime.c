@@ -1,3 +1,4 @@
+/* Makes the buffers and threads of a context on first use, as the context's slot for the runtime. */
 #include "runtime/runtime.h"
 
 #include "runtime/buffer.h"

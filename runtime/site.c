@@ -1,3 +1,4 @@
+/* Messages of a run, in the words of the calls that the run stands for. */
 #include "runtime/site.h"
 
 #include <string.h>

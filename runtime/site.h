@@ -6,6 +6,9 @@
  *
  * Another graph that the same program serves may call other operators at other lines, so a program knows its nodes by
  * number, and whoever runs it says which calls they stand for in this run.
+ *
+ * All of it is passed by value; names and files are borrowed, from the operator table and from whoever recorded the
+ * call, for as long as the run. Nothing allocates but a text that is appended to.
  */
 #ifndef LAZE_RUNTIME_SITE_H
 #define LAZE_RUNTIME_SITE_H
@@ -35,7 +38,7 @@ typedef struct laze_sites {
 
 /* The call behind `origin`; without `sites` (NULL), or where the node is unknown, what the program knows. */
 laze_site laze_site_find(const laze_sites *sites, const laze_origin *origin);
-/* Puts "file:line: called: " before a message; `error` may be NULL. Returns the error's code. */
+/* Puts "file:line: called: " before a message and returns the error's code, LAZE_INTERNAL where `error` is NULL. */
 laze_status laze_site_name(laze_error *error, const laze_site *site);
 
 /* Appends calls to a text, each once and a few at most: "softmax (model.c:3), amax (model.c:4), ...". */
@@ -56,7 +59,7 @@ typedef struct laze_check_failure {
   int64_t size;     /* of the axis it indexes */
 } laze_check_failure;
 
-/* The one place that makes the error for an index out of range: LAZE_OUT_OF_RANGE. `error` may be NULL. */
+/* The one place that makes the error for an index out of range. Always LAZE_OUT_OF_RANGE; `error` may be NULL. */
 laze_status laze_fail_index(laze_error *error, const laze_site *site, const laze_check_failure *failure);
 
 #endif

@@ -1,3 +1,10 @@
+/* Answers to questions about sizes, each kept as a fact that whatever is compiled rests on:
+ *
+ *   n == 1 ?   constants        decided at once, no fact
+ *              hints            compared at the hinted values, and kept: "n != 1"
+ *              no hints         compared at values that are assumed for all symbols, equality being answered by no
+ *
+ * Another run may use what was compiled where all facts hold at its sizes. */
 #include "shape_inference/size.h"
 
 #include "shape_inference/size_internal.h"

@@ -1,3 +1,8 @@
+/* Shapes of operators that align their operands' axes from the right, and of those that make a shape from sizes:
+ *
+ *   f32[   3, 1]
+ *   f32[n, 1, 4]   ──>   f32[n, 3, 4]
+ */
 #include "shape_inference/rules_internal.h"
 
 /* The common size of an axis, or *fits false. */

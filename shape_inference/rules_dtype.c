@@ -1,3 +1,5 @@
+/* Dtypes of results. Entries of the operator tables name these rules; elementwise operators, whose operands promote,
+ * are in ir/elementwise.c. */
 #include "shape_inference/rules_internal.h"
 
 static laze_status check_dtype(laze_inference *inference, laze_dtype dtype, laze_dtype *out) {

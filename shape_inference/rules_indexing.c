@@ -1,3 +1,8 @@
+/* Shapes of operators that read at computed places:
+ *
+ *   gather        self[n, m], index[i, j]   ──>   [i, j]   (i no longer than n but along dim)
+ *   index_select  self[n, m], index[i]      ──>   [i, m]   (along dim 0)
+ */
 #include "shape_inference/rules_internal.h"
 
 laze_status laze_shape_gather(laze_inference *inference, const laze_type *self, int64_t dim, const laze_type *index,

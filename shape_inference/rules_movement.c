@@ -1,3 +1,8 @@
+/* Shapes of operators that move elements and change none: permute, reshape, unsqueeze, slice, cat.
+ *
+ *   reshape f32[n,6], [-1, 3]        the size left out is a quotient: f32[2*n,3]
+ *   slice f32[n], start=-3, end=n    bounds count from the end and are clamped by facts: f32[3] where 3 <= n
+ */
 #include "shape_inference/rules_internal.h"
 
 laze_status laze_shape_permute(laze_inference *inference, const laze_type *self, laze_size_list dims, laze_type *out) {

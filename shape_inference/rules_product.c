@@ -1,3 +1,4 @@
+/* Shapes of matrix products: [n, k] x [k, m] ──> [n, m], and the same for each matrix of a batch. */
 #include "shape_inference/rules_internal.h"
 
 static laze_status check_matrices(laze_inference *inference, const laze_type *self, const laze_type *mat2, int rank) {

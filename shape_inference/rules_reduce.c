@@ -1,3 +1,7 @@
+/* Shapes of reductions: the axes of `dim`, all where it is absent or empty, go, or stay with one element.
+ *
+ *   f32[a, b, c], dim=[1]   ──>   f32[a, c], or f32[a, 1, c] with keepdim
+ */
 #include "shape_inference/rules_internal.h"
 
 /* The axes of `dim` as a bit set. Absent or empty means all. */

@@ -1,3 +1,5 @@
+/* What rules are written with: questions about sizes, arithmetic on them and checks, each of which names the operator
+ * in its message and answers for constants without a table. */
 #include "shape_inference/rules_internal.h"
 
 #include "base/checked.h"

@@ -1,3 +1,10 @@
+/* The table of size expressions: symbols, and nodes that are hash-consed over two sizes each.
+ *
+ *   2*n + 1     nodes:   0  symbol n
+ *                        1  MUL  n, 2       a word below the constants names a node
+ *                        2  ADD  1, 1       right: the constant 1
+ *
+ * What makes expressions simple before they get here is size_build.c. */
 #include "shape_inference/size.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* A copy of a table: what was built over one graph's sizes can be kept when the graph goes. */
 #include "shape_inference/size_internal.h"
 
 #include <string.h>

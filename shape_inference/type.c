@@ -1,3 +1,4 @@
+/* Types as text ("f32[n,3]"), and their checks: rank, sizes that are not negative, elements that can be counted. */
 #include "shape_inference/type.h"
 
 #include "base/checked.h"

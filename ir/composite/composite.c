@@ -1,3 +1,4 @@
+/* The primitives that composites by hand are made of, one call each: axes, shapes, ranges, numbers. */
 #include "ir/composite/composite.h"
 
 #include "ir/op.gen.h"

@@ -1,3 +1,4 @@
+/* What every composite runs on: how it is entered, and sizes and dtypes of values that it asks for. */
 #include "ir/composite/support.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* The elements of a constant, for passes that look at them. */
 #include "ir/passes/passes.h"
 
 #include "ir/op.gen.h"

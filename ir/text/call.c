@@ -1,3 +1,9 @@
+/* Reads one call: operands, attributes as text, and which operator they mean; then the attributes as its schema says.
+ *
+ *   sum %x, dim=[1], keepdim=true
+ *       ^^ operands of the statement
+ *           ^^^^^^^  ^^^^^^^^^^^^^ text until overloads are resolved (sum.dim_IntList), then a list and a bool
+ */
 #include "ir/text/parser.h"
 
 #include "ir/op.gen.h"

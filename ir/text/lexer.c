@@ -1,3 +1,5 @@
+/* Cuts the source into tokens, one at a time, and makes the messages that say what stood where:
+ * "file:line:column: expected ':', found 'f32'". */
 #include "ir/text/lexer.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Values by name: an open hash table over (scope, name), which grows before it is half full. A name may stand for
+ * several results in a row, %x#0, %x#1, ... */
 #include "ir/text/text_internal.h"
 
 #include <string.h>

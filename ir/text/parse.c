@@ -1,3 +1,5 @@
+/* Reads a graph by its structure: header, statements, regions on a stack of frames, and `return`. Each statement
+ * becomes a call that the builder records, so shapes are inferred as everywhere; types in the text are only checked. */
 #include "ir/text/parser.h"
 
 #include "base/checked.h"
