@@ -1,5 +1,5 @@
-/* Two sequences of words are read side by side, node by node (lazy/run/trace.h gives the form). Reading stops at the first
- * word that differs; which part of a node it belongs to says what to report. */
+/* Two sequences of words are read side by side, node by node (lazy/run/trace.h gives the form). Reading stops at the
+ * first word that differs; which part of a node it belongs to says what to report. */
 #include "lazy/run/miss.h"
 
 #include "ir/attribute.h"
