@@ -38,7 +38,7 @@ static laze_status lower_element(laze_llvm_kernel *l, const laze_loop_instructio
     laze_lane_value value = l->values[laze_llvm_operand(l, i, k)][copy];
     operands[k] = uniform ? value.value : laze_llvm_lanes(l, value);
   }
-  return laze_llvm_operation(l, i->op, i->compute, operands, i->count, result);
+  return laze_llvm_operation(l, i->op, i->compute, operands, result);
 }
 
 static LLVMValueRef convert(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {

@@ -142,7 +142,7 @@ LAZE_MUST_USE laze_status laze_llvm_fold(laze_llvm_kernel *l, const int32_t *acc
 LAZE_MUST_USE laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i,
                                            laze_lane_value *result);
 LAZE_MUST_USE laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute,
-                                              LLVMValueRef *operands, int count, LLVMValueRef *result);
+                                              const LLVMValueRef *operands, LLVMValueRef *result);
 
 /* kernel_matrix.c */
 LAZE_MUST_USE laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i);

@@ -12,14 +12,14 @@
 #include "codegen/llvm/kernel.h"
 #include "codegen/llvm/lowerings.h"
 
-laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute, LLVMValueRef *operands, int count,
+laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute, const LLVMValueRef *operands,
                                 LLVMValueRef *result) {
   laze_lowering lowering = laze_lowerings[op];
   if (!lowering)
     return laze_fail(l->error, LAZE_UNSUPPORTED,
                      "operator number %d has no lowering to LLVM; the scheduler should have kept it out of a kernel",
                      (int)op);
-  *result = lowering(&l->e, compute, operands, count);
+  *result = lowering(&l->e, compute, operands);
   return LAZE_OK;
 }
 
@@ -65,7 +65,7 @@ laze_status laze_llvm_update(laze_llvm_kernel *l, const laze_loop_instruction *i
   laze_lane_value value = l->values[laze_llvm_operand(l, i, 1)][copy];
   LLVMValueRef *block = &l->accumulators[index].block, combined = NULL;
   LLVMValueRef operands[2] = {*block, holds_lanes(l, a) ? laze_llvm_lanes(l, value) : value.value};
-  LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, 2, &combined));
+  LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, &combined));
   /* A lane past the end keeps its state: even adding 0 could change it (-0, NaN). */
   bool shared = a->order == LAZE_ORDER_LANES16 && l->active;
   *block = shared ? LLVMBuildSelect(l->e.builder, l->active, combined, *block, "") : combined;
@@ -85,7 +85,7 @@ static laze_status join_level(laze_llvm_kernel *l, int32_t accumulator, LLVMValu
   LLVMValueRef stored = LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, "");
   LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
   LLVMValueRef operands[2] = {stored, *value};
-  return laze_llvm_operation(l, a->op, a->dtype, operands, 2, value);
+  return laze_llvm_operation(l, a->op, a->dtype, operands, value);
 }
 
 laze_status laze_llvm_fold(laze_llvm_kernel *l, const int32_t *accumulators, int32_t count) {
@@ -145,7 +145,7 @@ laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i
   if (a->order != LAZE_ORDER_LANES16) return LAZE_OK;
   for (int half = LAZE_LANES / 2; half >= 1; half /= 2) {
     LLVMValueRef operands[2] = {total, upper_half(l, total, half)};
-    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, 2, &total));
+    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, &total));
   }
   result->value = LLVMBuildExtractElement(l->e.builder, total, laze_llvm_i64_constant(l, 0), "");
   return LAZE_OK;

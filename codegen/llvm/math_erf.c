@@ -4,7 +4,7 @@
  * erfc of f32, in f64: the same, with a P that is good by itself, and another one for the tail. Of f64 a logarithm
  * would lose as many bits as it is large; there it is exp(-x^2) G / (1 + 2 |x|) from 0.5 on, with x^2 as a pair and a
  * smooth G between 1 and 1.25. Negative arguments are 2 - erfc(-x). */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 /* erf(x) = x + x P(x^2) on |x| <= 1: relative error 2^-29.5 and 2^-55.6. */
@@ -39,7 +39,8 @@ static LLVMValueRef emit_erf(const laze_llvm_emitter *e, LLVMValueRef x, laze_gr
   return with_sign_of(e, choose(e, below(e, size, 1), near, far), x);
 }
 
-LLVMValueRef laze_math_erf(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(erf) {
+  LLVMValueRef x = operands[0];
   if (!laze_math_is_f32(x)) return emit_erf(e, x, LAZE_GRADE_FULL);
   return laze_math_narrow(e, emit_erf(e, laze_math_widen(e, x), LAZE_GRADE_F32));
 }
@@ -110,6 +111,7 @@ static LLVMValueRef emit_erfc_f32(const laze_llvm_emitter *e, LLVMValueRef narro
   return laze_math_narrow(e, choose(e, below(e, size, 1), near, far));
 }
 
-LLVMValueRef laze_math_erfc(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(erfc) {
+  LLVMValueRef x = operands[0];
   return laze_math_is_f32(x) ? emit_erfc_f32(e, x) : emit_erfc_f64(e, x);
 }

@@ -3,7 +3,7 @@
  * n ln2 is subtracted in two parts. The first subtraction is exact, because the result fits the format; the second one
  * leaves a tail, which only expm1 and pow need.
  */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 #define LOG2_E 0x1.71547652b82fep+0
@@ -123,7 +123,8 @@ static LLVMValueRef emit_exp_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   return result;
 }
 
-LLVMValueRef laze_math_exp(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(exp) {
+  LLVMValueRef x = operands[0];
   return laze_math_is_f32(x) ? emit_exp_f32(e, x) : exp_clamped(e, x);
 }
 
@@ -140,7 +141,8 @@ LLVMValueRef laze_math_exp_pair(const laze_llvm_emitter *e, laze_pair x) {
   return laze_math_scale(e, plus_real(e, m, 1), n);
 }
 
-LLVMValueRef laze_math_exp2(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(exp2) {
+  LLVMValueRef x = operands[0];
   bool f32 = laze_math_is_f32(x);
   LLVMValueRef clamped = at_least(e, at_most(e, x, f32 ? 129 : 1025), f32 ? -151 : -1076);
   LLVMValueRef rounded;
@@ -162,7 +164,8 @@ LLVMValueRef laze_math_expm1_normal(const laze_llvm_emitter *e, LLVMValueRef x) 
   return expm1_scaled(e, x, 0);
 }
 
-LLVMValueRef laze_math_expm1(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(expm1) {
+  LLVMValueRef x = operands[0];
   /* Halved, as 2^n may be just out of range; but that would round subnormals, and -0 would become 0. */
   bool f32 = laze_math_is_f32(x);
   LLVMValueRef half = expm1_scaled(e, at_least(e, at_most(e, x, f32 ? 89 : 710), -40), -1);
@@ -170,11 +173,12 @@ LLVMValueRef laze_math_expm1(const laze_llvm_emitter *e, LLVMValueRef x) {
   return choose(e, tiny, x, plus(e, half, half));
 }
 
-LLVMValueRef laze_math_sigmoid(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(sigmoid) {
+  LLVMValueRef x = operands[0];
   /* exp(-|x|) = z never overflows, and z / (1 + z) keeps the relative precision of small results. One step of
    * refinement takes back what the rounding of 1 + z and of the quotient lost. */
   LLVMValueRef one = real(x, 1);
-  LLVMValueRef z = laze_math_exp(e, negate(e, magnitude(e, x)));
+  LLVMValueRef exponent = negate(e, magnitude(e, x)), z = laze_lower_exp(e, compute, &exponent);
   LLVMValueRef numerator = choose(e, below(e, x, 0), z, one);
   return laze_math_quotient(e, numerator, laze_math_sum(e, one, z));
 }

@@ -1,7 +1,7 @@
 /* sinh and cosh: a polynomial near zero, where the exponentials would cancel, and exponentials elsewhere. tanh: a
  * quotient that does not cancel.
  */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 /* tanh(x) = x + x^3 P(x^2) on |x| <= 0.27: within 0.07 units in the last place of f32. */
@@ -33,7 +33,8 @@ static LLVMValueRef emit_tanh_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, over(e, numerator, divisor), x);
 }
 
-LLVMValueRef laze_math_tanh(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(tanh) {
+  LLVMValueRef x = operands[0];
   if (laze_math_is_f32(x)) return emit_tanh_f32(e, x);
   /* t / (t + 2) with t = exp(2 |x|) - 1, which is 1 from 2 |x| = 40 on: in f64 cheaper than a polynomial near zero. */
   LLVMValueRef size = magnitude(e, x);
@@ -52,8 +53,9 @@ static LLVMValueRef half_exp(const laze_llvm_emitter *e, LLVMValueRef size) {
   return times(e, power, choose(e, large, real(size, 0x1p63), real(size, 0.5)));
 }
 
-LLVMValueRef laze_math_sinh(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_sinh, x);
+LAZE_LOWERING(sinh) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_sinh, operands, 1);
   LLVMValueRef square = times(e, x, x);
   LLVMValueRef near = fused(e, times(e, square, x), POLYNOMIAL(e, square, sinh_f64), x);
   LLVMValueRef size = magnitude(e, x);
@@ -62,8 +64,9 @@ LLVMValueRef laze_math_sinh(const laze_llvm_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, choose(e, below(e, size, 1), near, far), x);
 }
 
-LLVMValueRef laze_math_cosh(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_cosh, x);
+LAZE_LOWERING(cosh) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_cosh, operands, 1);
   LLVMValueRef half = half_exp(e, magnitude(e, x));
   return plus(e, half, over(e, real(x, 0.25), half));
 }

@@ -1,5 +1,5 @@
 /* asin, acos, atan and atan2. */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 #define PI_2_HI 0x1.921fb54442d18p+0
@@ -28,15 +28,16 @@ static half_angle emit_half_angle(const laze_llvm_emitter *e, LLVMValueRef size)
   half_angle result;
   result.is_small = LLVMBuildFCmp(e->builder, LLVMRealOLE, size, real(size, 0.5), "");
   LLVMValueRef complement = times_real(e, minus(e, real(size, 1), size), 0.5);
-  LLVMValueRef root = laze_math_sqrt(e, complement);
+  LLVMValueRef root = square_root(e, complement);
   LLVMValueRef square = choose(e, result.is_small, times(e, size, size), complement);
   result.base = choose(e, result.is_small, size, root);
   result.curve = times(e, times(e, square, result.base), POLYNOMIAL(e, square, asin_f64));
   return result;
 }
 
-LLVMValueRef laze_math_asin(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_asin, x);
+LAZE_LOWERING(asin) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_asin, operands, 1);
   half_angle half = emit_half_angle(e, magnitude(e, x));
   LLVMValueRef near = plus(e, half.base, half.curve);
   /* pi/2 - 2 base - 2 curve */
@@ -46,8 +47,9 @@ LLVMValueRef laze_math_asin(const laze_llvm_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, choose(e, half.is_small, near, far), x);
 }
 
-LLVMValueRef laze_math_acos(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_acos, x);
+LAZE_LOWERING(acos) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_acos, operands, 1);
   half_angle half = emit_half_angle(e, magnitude(e, x));
   LLVMValueRef is_negative = below(e, x, 0);
   /* |x| <= 1/2: pi/2 - asin(x). Otherwise 2 (base + curve), or pi minus that. */
@@ -89,8 +91,9 @@ static laze_pair ratio(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef 
   return result;
 }
 
-LLVMValueRef laze_math_atan(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_atan, x);
+LAZE_LOWERING(atan) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_atan, operands, 1);
   LLVMValueRef size = magnitude(e, x), zero = real(x, 0), one = real(x, 1);
   LLVMValueRef is_far = above(e, size, 1);
   /* Arguments beyond 2^60 have the arctangent of 2^60, and the reciprocal's tail stays in range. */
@@ -102,10 +105,9 @@ LLVMValueRef laze_math_atan(const laze_llvm_emitter *e, LLVMValueRef x) {
   return with_sign_of(e, y, x);
 }
 
-LLVMValueRef laze_math_atan2(const laze_llvm_emitter *e, LLVMValueRef y, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) {
-    return laze_math_narrow(e, laze_math_atan2(e, laze_math_widen(e, y), laze_math_widen(e, x)));
-  }
+LAZE_LOWERING(atan2) {
+  LLVMValueRef y = operands[0], x = operands[1];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_atan2, operands, 2);
   LLVMValueRef height = magnitude(e, y), width = magnitude(e, x), zero = real(x, 0), one = real(x, 1);
   LLVMValueRef is_steep = LLVMBuildFCmp(e->builder, LLVMRealOGT, height, width, "");
   LLVMValueRef smaller = choose(e, is_steep, width, height), larger = choose(e, is_steep, height, width);

@@ -1,5 +1,5 @@
 /* Logarithms: x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and log(x) = k ln2 + log(1 + f). */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 /* ln2 and log10(2) in two parts: the first has 40 bits, so that its product with an exponent is exact. */
@@ -80,7 +80,8 @@ static LLVMValueRef log_with_tail(const laze_llvm_emitter *e, laze_mantissa m, L
   return fused(e, m.exponent, real(f, LN2_HI), y);
 }
 
-LLVMValueRef laze_math_log(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(log) {
+  LLVMValueRef x = operands[0];
   if (laze_math_is_f32(x)) return emit_log_f32(e, x);
   return finish(e, x, log_with_tail(e, laze_math_split(e, x, true), NULL));
 }
@@ -123,12 +124,14 @@ static LLVMValueRef log_in_base_f32(const laze_llvm_emitter *e, LLVMValueRef x, 
   return laze_math_narrow(e, finish(e, wide, fused(e, m.exponent, real(wide, unit), y)));
 }
 
-LLVMValueRef laze_math_log2(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(log2) {
+  LLVMValueRef x = operands[0];
   static const double unit[2] = {1, 0}, factor[2] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
   return laze_math_is_f32(x) ? log_in_base_f32(e, x, unit[0], factor[0]) : log_in_base(e, x, unit, factor);
 }
 
-LLVMValueRef laze_math_log10(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(log10) {
+  LLVMValueRef x = operands[0];
   static const double unit[2] = {LOG10_2_HI, LOG10_2_LO};
   static const double factor[2] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
   return laze_math_is_f32(x) ? log_in_base_f32(e, x, LOG10_2_HI + LOG10_2_LO, factor[0])
@@ -144,7 +147,8 @@ static LLVMValueRef emit_log1p_f32(const laze_llvm_emitter *e, LLVMValueRef x) {
   return choose(e, below(e, magnitude(e, x), 0x1p-26), x, y);
 }
 
-LLVMValueRef laze_math_log1p(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(log1p) {
+  LLVMValueRef x = operands[0];
   if (laze_math_is_f32(x)) return emit_log1p_f32(e, x);
   /* u = 1 + x rounded; what the rounding lost, relative to u, is added to the logarithm of u. */
   LLVMValueRef one = real(x, 1);

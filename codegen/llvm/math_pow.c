@@ -1,10 +1,7 @@
-/* pow(x, y) = exp(y log|x|), with the logarithm in twice the precision, and C Annex F's cases on top. */
-#include "codegen/llvm/math_functions.h"
+/* Powers and roots. pow(x, y) = exp(y log|x|), with the logarithm in twice the precision, and C Annex F's cases on top;
+ * of integers by squaring. */
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
-
-static LLVMValueRef truncate(const laze_llvm_emitter *e, LLVMValueRef x) {
-  return laze_llvm_intrinsic(e, "llvm.trunc", &x, 1);
-}
 
 /* log(0) and log(infinity), which the formula for finite numbers misses. `y` is log(size) otherwise. */
 static LLVMValueRef with_limits(const laze_llvm_emitter *e, LLVMValueRef size, LLVMValueRef y) {
@@ -35,16 +32,16 @@ static LLVMValueRef power_f32(const laze_llvm_emitter *e, LLVMValueRef size, LLV
   return laze_math_narrow(e, laze_math_exp_normal(e, product, LAZE_GRADE_F32));
 }
 
-LLVMValueRef laze_math_pow(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y) {
+static LLVMValueRef float_power(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef size = magnitude(e, x);
   LLVMValueRef result = laze_math_is_f32(x) ? power_f32(e, size, y) : power_f64(e, size, y);
   /* A size of one gives one for every y but NaN (infinity times log(1) would be NaN). */
   LLVMValueRef y_is_number = same(e, y, y);
   result = choose(e, both(e, equals(e, size, 1), y_is_number), real(x, 1), result);
 
-  LLVMValueRef is_whole = same(e, truncate(e, y), y);
+  LLVMValueRef is_whole = same(e, truncated(e, y), y);
   LLVMValueRef half = times_real(e, y, 0.5);
-  LLVMValueRef is_odd = both(e, is_whole, LLVMBuildFCmp(e->builder, LLVMRealUNE, truncate(e, half), half, ""));
+  LLVMValueRef is_odd = both(e, is_whole, LLVMBuildFCmp(e->builder, LLVMRealUNE, truncated(e, half), half, ""));
   result = choose(e, is_odd, with_sign_of(e, result, x), result);
   LLVMValueRef is_negative = both(e, below(e, x, 0), above(e, x, -INFINITY));
   LLVMValueRef has_no_power = both(e, is_negative, LLVMBuildNot(e->builder, is_whole, ""));
@@ -52,4 +49,35 @@ LLVMValueRef laze_math_pow(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValue
 
   LLVMValueRef is_one = LLVMBuildOr(e->builder, equals(e, y, 0), equals(e, x, 1), "");
   return choose(e, is_one, real(x, 1), result);
+}
+
+/* base^exponent by squaring, one step a bit of the width; only the exponent's sign bit is left out. */
+static LLVMValueRef integer_power(const laze_llvm_emitter *e, LLVMValueRef base, LLVMValueRef exponent, int width) {
+  LLVMValueRef result = integer(base, 1), square = base;
+  for (int bit = 0; bit < width - 1; bit++) {
+    LLVMValueRef set = LLVMBuildAnd(e->builder, exponent, integer(exponent, INT64_C(1) << bit), "");
+    LLVMValueRef taken = LLVMBuildICmp(e->builder, LLVMIntNE, set, zero_like(set), "");
+    result = choose(e, taken, LLVMBuildMul(e->builder, result, square, ""), result);
+    square = LLVMBuildMul(e->builder, square, square, "");
+  }
+  LLVMValueRef odd = LLVMBuildTrunc(e->builder, exponent, laze_llvm_type_like(e, LAZE_BOOL, exponent), "");
+  LLVMValueRef one = integer(base, 1);
+  LLVMValueRef inverse = choose(e, integer_equals(e, base, -1), choose(e, odd, base, one), zero_like(base));
+  inverse = choose(e, integer_equals(e, base, 1), one, inverse);
+  LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, exponent, zero_like(exponent), "");
+  return choose(e, negative, inverse, result);
+}
+
+LAZE_LOWERING(pow) {
+  if (laze_dtype_is_float(compute)) return float_power(e, operands[0], operands[1]);
+  return integer_power(e, operands[0], operands[1], compute == LAZE_I32 ? 32 : 64);
+}
+
+LAZE_LOWERING(sqrt) {
+  return square_root(e, operands[0]);
+}
+
+LAZE_LOWERING(rsqrt) {
+  LLVMValueRef x = operands[0];
+  return over(e, real(x, 1), square_root(e, x));
 }

@@ -1,5 +1,5 @@
 /* sin, cos and tan of a reduced angle r + tail, |r| <= pi/4 (math_angle.c). */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
 /* sin(r) = r + r^3 P(r^2): relative error 2^-28.1 and 2^-57.1. cos(r) = 1 - r^2/2 + r^4 P(r^2): 2^-30.3 and 2^-60.1. */
@@ -43,17 +43,20 @@ static LLVMValueRef sin_ahead(const laze_llvm_emitter *e, laze_angle angle, int 
   return laze_math_from_bits(e, LLVMBuildXor(e->builder, laze_math_bits(e, y), sign, ""));
 }
 
-LLVMValueRef laze_math_sin(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(sin) {
+  LLVMValueRef x = operands[0];
   LLVMValueRef y = sin_ahead(e, laze_math_reduce_angle(e, x), 0);
   return choose(e, equals(e, x, 0), x, y); /* the reduction loses the sign of zero */
 }
 
-LLVMValueRef laze_math_cos(const laze_llvm_emitter *e, LLVMValueRef x) {
+LAZE_LOWERING(cos) {
+  LLVMValueRef x = operands[0];
   return sin_ahead(e, laze_math_reduce_angle(e, x), 1);
 }
 
-LLVMValueRef laze_math_tan(const laze_llvm_emitter *e, LLVMValueRef x) {
-  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_math_tan, x);
+LAZE_LOWERING(tan) {
+  LLVMValueRef x = operands[0];
+  if (laze_math_is_f32(x)) return laze_math_in_f64(e, laze_lower_tan, operands, 1);
   laze_angle angle = laze_math_reduce_angle(e, x);
   LLVMValueRef square = times(e, angle.r.hi, angle.r.hi);
   laze_pair s = sin_parts(e, angle.r, square), c = cos_parts(e, angle.r, square);

@@ -6,7 +6,7 @@
 #ifndef LAZE_CODEGEN_LLVM_MATH_VOCABULARY_H
 #define LAZE_CODEGEN_LLVM_MATH_VOCABULARY_H
 
-#include "codegen/llvm/emitter.h"
+#include "codegen/llvm/lowerings.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -21,8 +21,6 @@ typedef struct laze_pair {
 
 /* f64 polynomials come in two grades: for f64 results, and shorter ones for f32 results computed in f64. */
 typedef enum { LAZE_GRADE_FULL, LAZE_GRADE_F32 } laze_grade;
-
-typedef LLVMValueRef (*laze_math_unary)(const laze_llvm_emitter *e, LLVMValueRef x);
 
 static inline LLVMValueRef plus(const laze_llvm_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildFAdd(e->builder, a, b, "");
@@ -78,6 +76,12 @@ static inline LLVMValueRef both(const laze_llvm_emitter *e, LLVMValueRef a, LLVM
 static inline LLVMValueRef magnitude(const laze_llvm_emitter *e, LLVMValueRef x) {
   return laze_llvm_intrinsic(e, "llvm.fabs", &x, 1);
 }
+static inline LLVMValueRef square_root(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return laze_llvm_intrinsic(e, "llvm.sqrt", &x, 1);
+}
+static inline LLVMValueRef truncated(const laze_llvm_emitter *e, LLVMValueRef x) {
+  return laze_llvm_intrinsic(e, "llvm.trunc", &x, 1);
+}
 static inline LLVMValueRef with_sign_of(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef sign) {
   LLVMValueRef operands[2] = {x, sign};
   return laze_llvm_intrinsic(e, "llvm.copysign", operands, 2);
@@ -103,6 +107,12 @@ static inline LLVMValueRef integer_and(const laze_llvm_emitter *e, LLVMValueRef 
 static inline LLVMValueRef shift_left(const laze_llvm_emitter *e, LLVMValueRef a, int by) {
   return LLVMBuildShl(e->builder, a, integer(a, by), "");
 }
+static inline LLVMValueRef integer_equals(const laze_llvm_emitter *e, LLVMValueRef a, int64_t b) {
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, a, integer(a, b), "");
+}
+static inline LLVMValueRef zero_like(LLVMValueRef a) {
+  return LLVMConstNull(LLVMTypeOf(a));
+}
 /* Keeps the sign. */
 static inline LLVMValueRef shift_right(const laze_llvm_emitter *e, LLVMValueRef a, int by) {
   return LLVMBuildAShr(e->builder, a, integer(a, by), "");
@@ -117,8 +127,9 @@ LLVMValueRef laze_math_any(const laze_llvm_emitter *e, LLVMValueRef condition);
 /* f32 to f64 (exact) and back (rounds once). */
 LLVMValueRef laze_math_widen(const laze_llvm_emitter *e, LLVMValueRef x);
 LLVMValueRef laze_math_narrow(const laze_llvm_emitter *e, LLVMValueRef x);
-/* f(x) of an f32 computed in f64. */
-LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_math_unary function, LLVMValueRef x);
+/* A lowering of `count` (1 or 2) f32 operands, computed in f64. */
+LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_lowering lowering, const LLVMValueRef *operands,
+                              int count);
 /* coefficients[0] + coefficients[1] x + ... by Horner's rule. */
 LLVMValueRef laze_math_polynomial(const laze_llvm_emitter *e, LLVMValueRef x, const double *coefficients, int count);
 /* The integer nearest x * factor, as a float in *rounded and as the integer returned (any bits for NaN). |x * factor|

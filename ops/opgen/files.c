@@ -38,7 +38,7 @@ static const struct {
     {"lazy", "functions_m_r.gen.c", write_functions, &m_to_r, LINE_LIMIT},
     {"lazy", "functions_s_z.gen.c", write_functions, &s_to_z, LINE_LIMIT},
     {"docs", "operators.md", write_page, NULL, 0},
-    {"tests/differential", "cases.gen.c", write_cases, NULL, LINE_LIMIT},
+    {"tests/support", "cases.gen.c", write_cases, NULL, LINE_LIMIT},
 };
 #define FILE_COUNT (sizeof(files) / sizeof(*files))
 

@@ -1,8 +1,9 @@
 /* Inexact functions, one at a time, against the C library in extended precision: the distance in units in the last
  * place must stay within the operator's bound, on both backends, for ordinary numbers and special ones. */
 #include "ir/op.gen.h"
-#include "tests/differential/cases.h"
+#include "tests/support/cases.h"
 #include "tests/support/random_call.h"
+#include "tests/support/references.h"
 #include "tests/support/run.h"
 #include "tests/support/suite.h"
 
@@ -11,42 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static long double sigmoid(long double x) {
-  return 1 / (1 + expl(-x));
+enum { ELEMENTS = 3001 };
+
+static long double exact_value(const test_reference *function, const test_arrays *inputs, laze_dtype dtype, int64_t k) {
+  double operands[2] = {0};
+  for (int32_t i = 0; i < inputs->count; i++)
+    operands[i] = test_element_as_double(dtype, (const char *)inputs->buffers[i]->data + k * laze_dtype_size(dtype));
+  return test_reference_value(function, operands[0], operands[1]);
 }
 
-typedef struct {
-  laze_op op;
-  long double (*unary)(long double);
-  long double (*binary)(long double, long double);
-} exact_function;
-
-static const exact_function functions[] = {
-    {LAZE_OP_EXP, expl, NULL},        {LAZE_OP_EXP2, exp2l, NULL},   {LAZE_OP_EXPM1, expm1l, NULL},
-    {LAZE_OP_LOG, logl, NULL},        {LAZE_OP_LOG2, log2l, NULL},   {LAZE_OP_LOG10, log10l, NULL},
-    {LAZE_OP_LOG1P, log1pl, NULL},    {LAZE_OP_SIN, sinl, NULL},     {LAZE_OP_COS, cosl, NULL},
-    {LAZE_OP_TAN, tanl, NULL},        {LAZE_OP_ASIN, asinl, NULL},   {LAZE_OP_ACOS, acosl, NULL},
-    {LAZE_OP_ATAN, atanl, NULL},      {LAZE_OP_SINH, sinhl, NULL},   {LAZE_OP_COSH, coshl, NULL},
-    {LAZE_OP_TANH, tanhl, NULL},      {LAZE_OP_ERF, erfl, NULL},     {LAZE_OP_ERFC, erfcl, NULL},
-    {LAZE_OP_SIGMOID, sigmoid, NULL}, {LAZE_OP_ATAN2, NULL, atan2l}, {LAZE_OP_POW_TENSOR_TENSOR, NULL, powl},
-};
-enum { FUNCTIONS = sizeof functions / sizeof *functions, ELEMENTS = 3001 };
-
-static const exact_function *find_function(laze_op op) {
-  for (int i = 0; i < FUNCTIONS; i++)
-    if (functions[i].op == op) return &functions[i];
-  return NULL;
-}
-
-static long double exact_value(const exact_function *function, const test_arrays *inputs, laze_dtype dtype, int64_t k) {
-  int64_t width = laze_dtype_size(dtype);
-  double x = test_element_as_double(dtype, (const char *)inputs->buffers[0]->data + k * width);
-  if (function->unary) return function->unary((long double)x);
-  double y = test_element_as_double(dtype, (const char *)inputs->buffers[1]->data + k * width);
-  return function->binary((long double)x, (long double)y);
-}
-
-static laze_graph *call_of(laze_context *context, const exact_function *function, laze_dtype dtype) {
+static laze_graph *call_of(laze_context *context, const test_reference *function, laze_dtype dtype) {
   laze_graph *graph;
   laze_error error;
   test_caller caller;
@@ -61,7 +36,7 @@ static laze_graph *call_of(laze_context *context, const exact_function *function
   return graph;
 }
 
-static void check_distance(const laze_differential_case *item, const exact_function *function, laze_dtype dtype,
+static void check_distance(const laze_differential_case *item, const test_reference *function, laze_dtype dtype,
                            const laze_backend *backend, laze_context *context, bool special) {
   test_random random = {(uint64_t)test_setting("LAZE_TEST_SEED", 1) + item->op};
   test_range range = {.low = item->low, .high = item->high, .special = special};
@@ -95,7 +70,7 @@ static void check_distance(const laze_differential_case *item, const exact_funct
 START_TEST(functions_stay_within_their_bounds) {
   laze_context *context = test_context(NULL);
   const laze_differential_case *item = &laze_differential_cases[_i];
-  const exact_function *function = find_function(item->op);
+  const test_reference *function = item->exact ? NULL : test_reference_find(item->op);
   for (int b = 0; laze_backend_at(b) && function; b++)
     for (int special = 0; special < 2; special++) {
       check_distance(item, function, LAZE_F32, laze_backend_at(b), context, special);
@@ -105,12 +80,13 @@ START_TEST(functions_stay_within_their_bounds) {
 }
 END_TEST
 
-/* An inexact elementwise operator that the list above lacks would go untested. */
-START_TEST(every_inexact_function_is_listed) {
+/* An inexact elementwise operator that the table of references lacks would go untested. */
+START_TEST(every_intest_reference_is_listed) {
   for (int32_t i = 0; i < laze_differential_case_count; i++) {
     const laze_differential_case *item = &laze_differential_cases[i];
     bool inexact = !item->exact && laze_op_get(item->op)->op_class == LAZE_CLASS_ELEMENTWISE;
-    ck_assert_msg(!inexact || find_function(item->op), "%s has no exact function here", laze_op_get(item->op)->name);
+    ck_assert_msg(!inexact || test_reference_find(item->op), "%s is not in tests/support/references.c",
+                  laze_op_get(item->op)->name);
   }
 }
 END_TEST
@@ -120,7 +96,7 @@ int main(void) {
   TCase *tests = tcase_create("distance from exact values");
   tcase_set_timeout(tests, 0);
   tcase_add_loop_test(tests, functions_stay_within_their_bounds, 0, laze_differential_case_count);
-  tcase_add_test(tests, every_inexact_function_is_listed);
+  tcase_add_test(tests, every_intest_reference_is_listed);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

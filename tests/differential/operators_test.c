@@ -1,7 +1,7 @@
 /* Every operator on both backends, over the dtypes its table entry names and over shapes that are awkward: no elements,
  * one, prime numbers of them, broadcast, strided. The reference interpreter says what is right: to the bit for exact
  * operators, within the entry's bound for the others. */
-#include "tests/differential/cases.h"
+#include "tests/support/cases.h"
 #include "tests/support/random_call.h"
 #include "tests/support/run.h"
 #include "tests/support/suite.h"

@@ -1,11 +1,13 @@
-/* Inline math against correctly rounded references: errors in units in the last place, special values, agreement in
- * bits of the scalar and the 16-lane form, and code that needs nothing from outside.
+/* Lowerings of functions of floats against right values (tests/support/references.h): errors in units in the last
+ * place, special values, agreement in bits of the scalar and the 16-lane form, and code that needs nothing from
+ * outside.
  *
  * Every function becomes four kernels `void f(T *out, const T *x, const T *y, int64_t n)` (f32 and f64, scalar and
  * lanes) of one object file, which is loaded through ORC. f32 is compared with libm in f64, f64 with libm in long
  * double.
  */
-#include "codegen/llvm/math_functions.h"
+#include "codegen/llvm/lowerings.h"
+#include "tests/support/references.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -30,52 +32,14 @@
 #define BLOCK 4096
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
-typedef LLVMValueRef (*unary_emitter)(const laze_llvm_emitter *e, LLVMValueRef x);
-typedef LLVMValueRef (*binary_emitter)(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y);
-
-typedef struct function_case {
-  const char *name;
-  unary_emitter unary;
-  binary_emitter binary; /* one of the two */
-  double (*reference)(double x);
-  long double (*reference_long)(long double x);
-  double (*reference2)(double x, double y);
-  long double (*reference2_long)(long double x, long double y);
-  double limit; /* allowed error in units in the last place */
-} function_case;
-
-static double sigmoid(double x) {
-  return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
-}
-static long double sigmoidl(long double x) {
-  return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+/* The one dtype that a number of a kernel stands for. */
+static laze_dtype dtype_of(int f64) {
+  return f64 ? LAZE_F64 : LAZE_F32;
 }
 
-/* glibc's powl takes the infinities wrongly (2.36); pow does not. */
-static long double pow_long(long double x, long double y) {
-  return isinf(x) || isinf(y) ? (long double)pow((double)x, (double)y) : powl(x, y);
+static const char *name_of(int function) {
+  return laze_op_get(test_references[function].op)->symbol;
 }
-
-#define UNARY(name, limit)                                                                                             \
-  { #name, laze_math_##name, NULL, name, name##l, NULL, NULL, limit }
-#define BINARY(name, limit)                                                                                            \
-  { #name, NULL, laze_math_##name, NULL, NULL, name, name##l, limit }
-static const function_case cases[] = {
-    UNARY(fabs, 0),    UNARY(sqrt, 0.5),
-    UNARY(floor, 0),   UNARY(ceil, 0),
-    UNARY(trunc, 0),   UNARY(rint, 0),
-    UNARY(exp, 2),     UNARY(exp2, 2),
-    UNARY(expm1, 2),   UNARY(log, 2),
-    UNARY(log2, 2),    UNARY(log10, 2),
-    UNARY(log1p, 2),   UNARY(sin, 2),
-    UNARY(cos, 2),     UNARY(tan, 2),
-    UNARY(sinh, 2),    UNARY(cosh, 2),
-    UNARY(tanh, 2),    UNARY(asin, 2),
-    UNARY(acos, 2),    UNARY(atan, 2),
-    UNARY(erf, 2),     UNARY(erfc, 2),
-    UNARY(sigmoid, 2), {"pow", NULL, laze_math_pow, NULL, NULL, pow, pow_long, 2},
-    BINARY(atan2, 2),  BINARY(fmod, 0),
-};
 
 static const double special[] = {0.0,
                                  0x1p-149,
@@ -188,17 +152,17 @@ static double special_value(int i) {
 typedef void (*kernel)(void *out, const void *x, const void *y, int64_t n);
 
 static LLVMOrcLLJITRef jit;
-static kernel kernels[COUNT(cases)][2][2]; /* function, f32 or f64, scalar or lanes */
+static kernel (*kernels)[2][2]; /* by function; f32 or f64, scalar or lanes */
 
 static void kernel_name(char *name, size_t size, int function, int f64, int lanes) {
-  snprintf(name, size, "%s_%s_%s", cases[function].name, f64 ? "f64" : "f32", lanes ? "lanes" : "scalar");
+  snprintf(name, size, "%s_%s_%s", name_of(function), f64 ? "f64" : "f32", lanes ? "lanes" : "scalar");
 }
 
 static void emit_kernel(LLVMModuleRef module, LLVMContextRef context, int function, int f64, int lanes) {
   char name[64];
   kernel_name(name, sizeof name, function, f64, lanes);
   laze_llvm_emitter e = {context, module, LLVMCreateBuilderInContext(context)};
-  LLVMTypeRef element = laze_llvm_scalar_type(&e, f64 ? LAZE_F64 : LAZE_F32);
+  LLVMTypeRef element = laze_llvm_scalar_type(&e, dtype_of(f64));
   LLVMTypeRef type = lanes ? LLVMVectorType(element, LAZE_LANES) : element;
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
   LLVMTypeRef parameters[4] = {pointer, pointer, pointer, word};
@@ -217,8 +181,7 @@ static void emit_kernel(LLVMModuleRef module, LLVMContextRef context, int functi
     operands[k] = LLVMBuildLoad2(e.builder, type, address, "");
     LLVMSetAlignment(operands[k], f64 ? 8 : 4);
   }
-  LLVMValueRef y = cases[function].unary ? cases[function].unary(&e, operands[0])
-                                         : cases[function].binary(&e, operands[0], operands[1]);
+  LLVMValueRef y = laze_lowerings[test_references[function].op](&e, dtype_of(f64), operands);
   address = LLVMBuildInBoundsGEP2(e.builder, element, LLVMGetParam(f, 0), &i, 1, "");
   LLVMSetAlignment(LLVMBuildStore(e.builder, y, address), f64 ? 8 : 4);
   LLVMValueRef next = LLVMBuildAdd(e.builder, i, LLVMConstInt(word, lanes ? LAZE_LANES : 1, false), "");
@@ -288,14 +251,15 @@ static void set_up(void) {
   LLVMInitializeNativeAsmPrinter();
   LLVMContextRef context = LLVMContextCreate();
   LLVMModuleRef module = LLVMModuleCreateWithNameInContext("math", context);
-  for (int i = 0; i < COUNT(cases) * 4; i++) emit_kernel(module, context, i / 4, i / 2 % 2, i % 2);
+  for (int i = 0; i < test_reference_count * 4; i++) emit_kernel(module, context, i / 4, i / 2 % 2, i % 2);
   LLVMMemoryBufferRef object = emit_object(module);
   check_self_contained(LLVMGetBufferStart(object));
   LLVMDisposeModule(module);
   LLVMContextDispose(context);
   check_llvm(LLVMOrcCreateLLJIT(&jit, NULL));
   check_llvm(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object));
-  for (int i = 0; i < COUNT(cases) * 4; i++) {
+  kernels = calloc((size_t)test_reference_count, sizeof *kernels);
+  for (int i = 0; i < test_reference_count * 4; i++) {
     char name[64];
     kernel_name(name, sizeof name, i / 4, i / 2 % 2, i % 2);
     LLVMOrcExecutorAddress address;
@@ -306,6 +270,7 @@ static void set_up(void) {
 
 static void tear_down(void) {
   check_llvm(LLVMOrcDisposeLLJIT(jit));
+  free(kernels);
 }
 
 /* --- samples --- */
@@ -387,9 +352,8 @@ static double error_in_ulps(long double got, long double exact, int f64) {
   return (double)(fabsl(got - exact) / ldexpl(1, exponent));
 }
 
-static long double exact_value(const function_case *f, int f64, double x, double y) {
-  if (f64) return f->unary ? f->reference_long(x) : f->reference2_long(x, y);
-  return f->unary ? f->reference(x) : f->reference2(x, y);
+static long double exact_value(const test_reference *f, int f64, double x, double y) {
+  return f64 ? test_reference_value(f, x, y) : (long double)test_reference_value_for_f32(f, x, y);
 }
 
 typedef struct block {
@@ -416,7 +380,7 @@ typedef struct worst {
 
 /* Runs both kernels on a block of inputs, demands equal results, and keeps the worst error. */
 static void run_block(int function, int f64, block *b, worst *w) {
-  const function_case *f = &cases[function];
+  const test_reference *f = &test_references[function];
   kernels[function][f64][0](&b->scalar, &b->x, &b->y, BLOCK);
   kernels[function][f64][1](&b->lanes, &b->x, &b->y, BLOCK);
   for (int i = 0; i < BLOCK; i++) {
@@ -425,7 +389,8 @@ static void run_block(int function, int f64, block *b, worst *w) {
     double alone = f64 ? b->scalar.f64[i] : (double)b->scalar.f32[i];
     /* Checked here first: an assertion of Check costs a system call. */
     if (memcmp(&got, &alone, sizeof got) != 0 && !(isnan(got) && isnan(alone))) {
-      ck_abort_msg("%s %s(%a, %a): lanes give %a, the scalar form %a", f->name, f64 ? "f64" : "f32", x, y, got, alone);
+      ck_abort_msg("%s %s(%a, %a): lanes give %a, the scalar form %a", name_of(function), f64 ? "f64" : "f32", x, y,
+                   got, alone);
     }
     double error = error_in_ulps(got, exact_value(f, f64, x, y), f64);
     if (error > w->error || w->count == 0) *w = (worst){error, x, y, got, w->count};
@@ -433,7 +398,7 @@ static void run_block(int function, int f64, block *b, worst *w) {
   }
 }
 
-static void fill_block(const function_case *f, int f64, int number, uint64_t *state, block *b) {
+static void fill_block(const test_reference *f, int f64, int number, uint64_t *state, block *b) {
   int specials = f->unary ? SPECIALS : SPECIALS * SPECIALS;
   for (int i = 0; i < BLOCK; i++) {
     int index = number * BLOCK + i;
@@ -452,7 +417,7 @@ static void fill_block(const function_case *f, int f64, int number, uint64_t *st
 
 START_TEST(error_stays_within_the_limit) {
   int function = _i / 2, f64 = _i % 2;
-  const function_case *f = &cases[function];
+  const test_reference *f = &test_references[function];
   block *b = malloc(sizeof *b);
   worst w = {0};
   uint64_t state = SEED;
@@ -462,11 +427,12 @@ START_TEST(error_stays_within_the_limit) {
     run_block(function, f64, b, &w);
   }
   free(b);
-  printf("%-8s %s %.3f ulp at %a", f->name, f64 ? "f64" : "f32", w.error, w.x);
+  printf("%-8s %s %.3f ulp at %a", name_of(function), f64 ? "f64" : "f32", w.error, w.x);
   if (f->binary) printf(", %a", w.y);
   printf("\n");
-  ck_assert_msg(w.error <= f->limit, "%s %s: %.3f ulp (at most %g) at x = %a, y = %a: got %a, expected %La; seed %#llx",
-                f->name, f64 ? "f64" : "f32", w.error, f->limit, w.x, w.y, w.got, exact_value(f, f64, w.x, w.y),
+  double bound = test_reference_bound(f);
+  ck_assert_msg(w.error <= bound, "%s %s: %.3f ulp (at most %g) at x = %a, y = %a: got %a, expected %La; seed %#llx",
+                name_of(function), f64 ? "f64" : "f32", w.error, bound, w.x, w.y, w.got, exact_value(f, f64, w.x, w.y),
                 (unsigned long long)SEED);
 }
 END_TEST
@@ -476,7 +442,7 @@ int main(void) {
   TCase *tcase = tcase_create("functions");
   tcase_add_unchecked_fixture(tcase, set_up, tear_down);
   tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase, error_stays_within_the_limit, 0, COUNT(cases) * 2);
+  tcase_add_loop_test(tcase, error_stays_within_the_limit, 0, test_reference_count * 2);
   suite_add_tcase(suite, tcase);
   return test_run_suite(suite);
 }

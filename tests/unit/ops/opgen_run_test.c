@@ -83,7 +83,7 @@ END_TEST
  * that the library's build would show. */
 START_TEST(code_for_every_construct_compiles) {
   expect(OPGEN RULES "--output . " FEATURES, 0);
-  expect("for file in ir/*.c codegen/interp/*.c codegen/schedule/*.c lazy/*.c tests/differential/*.c; do " COMPILER
+  expect("for file in ir/*.c codegen/interp/*.c codegen/schedule/*.c lazy/*.c tests/support/*.c; do " COMPILER
          " -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Werror"
          " -fsyntax-only -I. -Iinclude -I" SOURCE_ROOT " -I" SOURCE_ROOT "/include $file || exit 1; done",
          0);

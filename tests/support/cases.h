@@ -1,7 +1,7 @@
 /* What the differential tests know about each operator, generated from the
  * `test` keys of the tables. */
-#ifndef LAZE_TESTS_DIFFERENTIAL_CASES_H
-#define LAZE_TESTS_DIFFERENTIAL_CASES_H
+#ifndef LAZE_TESTS_SUPPORT_CASES_H
+#define LAZE_TESTS_SUPPORT_CASES_H
 
 #include "ir/op.h"
 

@@ -1,6 +1,8 @@
 /* Parts shared by the elementary functions: bits, scaling, polynomials, and arithmetic on pairs. */
 #include "codegen/llvm/math_vocabulary.h"
 
+#include <assert.h>
+
 static LLVMTypeRef element_type(LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
@@ -35,8 +37,12 @@ LLVMValueRef laze_math_narrow(const laze_llvm_emitter *e, LLVMValueRef x) {
   return LLVMBuildFPTrunc(e->builder, x, laze_llvm_type_like(e, LAZE_F32, x), "");
 }
 
-LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_math_unary function, LLVMValueRef x) {
-  return laze_math_narrow(e, function(e, laze_math_widen(e, x)));
+LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_lowering lowering, const LLVMValueRef *operands,
+                              int count) {
+  LLVMValueRef wide[2];
+  assert(count <= 2);
+  for (int i = count - 1; i >= 0; i--) wide[i] = laze_math_widen(e, operands[i]);
+  return laze_math_narrow(e, lowering(e, LAZE_F64, wide));
 }
 
 LLVMValueRef laze_math_polynomial(const laze_llvm_emitter *e, LLVMValueRef x, const double *coefficients, int count) {

@@ -1,0 +1,76 @@
+/* The right values of functions of floats, from the C library, and how near results must be, from the operators'
+ * entries. */
+#include "tests/support/references.h"
+
+#include "ir/op.gen.h"
+#include "tests/support/cases.h"
+
+#include <math.h>
+
+static double sigmoid(double x) {
+  return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+static long double sigmoidl(long double x) {
+  return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+}
+
+/* glibc's powl takes the infinities wrongly (2.36); pow does not. */
+static long double pow_long(long double x, long double y) {
+  return isinf(x) || isinf(y) ? (long double)pow((double)x, (double)y) : powl(x, y);
+}
+
+#define UNARY(op_name, function)                                                                                       \
+  { .op = LAZE_OP_##op_name, .unary = function, .unary_long = function##l }
+const test_reference test_references[] = {
+    UNARY(ABS, fabs),
+    {.op = LAZE_OP_SQRT, .unary = sqrt, .unary_long = sqrtl, .rounds = true},
+    UNARY(FLOOR, floor),
+    UNARY(CEIL, ceil),
+    UNARY(TRUNC, trunc),
+    UNARY(ROUND, rint),
+    UNARY(EXP, exp),
+    UNARY(EXP2, exp2),
+    UNARY(EXPM1, expm1),
+    UNARY(LOG, log),
+    UNARY(LOG2, log2),
+    UNARY(LOG10, log10),
+    UNARY(LOG1P, log1p),
+    UNARY(SIN, sin),
+    UNARY(COS, cos),
+    UNARY(TAN, tan),
+    UNARY(SINH, sinh),
+    UNARY(COSH, cosh),
+    UNARY(TANH, tanh),
+    UNARY(ASIN, asin),
+    UNARY(ACOS, acos),
+    UNARY(ATAN, atan),
+    UNARY(ERF, erf),
+    UNARY(ERFC, erfc),
+    UNARY(SIGMOID, sigmoid),
+    {.op = LAZE_OP_POW_TENSOR_TENSOR, .binary = pow, .binary_long = pow_long},
+    {.op = LAZE_OP_ATAN2, .binary = atan2, .binary_long = atan2l},
+    {.op = LAZE_OP_FMOD, .binary = fmod, .binary_long = fmodl},
+};
+const int32_t test_reference_count = sizeof test_references / sizeof *test_references;
+
+const test_reference *test_reference_find(laze_op op) {
+  for (int32_t i = 0; i < test_reference_count; i++)
+    if (test_references[i].op == op) return &test_references[i];
+  return NULL;
+}
+
+long double test_reference_value(const test_reference *reference, double x, double y) {
+  return reference->unary_long ? reference->unary_long(x) : reference->binary_long(x, y);
+}
+
+double test_reference_value_for_f32(const test_reference *reference, double x, double y) {
+  return reference->unary ? reference->unary(x) : reference->binary(x, y);
+}
+
+double test_reference_bound(const test_reference *reference) {
+  for (int32_t i = 0; i < laze_differential_case_count; i++) {
+    const laze_differential_case *item = &laze_differential_cases[i];
+    if (item->op == reference->op && !item->exact) return item->ulp;
+  }
+  return reference->rounds ? 0.5 : 0;
+}
