@@ -1,6 +1,12 @@
+/* The type checker. Kinds go up the syntax tree, what is known to be present goes down:
+ *
+ *   present(alpha) ? mul(other, alpha) : other
+ *   ^ bool           ^ Tensor            ^ Tensor     so the whole is a Tensor
+ *                    alpha is present here            and may be absent here
+ */
 #include "ops/opgen/check.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -307,4 +313,40 @@ void check_operator(gen_table *table, gen_operator *op) {
   for (int i = 0; i < op->composite->count; i++) check_statement(&scope, &op->composite->statements[i]);
   check_results(&scope, op->composite);
   if (table->report.errors == errors) check_unused(&scope);
+}
+
+/* Composites that expand into themselves would never end: a depth-first search over "expands into". */
+static void visit(gen_table *table, gen_operator *op);
+
+static void visit_expression(gen_table *table, gen_operator *op, const gen_expression *expression) {
+  for (int i = 0; i < expression->count; i++) visit_expression(table, op, expression->items[i]);
+  const gen_operator *callee = expression->callee;
+  /* A primitive that expands in some forms only is taken for one that does not: its own composite leads away from it.
+   */
+  if (callee == NULL || callee->op_class != CLASS_COMPOSITE) return;
+  for (int i = 0; i < table->count; i++) {
+    gen_operator *next = table->operators[i];
+    if (next != callee) continue;
+    if (next->reached && !next->left) {
+      gen_place at = op->at;
+      at.line = expression->line;
+      report_error(&table->report, at, "expands into itself through %s; call another overload or operator",
+                   next->schema.name);
+    } else {
+      visit(table, next);
+    }
+  }
+}
+
+static void visit(gen_table *table, gen_operator *op) {
+  if (op->reached) return;
+  op->reached = true;
+  const gen_program *program = op->composite;
+  for (int i = 0; program != NULL && i < program->count; i++) visit_expression(table, op, program->statements[i].value);
+  for (int i = 0; program != NULL && i < program->result_count; i++) visit_expression(table, op, program->results[i]);
+  op->left = true;
+}
+
+void check_recursion(gen_table *table) {
+  for (int i = 0; i < table->count; i++) visit(table, table->operators[i]);
 }

@@ -1,6 +1,15 @@
+/* Values of expressions as C: what needs statements writes them and gives the name that holds the value.
+ *
+ *   present(dtype) ? to(self, dtype) : self     laze_value chosen_1;
+ *                                               if (dtype != LAZE_DTYPE_NONE) {
+ *                                                 LAZE_TRY(... &chosen_1 ...);
+ *                                               } else {
+ *                                                 chosen_1 = self;
+ *                                               }
+ */
 #include "ops/opgen/emit.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 #include "ops/opgen/output.h"
 
 #include <stdarg.h>
@@ -9,6 +18,7 @@
 
 void emit_line(gen_emitter *emitter, const char *format, ...) {
   va_list arguments;
+  write_entry_line(emitter->op, emitter->line, emitter->out);
   fprintf(emitter->out, "%*s", 2 * emitter->depth, "");
   va_start(arguments, format);
   vfprintf(emitter->out, format, arguments);

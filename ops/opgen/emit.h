@@ -12,6 +12,7 @@ typedef struct gen_emitter {
   FILE *out;          /* statements of the block that is being written */
   FILE *storage;      /* declarations of the function's block, for lists that outlive an inner block */
   int depth;          /* blocks around `out`: 1 is the function's */
+  int line;           /* of the entry's text that is being written */
   int temporaries;    /* made so far */
   uint64_t known;     /* bit i: argument i is known to be present here */
   uint64_t loaded;    /* bit i: the function needs argument i as a local variable */

@@ -1,6 +1,7 @@
-#include "ops/opgen/entry.h"
+/* Reads one entry of a table, key by key: one reader a key, and which classes have it (the list at the end). */
+#include "ops/opgen/table.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
       if (strcmp(key, "all") != 0 && strcmp(key, dtype_infos[dtype].eval_kind) != 0) continue;
       known = true;
       op->evals[dtype] = text_of(table, op, key, value->items[i]);
+      op->eval_lines[dtype] = value->items[i]->text_line;
       op->dtypes |= 1u << dtype;
     }
     if (!known)

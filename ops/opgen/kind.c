@@ -1,6 +1,6 @@
 #include "ops/opgen/kind.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <string.h>
 

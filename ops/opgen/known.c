@@ -1,6 +1,6 @@
 #include "ops/opgen/known.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,13 +1,16 @@
 /* opgen: reads the operator tables, checks them, and writes the code that follows from them.
  *
- *   tables and rules.yaml (tree) -> entries (table, entry, schema, expression)
- *     -> checks (naming, entry_check, rules, check_*) -> files (write_*, emit_*)
+ *   tables, rules.yaml        tree
+ *     -> entries              table, entry, operator, with schema and expression
+ *     -> checks               entry_check, entry_rules, check, check_call; known: what headers declare
+ *     -> C                    write_*, emit, emit_call
+ *     -> files                output
  *
  * Nothing is written while there are errors.
  */
 #include "ops/opgen/check.h"
-#include "ops/opgen/files.h"
-#include "ops/opgen/memory.h"
+#include "ops/opgen/output.h"
+#include "ops/opgen/base.h"
 
 #include <argp.h>
 #include <stdlib.h>

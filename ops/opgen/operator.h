@@ -69,6 +69,7 @@ struct gen_operator {
   gen_rule_call *shapes;
   gen_rule_call dtype;            /* `rule` NULL: none */
   const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
+  int eval_lines[DTYPE_COUNT];    /* where they stand */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
   const char *lower;              /* NAME of laze_lower_NAME, or of laze_join_NAME, or "none" */
   const char *infer;              /* class control: NAME of laze_control_rule_NAME */

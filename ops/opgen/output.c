@@ -1,16 +1,27 @@
+/* Generated files: which there are, and how their text is laid out. Writers give C without care for its width; here
+ * long lines are broken, and files that have not changed are left alone, so that nothing is built again for them. */
 #include "ops/opgen/output.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define COLUMNS 120
 
 void write_origin(const gen_operator *op, FILE *out) {
   fprintf(out, "/* %s: %s */\n", operator_source(op), op->schema.text);
+}
+
+void write_entry_line(const gen_operator *op, int line, FILE *out) {
+  fprintf(out, "#line %d %s\n", line, c_string(op->at.file));
+}
+
+void write_own_line(FILE *out) {
+  fprintf(out, "#line\n");
 }
 
 const char *c_string(const char *text) {
@@ -100,11 +111,13 @@ static size_t find_break(gen_brackets brackets, const char *line, bool commas) {
   return best;
 }
 
-/* Breaks a line as a person would: inside the outermost brackets, what follows aligned with what they hold. */
-static void write_broken(FILE *out, const char *line, size_t size) {
+/* Breaks a line as a person would: inside the outermost brackets, what follows aligned with what they hold. Returns how
+ * many lines it has become. */
+static int write_broken(FILE *out, const char *line, size_t size) {
   const size_t indent = strspn(line, " ");
   gen_brackets brackets = {0};
   const char *rest = memory_copy(line, size);
+  int lines = 1;
   while (strlen(rest) > COLUMNS) {
     size_t at = find_break(brackets, rest, true);
     if (at == 0) at = find_break(brackets, rest, false);
@@ -115,12 +128,15 @@ static void write_broken(FILE *out, const char *line, size_t size) {
     if (column >= at) break;
     fprintf(out, "%.*s\n", (int)at, rest);
     rest = memory_format("%*s%s", (int)column, "", rest + at + 1);
+    lines++;
   }
   fprintf(out, "%s\n", rest);
+  return lines;
 }
 
-static void write_comment_line(FILE *out, const char *line, size_t size) {
+static int write_comment_line(FILE *out, const char *line, size_t size) {
   const size_t indent = strspn(line, " ");
+  int lines = 1;
   while (size > COLUMNS) {
     size_t at = COLUMNS;
     while (at > indent + 3 && line[at] != ' ') at--;
@@ -130,39 +146,68 @@ static void write_comment_line(FILE *out, const char *line, size_t size) {
                                      (int)(size - at - 1), line + at + 1);
     size = strlen(rest);
     line = rest;
+    lines++;
   }
   fprintf(out, "%.*s\n", (int)size, line);
+  return lines;
 }
 
-static void write_line(FILE *out, const char *line, size_t size) {
+static int write_line(FILE *out, const char *line, size_t size) {
   const size_t indent = strspn(line, " ");
   if (size <= COLUMNS || line[indent] == '#') {
     fprintf(out, "%.*s\n", (int)size, line);
-    return;
+    return 1;
   }
-  if (line[indent] == '*' || strncmp(line + indent, "/*", 2) == 0) {
-    write_comment_line(out, line, size);
-    return;
-  }
-  write_broken(out, line, size);
+  if (line[indent] == '*' || strncmp(line + indent, "/*", 2) == 0) return write_comment_line(out, line, size);
+  return write_broken(out, line, size);
 }
 
-/* The text with long lines broken, and its number of lines. Markdown has no long lines to break. */
-static char *format_text(const char *text, bool is_c, int *lines) {
+/* Where a compiler believes itself to be that reads what was written so far. */
+typedef struct gen_position {
+  const char *name;  /* of the generated file */
+  int lines;         /* written */
+  const char *table; /* what the last #line names, in quotes; NULL: the generated file */
+  int table_line;    /* of the line written next */
+} gen_position;
+
+/* Writes a #line (output.h) where it makes a difference. */
+static void write_position(FILE *out, gen_position *position, const char *text, size_t size) {
+  char *file;
+  const int line = (int)strtol(text + sizeof("#line") - 1, &file, 10);
+  if (size == sizeof("#line") - 1) {
+    if (position->table == NULL) return;
+    position->table = NULL;
+    position->lines++;
+    fprintf(out, "#line %d %s\n", position->lines + 1, c_string(position->name));
+    return;
+  }
+  const char *table = memory_copy(file + 1, size - (size_t)(file + 1 - text));
+  if (position->table != NULL && strcmp(position->table, table) == 0 && position->table_line == line) return;
+  position->table = table;
+  position->table_line = line;
+  position->lines++;
+  fprintf(out, "#line %d %s\n", line, table);
+}
+
+/* C with long lines broken, and its number of lines. */
+static char *format_code(const char *text, const char *name, int *lines) {
   char *formatted = NULL;
   size_t size = 0;
   FILE *out = memory_stream(&formatted, &size);
+  gen_position position = {.name = name};
   while (*text != '\0') {
     const size_t length = strcspn(text, "\n");
-    if (is_c)
-      write_line(out, text, length);
-    else
-      fprintf(out, "%.*s\n", (int)length, text);
+    if (strncmp(text, "#line", sizeof("#line") - 1) == 0) {
+      write_position(out, &position, text, length);
+    } else {
+      const int written = write_line(out, text, length);
+      position.lines += written;
+      position.table_line += written;
+    }
     text += length + (text[length] == '\n');
   }
   memory_stream_close(out, &formatted);
-  *lines = 0;
-  for (const char *c = formatted; c != NULL && *c != '\0'; c++) *lines += *c == '\n';
+  *lines = position.lines;
   return formatted;
 }
 
@@ -177,26 +222,105 @@ static bool file_has(const char *path, const char *text) {
   return same;
 }
 
-void output_write(gen_report *report, const char *path, const char *text, int line_limit) {
+void output_write(gen_report *report, const gen_output *output, const char *text) {
   int lines = 0;
-  const size_t size = strlen(path);
-  const char *formatted = format_text(text, size < 3 || strcmp(path + size - 3, ".md") != 0, &lines);
-  const gen_place at = {path, 1, NULL};
-  if (formatted == NULL) {
-    report_error(report, at, "memory is out");
+  const size_t size = strlen(output->path);
+  const gen_place at = {output->path, 1, NULL};
+  /* Markdown has no long lines to break. */
+  if (size < 3 || strcmp(output->path + size - 3, ".md") != 0) text = format_code(text, output->name, &lines);
+  if (output->line_limit > 0 && lines > output->line_limit) {
+    report_error(report, at, "%d lines, more than %d; split its letters in ops/opgen/output.c and ops/meson.build",
+                 lines, output->line_limit);
     return;
   }
-  if (line_limit > 0 && lines > line_limit) {
-    report_error(report, at, "%d lines, more than %d; split its letters in ops/opgen/files.c and ops/meson.build",
-                 lines, line_limit);
-    return;
-  }
-  if (file_has(path, formatted)) return;
-  FILE *file = fopen(path, "wb");
+  if (file_has(output->path, text)) return;
+  FILE *file = fopen(output->path, "wb");
   if (file == NULL) {
     report_error(report, at, "cannot be written: %s", strerror(errno));
     return;
   }
-  const bool written = fputs(formatted, file) >= 0;
+  const bool written = fputs(text, file) >= 0;
   if (fclose(file) != 0 || !written) report_error(report, at, "cannot be written: %s", strerror(errno));
+}
+
+#define LINE_LIMIT 2000
+
+/* Long files by first letters; ops/meson.build names the same ones. */
+static const gen_shard a_to_d = {'a', 'd'}, e_to_l = {'e', 'l'}, m_to_r = {'m', 'r'}, s_to_z = {'s', 'z'};
+
+static const struct {
+  const char *folder, *name;
+  gen_writer write;
+  const gen_shard *shard;
+  int line_limit;
+} files[] = {
+    {"ir", "op.gen.h", write_op_header, NULL, 0},
+    {"ir", "op.gen.c", write_op_table, NULL, 0},
+    {"ir", "inference.gen.h", write_inference_header, NULL, 0},
+    {"ir", "inference.gen.c", write_inference, NULL, LINE_LIMIT},
+    {"ir", "control.gen.c", write_control_rules, NULL, 0},
+    {"ir", "composite.gen.h", write_composite_header, NULL, 0},
+    {"ir", "composite_a_d.gen.c", write_composite, &a_to_d, LINE_LIMIT},
+    {"ir", "composite_e_l.gen.c", write_composite, &e_to_l, LINE_LIMIT},
+    {"ir", "composite_m_r.gen.c", write_composite, &m_to_r, LINE_LIMIT},
+    {"ir", "composite_s_z.gen.c", write_composite, &s_to_z, LINE_LIMIT},
+    {"codegen/interp", "eval.gen.c", write_eval, NULL, LINE_LIMIT},
+    {"codegen/interp", "execute.gen.c", write_execute, NULL, 0},
+    {"codegen/schedule", "joins.gen.c", write_joins, NULL, 0},
+    {"codegen/llvm", "lowerings.gen.c", write_lowerings, NULL, LINE_LIMIT},
+    {"include/laze", "functions.h", write_functions_header, NULL, 0},
+    {"lazy", "functions_a_d.gen.c", write_functions, &a_to_d, LINE_LIMIT},
+    {"lazy", "functions_e_l.gen.c", write_functions, &e_to_l, LINE_LIMIT},
+    {"lazy", "functions_m_r.gen.c", write_functions, &m_to_r, LINE_LIMIT},
+    {"lazy", "functions_s_z.gen.c", write_functions, &s_to_z, LINE_LIMIT},
+    {"docs", "operators.md", write_page, NULL, 0},
+    {"tests/support", "cases.gen.c", write_cases, NULL, LINE_LIMIT},
+};
+#define FILE_COUNT (sizeof(files) / sizeof(*files))
+
+static void make_folders(gen_report *report, const char *path) {
+  for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    const char *folder = memory_copy(path, (size_t)(slash - path));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+      report_error(report, (gen_place){folder, 1, NULL}, "cannot be made: %s", strerror(errno));
+  }
+}
+
+static void write_file(gen_table *table, size_t index, const char *path) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (out == NULL) exit(1);
+  files[index].write(table, files[index].shard, out);
+  fclose(out);
+  make_folders(&table->report, path);
+  const gen_output output = {path, memory_format("%s/%s", files[index].folder, files[index].name),
+                             files[index].line_limit};
+  output_write(&table->report, &output, text);
+  free(text);
+}
+
+bool files_write(gen_table *table, const char *directory, const char *only) {
+  bool found = false;
+  for (size_t i = 0; i < FILE_COUNT; i++) {
+    if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
+    found = true;
+    write_file(table, i,
+               only != NULL ? memory_format("%s/%s", directory, files[i].name)
+                            : memory_format("%s/%s/%s", directory, files[i].folder, files[i].name));
+  }
+  return found;
+}
+
+bool files_list(const char *only) {
+  bool found = false;
+  for (size_t i = 0; i < FILE_COUNT; i++) {
+    if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
+    found = true;
+    if (only != NULL)
+      puts(files[i].name);
+    else
+      printf("%s/%s\n", files[i].folder, files[i].name);
+  }
+  return found;
 }

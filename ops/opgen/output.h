@@ -37,6 +37,10 @@ void write_cases(const gen_table *table, const gen_shard *shard, FILE *out);
 
 /* The line above everything written for an operator: its source and schema. */
 void write_origin(const gen_operator *op, FILE *out);
+/* What is written next says what an entry says at `line`: compilers and debuggers name that line of the table... */
+void write_entry_line(const gen_operator *op, int line, FILE *out);
+/* ... and from here on the generated file again. */
+void write_own_line(FILE *out);
 /* A C string literal, with quotes. */
 const char *c_string(const char *text);
 /* A number that reads back to the same double: "1.0", "1e-05". */
@@ -48,8 +52,20 @@ const char *c_scalar_call(const gen_literal *value);
 /* The name, with "_" after it where C or C++ reserve it or the generated code around it uses it. */
 const char *c_name(const char *name);
 
-/* Breaks lines longer than 120 columns where a person would and writes the text to "path", unless the file has it
- * already. Text beyond `line_limit` lines (0: none) is refused. */
-void output_write(gen_report *report, const char *path, const char *text, int line_limit);
+/* A generated file: "ir/op.gen.c" is its name for a compiler, which is run where that is its path. */
+typedef struct gen_output {
+  const char *path, *name;
+  int line_limit; /* longer text is refused; 0: none is */
+} gen_output;
+
+/* Breaks lines longer than 120 columns where a person would, drops each #line that tells what holds anyway, and writes
+ * the text, unless the file has it already. */
+void output_write(gen_report *report, const gen_output *output, const char *text);
+
+/* Writes every file below `directory`, or, where `only` names a folder ("ir"), that folder's files into `directory`
+ * itself. False when no file is in a folder of that name. */
+bool files_write(gen_table *table, const char *directory, const char *only);
+/* Prints the names of the folder's files (NULL: of all, with their folders), one a line. */
+bool files_list(const char *only);
 
 #endif

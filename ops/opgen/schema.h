@@ -3,7 +3,7 @@
 #define OPGEN_SCHEMA_H
 
 #include "ops/opgen/kind.h"
-#include "ops/opgen/report.h"
+#include "ops/opgen/base.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 #include "ops/opgen/table.h"
 
-#include "ops/opgen/entry.h"
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <string.h>
 

@@ -35,4 +35,13 @@ const gen_rule *table_dtype(const gen_table *table, const char *name);
 /* The operator name closest in spelling, for messages; NULL when none is near. */
 const char *table_suggest(const gen_table *table, const char *name);
 
+/* Of one entry: entry*.c. */
+
+/* Reads the keys of `op->entry` into `op`, whose schema was read. */
+void entry_read(gen_table *table, gen_operator *op);
+/* Whether a class allows the key, for messages that say what is missing. */
+bool entry_has(const gen_operator *op, const char *key);
+/* Looks up the shape and dtype rules that an entry names and matches their parameters. */
+void rules_check(gen_table *table, gen_operator *op);
+
 #endif

@@ -1,6 +1,6 @@
 #include "ops/opgen/tree.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* ir/composite.gen.h and ir/composite_*.gen.c: composites as C against a recorder. */
 #include "ops/opgen/emit.h"
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 #include "ops/opgen/output.h"
 
 #include <stdlib.h>
@@ -92,6 +92,7 @@ static void emit_several(gen_emitter *emitter, const gen_statement *statement) {
 
 static void emit_results(gen_emitter *emitter, const gen_program *program) {
   const gen_expression *first = program->results[0];
+  emitter->line = first->line;
   if (program->result_count == 1 && first->callee != NULL) {
     const char *record = emit_record(emitter, first, "results");
     emit_line(emitter, "return %s;", record);
@@ -99,6 +100,7 @@ static void emit_results(gen_emitter *emitter, const gen_program *program) {
   }
   for (int i = 0; i < program->result_count; i++) {
     gen_target target = {memory_format("results[%d]", i), true};
+    emitter->line = program->results[i]->line;
     emit_into(emitter, program->results[i], &target);
   }
   emit_line(emitter, "return LAZE_OK;");
@@ -108,6 +110,7 @@ static void emit_program(gen_emitter *emitter, const gen_program *program) {
   for (int i = 0; i < program->count; i++) {
     const gen_statement *statement = &program->statements[i];
     gen_target target = {c_name(statement->variables[0]->name), false};
+    emitter->line = statement->value->line;
     if (statement->count > 1)
       emit_several(emitter, statement);
     else
@@ -138,6 +141,7 @@ static void write_body(gen_emitter *emitter, const gen_program *program, const g
   if (program != NULL)
     emit_program(emitter, program);
   else {
+    emitter->line = condition->line;
     const char *value = emit_value(emitter, condition, NULL);
     emit_line(emitter, "return %s;", emit_bare(value));
   }
@@ -147,7 +151,9 @@ static void write_body(gen_emitter *emitter, const gen_program *program, const g
                           strstr(body, "(recorder, call,") != NULL;
   if (!needs_call) fprintf(out, "  (void)call;\n");
   write_loads(emitter, out);
-  fprintf(out, "%s%s}\n\n", storage, body);
+  fprintf(out, "%s%s", storage, body);
+  write_own_line(out);
+  fprintf(out, "}\n\n");
 }
 
 static void write_composite_of(const gen_table *table, const gen_operator *op, FILE *out) {

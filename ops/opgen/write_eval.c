@@ -1,5 +1,5 @@
 /* codegen/interp/eval.gen.c: element functions of the reference from `eval`. */
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>
@@ -42,7 +42,9 @@ static void write_element(const gen_operator *op, int dtype, FILE *out) {
   const char *body = casts ? memory_format("%sreturn (%s)(%s);", unused, result, op->evals[dtype])
                            : memory_format("%sreturn %s;", unused, op->evals[dtype]);
   const bool fits = strlen(head) + strlen(body) < 117;
+  write_entry_line(op, op->eval_lines[dtype], out);
   fprintf(out, fits ? "%s %s }\n" : "%s\n  %s\n}\n", head, body);
+  write_own_line(out);
   fprintf(out, "LOOP_%d(%s_%s, %s%s)\n", count, op->symbol, info->name, result, types);
 }
 

@@ -1,5 +1,5 @@
 /* docs/operators.md: the operators for people. */
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-#include "ops/opgen/rules.h"
+/* Rule calls of entries, "reduce(self, dim, keepdim)": looks the rule up and gives each of its parameters a value. */
+#include "ops/opgen/table.h"
 
-#include "ops/opgen/memory.h"
+#include "ops/opgen/base.h"
 
 #include <string.h>
 
