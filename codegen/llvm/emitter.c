@@ -1,3 +1,4 @@
+/* Types and constants like those of a value beside them, scalar or lanes, and calls of intrinsics. */
 #include "codegen/llvm/emitter.h"
 
 #include <assert.h>

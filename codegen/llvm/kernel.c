@@ -1,3 +1,9 @@
+/* The walk over a kernel's instructions, in their order:
+ *
+ *   entry    buffers, sizes, where failures go: loaded once
+ *   BEGIN    kernel_loop.c, which walks over the loop's body by way of laze_llvm_span
+ *   others   the handler of their code, for each strip that runs in lockstep (`copies`)
+ */
 #include "codegen/llvm/kernel.h"
 #include "codegen/llvm/lowerings.h"
 #include "runtime/kernel.h"

@@ -1,3 +1,9 @@
+/* Index arithmetic, in the form that its operands allow (kernel.h):
+ *
+ *   affine + uniform, affine * uniform    affine     a load along it is contiguous where the stride is 1
+ *   affine < uniform                      a mask     of the lanes below the place where they meet
+ *   anything else                         in lanes
+ */
 #include "codegen/llvm/kernel.h"
 
 LLVMTypeRef laze_llvm_i64_type(const laze_llvm_kernel *l) {

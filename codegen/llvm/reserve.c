@@ -1,3 +1,9 @@
+/* Reserves as regions of address space (reserve.h). A region is listed once a piece of it was given, and until its last
+ * piece has come back, which may be long after it was closed:
+ *
+ *   base         cursor                                  end
+ *   |header block|header block| ... never touched ...    |     given[class]: blocks that came back, by size
+ */
 #include "codegen/llvm/reserve.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* Words for kinds of arguments, as schemas and C write them, and the dtypes of the library with their C types. */
 #include "ops/opgen/kind.h"
 
 #include "ops/opgen/base.h"

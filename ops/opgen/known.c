@@ -1,3 +1,9 @@
+/* Names that hand-written headers declare. Nothing of C is understood: comments are passed over, and a word counts by
+ * how it begins and what stands around it:
+ *
+ *   LAZE_LOWERING(add);                            -> a lowering "add"
+ *   laze_status interp_execute_slice(interp_...    -> what the interpreter may run: "slice"
+ */
 #include "ops/opgen/known.h"
 
 #include "ops/opgen/base.h"

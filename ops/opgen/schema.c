@@ -1,3 +1,8 @@
+/* Reads a schema from left to right, a piece of the grammar a function:
+ *
+ *   sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+ *   name            argument: type, name, default ...          what follows is passed by name
+ */
 #include "ops/opgen/schema.h"
 
 #include "ops/opgen/base.h"

@@ -1,3 +1,4 @@
+/* Reads all files of entries and rules.yaml into one table, and finds entries and rules in it by name. */
 #include "ops/opgen/table.h"
 
 #include "ops/opgen/base.h"

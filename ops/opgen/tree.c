@@ -1,3 +1,6 @@
+/* YAML as libyaml gives it, as a tree of scalars, lists and maps that keeps the line of everything. What a table has no
+ * use for (aliases, several documents, keys that are no words) is a fault.
+ */
 #include "ops/opgen/tree.h"
 
 #include "ops/opgen/base.h"
