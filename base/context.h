@@ -38,7 +38,13 @@ int laze_context_threads(const laze_context *context);                 /* at lea
 /* Objects of higher layers that live as long as the context (caches, thread pool, backends). `slot` is one of the
  * constants below; the object is made on first use by `create` under the context's lock and destroyed with the
  * context, in reverse order of creation. Returns NULL when `create` failed, with its error in `error`. */
-typedef enum { LAZE_SLOT_RUNTIME, LAZE_SLOT_CODEGEN, LAZE_SLOT_LAZY, LAZE_SLOT_COUNT } laze_context_slot;
+typedef enum {
+  LAZE_SLOT_RUNTIME,
+  LAZE_SLOT_PROGRAMS,
+  LAZE_SLOT_KERNELS,
+  LAZE_SLOT_LAZY,
+  LAZE_SLOT_COUNT
+} laze_context_slot;
 typedef laze_status (*laze_slot_create)(laze_context *context, void **out, laze_error *error);
 typedef void (*laze_slot_destroy)(void *object);
 void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,

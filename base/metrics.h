@@ -12,7 +12,7 @@ typedef enum {
   LAZE_METRIC_GRAPHS_RUN,          /* times a graph ran to its end */
   LAZE_METRIC_TRACE_CACHE_HITS,    /* graphs found with their sizes */
   LAZE_METRIC_TRACE_CACHE_MISSES,  /* graphs not found with their sizes */
-  LAZE_METRIC_SCHEDULE_CACHE_HITS, /* of the misses, those that reused a program compiled for other sizes */
+  LAZE_METRIC_PROGRAM_CACHE_HITS,  /* of the misses, those that reused a program compiled for other sizes */
   LAZE_METRIC_KERNELS_COMPILED,    /* kernels that went through LLVM */
   LAZE_METRIC_KERNEL_CACHE_HITS,   /* kernels found in this process */
   LAZE_METRIC_DISK_CACHE_HITS,     /* kernels found on disk */

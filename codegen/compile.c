@@ -9,20 +9,20 @@
 #include "codegen/codegen.h"
 
 #include "base/float_control.h"
-#include "codegen/codegen_state.h"
 #include "codegen/interp/interp.h"
-#include "codegen/translation.h"
+#include "codegen/node_site.h"
+#include "codegen/program_cache.h"
 #include "ir/pass.h"
 #include "ir/text/text.h"
-#ifdef LAZE_LLVM_GENERATOR_FILE
-#include "codegen/native.h"
+#ifdef LAZE_NATIVE
+#include "codegen/native/native.h"
 #endif
 
 #include <stdio.h>
 #include <string.h>
 
 static const laze_backend *const backends[] = {
-#ifdef LAZE_LLVM_GENERATOR_FILE
+#ifdef LAZE_NATIVE
     &laze_backend_llvm,
 #endif
     &laze_backend_interp,
@@ -92,25 +92,6 @@ laze_sites laze_graph_sites(const laze_graph *graph) {
   return (laze_sites){.self = graph, .find = find_site};
 }
 
-/* What the program cache is asked: the same structure, and sizes for which the program's facts hold. */
-typedef struct {
-  const laze_graph *graph;
-  const int64_t *bindings;
-} program_request;
-
-static bool serves(void *self, void *object) {
-  const program_request *request = self;
-  const laze_cached_program *cached = object;
-  /* In this order: the bindings are those of the program's symbols only where the structures are equal. */
-  return laze_graph_equal_but_sizes(cached->graph, request->graph, NULL) &&
-         laze_facts_hold(laze_program_sizes(cached->program), request->bindings);
-}
-
-static laze_hash structure_key(const laze_backend *backend, const laze_graph *graph) {
-  laze_hash name = laze_hash_bytes(backend->name, strlen(backend->name));
-  return laze_hash_combine(laze_graph_hash(graph, false), name);
-}
-
 static laze_status compile_new(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                laze_program **out, laze_error *error) {
   laze_graph *symbolic;
@@ -129,20 +110,13 @@ static laze_status compile_new(laze_context *context, const laze_backend *backen
 
 static laze_status find_program(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                 const int64_t *bindings, laze_program **out, laze_error *error) {
-  laze_codegen *codegen = laze_codegen_get(context, error);
-  program_request request = {graph, bindings};
-  if (!codegen) return LAZE_OUT_OF_MEMORY;
-  laze_hash key = structure_key(backend, graph);
-  laze_cached_program *cached = laze_cache_find(codegen->programs, key, serves, &request);
-  if (cached) {
-    *out = cached->program;
-    laze_program_retain(*out);
-    laze_cached_program_release(cached);
-    laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_SCHEDULE_CACHE_HITS, 1);
-    return LAZE_OK;
-  }
+  laze_program_cache *cache = laze_program_cache_get(context, error);
+  if (!cache) return LAZE_OUT_OF_MEMORY;
+  laze_program_request request = laze_program_request_make(backend->name, graph, bindings);
+  *out = laze_program_cache_find(cache, &request);
+  if (*out) return LAZE_OK;
   LAZE_TRY(compile_new(context, backend, graph, out, error));
-  laze_codegen_keep_program(codegen, key, graph, *out);
+  laze_program_cache_keep(cache, &request, *out);
   return LAZE_OK;
 }
 

@@ -149,7 +149,7 @@ static void report(training *run, double accuracy) {
     printf(", %.0f a second after the first epoch", (double)(run->steps - epoch_steps) / later);
   printf("\noperations recorded %lld, in %lld graphs run\n", metric(run, "nodes_recorded"), metric(run, "graphs_run"));
   printf("trace cache         %lld hits, %lld misses (%lld of them a known graph with other sizes)\n",
-         metric(run, "trace_cache_hits"), metric(run, "trace_cache_misses"), metric(run, "schedule_cache_hits"));
+         metric(run, "trace_cache_hits"), metric(run, "trace_cache_misses"), metric(run, "program_cache_hits"));
   printf("kernels             %lld compiled, %lld from the disk cache, %lld operations interpreted instead\n",
          metric(run, "kernels_compiled"), metric(run, "disk_cache_hits"), metric(run, "fallbacks"));
   printf("time                tracing %.1f ms, planning %.1f ms, compiling %.1f ms, running %.1f ms\n",

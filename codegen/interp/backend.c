@@ -1,36 +1,24 @@
 /* The interpreter as a backend: a program with one step a node. */
 #include "codegen/interp/interp.h"
 
-#include "codegen/translation.h"
+#include "codegen/program_builder.h"
 #include "ir/op.gen.h"
 
-laze_status laze_interp_add_node(laze_translation *t, int32_t number, const char *why, laze_error *error) {
-  const laze_node *node = &t->graph->nodes[number];
-  int32_t *operands = laze_arena_alloc_array(&t->arena, node->operand_count, sizeof *operands);
-  int32_t *results = laze_arena_alloc_array(&t->arena, node->result_count, sizeof *results);
-  if (!operands || !results) return laze_fail_memory(error, "a step", -1);
-  for (int32_t i = 0; i < node->operand_count; i++)
-    LAZE_TRY(laze_translation_value(t, node->operands[i], &operands[i], error));
-  for (int32_t i = 0; i < node->result_count; i++)
-    LAZE_TRY(laze_translation_value(t, (laze_value){number, i}, &results[i], error));
-  return laze_interp_add_step(t->program, t->graph, node, operands, results, why, error);
-}
-
 /* Constants are values of the program, not steps. */
-static laze_status add_steps(laze_translation *t, laze_error *error) {
-  const laze_block *body = t->graph->body;
+static laze_status add_steps(laze_program_builder *builder, laze_error *error) {
+  const laze_block *body = builder->graph->body;
   for (int64_t i = 0; i < body->node_count; i++)
-    if (t->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT)
-      LAZE_TRY(laze_interp_add_node(t, body->nodes[i], NULL, error));
+    if (builder->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT)
+      LAZE_TRY(laze_program_builder_add_node(builder, body->nodes[i], NULL, error));
   return LAZE_OK;
 }
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
-  laze_translation translation;
+  laze_program_builder builder;
   (void)context; /* the graph's */
-  laze_status status = laze_translation_begin(&translation, graph, error);
-  if (status == LAZE_OK) status = add_steps(&translation, error);
-  return laze_translation_end(&translation, status, out);
+  laze_status status = laze_program_builder_begin(&builder, graph, error);
+  if (status == LAZE_OK) status = add_steps(&builder, error);
+  return laze_program_builder_end(&builder, status, out);
 }
 
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,

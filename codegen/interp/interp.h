@@ -6,10 +6,10 @@
 #ifndef LAZE_CODEGEN_INTERP_INTERP_H
 #define LAZE_CODEGEN_INTERP_INTERP_H
 
-#include "codegen/translation.h"
 #include "ir/graph.h"
 #include "ir/pass.h"
 #include "runtime/backend.h"
+#include "runtime/program.h"
 
 extern const laze_backend laze_backend_interp;
 
@@ -20,10 +20,6 @@ extern const laze_backend laze_backend_interp;
 LAZE_MUST_USE laze_status laze_interp_add_step(laze_program *program, const laze_graph *graph, const laze_node *node,
                                                const int32_t *operand_values, const int32_t *result_values,
                                                const char *why, laze_error *error);
-
-/* The same for node `number` of the translation's graph, whose values it looks up. */
-LAZE_MUST_USE laze_status laze_interp_add_node(laze_translation *translation, int32_t number, const char *why,
-                                               laze_error *error);
 
 /* A laze_fold_function (`self` is not used): for nodes without regions or effects whose sizes are constants.
  * Thread-safe. */

@@ -6,6 +6,7 @@
 #include "codegen/interp/interp.h"
 
 #include "codegen/interp/unit.h"
+#include "codegen/node_site.h"
 
 #include <string.h>
 

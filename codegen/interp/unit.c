@@ -1,6 +1,6 @@
 #include "codegen/interp/unit.h"
 
-#include "codegen/translation.h"
+#include "codegen/node_site.h"
 #include "ir/attribute.h"
 #include "ir/op.gen.h"
 

@@ -1,6 +1,11 @@
-/* Runs a kernel one scalar iteration at a time: what the instructions mean, and nothing else. Slow; for tests and for
- * telling a wrong schedule from a wrong lowering. */
-#include "codegen/loop/loop.h"
+/* Runs a kernel one scalar iteration at a time: what the instructions mean, and nothing else.
+ *
+ *   begin i < n                 machine: a cell for each value, by instruction; loops by jumping from END to BEGIN
+ *     v = load buffer 0, i        values[v] = *(buffer 0 + values[i])
+ *   end                           i + 1 < limit ? to begin : on
+ */
+#include "codegen/loop/interpret.h"
+
 #include "codegen/interp/eval.h"
 #include "runtime/kernel.h"
 

@@ -1,5 +1,5 @@
-/* Loop IR: one kernel as structured loops over scalar operations. The scheduler writes it, the LLVM lowering and the
- * small interpreter (codegen/loop/interpret.c) read it, and nothing else stands between them.
+/* Loop IR: one kernel as structured loops over scalar operations. The scheduler writes it, the LLVM lowering
+ * and, in tests, a small interpreter (codegen/loop/interpret.h) read it, and nothing else stands between them.
  *
  * A kernel is a flat array of instructions; loops nest by LOOP ... END. Each instruction that produces a value is named
  * by its index; a value may be used after it, inside the loop (or the loops within) that holds it, or after a loop only
@@ -147,11 +147,5 @@ laze_hash laze_loop_hash(const laze_loop_kernel *kernel);
 void laze_loop_print(laze_text *text, const laze_loop_kernel *kernel);
 /* Checks structure, operand dtypes, scoping and the rules of each instruction; LAZE_INTERNAL with the first fault. */
 LAZE_MUST_USE laze_status laze_loop_verify(const laze_loop_kernel *kernel, laze_error *error);
-
-/* Runs the kernel one scalar iteration at a time. `kernel` arguments as native code gets them (runtime/kernel.h). */
-struct laze_kernel_arguments;
-LAZE_MUST_USE laze_status laze_loop_interpret(const laze_loop_kernel *kernel, laze_context *context,
-                                              const struct laze_kernel_arguments *arguments, int64_t begin, int64_t end,
-                                              laze_error *error);
 
 #endif

@@ -10,7 +10,7 @@
  *   - anything else is stored and starts a group; its uses become loads.
  */
 #include "codegen/schedule/schedule_internal.h"
-#include "codegen/translation.h"
+#include "codegen/node_site.h"
 
 #include "ir/op.gen.h"
 
@@ -112,7 +112,7 @@ static void fill_slot(const laze_use *use, int32_t instance) {
   if (use->instance >= 0) use->group->instances[use->instance].operands[use->slot] = instance;
 }
 
-/* A use that reads the whole value from memory. Library nodes do so by number. */
+/* A use that reads the whole value from memory. Fallbacks do so by number. */
 static void read_whole(const laze_use *use, laze_value value) {
   if (use->flat) use->group->sources[use->slot] = value;
 }
@@ -374,10 +374,10 @@ static laze_status pass_uses(laze_scheduler *scheduler, int32_t node_index, bool
 
 /* Groups for stored values */
 
-static laze_status library_group(laze_scheduler *scheduler, int32_t node_index, const char *why) {
+static laze_status fallback_group(laze_scheduler *scheduler, int32_t node_index, const char *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_group_builder *group = NULL;
-  LAZE_TRY(new_group(scheduler, LAZE_GROUP_LIBRARY, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
+  LAZE_TRY(new_group(scheduler, LAZE_GROUP_FALLBACK, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT, &group));
   group->group.interpreted = why;
   for (int32_t i = 0; i < node->operand_count; i++)
     LAZE_TRY(laze_schedule_add_use(scheduler, group, -1, i, node->operands[i], NULL));
@@ -455,7 +455,7 @@ static laze_status loops_group(laze_scheduler *scheduler, int32_t node_index, la
   LAZE_TRY(laze_type_elements(scheduler->graph->sizes, node->types[0], &elements, scheduler->error));
   LAZE_TRY(laze_map_flat(&mapper, elements, &map));
   LAZE_TRY(laze_schedule_needs(scheduler, group, node, map, &needs, &possible));
-  if (!possible) return library_group(scheduler, node_index, "no loops give its elements in order");
+  if (!possible) return fallback_group(scheduler, node_index, "no loops give its elements in order");
   if (needs.pass_through) needs.kind = LAZE_INSTANCE_PASS;
   LAZE_TRY(place_root(scheduler, group, node_index, map, &needs, &instance));
   return laze_schedule_add_write(scheduler, group, instance);
@@ -468,11 +468,11 @@ static laze_status store(laze_scheduler *scheduler, int32_t node_index, laze_spl
   if (node->op == LAZE_OP_CAT) {
     bool possible;
     LAZE_TRY(laze_schedule_store_pieces(scheduler, node_index, why, &possible));
-    return possible ? LAZE_OK : library_group(scheduler, node_index, "its pieces lie too deep in each other");
+    return possible ? LAZE_OK : fallback_group(scheduler, node_index, "its pieces lie too deep in each other");
   }
   if (op_class == LAZE_CLASS_PRODUCT) return matrix_group(scheduler, node_index);
-  if (node->region_count > 0) return library_group(scheduler, node_index, "it has regions");
-  if (node->result_count != 1) return library_group(scheduler, node_index, "it has several results");
+  if (node->region_count > 0) return fallback_group(scheduler, node_index, "it has regions");
+  if (node->result_count != 1) return fallback_group(scheduler, node_index, "it has several results");
   return loops_group(scheduler, node_index, why);
 }
 
@@ -556,7 +556,7 @@ static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
 
 /* Finishing: groups in the order of their roots, each lowered. */
 
-static laze_status finish_library(laze_scheduler *scheduler, laze_group_builder *group) {
+static laze_status finish_fallback(laze_scheduler *scheduler, laze_group_builder *group) {
   const laze_node *node = laze_graph_node(scheduler->graph, group->group.root);
   group->group.reads = node->operands;
   group->group.read_count = node->operand_count;
@@ -580,8 +580,8 @@ static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
     if (group && group->piece && !scheduler->options->kernels_only)
       LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
     for (; group; group = group->next) {
-      if (group->group.kind == LAZE_GROUP_LIBRARY)
-        LAZE_TRY(finish_library(scheduler, group));
+      if (group->group.kind == LAZE_GROUP_FALLBACK)
+        LAZE_TRY(finish_fallback(scheduler, group));
       else if (group->group.kind == LAZE_GROUP_COPY)
         LAZE_TRY(finish_copy(scheduler, group));
       else if (group->group.kind == LAZE_GROUP_MATRIX)

@@ -8,13 +8,13 @@
  */
 #include "codegen/schedule/schedule.h"
 
-#include "codegen/translation.h"
+#include "codegen/node_site.h"
 #include "ir/op.gen.h"
 
 static const char *const split_reasons[] = {
     [LAZE_SPLIT_OUTPUT] = "returned",
     [LAZE_SPLIT_SHARED] = "used by several kernels",
-    [LAZE_SPLIT_OPERAND] = "read by a matrix product or library kernel",
+    [LAZE_SPLIT_OPERAND] = "read by a matrix product or the interpreter",
     [LAZE_SPLIT_REDUCTION] = "a reduction that does not fit its user's loops",
     [LAZE_SPLIT_REPEATED] = "fusing would compute it again for each element of an outer axis",
     [LAZE_SPLIT_DEAR] = "storing it costs less than computing it again",
@@ -75,7 +75,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
                         const int32_t *times) {
   laze_text_format(text, "kernel %d: %s  [%s]\n", (int)index, group->label, split_reasons[group->split]);
   if (group->interpreted) laze_text_format(text, "  interpreted: %s\n", group->interpreted);
-  if (group->kind != LAZE_GROUP_LIBRARY) {
+  if (group->kind != LAZE_GROUP_FALLBACK) {
     laze_text_append(text, "  domain ");
     laze_size_print(text, graph->sizes, group->domain);
     laze_text_append(text, "  bytes ");
@@ -85,7 +85,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
     laze_text_append(text, "\n");
   }
   print_values(text, graph, "reads", group->reads, group->read_count);
-  if (group->kind == LAZE_GROUP_LIBRARY)
+  if (group->kind == LAZE_GROUP_FALLBACK)
     print_values(text, graph, "writes", &group->root, 1);
   else
     print_values(text, graph, "writes", group->writes, group->write_count);

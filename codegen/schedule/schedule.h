@@ -16,23 +16,23 @@
 #include "ir/graph.h"
 
 typedef enum {
-  LAZE_GROUP_LOOPS,   /* elementwise, movement and reductions, in loop IR */
-  LAZE_GROUP_MATRIX,  /* a matrix product, in loop IR */
-  LAZE_GROUP_COPY,    /* a concatenation of many pieces, by runtime/copy_kernel.h */
-  LAZE_GROUP_LIBRARY, /* one node, run by the reference interpreter's kernel */
+  LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
+  LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
+  LAZE_GROUP_COPY,     /* a concatenation of many pieces, by runtime/copy_kernel.h */
+  LAZE_GROUP_FALLBACK, /* one node, run by the reference interpreter's kernel */
 } laze_group_kind;
 
 /* Why a value is stored, and so a group ends there. */
 typedef enum {
   LAZE_SPLIT_OUTPUT,    /* the graph returns it */
   LAZE_SPLIT_SHARED,    /* several groups use it */
-  LAZE_SPLIT_OPERAND,   /* a matrix product or library kernel reads it */
+  LAZE_SPLIT_OPERAND,   /* a matrix product or the interpreter reads it */
   LAZE_SPLIT_REDUCTION, /* a reduction that does not fit its user's loops */
   LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
   LAZE_SPLIT_DEAR,      /* computing it at each of its uses' maps costs more than storing and loading it */
   LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
   LAZE_SPLIT_SIZE,      /* the group is large enough */
-  LAZE_SPLIT_PRODUCT,   /* a matrix product or library kernel makes it */
+  LAZE_SPLIT_PRODUCT,   /* a matrix product or the interpreter makes it */
   LAZE_SPLIT_CHECK,     /* its user needs some elements only, and every index is checked */
   LAZE_SPLIT_OFF,       /* fusion is switched off */
 } laze_split;
@@ -46,7 +46,7 @@ typedef struct laze_group_node {
 typedef struct laze_group {
   laze_group_kind kind;
   laze_split split;
-  laze_value root;         /* LIBRARY: any result of the node */
+  laze_value root;         /* FALLBACK: any result of the node */
   const laze_value *reads; /* distinct, in the kernel's buffer order */
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
@@ -57,7 +57,7 @@ typedef struct laze_group {
   laze_size domain;            /* iterations of the outermost loop */
   laze_size bytes, operations; /* moved, computed */
   const char *label;           /* their operators: "mul+add+sum.dim_IntList" */
-  const char *interpreted;     /* LIBRARY: why no native code computes it; NULL otherwise */
+  const char *interpreted;     /* FALLBACK: why no native code computes it; NULL otherwise */
   const laze_group_node *nodes;
   int32_t node_count;
   const int32_t *checked; /* of each of the kernel's checks: the node whose index it checks */

@@ -80,7 +80,7 @@ typedef struct laze_group_builder {
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
- * NULL, an operand of a library node, which reads the whole value from memory; `flat`: a piece that is copied, so that
+ * NULL, an operand of a fallback, which reads the whole value from memory; `flat`: a piece that is copied, so that
  * any value with the same elements in the same order will do. */
 typedef struct laze_use {
   struct laze_use *next;
@@ -141,7 +141,7 @@ LAZE_MUST_USE laze_status laze_schedule_reduction_needs(laze_scheduler *schedule
 LAZE_MUST_USE laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_builder *group,
                                                      laze_instance_kind kind, laze_value value, const laze_map *map,
                                                      int32_t *out);
-/* Registers that a slot of an instance (-1: a library node) waits for `operand` at `map`. */
+/* Registers that a slot of an instance (-1: a fallback) waits for `operand` at `map`. */
 LAZE_MUST_USE laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
                                                 int32_t slot, laze_value operand, const laze_map *map);
 LAZE_MUST_USE laze_status laze_schedule_add_write(laze_scheduler *scheduler, laze_group_builder *group,

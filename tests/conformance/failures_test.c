@@ -248,7 +248,7 @@ START_TEST(a_shared_program_names_the_call_of_each_graph) {
     test_arrays_release(&inputs);
     laze_graph_destroy(graph);
   }
-  ck_assert_int_eq(laze_metric_read(context, "schedule_cache_hits", &reused, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_metric_read(context, "program_cache_hits", &reused, NULL), LAZE_OK);
   ck_assert_int_eq(reused, 2); /* otherwise nothing was shared */
   laze_context_release(context);
 }

@@ -8,9 +8,8 @@
  *
  * Of a document (docs/ir.md) every block marked ```lz is read, verified, printed and read again.
  */
-#ifdef LAZE_TEST_SCHEDULE
 #include "codegen/codegen.h"
-#endif
+#include "codegen/schedule/schedule.h"
 #include "ir/ir.h"
 #include "ir/op.gen.h"
 
@@ -110,16 +109,26 @@ static char *read_file(const char *path) {
   return text;
 }
 
+/* What `lazec --emit schedule` shows, which needs no code generator. */
+static laze_status show_schedule(const laze_graph *graph, laze_text *text, laze_error *error) {
+  const laze_schedule_options options = {0};
+  laze_schedule schedule;
+  laze_arena arena;
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  laze_status status = laze_compile_passes(graph->context, graph, &symbolic, &bindings, error);
+  if (status != LAZE_OK) return status;
+  laze_arena_init(&arena, graph->context);
+  status = laze_schedule_build(symbolic, &arena, &options, &schedule, error);
+  if (status == LAZE_OK) laze_schedule_print(text, symbolic, &schedule, true);
+  laze_arena_deinit(&arena);
+  laze_graph_destroy(symbolic);
+  return status;
+}
+
 /* Appends the schedule of a graph, or the graph itself after the pass that the folder names. */
 static laze_status show(laze_graph **graph, const char *folder, laze_text *text, laze_error *error) {
-#ifdef LAZE_TEST_SCHEDULE
-  if (strcmp(folder, "schedule") == 0) {
-    const laze_backend *backend;
-    laze_status found = laze_backend_find((*graph)->context, "llvm", &backend, error);
-    if (found != LAZE_OK) return found;
-    return laze_compile_emit((*graph)->context, backend, *graph, LAZE_EMIT_SCHEDULE, text, error);
-  }
-#endif
+  if (strcmp(folder, "schedule") == 0) return show_schedule(*graph, text, error);
   laze_status status = transform(graph, folder, error);
   if (status == LAZE_OK) status = laze_graph_verify(*graph, error);
   if (status == LAZE_OK) laze_graph_print(text, *graph, true);
@@ -247,9 +256,7 @@ int main(int argc, char **argv) {
       "all",
       "print",
       "symbolise",
-#ifdef LAZE_TEST_SCHEDULE
       "schedule",
-#endif
   };
   for (int i = 0; laze_pass_name(i); i++) collect(root, laze_pass_name(i));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) collect(root, others[i]);

@@ -10,7 +10,7 @@ import random
 import mutations
 
 FOLDERS = ["base", "ops/opgen", "shape_inference", "ir", "runtime", "codegen/interp", "codegen/llvm", "codegen/loop",
-           "codegen/schedule", "codegen", "lazy", "tools"]
+           "codegen/native", "codegen/schedule", "codegen", "lazy", "tools"]
 DRAWS = 400  # of one change, until one compiles to other code
 
 

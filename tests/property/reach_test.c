@@ -37,12 +37,12 @@ static bool all_groups(const laze_graph *graph, bool no_fusion, group_property l
 
 static bool is_native(const laze_graph *graph, const laze_group *group) {
   (void)graph;
-  return group->kind != LAZE_GROUP_LIBRARY;
+  return group->kind != LAZE_GROUP_FALLBACK;
 }
 
 /* Groups without loops are control flow, whose regions are programs of their own. */
 static bool is_native_or_listed(const laze_graph *graph, const laze_group *group) {
-  return group->kind != LAZE_GROUP_LIBRARY || laze_graph_node(graph, group->root)->region_count > 0;
+  return group->kind != LAZE_GROUP_FALLBACK || laze_graph_node(graph, group->root)->region_count > 0;
 }
 
 typedef struct {
@@ -260,7 +260,7 @@ static schedule_size schedule_of(laze_graph *graph) {
   ck_assert_int_le(size.groups = schedule.group_count, MOST_GROUPS);
   for (int32_t i = 0; i < schedule.group_count; i++) {
     const laze_group *group = schedule.groups[i];
-    ck_assert_msg(group->kind != LAZE_GROUP_LIBRARY, "group %d, %s, falls back", (int)i, group->label);
+    ck_assert_msg(group->kind != LAZE_GROUP_FALLBACK, "group %d, %s, falls back", (int)i, group->label);
     if (group->kernel) look_at_kernel(group->kernel, seen, &size);
   }
   laze_arena_deinit(&arena);

@@ -1,6 +1,8 @@
 #include "tests/support/loop_backend.h"
 
-#include "codegen/group_step.h"
+#include "codegen/loop/interpret.h"
+#include "codegen/program_builder.h"
+#include "codegen/schedule/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,11 +52,11 @@ static laze_status create_kernel(shared_schedule *shared, const laze_loop_kernel
   return laze_kernel_create(shared->context, "loop", run_loop, closure, shared, release_shared, out, error);
 }
 
-static laze_status add_step(laze_translation *translation, shared_schedule *shared, const laze_group *group,
+static laze_status add_step(laze_program_builder *builder, shared_schedule *shared, const laze_group *group,
                             laze_error *error) {
   laze_kernel *kernel = NULL;
   if (group->kernel) LAZE_TRY(create_kernel(shared, group->kernel, &kernel, error));
-  laze_status status = laze_group_add_step(translation, group, kernel, error);
+  laze_status status = laze_program_builder_add_group(builder, group, kernel, error);
   laze_kernel_release(kernel);
   return status;
 }
@@ -62,12 +64,12 @@ static laze_status add_step(laze_translation *translation, shared_schedule *shar
 static laze_status translate(laze_graph *graph, shared_schedule *shared, laze_program **out, laze_error *error) {
   laze_schedule schedule;
   laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION)};
-  laze_translation translation;
+  laze_program_builder builder;
   LAZE_TRY(laze_schedule_build(graph, &shared->arena, &options, &schedule, error));
-  laze_status status = laze_translation_begin(&translation, graph, error);
+  laze_status status = laze_program_builder_begin(&builder, graph, error);
   for (int32_t i = 0; i < schedule.group_count && status == LAZE_OK; i++)
-    status = add_step(&translation, shared, schedule.groups[i], error);
-  return laze_translation_end(&translation, status, out);
+    status = add_step(&builder, shared, schedule.groups[i], error);
+  return laze_program_builder_end(&builder, status, out);
 }
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {

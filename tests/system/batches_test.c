@@ -40,7 +40,7 @@ START_TEST(twenty_batch_sizes_compile_once) {
   ck_assert_int_gt(compiled, 0);
   for (int64_t size = 3; size <= 20; size++) run_batch(weight, size);
   ck_assert_int_eq(metric("kernels_compiled"), compiled);
-  ck_assert_int_ge(metric("schedule_cache_hits"), 18);
+  ck_assert_int_ge(metric("program_cache_hits"), 18);
   ck_assert_int_eq(metric("fallbacks"), 0);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
   laze_context_release(context);

@@ -1,5 +1,7 @@
 #include "tests/unit/codegen/kernel_runner.h"
 
+#include "codegen/loop/interpret.h"
+
 #include <check.h>
 #include <inttypes.h>
 #include <math.h>

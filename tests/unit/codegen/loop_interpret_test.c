@@ -1,5 +1,5 @@
 /* What instructions mean, against plain C: above all the named orders, written down here a second time. */
-#include "codegen/loop/loop.h"
+#include "codegen/loop/interpret.h"
 #include "runtime/kernel.h"
 #include "tests/support/suite.h"
 

@@ -1,23 +1,23 @@
-#include "codegen/compile_gate.h"
+#include "codegen/native/compile_gate.h"
 
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static laze_compile_pass *inside;
+static laze_compile_gate_stay *inside;
 static bool exiting;
 
 static bool somebody_compiles(void) {
-  for (const laze_compile_pass *pass = inside; pass; pass = pass->next)
-    if (!pass->exits) return true;
+  for (const laze_compile_gate_stay *stay = inside; stay; stay = stay->next)
+    if (!stay->exits) return true;
   return false;
 }
 
 static void on_exit_of_process(void) {
   pthread_mutex_lock(&lock);
   exiting = true;
-  for (laze_compile_pass *pass = inside; pass; pass = pass->next)
-    if (pthread_equal(pass->thread, pthread_self())) pass->exits = true;
+  for (laze_compile_gate_stay *stay = inside; stay; stay = stay->next)
+    if (pthread_equal(stay->thread, pthread_self())) stay->exits = true;
   pthread_cond_broadcast(&changed);
   while (somebody_compiles()) pthread_cond_wait(&changed, &lock);
   pthread_mutex_unlock(&lock);
@@ -32,15 +32,15 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-  laze_compile_pass *pass = inside;
+  laze_compile_gate_stay *stay = inside;
   inside = NULL;
-  for (laze_compile_pass *next; pass; pass = next) {
-    next = pass->next;
-    if (!pthread_equal(pass->thread, pthread_self())) continue;
-    pass->next = inside;
-    pass->previous = NULL;
-    if (inside) inside->previous = pass;
-    inside = pass;
+  for (laze_compile_gate_stay *next; stay; stay = next) {
+    next = stay->next;
+    if (!pthread_equal(stay->thread, pthread_self())) continue;
+    stay->next = inside;
+    stay->previous = NULL;
+    if (inside) inside->previous = stay;
+    inside = stay;
   }
   pthread_cond_init(&changed, NULL); /* the parent's threads wait there */
   pthread_mutex_unlock(&lock);
@@ -62,27 +62,27 @@ void laze_compile_gate_arm(void) {
   pthread_once(&once, handle_exit);
 }
 
-laze_status laze_compile_gate_enter(laze_compile_pass *pass, laze_error *error) {
-  *pass = (laze_compile_pass){.thread = pthread_self()};
+laze_status laze_compile_gate_enter(laze_compile_gate_stay *stay, laze_error *error) {
+  *stay = (laze_compile_gate_stay){.thread = pthread_self()};
   pthread_mutex_lock(&lock);
   bool closed = exiting;
   if (!closed) {
-    pass->next = inside;
-    if (inside) inside->previous = pass;
-    inside = pass;
+    stay->next = inside;
+    if (inside) inside->previous = stay;
+    inside = stay;
   }
   pthread_mutex_unlock(&lock);
   return closed ? laze_fail(error, LAZE_FAILED_PRECONDITION, "the process is exiting: nothing is compiled any more")
                 : LAZE_OK;
 }
 
-void laze_compile_gate_leave(laze_compile_pass *pass) {
+void laze_compile_gate_leave(laze_compile_gate_stay *stay) {
   pthread_mutex_lock(&lock);
-  if (pass->previous)
-    pass->previous->next = pass->next;
+  if (stay->previous)
+    stay->previous->next = stay->next;
   else
-    inside = pass->next;
-  if (pass->next) pass->next->previous = pass->previous;
+    inside = stay->next;
+  if (stay->next) stay->next->previous = stay->previous;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
 }

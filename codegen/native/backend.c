@@ -6,10 +6,12 @@
  * no lowering exists for) become steps of the reference interpreter in the same program, so that they cost a call and
  * do not cut the graph.
  */
-#include "codegen/native.h"
+#include "codegen/native/native.h"
 
-#include "codegen/codegen_state.h"
-#include "codegen/group_step.h"
+#include "codegen/native/kernel_batch.h"
+#include "codegen/native/kernel_store.h"
+#include "codegen/program_builder.h"
+#include "codegen/schedule/schedule.h"
 
 static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, bool kernels_only, laze_schedule *schedule,
                                   laze_error *error) {
@@ -43,13 +45,13 @@ static laze_status collect_loops(const laze_schedule *schedule, laze_arena *aren
   return LAZE_OK;
 }
 
-static laze_status add_steps(laze_translation *translation, const laze_schedule *schedule, laze_kernel *const *kernels,
+static laze_status add_steps(laze_program_builder *builder, const laze_schedule *schedule, laze_kernel *const *kernels,
                              laze_error *error) {
   int32_t next = 0;
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
     laze_kernel *kernel = group->kernel ? kernels[next++] : NULL;
-    LAZE_TRY(laze_group_add_step(translation, group, kernel, error));
+    LAZE_TRY(laze_program_builder_add_group(builder, group, kernel, error));
   }
   return LAZE_OK;
 }
@@ -62,14 +64,14 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
   dump_schedule(graph, &schedule);
   LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
   laze_kernel **kernels = laze_arena_alloc_array(arena, count, sizeof *kernels);
-  laze_codegen *codegen = laze_codegen_get(graph->context, error);
-  if (!kernels || !codegen) return laze_fail_memory(error, "compiling a graph", count);
-  LAZE_TRY(laze_kernels_get(codegen, loops, count, kernels, error));
-  laze_translation translation;
-  laze_status status = laze_translation_begin(&translation, graph, error);
-  if (status == LAZE_OK) status = add_steps(&translation, &schedule, kernels, error);
+  laze_kernel_store *store = laze_kernel_store_get(graph->context, error);
+  if (!kernels || !store) return laze_fail_memory(error, "compiling a graph", count);
+  LAZE_TRY(laze_kernel_store_find(store, loops, count, kernels, error));
+  laze_program_builder builder;
+  laze_status status = laze_program_builder_begin(&builder, graph, error);
+  if (status == LAZE_OK) status = add_steps(&builder, &schedule, kernels, error);
   for (int32_t i = 0; i < count; i++) laze_kernel_release(kernels[i]);
-  return laze_translation_end(&translation, status, out);
+  return laze_program_builder_end(&builder, status, out);
 }
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
@@ -80,7 +82,7 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   return status;
 }
 
-/* Steps that the interpreter runs are in no module. An object without them could be called for nothing; in text they
+/* Steps that the interpreter runs are in no object. An object without them could be called for nothing; in text they
  * are named, in a comment. */
 static laze_status name_interpreted(const laze_graph *graph, const laze_schedule *schedule, laze_emit_kind kind,
                                     laze_text *out, laze_error *error) {
@@ -121,12 +123,12 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "the graph has no kernels, for it returns inputs and constants: there is nothing to put into an "
                      "object");
-  laze_codegen *codegen = laze_codegen_get(graph->context, error);
-  if (!codegen) return LAZE_OUT_OF_MEMORY;
+  laze_kernel_store *store = laze_kernel_store_get(graph->context, error);
+  if (!store) return LAZE_OUT_OF_MEMORY;
   laze_llvm_output output = kind == LAZE_EMIT_OBJECT     ? LAZE_LLVM_OBJECT
                             : kind == LAZE_EMIT_ASSEMBLY ? LAZE_LLVM_ASSEMBLY
                                                          : LAZE_LLVM_IR;
-  return laze_kernels_emit(codegen, loops, count, output, out, error);
+  return laze_kernel_batches_emit(&store->generator, graph->context, loops, count, output, out, error);
 }
 
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,

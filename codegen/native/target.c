@@ -1,4 +1,4 @@
-#include "codegen/target.h"
+#include "codegen/native/target.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,6 +1,6 @@
 /* The native backend: graphs through groups and loop IR to machine code made by LLVM. */
-#ifndef LAZE_CODEGEN_NATIVE_H
-#define LAZE_CODEGEN_NATIVE_H
+#ifndef LAZE_CODEGEN_NATIVE_NATIVE_H
+#define LAZE_CODEGEN_NATIVE_NATIVE_H
 
 #include "runtime/backend.h"
 

@@ -1,6 +1,6 @@
 /* The machine that code is generated for, found without LLVM, so that a warm process can look into the disk cache. */
-#ifndef LAZE_CODEGEN_TARGET_H
-#define LAZE_CODEGEN_TARGET_H
+#ifndef LAZE_CODEGEN_NATIVE_TARGET_H
+#define LAZE_CODEGEN_NATIVE_TARGET_H
 
 #include "base/text.h"
 

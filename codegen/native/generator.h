@@ -1,0 +1,30 @@
+/* The code generator as the native backend sees it: loop IR in, an object or text out. It lives in a shared module of
+ * its own (codegen/llvm/), which is opened when a kernel is needed that no cache has: a warm process never loads it. */
+#ifndef LAZE_CODEGEN_NATIVE_GENERATOR_H
+#define LAZE_CODEGEN_NATIVE_GENERATOR_H
+
+#include "codegen/llvm/generator.h"
+
+#include <pthread.h>
+
+typedef struct laze_generator {
+  pthread_mutex_t lock;
+  const laze_llvm_generator *table; /* NULL: not opened yet */
+} laze_generator;
+
+void laze_generator_init(laze_generator *generator);
+/* The shared module stays open: closing a library that ran static constructors is not safe in every process. */
+void laze_generator_deinit(laze_generator *generator);
+
+/* Opens it, the first time. LAZE_UNSUPPORTED where it is not installed, or of another build. Thread-safe. */
+LAZE_MUST_USE laze_status laze_generator_open(laze_generator *generator, laze_error *error);
+/* Generates code for some kernels, kernel i as the function named `symbols[i]`, through the gate. The generator must be
+ * open. No callback but the allocator's runs inside. Thread-safe. */
+LAZE_MUST_USE laze_status laze_generator_run(const laze_generator *generator, laze_context *context,
+                                             const laze_loop_kernel *const *kernels, const char *const *symbols,
+                                             int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error);
+
+/* Where this build's generator lies: a path, static or in `buffer`; NULL when there is none. */
+const char *laze_generator_path(char *buffer, int64_t size);
+
+#endif

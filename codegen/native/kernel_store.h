@@ -1,0 +1,28 @@
+/* Kernels by their key: in this process, on disk, and what neither has through the generator. One store for each
+ * context. */
+#ifndef LAZE_CODEGEN_NATIVE_KERNEL_STORE_H
+#define LAZE_CODEGEN_NATIVE_KERNEL_STORE_H
+
+#include "base/cache.h"
+#include "codegen/native/generator.h"
+#include "runtime/disk_cache.h"
+#include "runtime/kernel.h"
+
+typedef struct laze_kernel_store {
+  laze_context *context; /* borrowed: this structure is part of it */
+  laze_cache *kernels;   /* laze_kernel by kernel key */
+  laze_generator generator;
+  pthread_mutex_t lock; /* of what follows, made on first use */
+  bool disk_opened;
+  laze_disk_cache *disk; /* NULL: none */
+} laze_kernel_store;
+
+/* The context's store, made on first use; borrowed. NULL when memory is out. */
+laze_kernel_store *laze_kernel_store_get(laze_context *context, laze_error *error);
+
+/* Finds or makes a kernel for each loop kernel. `out[i]` is a new reference; on failure all are NULL. Thread-safe:
+ * several threads may compile at once. */
+LAZE_MUST_USE laze_status laze_kernel_store_find(laze_kernel_store *store, const laze_loop_kernel *const *loops,
+                                                 int32_t count, laze_kernel **out, laze_error *error);
+
+#endif

@@ -1,0 +1,245 @@
+/* A graph as a program: its values, numbered when they are first asked for, and a step for each group or node.
+ *
+ *   graph                                   program
+ *     %0 = mm %x, %w                          value 0 input, 1 input, 2 output, 3 temporary
+ *     %1 = add %0, %b  (returned)             step 0: the kernel of a group    reads 0, 1   writes 3
+ *                                             step 1: ...
+ *
+ * Last it says which outputs fail with which nodes.
+ */
+#include "codegen/program_builder.h"
+
+#include "codegen/interp/interp.h"
+#include "codegen/node_site.h"
+#include "codegen/schedule/schedule.h"
+#include "ir/op.gen.h"
+#include "runtime/copy_kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t *slot(const laze_program_builder *builder, laze_value value) {
+  return &builder->values[builder->first[value.node] + value.result];
+}
+
+static laze_status number_values(laze_program_builder *builder, laze_error *error) {
+  int64_t total = 0, count = builder->graph->node_count;
+  builder->first = laze_arena_alloc_array(&builder->arena, count, sizeof *builder->first);
+  if (!builder->first) return laze_fail_memory(error, "the values of a graph", count);
+  for (int64_t i = 0; i < count; i++) {
+    builder->first[i] = total;
+    total += builder->graph->nodes[i].result_count;
+  }
+  builder->values = laze_arena_alloc_array(&builder->arena, total, sizeof *builder->values);
+  if (!builder->values) return laze_fail_memory(error, "the values of a graph", total);
+  for (int64_t i = 0; i < total; i++) builder->values[i] = -1;
+  return LAZE_OK;
+}
+
+static laze_status add_value(const laze_program_builder *builder, laze_value_role role, laze_value value,
+                             laze_error *error) {
+  const laze_node *node = laze_graph_node(builder->graph, value);
+  const void *data = role == LAZE_ROLE_CONSTANT ? node->attributes[LAZE_CONSTANT_DATA].value.data.bytes : NULL;
+  return laze_program_add_value(builder->program, role, node->types[value.result], data, slot(builder, value), error);
+}
+
+/* An input or constant that is returned, or a value returned twice, is one value under several output numbers. */
+static laze_status add_outputs(laze_program_builder *builder, laze_error *error) {
+  const laze_block *body = builder->graph->body;
+  for (int64_t i = 0; i < body->result_count; i++) {
+    laze_value value = body->results[i];
+    bool constant = laze_graph_node(builder->graph, value)->op == LAZE_OP_CONSTANT;
+    if (*slot(builder, value) < 0 && !constant) {
+      LAZE_TRY(add_value(builder, LAZE_ROLE_OUTPUT, value, error));
+      continue;
+    }
+    int32_t number;
+    LAZE_TRY(laze_program_builder_value(builder, value, &number, error));
+    LAZE_TRY(laze_program_add_output_alias(builder->program, number, error));
+  }
+  return LAZE_OK;
+}
+
+/* What a run executes, however the backend groups it: every node of the body but constants. */
+static int64_t count_executed(const laze_graph *graph) {
+  int64_t count = graph->body->node_count;
+  for (int64_t i = 0; i < graph->body->node_count; i++)
+    count -= graph->nodes[graph->body->nodes[i]].op == LAZE_OP_CONSTANT;
+  return count;
+}
+
+/* Nodes that may fail, and which outputs fail with them. */
+
+enum { MAX_CHECKED = 4096 }; /* of more, every output is taken to need each: looking is quadratic */
+
+static int compare_numbers(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Lists the numbers, in the graph that was compiled, of nodes that may fail: ascending, each once. */
+static laze_status list_checked(laze_program_builder *builder, int32_t **out, int64_t *count, laze_error *error) {
+  const laze_graph *graph = builder->graph;
+  int64_t found = 0, kept = 0;
+  for (int64_t i = 0; i < graph->node_count; i++)
+    found += laze_op_get(graph->nodes[i].op)->effect == LAZE_EFFECT_MAY_FAIL;
+  *count = 0;
+  *out = laze_arena_alloc_array(&builder->arena, found, sizeof **out);
+  if (!*out) return laze_fail_memory(error, "the checks of a graph", found);
+  if (found == 0) return LAZE_OK;
+  for (int64_t i = 0; i < graph->node_count; i++)
+    if (laze_op_get(graph->nodes[i].op)->effect == LAZE_EFFECT_MAY_FAIL)
+      (*out)[(*count)++] = graph->nodes[i].location.node;
+  qsort(*out, (size_t)*count, sizeof **out, compare_numbers);
+  for (int64_t i = 0; i < *count; i++)
+    if (kept == 0 || (*out)[kept - 1] != (*out)[i]) (*out)[kept++] = (*out)[i];
+  *count = kept;
+  return LAZE_OK;
+}
+
+/* Bit k of masks[node]: the node, or what it needs, may fail as numbers[k], of at most 64. No regions. */
+static void spread(const laze_graph *graph, const int32_t *numbers, int64_t count, uint64_t *masks) {
+  const laze_block *body = graph->body;
+  memset(masks, 0, (size_t)graph->node_count * sizeof *masks);
+  for (int64_t n = 0; n < body->node_count; n++) {
+    const laze_node *node = &graph->nodes[body->nodes[n]];
+    uint64_t *mask = &masks[body->nodes[n]];
+    for (int32_t i = 0; i < node->operand_count; i++) *mask |= masks[node->operands[i].node];
+    if (laze_op_get(node->op)->effect != LAZE_EFFECT_MAY_FAIL) continue;
+    for (int64_t k = 0; k < count; k++)
+      if (numbers[k] == node->location.node) *mask |= (uint64_t)1 << k;
+  }
+}
+
+static bool has_regions(const laze_graph *graph) {
+  for (int64_t i = 0; i < graph->node_count; i++)
+    if (graph->nodes[i].region_count > 0) return true;
+  return false;
+}
+
+static laze_status set_checks(laze_program_builder *builder, laze_error *error) {
+  const laze_graph *graph = builder->graph;
+  int32_t *checked;
+  int64_t count;
+  LAZE_TRY(list_checked(builder, &checked, &count, error));
+  /* After a failure regions do not run, and what they would give is missing whatever it needs. */
+  if (count == 0 || count > MAX_CHECKED || has_regions(graph))
+    return laze_program_set_checks(builder->program, checked, count, NULL, error);
+  int64_t words = (count + 63) / 64, results = graph->body->result_count;
+  uint64_t *masks = laze_arena_alloc_array(&builder->arena, graph->node_count, sizeof *masks);
+  uint64_t *depends = laze_arena_alloc_array(&builder->arena, results, words * (int64_t)sizeof *depends);
+  if (!masks || !depends) return laze_fail_memory(error, "the checks of a graph", count);
+  for (int64_t w = 0; w < words; w++) {
+    spread(graph, checked + 64 * w, count - 64 * w < 64 ? count - 64 * w : 64, masks);
+    for (int64_t i = 0; i < results; i++) depends[i * words + w] = masks[graph->body->results[i].node];
+  }
+  return laze_program_set_checks(builder->program, checked, count, depends, error);
+}
+
+laze_status laze_program_builder_begin(laze_program_builder *builder, const laze_graph *graph, laze_error *error) {
+  laze_size_table *sizes;
+  memset(builder, 0, sizeof *builder);
+  builder->graph = graph;
+  laze_arena_init(&builder->arena, graph->context);
+  LAZE_TRY(laze_size_table_copy(graph->sizes, &sizes, error));
+  LAZE_TRY(laze_program_create(graph->context, sizes, &builder->program, error));
+  LAZE_TRY(number_values(builder, error));
+  laze_program_set_node_count(builder->program, count_executed(graph));
+  for (int64_t i = 0; i < graph->body->parameter_count; i++)
+    LAZE_TRY(add_value(builder, LAZE_ROLE_INPUT, (laze_value){graph->body->parameters[i], 0}, error));
+  LAZE_TRY(add_outputs(builder, error));
+  return set_checks(builder, error);
+}
+
+laze_status laze_program_builder_value(laze_program_builder *builder, laze_value value, int32_t *out,
+                                       laze_error *error) {
+  bool constant = laze_graph_node(builder->graph, value)->op == LAZE_OP_CONSTANT;
+  if (*slot(builder, value) < 0)
+    LAZE_TRY(add_value(builder, constant ? LAZE_ROLE_CONSTANT : LAZE_ROLE_TEMPORARY, value, error));
+  *out = *slot(builder, value);
+  return LAZE_OK;
+}
+
+/* Steps */
+
+laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t number, const char *why,
+                                          laze_error *error) {
+  const laze_node *node = &builder->graph->nodes[number];
+  int32_t *operands = laze_arena_alloc_array(&builder->arena, node->operand_count, sizeof *operands);
+  int32_t *results = laze_arena_alloc_array(&builder->arena, node->result_count, sizeof *results);
+  if (!operands || !results) return laze_fail_memory(error, "a step", -1);
+  for (int32_t i = 0; i < node->operand_count; i++)
+    LAZE_TRY(laze_program_builder_value(builder, node->operands[i], &operands[i], error));
+  for (int32_t i = 0; i < node->result_count; i++)
+    LAZE_TRY(laze_program_builder_value(builder, (laze_value){number, i}, &results[i], error));
+  return laze_interp_add_step(builder->program, builder->graph, node, operands, results, why, error);
+}
+
+/* The place of a node among those of the group. */
+static int32_t place_of(const laze_group *group, int32_t node) {
+  int32_t place = 0;
+  while (place < group->node_count - 1 && group->nodes[place].node != node) place++;
+  return place;
+}
+
+/* Where what the step computes, writes and checks comes from. */
+static laze_status add_origins(const laze_program_builder *builder, laze_arena *arena, const laze_group *group,
+                               laze_step *step, laze_error *error) {
+  laze_origin *origins = laze_arena_alloc_array(arena, group->node_count, sizeof *origins);
+  int32_t *makers = laze_arena_alloc_array(arena, group->write_count, sizeof *makers);
+  int32_t *checks = laze_arena_alloc_array(arena, group->check_count, sizeof *checks);
+  if (!origins || !makers || !checks) return laze_fail_memory(error, "a step", group->node_count);
+  for (int32_t i = 0; i < group->node_count; i++)
+    origins[i] = laze_node_origin(&builder->graph->nodes[group->nodes[i].node]);
+  for (int32_t i = 0; i < group->write_count; i++) makers[i] = place_of(group, group->writes[i].node);
+  for (int32_t i = 0; i < group->check_count; i++) checks[i] = place_of(group, group->checked[i]);
+  step->origins = origins;
+  step->origin_count = group->node_count;
+  step->makers = makers;
+  step->checks = checks;
+  step->check_count = group->check_count;
+  return LAZE_OK;
+}
+
+static laze_status add_kernel_step(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
+                                   laze_error *error) {
+  int32_t count = group->read_count + group->write_count;
+  int32_t *buffers = laze_arena_alloc_array(&builder->arena, count, sizeof *buffers);
+  if (!buffers) return laze_fail_memory(error, "a step", count);
+  for (int32_t i = 0; i < count; i++) {
+    laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
+    LAZE_TRY(laze_program_builder_value(builder, value, &buffers[i], error));
+  }
+  laze_step step = {.kernel = kernel,
+                    .buffers = buffers,
+                    .buffer_count = count,
+                    .write_count = group->write_count,
+                    .sizes = group->sizes,
+                    .size_count = group->size_count,
+                    .domain = group->domain,
+                    .label = group->label};
+  LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
+  LAZE_TRY(laze_size_estimate(laze_program_sizes(builder->program), LAZE_SIZE_ADD, group->bytes, group->operations,
+                              &step.work, error));
+  return laze_program_add_step(builder->program, &step, error);
+}
+
+laze_status laze_program_builder_add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
+                                           laze_error *error) {
+  if (kernel) return add_kernel_step(builder, group, kernel, error);
+  if (group->kind != LAZE_GROUP_COPY)
+    return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
+  LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
+  laze_status status = add_kernel_step(builder, group, kernel, error);
+  laze_kernel_release(kernel);
+  return status;
+}
+
+laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out) {
+  laze_arena_deinit(&builder->arena);
+  *out = status == LAZE_OK ? builder->program : NULL;
+  if (status == LAZE_OK) laze_program_finish(builder->program);
+  if (status != LAZE_OK) laze_program_release(builder->program);
+  builder->program = NULL;
+  return status;
+}
