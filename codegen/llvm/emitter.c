@@ -4,15 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
+#define TYPE_OF(with, id, name, kind, bits, digits, c_type, llvm, ...)                                                 \
+  case LAZE_##id: return LLVM##llvm##TypeInContext(emitter->context);
+
 LLVMTypeRef laze_llvm_scalar_type(const laze_llvm_emitter *emitter, laze_dtype dtype) {
-  switch (dtype) {
-  case LAZE_BOOL: return LLVMInt1TypeInContext(emitter->context);
-  case LAZE_I32: return LLVMInt32TypeInContext(emitter->context);
-  case LAZE_I64: return LLVMInt64TypeInContext(emitter->context);
-  case LAZE_F32: return LLVMFloatTypeInContext(emitter->context);
-  case LAZE_F64: return LLVMDoubleTypeInContext(emitter->context);
-  default: assert(!"a dtype without a register type"); return NULL;
-  }
+  switch (dtype) { LAZE_DTYPES(TYPE_OF, ) }
+  assert(!"no dtype");
+  return NULL;
 }
 
 static bool is_vector(LLVMTypeRef type) {

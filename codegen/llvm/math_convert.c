@@ -1,34 +1,66 @@
-/* Conversions between dtypes. */
+/* Conversions between dtypes, by their kinds:
+ *
+ *   from \ to   bool      signed               float
+ *   bool        -         zero-extended        0 or 1
+ *   signed      x != 0    extended or cut      rounded
+ *   float       x != 0    truncated in range   rounded or widened
+ */
 #include "codegen/llvm/lowerings.h"
 
-static LLVMValueRef real_to_integer(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+static LLVMValueRef real_to_signed(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   LLVMTypeRef type = LLVMTypeOf(value), integers = laze_llvm_type_like(e, to, value);
-  double limit = to == LAZE_I32 ? 0x1p31 : 0x1p63;
-  /* f64 just below -2^31 still truncates into i32; the next f32, and for i64 any other float, lies outside. */
-  bool fraction = to == LAZE_I32 && from == LAZE_F64;
+  int64_t least = laze_dtype_lowest(to).value.integer;
+  double lowest = (double)least;
+  /* Where a float has digits behind the point there, what is just below the lowest integer still truncates to it (f64
+   * below -2^31). Otherwise the next float lies outside. */
+  bool fraction = laze_dtype_get(from)->digits > laze_dtype_get(to)->bits;
   LLVMValueRef above = LLVMBuildFCmp(e->builder, fraction ? LLVMRealOGT : LLVMRealOGE, value,
-                                     laze_llvm_real(type, -limit - fraction), "");
-  LLVMValueRef below = LLVMBuildFCmp(e->builder, LLVMRealOLT, value, laze_llvm_real(type, limit), "");
+                                     laze_llvm_real(type, lowest - fraction), "");
+  LLVMValueRef below = LLVMBuildFCmp(e->builder, LLVMRealOLT, value, laze_llvm_real(type, -lowest), "");
   LLVMValueRef valid = LLVMBuildAnd(e->builder, above, below, "");
   /* The select comes first: a conversion out of range would be poison. */
   LLVMValueRef safe = LLVMBuildSelect(e->builder, valid, value, LLVMConstNull(type), "");
-  LLVMValueRef lowest = laze_llvm_integer(integers, to == LAZE_I32 ? INT32_MIN : INT64_MIN);
-  return LLVMBuildSelect(e->builder, valid, LLVMBuildFPToSI(e->builder, safe, integers, ""), lowest, "");
+  LLVMValueRef truncated = LLVMBuildFPToSI(e->builder, safe, integers, "");
+  return LLVMBuildSelect(e->builder, valid, truncated, laze_llvm_integer(integers, least), "");
+}
+
+static LLVMValueRef to_boolean(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from) {
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+  return laze_dtype_is_float(from) ? LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "")
+                                   : LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
+}
+
+static LLVMValueRef to_signed(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+  LLVMTypeRef type = laze_llvm_type_like(e, to, value);
+  switch (laze_dtype_kind(from)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return LLVMBuildZExt(e->builder, value, type, "");
+  case LAZE_KIND_SIGNED:
+    return laze_dtype_get(to)->bits > laze_dtype_get(from)->bits ? LLVMBuildSExt(e->builder, value, type, "")
+                                                                 : LLVMBuildTrunc(e->builder, value, type, "");
+  case LAZE_KIND_FLOAT: return real_to_signed(e, value, from, to);
+  }
+  return value;
+}
+
+static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+  LLVMTypeRef type = laze_llvm_type_like(e, to, value);
+  switch (laze_dtype_kind(from)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return LLVMBuildUIToFP(e->builder, value, type, "");
+  case LAZE_KIND_SIGNED: return LLVMBuildSIToFP(e->builder, value, type, "");
+  case LAZE_KIND_FLOAT: return LLVMBuildFPCast(e->builder, value, type, "");
+  }
+  return value;
 }
 
 LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   if (from == to) return value;
-  LLVMTypeRef type = laze_llvm_type_like(e, to, value);
-  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
-  bool real = laze_dtype_is_float(from);
-  if (to == LAZE_BOOL)
-    return real ? LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "")
-                : LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
-  if (real && laze_dtype_is_float(to)) return LLVMBuildFPCast(e->builder, value, type, "");
-  if (real) return real_to_integer(e, value, from, to);
-  if (laze_dtype_is_float(to))
-    return from == LAZE_BOOL ? LLVMBuildUIToFP(e->builder, value, type, "")
-                             : LLVMBuildSIToFP(e->builder, value, type, "");
-  if (from == LAZE_BOOL) return LLVMBuildZExt(e->builder, value, type, "");
-  return to == LAZE_I64 ? LLVMBuildSExt(e->builder, value, type, "") : LLVMBuildTrunc(e->builder, value, type, "");
+  switch (laze_dtype_kind(to)) {
+  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_BOOL: return to_boolean(e, value, from);
+  case LAZE_KIND_SIGNED: return to_signed(e, value, from, to);
+  case LAZE_KIND_FLOAT: return to_real(e, value, from, to);
+  }
+  return value;
 }

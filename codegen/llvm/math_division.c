@@ -9,10 +9,10 @@
 #include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
-/* a / b towards zero, for b neither 0 nor -1. The f64 quotient of two i32 never rounds across an integer, and unlike
- * integers f64 divide in lanes. */
+/* a / b towards zero, for b neither 0 nor -1. The f64 quotient of two integers of up to 32 bits never rounds across
+ * an integer, and unlike integers f64 divide in lanes. */
 static LLVMValueRef safe_quotient(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef a, LLVMValueRef b) {
-  if (compute != LAZE_I32) return LLVMBuildSDiv(e->builder, a, b, "");
+  if (laze_dtype_get(compute)->bits > 32) return LLVMBuildSDiv(e->builder, a, b, "");
   LLVMTypeRef wide = laze_llvm_type_like(e, LAZE_F64, a);
   LLVMValueRef quotient =
       LLVMBuildFDiv(e->builder, LLVMBuildSIToFP(e->builder, a, wide, ""), LLVMBuildSIToFP(e->builder, b, wide, ""), "");

@@ -83,7 +83,7 @@ LAZE_LOWERING(bitwise_not) {
 /* Whether a shift count is in range, and that count or 0: a larger one would be poison. */
 static LLVMValueRef shift_count(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef by, int64_t otherwise,
                                 LLVMValueRef *in_range) {
-  LLVMValueRef width = integer(by, compute == LAZE_I32 ? 32 : 64);
+  LLVMValueRef width = integer(by, laze_dtype_get(compute)->bits);
   *in_range = LLVMBuildICmp(e->builder, LLVMIntULT, by, width, "");
   return LLVMBuildSelect(e->builder, *in_range, by, integer(by, otherwise), "");
 }
@@ -95,6 +95,6 @@ LAZE_LOWERING(shift_left) {
 }
 
 LAZE_LOWERING(shift_right) {
-  LLVMValueRef in_range, by = shift_count(e, compute, operands[1], compute == LAZE_I32 ? 31 : 63, &in_range);
+  LLVMValueRef in_range, by = shift_count(e, compute, operands[1], laze_dtype_get(compute)->bits - 1, &in_range);
   return LLVMBuildAShr(e->builder, operands[0], by, "");
 }

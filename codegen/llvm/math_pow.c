@@ -70,7 +70,7 @@ static LLVMValueRef integer_power(const laze_llvm_emitter *e, LLVMValueRef base,
 
 LAZE_LOWERING(pow) {
   if (laze_dtype_is_float(compute)) return float_power(e, operands[0], operands[1]);
-  return integer_power(e, operands[0], operands[1], compute == LAZE_I32 ? 32 : 64);
+  return integer_power(e, operands[0], operands[1], laze_dtype_get(compute)->bits);
 }
 
 LAZE_LOWERING(sqrt) {

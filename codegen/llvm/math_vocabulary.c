@@ -9,7 +9,9 @@ static LLVMTypeRef element_type(LLVMValueRef x) {
 }
 
 bool laze_math_is_f32(LLVMValueRef x) {
-  return LLVMGetTypeKind(element_type(x)) == LLVMFloatTypeKind;
+  LLVMTypeKind kind = LLVMGetTypeKind(element_type(x));
+  assert(kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind); /* the two that functions are written for */
+  return kind == LLVMFloatTypeKind;
 }
 
 LLVMValueRef laze_math_bits(const laze_llvm_emitter *e, LLVMValueRef x) {
