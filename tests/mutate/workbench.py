@@ -12,7 +12,8 @@ import subprocess
 import time
 
 # No warnings that depend on the optimisation level: -O1 builds in half the time of -O2.
-OPTIONS = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Dwerror=true", "-Dtests=true"]
+OPTIONS = ["-Dbuildtype=plain", "-Db_ndebug=false", "-Doptimization=1", "-Ddebug=false", "-Dwerror=true",
+           "-Dtests=true"]
 MEMORY = 12 << 30  # of address space: a change that allocates without end must not take the machine's
 FILE_SIZE = 4 << 30
 
