@@ -1,4 +1,5 @@
-/* Building and passing on errors. See `laze/status.h` for what callers see. */
+/* Building and passing on errors. See `laze/status.h` for what callers see, and docs/architecture.md ("What can go
+ * wrong") for where something else than a status says it. */
 #ifndef LAZE_BASE_STATUS_H
 #define LAZE_BASE_STATUS_H
 
