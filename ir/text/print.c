@@ -137,8 +137,9 @@ static void print_symbols(laze_printer *printer) {
 static void print_header(laze_printer *printer) {
   const laze_block *body = printer->graph->body;
   const char *name = clean_name(&printer->arena, printer->graph->name);
+  if (!name) printer->text->failed = true;
   print_symbols(printer);
-  laze_text_format(printer->text, "graph @%s", name ? name : "graph");
+  laze_text_format(printer->text, "graph @%s", name ? name : "");
   print_parameters(printer, body);
   for (int64_t i = 0; i < body->result_count; i++) {
     laze_text_append(printer->text, i ? ", " : " -> ");

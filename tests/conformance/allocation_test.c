@@ -1,6 +1,7 @@
 /* Any allocation may fail while a graph is read, compiled and run: the answer is an error or the right result, and
  * nothing is left behind. Arenas are switched off, so that each request to one is an allocation that can fail: with
  * them nearly all come from a block that is there already. */
+#include "ir/text/text.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/failing_allocator.h"
 
@@ -24,7 +25,7 @@ static const char *const graphs[] = {
     "{\n    %1 = lt %b, 3\n    return %1\n  } (%c: f32[4], %d: i64[]) {\n    %2 = mul %c, %c\n    %3 = add %d, 1\n"
     "    return %2, %3\n  }\n  return %0#0, %0#1\n}\n",
 };
-enum { GRAPHS = sizeof graphs / sizeof *graphs };
+enum { GRAPHS = sizeof graphs / sizeof *graphs, MOST_TEXT = 2048 };
 
 static char directory[64];
 
@@ -108,11 +109,54 @@ START_TEST(compiling_may_run_out_of_memory) {
 }
 END_TEST
 
+/* Reads a graph and prints it into `out`, with allocations that fail as the state says. */
+static laze_status read_once(test_failing_allocator *state, const char *text, char *out, laze_error *error) {
+  laze_context *context;
+  laze_graph *graph;
+  laze_text printed;
+  if (test_failing_context(state, "interp", "noarenas", "", &context) != LAZE_OK) return LAZE_OUT_OF_MEMORY;
+  laze_status status = laze_graph_parse(context, text, (int64_t)strlen(text), "graph.lz", &graph, error);
+  if (status == LAZE_OK) {
+    laze_text_init(&printed, context);
+    laze_graph_print(&printed, graph, true);
+    status = laze_text_check(&printed, error);
+    if (status == LAZE_OK) snprintf(out, MOST_TEXT, "%s", laze_text_get(&printed));
+    laze_text_deinit(&printed);
+    laze_graph_destroy(graph);
+  }
+  laze_context_release(context);
+  ck_assert_msg(state->live == 0, "%lld blocks are left", (long long)state->live);
+  return status;
+}
+
+START_TEST(reading_may_run_out_of_memory) {
+  for (int g = 0; g < GRAPHS; g++) {
+    char text[MOST_TEXT], expected[MOST_TEXT], got[MOST_TEXT];
+    laze_error error;
+    snprintf(text, sizeof text, "laze 1\n%s", graphs[g]);
+    test_failing_allocator unlimited = {0};
+    ck_assert_int_eq(read_once(&unlimited, text, expected, &error), LAZE_OK);
+    int64_t failed = 0, at = 1;
+    for (bool done = false; !done; at++) {
+      test_failing_allocator state = {.refuse_at = at};
+      laze_status status = read_once(&state, text, got, &error);
+      if (status == LAZE_OK) ck_assert_str_eq(got, expected);
+      ck_assert_msg(status == LAZE_OK || status == LAZE_OUT_OF_MEMORY, "allocation %lld: %s", (long long)at,
+                    error.message);
+      failed += status != LAZE_OK;
+      done = state.calls < at;
+    }
+    ck_assert_int_gt(failed * 2, at);
+  }
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("allocation");
   tcase_add_checked_fixture(tests, set_up, tear_down);
   conformance_add(tests, any_allocation_may_fail);
   conformance_add(tests, memory_may_run_out_at_any_point);
   conformance_add(tests, compiling_may_run_out_of_memory);
+  tcase_add_test(tests, reading_may_run_out_of_memory);
   return conformance_main(tests);
 }

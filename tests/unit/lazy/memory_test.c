@@ -5,8 +5,8 @@
 
 typedef test_failing_allocator counting;
 
-static laze_status counting_context(counting *state, laze_context **out) {
-  return test_failing_context(state, "interp", "", "", out);
+static laze_status counting_context(counting *state, const char *debug, laze_context **out) {
+  return test_failing_context(state, "interp", debug, "", out);
 }
 
 static void step(laze_context *context, laze_tensor *weight) {
@@ -22,7 +22,7 @@ enum { STEPS = 100000 };
 START_TEST(a_long_loop_does_not_grow) {
   counting state = {0};
   laze_context *context;
-  ck_assert_int_eq(counting_context(&state, &context), LAZE_OK);
+  ck_assert_int_eq(counting_context(&state, "", &context), LAZE_OK);
   laze_scope *scope = laze_scope_begin(context);
   laze_tensor *weight = laze_tensor_retain(filled(context, 2, 1));
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
@@ -51,7 +51,7 @@ static void record_many(laze_context *context, laze_tensor *x) {
 START_TEST(recording_does_not_allocate) {
   counting state = {0};
   laze_context *context;
-  ck_assert_int_eq(counting_context(&state, &context), LAZE_OK);
+  ck_assert_int_eq(counting_context(&state, "", &context), LAZE_OK);
   laze_scope *outer = laze_scope_begin(context);
   laze_tensor *x = filled(context, 2, 1);
   int64_t calls[2] = {0, 0};
@@ -73,10 +73,13 @@ END_TEST
 static void run_program(counting *state, bool *succeeded) {
   laze_context *context;
   *succeeded = false;
-  if (counting_context(state, &context) != LAZE_OK) return;
+  if (counting_context(state, "noarenas", &context) != LAZE_OK) return;
   laze_scope *scope = laze_scope_begin(context);
   laze_tensor *x = filled(context, 2, 3);
-  laze_tensor *y = laze_tensor_retain(add(scale(x, 2), x));
+  const int64_t axis = 0;
+  laze_argument arguments[] = {pass(x), {.kind = LAZE_PASS_INTEGERS, .count = 1, .value.integers = &axis}};
+  laze_tensor *sum = call("sum", arguments, 2);
+  laze_tensor *y = laze_tensor_retain(add(add(scale(x, 3), x), scale(sum, -0.5)));
   laze_tensor *bad = add(x, filled(context, 3, 1));
   float data[2] = {0, 0};
   laze_status read = laze_tensor_read(mul(y, x), LAZE_F32, data, sizeof data);

@@ -155,6 +155,25 @@ START_TEST(a_scope_is_no_tensor) {
 }
 END_TEST
 
+/* A value of two scopes is the outer one's after the inner one's end: a step stores it, or later steps compute it
+ * again and again. */
+START_TEST(a_value_of_an_outer_scope_stays_its_own) {
+  laze_context *context = new_context();
+  laze_scope *outer = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 4), *y = neg(x);
+  laze_scope *inner = laze_scope_begin(context);
+  ck_assert_int_eq(laze_tensor_assign(filled(context, 2, 1), y), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(inner), LAZE_OK);
+  ck_assert_int_eq(laze_step_end(laze_scope_begin(context), NULL), LAZE_OK);
+  int64_t graphs = metric(context, "graphs_run");
+  ck_assert_int_eq(graphs, 1);
+  ck_assert_float_eq(first(y, 2), -4);
+  ck_assert_int_eq(metric(context, "graphs_run"), graphs);
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Each context has its own innermost scope. */
 START_TEST(scopes_of_two_contexts) {
   laze_context *one = new_context(), *two = new_context();
@@ -199,6 +218,7 @@ int main(void) {
       a_scope_ends_once,
       a_scope_is_known_after_its_context,
       a_scope_is_no_tensor,
+      a_value_of_an_outer_scope_stays_its_own,
       scopes_of_two_contexts,
 
   };

@@ -66,6 +66,11 @@ static laze_tensor *operand_order(double number) {
   laze_tensor *x = filled(context, 2, 1), *y = neg(x), *z = mul(x, x);
   return number > 0 ? add(y, z) : add(z, y);
 }
+/* The first input, or the node that has the same number but one. */
+static laze_tensor *input_or_node(double number) {
+  laze_tensor *x = filled(context, 2, 1), *y = neg(neg(x));
+  return mul(y, number > 0 ? y : x);
+}
 static laze_tensor *of_dtype(double number) {
   return unary("neg", laze_tensor_from_scalar(context, number > 0 ? LAZE_F32 : LAZE_F64, laze_scalar_integer(1)));
 }
@@ -95,7 +100,7 @@ START_TEST(each_change_misses) {
   static const struct {
     laze_tensor *(*record)(double number);
     double one, other;
-  } cases[] = {{of_size, 2, 3},  {same_twice, 1, 0},      {operand_order, 1, 0},
+  } cases[] = {{of_size, 2, 3},  {same_twice, 1, 0},      {operand_order, 1, 0}, {input_or_node, 1, 0},
                {of_dtype, 1, 0}, {with_attribute, 0, -1}, {with_optional, 1, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     context = new_context();
@@ -165,6 +170,8 @@ START_TEST(misses_are_explained) {
       {other_operator, 0, 1, "node 2, mul.Tensor: the cached graph has add.Tensor here"},
       {operand_order, 1, 0,
        "node 2, add.Tensor: operand 0 is the result of node 1 where the cached graph has the result of node 0"},
+      {input_or_node, 1, 0, "node 2, mul.Tensor: operand 1 is input 0 where the cached graph has the result of node 1"},
+      {with_attribute, 0, -1, "node 0, sum.dim_IntList: dim is [-1] where the cached graph has [0]"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     context = new_explaining_context();
