@@ -13,11 +13,15 @@ typedef struct {
   const laze_backend *backend;
   laze_executable *executable;
   int64_t count; /* of indices */
+  float factor;  /* of each row that is taken */
 } selection;
 
 /* rows[index], one output element per index and column. */
 static selection setup(int backend, const char *operator, int64_t size, int64_t count, const char *dtype) {
-  selection state = {.context = test_context("verify"), .backend = laze_backend_at(backend), .count = count};
+  selection state = {.context = test_context("verify"),
+                     .backend = laze_backend_at(backend),
+                     .count = count,
+                     .factor = strcmp(operator, "gather") ? 2 : 1};
   char text[512];
   if (!strcmp(operator, "gather"))
     snprintf(text, sizeof text,
@@ -39,6 +43,14 @@ static void teardown(selection *state) {
   laze_context_release(state->context);
 }
 
+/* Each index took its own row, which holds its number. */
+static void check_rows(const selection *state, int64_t size, const void *indices, int64_t width, const float *rows) {
+  for (int64_t i = 0; i < state->count; i++) {
+    int64_t index = width == 4 ? ((const int32_t *)indices)[i] : ((const int64_t *)indices)[i];
+    ck_assert_float_eq(rows[i], state->factor * (float)(index < 0 ? index + size : index));
+  }
+}
+
 static laze_status run(const selection *state, int64_t size, const void *indices, int64_t width, laze_error *error) {
   laze_buffer *inputs[2], *output;
   float *rows = calloc((size_t)size + 1, sizeof *rows);
@@ -50,6 +62,7 @@ static laze_status run(const selection *state, int64_t size, const void *indices
   laze_status status =
       state->backend->execute(state->executable, &(laze_run){.inputs = inputs, .outputs = &output}, error);
   ck_assert(status == LAZE_OK ? output != NULL : output == NULL);
+  if (status == LAZE_OK) check_rows(state, size, indices, width, output->data);
   laze_buffer_release(output);
   for (int i = 0; i < 2; i++) laze_buffer_release(inputs[i]);
   free(rows);

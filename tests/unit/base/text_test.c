@@ -80,6 +80,22 @@ START_TEST(out_of_memory_shows_at_the_end) {
 }
 END_TEST
 
+/* A character that the locale has no bytes for: what was not printed must not count as printed. */
+START_TEST(what_cannot_be_printed_shows_at_the_end) {
+  static const wchar_t nowhere[] = {0x20ac, 0};
+  laze_context *context = new_context("");
+  laze_text text;
+  laze_text_init(&text, context);
+  laze_text_append(&text, "costs ");
+  laze_text_format(&text, "%ls", nowhere);
+  ck_assert_int_eq(text.size, 6);
+  ck_assert_int_eq(laze_text_check(&text, NULL), LAZE_OUT_OF_MEMORY);
+  laze_text_deinit(&text);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
-  return RUN_SUITE("text", numbers_are_shortest, nans_keep_their_bits, text_grows, out_of_memory_shows_at_the_end);
+  return RUN_SUITE("text", numbers_are_shortest, nans_keep_their_bits, text_grows, out_of_memory_shows_at_the_end,
+                   what_cannot_be_printed_shows_at_the_end);
 }

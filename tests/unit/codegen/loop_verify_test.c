@@ -80,6 +80,18 @@ static void break_index_dtype(void) {
 static void break_size(void) {
   emit(LAZE_LOOP_INDEX_SIZE, LAZE_I64, 7, NULL, 0);
 }
+static void break_size_dtype(void) {
+  emit(LAZE_LOOP_INDEX_SIZE, LAZE_F32, 0, NULL, 0);
+}
+static void break_size_operands(void) {
+  emit(LAZE_LOOP_INDEX_SIZE, LAZE_I64, 0, &size, 1);
+}
+static void break_index_constant_dtype(void) {
+  emit(LAZE_LOOP_INDEX_CONSTANT, LAZE_I32, 1, NULL, 0);
+}
+static void break_check_dtype(void) {
+  emit(LAZE_LOOP_CHECK, LAZE_F32, 0, (int32_t[]){size, size, size}, 3);
+}
 static void break_buffer(void) {
   emit(LAZE_LOOP_LOAD, LAZE_F32, 2, &offset, 1);
 }
@@ -218,6 +230,10 @@ static const struct {
              {break_forward, "after its use"},
              {break_index_dtype, "operand 1 is f32, expected i64"},
              {break_size, "size does not exist"},
+             {break_size_dtype, "dtype is f32, expected i64"},
+             {break_size_operands, "1 operands"},
+             {break_index_constant_dtype, "dtype is i32, expected i64"},
+             {break_check_dtype, "dtype is f32, expected i64"},
              {break_buffer, "buffer does not exist"},
              {break_buffer_dtype, "another dtype"},
              {break_read_only, "only read"},
