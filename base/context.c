@@ -61,9 +61,6 @@ static const struct {
 const char *laze_debug_name(laze_debug_switch which) {
   return debug_switches[which].name;
 }
-const char *laze_debug_description(laze_debug_switch which) {
-  return debug_switches[which].description;
-}
 
 static void *default_allocate(void *self, size_t size) {
   (void)self;

@@ -24,9 +24,8 @@ typedef enum {
   LAZE_DEBUG_COUNT
 } laze_debug_switch;
 
-/* Name and one-line description of a switch; static storage. */
+/* The name of a switch; static storage. */
 const char *laze_debug_name(laze_debug_switch which);
-const char *laze_debug_description(laze_debug_switch which);
 
 laze_metrics *laze_context_metrics(laze_context *context);
 bool laze_context_debug(const laze_context *context, laze_debug_switch which);

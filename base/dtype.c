@@ -170,7 +170,3 @@ void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t
   bool real = scalar.dtype == LAZE_F64;
   switch (dtype) { LAZE_DTYPES(STORE, ) }
 }
-
-bool laze_scalar_equal(laze_scalar a, laze_scalar b) {
-  return a.dtype == b.dtype && a.value.integer == b.value.integer;
-}

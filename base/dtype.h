@@ -58,8 +58,6 @@ laze_scalar laze_dtype_highest(laze_dtype dtype);
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
 /* Writes a scalar as element `index` of an array of `dtype`, converting as `to` does (docs/semantics.md). */
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index);
-/* Equal dtype and equal bits (so NaN equals itself and 0 differs from -0). */
-bool laze_scalar_equal(laze_scalar a, laze_scalar b);
 /* The scalar's value as a double; an integer is rounded. */
 static inline double laze_scalar_as_real(laze_scalar scalar) {
   return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;

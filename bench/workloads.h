@@ -11,7 +11,6 @@
 #define WORKLOAD_ADDS 100
 #define WORKLOAD_ADD_ELEMENTS 16
 #define WORKLOAD_CHAIN_ELEMENTS (INT64_C(1) << 24)
-#define WORKLOAD_CHAIN_OPERATORS 8
 
 /* Numbers in [-1, 1) that any language can make: element i is the f32 of (first + i) * 2654435761 mod 2^32, scaled. */
 void workload_fill(float *out, int64_t count, uint32_t first);

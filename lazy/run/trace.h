@@ -71,8 +71,5 @@ static inline int64_t laze_trace_input(uint64_t operand) {
 static inline int64_t laze_trace_position(uint64_t operand) {
   return (int64_t)(operand >> 9);
 }
-static inline int32_t laze_trace_result(uint64_t operand) {
-  return (int32_t)(operand >> 1 & 255);
-}
 
 #endif

@@ -68,15 +68,6 @@ static inline laze_tensor *laze_slot_handle(const laze_slot *slot) {
   return (laze_tensor *)(uintptr_t)(slot->generation << LAZE_SLOT_INDEX_BITS | slot->index);
 }
 
-/* A scope's handle is that of its slot with all bits turned: neither passes for the other where a caller confuses them.
- */
-static inline laze_scope *laze_slot_scope(const laze_slot *slot) {
-  return (laze_scope *)~(uintptr_t)laze_slot_handle(slot);
-}
-static inline const laze_tensor *laze_scope_handle(const laze_scope *scope) {
-  return (const laze_tensor *)~(uintptr_t)scope;
-}
-
 /* What a failed call returns when there is no memory for an error handle; it needs no release. An index of the chunk
  * that is never made, and the generation of a slot that is free. */
 static inline laze_tensor *laze_handle_out_of_memory(void) {
