@@ -17,7 +17,7 @@ static double special_float(test_random *random, laze_dtype dtype) {
 }
 
 static int64_t special_integer(test_random *random, laze_dtype dtype) {
-  const int64_t lowest = dtype == LAZE_I32 ? INT32_MIN : INT64_MIN, highest = dtype == LAZE_I32 ? INT32_MAX : INT64_MAX;
+  const int64_t lowest = laze_dtype_lowest(dtype).value.integer, highest = laze_dtype_highest(dtype).value.integer;
   const int64_t values[] = {0, 1, -1, lowest, highest, lowest + 1, highest - 1, 2, -2, 63, 64, 31, 32, 1 << 24, 65536};
   return values[test_random_below(random, sizeof values / sizeof *values)];
 }
@@ -33,13 +33,10 @@ static double ordinary_float(test_random *random, const test_range *range) {
 }
 
 static void store(laze_dtype dtype, void *data, int64_t index, double real, int64_t integer) {
-  switch (dtype) {
-  case LAZE_F32: ((float *)data)[index] = (float)real; break;
-  case LAZE_F64: ((double *)data)[index] = real; break;
-  case LAZE_I32: ((int32_t *)data)[index] = (int32_t)integer; break;
-  case LAZE_I64: ((int64_t *)data)[index] = integer; break;
-  default: ((uint8_t *)data)[index] = integer & 1;
-  }
+  laze_scalar value = laze_scalar_integer(integer);
+  if (laze_dtype_is_float(dtype)) value = laze_scalar_real(real);
+  if (dtype == LAZE_BOOL) value = laze_scalar_boolean(integer & 1);
+  laze_scalar_store(value, dtype, data, index);
 }
 
 void test_fill(test_random *random, laze_dtype dtype, const test_range *range, void *data, int64_t count) {
@@ -54,7 +51,7 @@ void test_fill(test_random *random, laze_dtype dtype, const test_range *range, v
 
 bool test_same_bits(laze_dtype dtype, const void *a, const void *b) {
   if (memcmp(a, b, (size_t)laze_dtype_size(dtype)) == 0) return true;
-  if (dtype != LAZE_F32 && dtype != LAZE_F64) return false;
+  if (!laze_dtype_is_float(dtype)) return false;
   return isnan(test_element_as_double(dtype, a)) && isnan(test_element_as_double(dtype, b));
 }
 
@@ -66,24 +63,16 @@ int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b, in
 }
 
 double test_element_as_double(laze_dtype dtype, const void *element) {
-  switch (dtype) {
-  case LAZE_F32: return (double)*(const float *)element;
-  case LAZE_F64: return *(const double *)element;
-  case LAZE_I32: return (double)*(const int32_t *)element;
-  case LAZE_I64: return (double)*(const int64_t *)element;
-  default: return (double)*(const uint8_t *)element;
-  }
+  return laze_scalar_as_real(laze_scalar_load(dtype, element, 0));
 }
 
 const char *test_element_text(laze_dtype dtype, const void *element, char buffer[64]) {
   uint64_t bits = 0;
   memcpy(&bits, element, (size_t)laze_dtype_size(dtype));
-  if (dtype == LAZE_F32 || dtype == LAZE_F64)
+  if (laze_dtype_is_float(dtype))
     snprintf(buffer, 64, "%.17g (0x%" PRIx64 ")", test_element_as_double(dtype, element), bits);
-  else if (dtype == LAZE_I32)
-    snprintf(buffer, 64, "%" PRId32, *(const int32_t *)element);
   else
-    snprintf(buffer, 64, "%" PRId64, (int64_t)bits);
+    snprintf(buffer, 64, "%" PRId64, laze_scalar_load(dtype, element, 0).value.integer);
   return buffer;
 }
 
