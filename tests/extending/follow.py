@@ -242,21 +242,28 @@ class Trial:
                     self.run_commands(block, interpreted, expected, backend)
 
     def run_commands(self, block, interpreted, expected, backend):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("LAZE_", "MESON"))}
-        kept.update(PATH=f"{self.build / 'tools'}:{kept['PATH']}", LAZE_BACKEND=backend, LAZE_CACHE_DIR="",
-                    LAZE_DEBUG="schedule,verify", LC_ALL="C.UTF-8", ROOT=str(self.tree), BUILD=str(self.build))
-        result = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=self.work, env=kept, text=True,
-                                capture_output=True, timeout=SECONDS)
+        result = self.run_block(block, backend, "verify")
         found = [check_docs.comparable(line) for line in result.stdout.rstrip("\n").split("\n")]
         wanted = [check_docs.comparable(line) for line in expected]
-        falls_back = "interpreted" in result.stderr
         if result.returncode != 0:
             self.failures.append(f"{block.place()} on {backend}: exit code {result.returncode}\n{result.stderr}")
         elif wanted and not check_docs.matches(wanted, found):
             self.failures.append(f"{block.place()} on {backend} prints\n{result.stdout}")
-        elif backend != "interp" and falls_back != interpreted:
-            kind = "is interpreted" if falls_back else "is native code, against the comment before it,"
-            self.failures.append(f"{block.place()} {kind} on {backend}\n{result.stderr}")
+        elif backend != "interp":
+            self.check_fallbacks(block, interpreted, backend)
+
+    def check_fallbacks(self, block, interpreted, backend):
+        shown = self.run_block(block, backend, "schedule")
+        if ("interpreted" in shown.stdout + shown.stderr) != interpreted:
+            kind = "is native code, against the comment before it," if interpreted else "is interpreted"
+            self.failures.append(f"{block.place()} {kind} on {backend}\n{shown.stdout}{shown.stderr}")
+
+    def run_block(self, block, backend, switches):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("LAZE_", "MESON"))}
+        kept.update(PATH=f"{self.build / 'tools'}:{kept['PATH']}", LAZE_BACKEND=backend, LAZE_CACHE_DIR="",
+                    LAZE_DEBUG=switches, LC_ALL="C.UTF-8")
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=self.work, env=kept, text=True,
+                              capture_output=True, timeout=SECONDS)
 
 
 def kind_of(path):
