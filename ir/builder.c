@@ -7,13 +7,6 @@
 /* Composites are declared over other operators without cycles; this bound only guards against a broken table. */
 enum { MAX_EXPANSION_DEPTH = 64 };
 
-static bool must_expand(const laze_builder *builder, const laze_op_info *info, const laze_call *call) {
-  if (!info->expand) return false;
-  if (info->must_expand && info->must_expand(call)) return true;
-  if (info->op_class != LAZE_CLASS_COMPOSITE) return false;
-  return info->late ? builder->expand_late : !info->must_expand;
-}
-
 static laze_status expand(laze_builder *builder, const laze_op_info *info, const laze_call *call, laze_value *results,
                           laze_error *error) {
   laze_recorder *recorder = &builder->recorder;
@@ -34,7 +27,8 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
 static laze_status record(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error) {
   laze_builder *builder = (laze_builder *)self;
   const laze_op_info *info = laze_op_get(call->op);
-  if (must_expand(builder, info, call)) return expand(builder, info, call, results, error);
+  if (laze_call_expands(call) || (builder->expand_late && info->late))
+    return expand(builder, info, call, results, error);
   laze_call located = *call;
   if (located.origin == LAZE_OP_NONE) located.origin = self->origin;
   if (!laze_location_is_known(located.location)) located.location = self->location;

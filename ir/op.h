@@ -122,8 +122,8 @@ typedef struct laze_op_info {
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */
-  /* For a primitive that expands in some forms (add with alpha): whether this call must be expanded. NULL: never for a
-   * primitive, always for a composite. */
+  /* For a primitive that expands in some forms (add with alpha): whether this call must be expanded. NULL:
+   * laze_call_expands() says which do. */
   bool (*must_expand)(const struct laze_call *call);
 } laze_op_info;
 
@@ -167,6 +167,14 @@ typedef struct laze_call {
   laze_location location;
   laze_op origin; /* the composite this call expands, LAZE_OP_NONE if none */
 } laze_call;
+
+/* Whether a call is recorded as what it expands to, and not as a node: every composite but late ones, and a primitive
+ * in the forms that its entry names. */
+static inline bool laze_call_expands(const laze_call *call) {
+  const laze_op_info *info = laze_op_get(call->op);
+  if (!info->expand) return false;
+  return info->must_expand ? info->must_expand(call) : info->op_class == LAZE_CLASS_COMPOSITE && !info->late;
+}
 
 /* The operands of segment `position`: first operand's index in *first; returns the count, -1 if absent. */
 int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *first);

@@ -7,13 +7,14 @@
  *                  -> node   a recorded operator; its result cells are part of it                         pending.h
  *            handles belong to a scope (scope.h), and all of a scope's to a thread (lazy/thread.h)
  *   run/     from pending nodes to buffers: trace.h -> trace_cache.h -> compile -> run              (materialise.h)
- *   record/  from a call to pending nodes: frame.h -> expand.h -> reuse.h or node.h
+ *   record/  from a call to pending nodes: frame.h -> layers.h -> record_node.h, which finds the step before's
+ * (reuse.h)
  *
  * The rooms include each other in this order: record/ may know run/, because a call can use up the budget and so run a
  * graph, and both know value/, which knows neither. What a room keeps for each thread is its own part of the thread's
  * state. lazy.c and thread.c put the rooms together.
  *
- * A call records nodes (frame.c, expand.c), or finds those of the step before again (reuse.c). A read, a step's end or
+ * A call records nodes, or finds those of the step before again (reuse.c). A read, a step's end or
  * the budget materialises (materialise.c): the nodes that the wanted cells need are written down as a *trace*, a
  * sequence of words (trace.c), whose hash finds the executable (trace_cache.c); on a miss the trace becomes a graph and
  * is compiled, and miss.c can say why.

@@ -1,5 +1,6 @@
 /* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
 #include "base/arena.h"
+#include "base/dtype.h"
 #include "base/float_control.h"
 #include "ir/call_resolve.h"
 #include "lazy/lazy.h"
@@ -54,12 +55,6 @@ static laze_scalar scalar_of(const laze_argument *argument) {
   if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
   if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
   return argument->value.scalar;
-}
-
-/* A real number or an integer, in either of the ways to pass one. */
-static double real_of(const laze_argument *argument) {
-  laze_scalar scalar = scalar_of(argument);
-  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
 }
 
 /* An integer or a bool, in either of the ways to pass one. */
@@ -142,7 +137,7 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
   case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
   case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
-  case LAZE_ARGUMENT_FLOAT: out->value.real = real_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_FLOAT: out->value.real = laze_scalar_as_real(scalar_of(argument)); return LAZE_OK;
   case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(integer_of(argument)); return LAZE_OK;
   case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
   default: out->value.integer = integer_of(argument); return LAZE_OK;

@@ -2,7 +2,7 @@
 #include "lazy/record/frame.h"
 
 #include "lazy/lazy.h"
-#include "lazy/record/expand.h"
+#include "lazy/record/layers.h"
 #include "lazy/record/record_state.h"
 #include "lazy/run/budget.h"
 #include "lazy/thread.h"
@@ -11,12 +11,12 @@
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
 
-/* What stands in the way of recording: nothing, an error of this call, or one that an operand passes on. */
+/* What stands between the call and a node: layers, an error of this call, or one that an operand passes on. */
 typedef struct {
-  laze_error error; /* of this call, where `failed` */
+  laze_layers layers; /* that want the operands */
+  laze_error error;   /* of this call, where `failed` */
   laze_failure *passed_on;
   bool failed, out_of_memory;
-  bool operand_failed; /* some operand is a value that failed when it ran */
 } obstacle;
 
 static bool is_number(laze_dtype dtype) {
@@ -59,8 +59,7 @@ static laze_status push_tensor(laze_thread_state *thread, const char *op, const 
     problem->passed_on = cell->value.failure;
     return cell->value.failure->code;
   }
-  /* A value that failed when it ran has its type: what is recorded from it fails where it depends on more than that. */
-  problem->operand_failed = problem->operand_failed || cell->state == LAZE_CELL_ERROR;
+  problem->layers |= laze_cell_layers(cell);
   laze_type type;
   laze_cell_type(cell, &type);
   laze_cell_retain(cell);
@@ -163,7 +162,8 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   if (info->attribute_count > 0) LAZE_TRY(check_attributes(frame, &problem->error));
   LAZE_TRY(push_operands(thread, frame, problem));
   LAZE_TRY(make_call(thread->record, frame, &call, &problem->error));
-  LAZE_TRY(laze_lazy_record(thread->record, &call, values, &problem->error));
+  laze_layers wanted = problem->layers | laze_op_layers(&call);
+  LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   for (int i = 0; i < info->result_count; i++)
     results[i] = laze_handle_create(thread, thread->record->values[values[i].node].cell);
   return LAZE_OK;
@@ -202,10 +202,10 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   }
   obstacle problem;
   problem.passed_on = NULL;
-  problem.failed = problem.out_of_memory = problem.operand_failed = false;
+  problem.failed = problem.out_of_memory = false;
+  problem.layers = 0;
   laze_pending *newest = lazy->newest;
   if (record_frame(thread, frame, results, &problem) != LAZE_OK) fail_frame(thread, frame, results, &problem);
-  if (problem.operand_failed) laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
   laze_frame_clear(thread->record);
   if (lazy->newest != newest && laze_backlog_exceeds(&thread->backlog, &lazy->budget))
     laze_budget_cut(thread, lazy->newest);

@@ -2,10 +2,10 @@
 #ifndef LAZE_LAZY_RECORD_NODE_H
 #define LAZE_LAZY_RECORD_NODE_H
 
-#include "ir/op.h"
-
+typedef struct laze_call laze_call;
 typedef struct laze_pending laze_pending;
 typedef struct laze_record_state laze_record_state;
+typedef struct laze_type laze_type;
 
 /* Records a node with these result types; the call's operands are values of the frame. Its cells have one reference
  * each, for the caller. NULL when memory is out. */

@@ -12,7 +12,7 @@ static void copy_type(laze_type *to, const laze_type *from) {
   for (int i = 0; i < from->rank; i++) to->sizes[i] = from->sizes[i];
 }
 
-laze_status laze_frame_reserve(laze_record_state *state, int64_t count, laze_error *error) {
+laze_status laze_frame_grow(laze_record_state *state, int64_t count, laze_error *error) {
   void *array = state->values;
   LAZE_TRY(laze_grow(state->thread->lazy->context, &array, &state->value_capacity, state->value_count + count,
                      sizeof *state->values, error));

@@ -30,8 +30,12 @@ typedef struct laze_record_state {
 /* Appends a value to the frame; takes over a reference of `cell`, also on failure. */
 LAZE_MUST_USE laze_status laze_frame_push(laze_record_state *state, laze_cell *cell, const laze_type *type,
                                           laze_error *error);
-/* Makes room for `count` values more, so that addresses of values stay while so many are appended. */
-LAZE_MUST_USE laze_status laze_frame_reserve(laze_record_state *state, int64_t count, laze_error *error);
+/* Has room for `count` values more than now; addresses of values change. */
+LAZE_MUST_USE laze_status laze_frame_grow(laze_record_state *state, int64_t count, laze_error *error);
+/* Makes sure of such room, so that addresses of values stay while so many are appended: asked for each call. */
+LAZE_MUST_USE static inline laze_status laze_frame_reserve(laze_record_state *state, int64_t count, laze_error *error) {
+  return state->value_capacity - state->value_count >= count ? LAZE_OK : laze_frame_grow(state, count, error);
+}
 /* Releases the frame's values. */
 void laze_frame_clear(laze_record_state *state);
 /* Frees what the state owns; no frame is being recorded. */

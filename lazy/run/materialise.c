@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/float_control.h"
+#include "ir/graph.h"
 #include "lazy/lazy.h"
 #include "lazy/run/compile.h"
 #include "lazy/run/miss.h"

@@ -3,6 +3,7 @@
 #include "lazy/run/trace.h"
 
 #include "ir/attribute.h"
+#include "ir/graph.h"
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
 #include "lazy/value/pending.h"

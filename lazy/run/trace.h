@@ -16,12 +16,13 @@
 #ifndef LAZE_LAZY_RUN_TRACE_H
 #define LAZE_LAZY_RUN_TRACE_H
 
-#include "ir/graph.h"
+#include "base/context.h"
 #include "runtime/site.h"
 
 typedef struct laze_backend laze_backend;
 typedef struct laze_buffer laze_buffer;
 typedef struct laze_cell laze_cell;
+typedef struct laze_graph laze_graph;
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_pending laze_pending;
 typedef struct laze_thread_state laze_thread_state;

@@ -136,6 +136,27 @@ START_TEST(pending_values_fail_with_what_they_depend_on) {
 }
 END_TEST
 
+/* What is called on a value that has failed fails when it is recorded, where the call is one node (neg, softmax) as
+ * where it expands (relu, add with alpha, a composite of composites); a value that the same call records beside it, or
+ * that another call makes, does not. */
+START_TEST(calls_of_a_failed_value_fail_whatever_they_record) {
+  begin(_i);
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *good = filled(context, 2, 1), *bad = pick(good, 2, 0), *pending = laze_neg(good);
+  check_error(bad, "index 2");
+  int64_t runs = metric(context, "graphs_run");
+  const laze_add_options twice = {.struct_size = sizeof twice, .alpha = laze_scalar_integer(2)};
+  laze_tensor *failed[] = {laze_neg(bad), laze_softmax_int(bad, 0), laze_relu(bad), laze_add_with(good, bad, &twice),
+                           laze_var(bad)};
+  for (size_t i = 0; i < sizeof failed / sizeof *failed; i++) check_error(failed[i], "index 2");
+  ck_assert_int_eq(metric(context, "graphs_run"), runs);
+  ck_assert_float_eq(first(laze_relu(pending), 2), 0);
+  ck_assert_float_eq(first(pending, 2), -1);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 /* One kernel computes both; the one that needs no index is right. */
 START_TEST(values_of_one_kernel_fail_on_their_own) {
   begin(_i);
@@ -266,6 +287,7 @@ int main(void) {
                                   a_loop_in_which_every_step_fails_is_steady,
                                   several_values_fail_each_with_its_own_error,
                                   pending_values_fail_with_what_they_depend_on,
+                                  calls_of_a_failed_value_fail_whatever_they_record,
                                   values_of_one_kernel_fail_on_their_own,
                                   values_of_one_kernel_with_several_checks_fail_on_their_own,
                                   a_failed_destination_can_be_assigned,
