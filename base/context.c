@@ -15,7 +15,7 @@ enum { MAX_THREADS = 1024 };
 
 typedef struct {
   void *object;
-  laze_slot_destroy destroy;
+  void (*destroy)(void *object); /* NULL: the slot is empty */
 } context_slot;
 
 /* What goes to standard error where there is no callback and no debug switch: LAZE_LOG. */
@@ -230,17 +230,17 @@ int laze_context_threads(const laze_context *context) {
   return context->threads;
 }
 
-void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,
-                          laze_slot_destroy destroy, laze_error *error) {
+laze_status laze_context_object(laze_context *context, const laze_object_class *class, void **out, laze_error *error) {
   pthread_mutex_lock(&context->lock);
-  context_slot *entry = &context->slots[slot];
-  if (!entry->object && create(context, &entry->object, error) == LAZE_OK) {
-    entry->destroy = destroy;
-    context->created[context->created_count++] = slot;
+  context_slot *entry = &context->slots[class->slot];
+  laze_status status = entry->object ? LAZE_OK : class->create(context, &entry->object, error);
+  if (status == LAZE_OK && !entry->destroy) {
+    entry->destroy = class->destroy;
+    context->created[context->created_count++] = class->slot;
   }
-  void *object = entry->object;
+  *out = entry->object;
   pthread_mutex_unlock(&context->lock);
-  return object;
+  return status;
 }
 
 void *laze_alloc(laze_context *context, int64_t size) {

@@ -34,9 +34,7 @@ const char *laze_context_backend_name(const laze_context *context);    /* NULL: 
 const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
 int laze_context_threads(const laze_context *context);                 /* at least 1 */
 
-/* Objects of higher layers that live as long as the context (caches, thread pool, backends). `slot` is one of the
- * constants below; the object is made on first use by `create` under the context's lock and destroyed with the
- * context, in reverse order of creation. Returns NULL when `create` failed, with its error in `error`. */
+/* Objects of higher layers that live as long as the context (caches, threads). */
 typedef enum {
   LAZE_SLOT_RUNTIME,
   LAZE_SLOT_PROGRAMS,
@@ -44,10 +42,18 @@ typedef enum {
   LAZE_SLOT_LAZY,
   LAZE_SLOT_COUNT
 } laze_context_slot;
-typedef laze_status (*laze_slot_create)(laze_context *context, void **out, laze_error *error);
-typedef void (*laze_slot_destroy)(void *object);
-void *laze_context_object(laze_context *context, laze_context_slot slot, laze_slot_create create,
-                          laze_slot_destroy destroy, laze_error *error);
+
+/* What a slot holds. `create` runs on first use, under the context's lock; it may ask for other objects. */
+typedef struct laze_object_class {
+  laze_context_slot slot;
+  laze_status (*create)(laze_context *context, void **out, laze_error *error);
+  void (*destroy)(void *object);
+} laze_object_class;
+
+/* The object of a context, made on first use and destroyed with the context, in reverse order of creation; borrowed.
+ * Fails as `create` does, and tries again the next time. */
+LAZE_MUST_USE laze_status laze_context_object(laze_context *context, const laze_object_class *class, void **out,
+                                              laze_error *error);
 
 /* Memory from the context's allocator. NULL when it is out or when `size` is negative or does not fit. Zero bytes give
  * a pointer that can be freed. laze_free(context, NULL) does nothing. */

@@ -110,8 +110,8 @@ static laze_status compile_new(laze_context *context, const laze_backend *backen
 
 static laze_status find_program(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                                 const int64_t *bindings, laze_program **out, laze_error *error) {
-  laze_program_cache *cache = laze_program_cache_get(context, error);
-  if (!cache) return LAZE_OUT_OF_MEMORY;
+  laze_program_cache *cache;
+  LAZE_TRY(laze_program_cache_get(context, &cache, error));
   laze_program_request request = laze_program_request_make(backend->name, graph, bindings);
   *out = laze_program_cache_find(cache, &request);
   if (*out) return LAZE_OK;

@@ -61,8 +61,12 @@ static laze_status create_cache(laze_context *context, void **out, laze_error *e
   return status;
 }
 
-laze_program_cache *laze_program_cache_get(laze_context *context, laze_error *error) {
-  return laze_context_object(context, LAZE_SLOT_PROGRAMS, create_cache, destroy_cache, error);
+laze_status laze_program_cache_get(laze_context *context, laze_program_cache **out, laze_error *error) {
+  static const laze_object_class class = {LAZE_SLOT_PROGRAMS, create_cache, destroy_cache};
+  void *object;
+  laze_status status = laze_context_object(context, &class, &object, error);
+  *out = object;
+  return status;
 }
 
 laze_program_request laze_program_request_make(const char *backend, const laze_graph *graph, const int64_t *bindings) {

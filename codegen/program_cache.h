@@ -18,8 +18,8 @@ typedef struct laze_program_request {
 } laze_program_request;
 laze_program_request laze_program_request_make(const char *backend, const laze_graph *graph, const int64_t *bindings);
 
-/* The context's cache, made on first use; borrowed. NULL when memory is out. */
-laze_program_cache *laze_program_cache_get(laze_context *context, laze_error *error);
+/* The context's cache, made on first use; borrowed. */
+LAZE_MUST_USE laze_status laze_program_cache_get(laze_context *context, laze_program_cache **out, laze_error *error);
 /* A program that serves the request, as a new reference, or NULL. */
 laze_program *laze_program_cache_find(laze_program_cache *cache, const laze_program_request *request);
 /* Keeps a program, with a copy of the request's graph by which a hit is confirmed. Without memory it is just not kept.

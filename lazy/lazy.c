@@ -30,7 +30,8 @@ static void lazy_destroy(void *object) {
 
 static laze_status lazy_create(laze_context *context, void **out, laze_error *error) {
   /* Made first, so that it is destroyed after what holds buffers here. */
-  if (!laze_runtime_get(context, error)) return error ? error->code : LAZE_OUT_OF_MEMORY;
+  laze_runtime *runtime;
+  LAZE_TRY(laze_runtime_get(context, &runtime, error));
   laze_lazy *lazy = laze_alloc_zero(context, sizeof *lazy);
   if (!lazy) return laze_fail_memory(error, "the lazy layer", sizeof *lazy);
   lazy->context = context;
@@ -52,7 +53,9 @@ static laze_status lazy_create(laze_context *context, void **out, laze_error *er
 
 laze_lazy *laze_lazy_get(laze_context *context) {
   if (!context) context = laze_context_default();
-  return context ? laze_context_object(context, LAZE_SLOT_LAZY, lazy_create, lazy_destroy, NULL) : NULL;
+  static const laze_object_class class = {LAZE_SLOT_LAZY, lazy_create, lazy_destroy};
+  void *object;
+  return context && laze_context_object(context, &class, &object, NULL) == LAZE_OK ? object : NULL;
 }
 
 laze_thread_state *laze_lazy_lock(laze_lazy *lazy) {

@@ -199,8 +199,8 @@ static void give_memory(laze_buffer_pool *pool, void *data, int64_t capacity) {
 
 /* A buffer structure with one reference, holding the pool; everything else zero. */
 static laze_status create_header(laze_context *context, laze_buffer **out, laze_error *error) {
-  laze_runtime *runtime = laze_runtime_get(context, error);
-  if (!runtime) return error ? error->code : LAZE_OUT_OF_MEMORY;
+  laze_runtime *runtime;
+  LAZE_TRY(laze_runtime_get(context, &runtime, error));
   laze_buffer *buffer = laze_alloc_zero(context, sizeof *buffer);
   if (!buffer) return laze_fail_memory(error, "a buffer", sizeof *buffer);
   buffer->references = 1;

@@ -131,8 +131,8 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   laze_metrics *metrics = laze_context_metrics(program->context);
   int64_t start = laze_clock();
   for (int64_t i = 0; i < program->output_count; i++) request->outputs[i] = NULL;
-  laze_runtime *runtime = laze_runtime_get(program->context, error);
-  if (!runtime) return LAZE_OUT_OF_MEMORY;
+  laze_runtime *runtime;
+  LAZE_TRY(laze_runtime_get(program->context, &runtime, error));
   program_run run = {.request = request, .executable = executable, .pool = runtime->threads};
   laze_float_control caller = laze_float_control_enter(); /* workers have the word they started with */
   laze_status status = run_all(&run, error);

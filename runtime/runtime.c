@@ -29,6 +29,10 @@ static laze_status create_runtime(laze_context *context, void **out, laze_error 
   return LAZE_OK;
 }
 
-laze_runtime *laze_runtime_get(laze_context *context, laze_error *error) {
-  return laze_context_object(context, LAZE_SLOT_RUNTIME, create_runtime, destroy_runtime, error);
+laze_status laze_runtime_get(laze_context *context, laze_runtime **out, laze_error *error) {
+  static const laze_object_class class = {LAZE_SLOT_RUNTIME, create_runtime, destroy_runtime};
+  void *object;
+  laze_status status = laze_context_object(context, &class, &object, error);
+  *out = object;
+  return status;
 }

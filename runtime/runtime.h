@@ -22,7 +22,7 @@ typedef struct laze_runtime {
   laze_thread_pool *threads; /* its workers start with the first parallel loop */
 } laze_runtime;
 
-/* The runtime of a context, made on first use; borrowed, lives as long as the context. NULL when memory is out. */
-laze_runtime *laze_runtime_get(laze_context *context, laze_error *error);
+/* The runtime of a context, made on first use; borrowed, lives as long as the context. */
+LAZE_MUST_USE laze_status laze_runtime_get(laze_context *context, laze_runtime **out, laze_error *error);
 
 #endif

@@ -63,9 +63,10 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
   LAZE_TRY(schedule_graph(graph, arena, false, &schedule, error));
   dump_schedule(graph, &schedule);
   LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
+  laze_kernel_store *store;
+  LAZE_TRY(laze_kernel_store_get(graph->context, &store, error));
   laze_kernel **kernels = laze_arena_alloc_array(arena, count, sizeof *kernels);
-  laze_kernel_store *store = laze_kernel_store_get(graph->context, error);
-  if (!kernels || !store) return laze_fail_memory(error, "compiling a graph", count);
+  if (!kernels) return laze_fail_memory(error, "the kernels of a graph", count * (int64_t)sizeof *kernels);
   LAZE_TRY(laze_kernel_store_find(store, loops, count, kernels, error));
   laze_program_builder builder;
   laze_status status = laze_program_builder_begin(&builder, graph, error);
@@ -123,8 +124,8 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "the graph has no kernels, for it returns inputs and constants: there is nothing to put into an "
                      "object");
-  laze_kernel_store *store = laze_kernel_store_get(graph->context, error);
-  if (!store) return LAZE_OUT_OF_MEMORY;
+  laze_kernel_store *store;
+  LAZE_TRY(laze_kernel_store_get(graph->context, &store, error));
   laze_llvm_output output = kind == LAZE_EMIT_OBJECT     ? LAZE_LLVM_OBJECT
                             : kind == LAZE_EMIT_ASSEMBLY ? LAZE_LLVM_ASSEMBLY
                                                          : LAZE_LLVM_IR;

@@ -48,8 +48,12 @@ static laze_status create_store(laze_context *context, void **out, laze_error *e
   return status;
 }
 
-laze_kernel_store *laze_kernel_store_get(laze_context *context, laze_error *error) {
-  return laze_context_object(context, LAZE_SLOT_KERNELS, create_store, destroy_store, error);
+laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out, laze_error *error) {
+  static const laze_object_class class = {LAZE_SLOT_KERNELS, create_store, destroy_store};
+  void *object;
+  laze_status status = laze_context_object(context, &class, &object, error);
+  *out = object;
+  return status;
 }
 
 /* Everything but the kernel's key that decides on code: the build of the generator, the ABI, the processor. */

@@ -17,8 +17,8 @@ typedef struct laze_kernel_store {
   laze_disk_cache *disk; /* NULL: none */
 } laze_kernel_store;
 
-/* The context's store, made on first use; borrowed. NULL when memory is out. */
-laze_kernel_store *laze_kernel_store_get(laze_context *context, laze_error *error);
+/* The context's store, made on first use; borrowed. */
+LAZE_MUST_USE laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out, laze_error *error);
 
 /* Finds or makes a kernel for each loop kernel. `out[i]` is a new reference; on failure all are NULL. Thread-safe:
  * several threads may compile at once. */

@@ -33,8 +33,14 @@ static int64_t metric(laze_metric which) {
   return laze_metrics_get(laze_context_metrics(context), which);
 }
 
+static laze_buffer_pool *pool(void) {
+  laze_runtime *runtime = NULL;
+  ck_assert(laze_runtime_get(context, &runtime, NULL) == LAZE_OK);
+  return runtime->buffers;
+}
+
 static int64_t idle_bytes(void) {
-  return laze_buffer_pool_idle_bytes(laze_runtime_get(context, NULL)->buffers);
+  return laze_buffer_pool_idle_bytes(pool());
 }
 
 /* Kernels load and store whole aligned vectors; every size, on both sides of the mapped ones, must allow it. */
@@ -119,7 +125,7 @@ START_TEST(recycles_blocks_of_like_size) {
   laze_buffer_release(small);
   laze_buffer_release(buffer);
   ck_assert_int_eq(idle_bytes(), 10 * MIB);
-  laze_buffer_pool_trim(laze_runtime_get(context, NULL)->buffers);
+  laze_buffer_pool_trim(pool());
   ck_assert_int_eq(idle_bytes(), 0);
 }
 END_TEST
