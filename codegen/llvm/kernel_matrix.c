@@ -211,6 +211,7 @@ laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i
   p.c = i->imm >> 32 & 0xffff;
   p.element = laze_llvm_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
+  if (p.lanes > LAZE_LANES) p.lanes = LAZE_LANES; /* more would fit of elements of one or two bytes */
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
   p.first_row = number(&p, 0);
