@@ -227,8 +227,7 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
 laze_status laze_program_builder_add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
                                            laze_error *error) {
   if (kernel) return add_kernel_step(builder, group, kernel, error);
-  if (group->kind != LAZE_GROUP_COPY)
-    return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
+  if (group->interpreted) return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
   LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
   laze_status status = add_kernel_step(builder, group, kernel, error);
   laze_kernel_release(kernel);

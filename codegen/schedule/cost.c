@@ -13,8 +13,9 @@
  * nothing. A concatenation inside a kernel is computed from all of its pieces for each element, one that is stored from
  * one.
  */
-#include "codegen/schedule/schedule_internal.h"
+#include "codegen/schedule/group.h"
 
+#include "codegen/schedule/join.h"
 #include "ir/op.gen.h"
 
 enum {
@@ -59,8 +60,8 @@ static int32_t node_cost(const laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   const laze_op_info *info = laze_op_get(node->op);
   if (node->region_count > 0 || node->result_count != 1) return 1;
-  if (laze_schedule_passes_through(node->op)) return operands_cost(scheduler, node, false);
-  if (node->op == LAZE_OP_CAT) return operands_cost(scheduler, node, false) + node->operand_count;
+  if (laze_schedule_join_of(node->op)->pass_through) return operands_cost(scheduler, node, false);
+  if (laze_schedule_join_of(node->op)->concatenates) return operands_cost(scheduler, node, false) + node->operand_count;
   if (info->op_class == LAZE_CLASS_INDEXING) return operands_cost(scheduler, node, false) + 1;
   if (info->op_class != LAZE_CLASS_ELEMENTWISE) /* read from memory, or a number of its own */
     return !laze_schedule_is_inline_constant(scheduler->graph, (laze_value){node_index, 0});
@@ -134,8 +135,8 @@ laze_status laze_schedule_weigh(laze_scheduler *scheduler, int32_t node_index, i
   const laze_use *uses = scheduler->uses[node_index];
   int32_t maps, inner, cost = scheduler->costs[node_index];
   LAZE_TRY(count_maps(scheduler, uses, &maps, &inner));
-  int32_t once = node->op == LAZE_OP_CAT ? operands_cost(scheduler, node, true) : cost;
-  int32_t each = 1 + node->operand_count + (node->op == LAZE_OP_CAT ? node->operand_count : 0);
+  int32_t once = laze_schedule_join_of(node->op)->concatenates ? operands_cost(scheduler, node, true) : cost;
+  int32_t each = 1 + node->operand_count + (laze_schedule_join_of(node->op)->concatenates ? node->operand_count : 0);
   *instances = maps * each;
   *dear = is_dear(cost, once, inner);
   return LAZE_OK;

@@ -16,6 +16,8 @@
  */
 #include "codegen/schedule/emit.h"
 
+#include "codegen/schedule/group.h"
+
 #include <string.h>
 
 /* Emits what is needed at a depth; in the kept axes only what depends on reductions up to `stage` exactly. */
@@ -23,7 +25,7 @@ static void emit_values(laze_loop_emitter *emitter, int32_t depth, int32_t stage
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     bool at_stage = depth >= emitter->kept_count || emitter->stage[index] == stage;
-    if (emitter->needed[index] && emitter->depth[index] == depth && at_stage) laze_emit_instance(emitter, index);
+    if (emitter->needed[index] && emitter->depth[index] == depth && at_stage) laze_group_emit_instance(emitter, index);
   }
 }
 
@@ -39,10 +41,10 @@ static void open_kept(laze_loop_emitter *emitter) {
     int32_t index = emitter->order[i];
     emitter->needed[index] = true;
     laze_size load = emitter->loads[index].offset.affine.offset, store = emitter->stores[index].offset.affine.offset;
-    if (laze_emit_has_access(laze_emit_instance_at(emitter, index)) && load != 0)
-      emitter->loads[index].partial = laze_emit_own_size(emitter, load);
-    if (laze_emit_instance_at(emitter, index)->store >= 0 && store != 0)
-      emitter->stores[index].partial = laze_emit_own_size(emitter, store);
+    if (laze_instance_has_access(laze_group_instance_at(emitter, index)) && load != 0)
+      emitter->loads[index].partial = laze_group_emit_own_size(emitter, load);
+    if (laze_group_instance_at(emitter, index)->store >= 0 && store != 0)
+      emitter->stores[index].partial = laze_group_emit_own_size(emitter, store);
   }
   if (count == 0) laze_loop_begin(emitter->kernel, laze_loop_index_constant(emitter->kernel, 1), LAZE_LOOP_RANGE);
   emit_values(emitter, -1, 0);
@@ -50,9 +52,9 @@ static void open_kept(laze_loop_emitter *emitter) {
     int32_t axis = emitter->kept[i];
     int flags = i == 0 ? LAZE_LOOP_RANGE : 0;
     if (i == count - 1 && !lanes_on_reduced(emitter)) flags |= LAZE_LOOP_LANES;
-    int32_t extent = laze_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
+    int32_t extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
     emitter->induction[axis] = laze_loop_begin(emitter->kernel, extent, flags);
-    laze_emit_step_accesses(emitter, axis);
+    laze_group_emit_step(emitter, axis);
     emit_values(emitter, i, 0);
   }
   for (int64_t i = 0; i < emitter->group->instance_count; i++) {
@@ -74,10 +76,10 @@ static int32_t open_reduced(laze_loop_emitter *emitter) {
   int32_t induction = -1;
   for (int32_t i = 0; i < emitter->reduced_count; i++) {
     int32_t axis = emitter->reduced[i];
-    int32_t extent = laze_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
+    int32_t extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
     induction = laze_loop_begin(emitter->kernel, extent, i == emitter->reduced_count - 1 ? flags : 0);
     emitter->induction[axis] = induction;
-    laze_emit_step_accesses(emitter, axis);
+    laze_group_emit_step(emitter, axis);
     emit_values(emitter, emitter->kept_count + i, 0);
   }
   return induction;
@@ -93,8 +95,8 @@ static void mark_needed(laze_loop_emitter *emitter) {
   for (int32_t i = emitter->count; i-- > 0;) {
     int32_t index = emitter->order[i];
     if (!emitter->needed[index]) continue;
-    for (int32_t d = 0, dependency; (dependency = laze_emit_dependency(laze_emit_instance_at(emitter, index), d)) >= 0;
-         d++)
+    for (int32_t d = 0, dependency;
+         (dependency = laze_instance_dependency(laze_group_instance_at(emitter, index), d)) >= 0; d++)
       if (emitter->depth[dependency] >= emitter->kept_count) emitter->needed[dependency] = true;
   }
 }
@@ -105,7 +107,7 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
   memset(emitter->needed, 0, (size_t)count);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    const laze_instance *instance = laze_emit_instance_at(emitter, index);
+    const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
     const laze_op_info *info = laze_op_get(laze_graph_node(graph, instance->value)->op);
     laze_loop_instruction accumulator = {.code = LAZE_LOOP_ACCUMULATOR,
@@ -121,19 +123,20 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
   int32_t induction = open_reduced(emitter);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    const laze_instance *instance = laze_emit_instance_at(emitter, index);
+    const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
     laze_dtype dtype = laze_graph_type(graph, instance->value)->dtype;
     int32_t operands[3] = {emitter->value[index],
-                           laze_emit_converted(emitter, emitter->value[instance->operands[0]], dtype), induction};
+                           laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype), induction};
     laze_loop_emit(emitter->kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE, .dtype = (uint8_t)dtype},
                    operands, 3);
   }
   close_reduced(emitter);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    if (laze_emit_instance_at(emitter, index)->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
-    laze_dtype dtype = laze_graph_type(graph, laze_emit_instance_at(emitter, index)->value)->dtype;
+    if (laze_group_instance_at(emitter, index)->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage)
+      continue;
+    laze_dtype dtype = laze_graph_type(graph, laze_group_instance_at(emitter, index)->value)->dtype;
     laze_loop_instruction result = {.code = LAZE_LOOP_RESULT, .dtype = (uint8_t)dtype};
     emitter->value[index] = laze_loop_emit(emitter->kernel, result, &emitter->value[index], 1);
   }
@@ -146,10 +149,10 @@ static void emit_stores(laze_loop_emitter *emitter, bool inside_reduced) {
   int32_t first_write = emitter->kernel->buffer_count - emitter->group->group.write_count;
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    const laze_instance *instance = laze_emit_instance_at(emitter, index);
+    const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->store < 0 || (emitter->depth[index] >= emitter->kept_count) != inside_reduced) continue;
     laze_loop_store(emitter->kernel, first_write + instance->store,
-                    laze_emit_value_or_zero(emitter, emitter->stores[index].partial), emitter->value[index], -1);
+                    laze_group_emit_value_or_zero(emitter, emitter->stores[index].partial), emitter->value[index], -1);
   }
 }
 
@@ -159,7 +162,7 @@ static void emit_element_stores(laze_loop_emitter *emitter) {
   memset(emitter->needed, 0, (size_t)emitter->group->instance_count);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    if (laze_emit_instance_at(emitter, index)->store < 0 || emitter->depth[index] < emitter->kept_count) continue;
+    if (laze_group_instance_at(emitter, index)->store < 0 || emitter->depth[index] < emitter->kept_count) continue;
     emitter->needed[index] = any = true;
   }
   if (!any) return;
@@ -188,7 +191,7 @@ static laze_status allocate(laze_loop_emitter *emitter) {
   return LAZE_OK;
 }
 
-laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group) {
+laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_loop_emitter emitter = {.scheduler = scheduler, .group = group, .error = scheduler->error};
   for (int32_t i = 0; i < group->domain.order_count; i++) {
     int32_t axis = group->domain.order[i];
@@ -198,10 +201,10 @@ laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *gr
       emitter.kept[emitter.kept_count++] = axis;
   }
   LAZE_TRY(allocate(&emitter));
-  LAZE_TRY(laze_emit_prepare(&emitter));
+  LAZE_TRY(laze_group_emit_prepare(&emitter));
   group->group.kernel = emitter.kernel;
   emitter.kernel->check_count = group->group.check_count;
-  LAZE_TRY(laze_emit_buffers(scheduler, group, emitter.order, emitter.count, emitter.buffer));
+  LAZE_TRY(laze_group_emit_buffers(scheduler, group, emitter.order, emitter.count, emitter.buffer));
   open_kept(&emitter);
   for (int32_t stage = 1; stage <= emitter.stage_count; stage++) emit_stage(&emitter, stage);
   emit_element_stores(&emitter);
@@ -211,5 +214,5 @@ laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *gr
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.domain = emitter.kept_count ? group->domain.axes[emitter.kept[0]].extent : 1;
-  return laze_emit_summary(&emitter);
+  return laze_group_emit_summary(&emitter);
 }

@@ -8,7 +8,24 @@
 #ifndef LAZE_CODEGEN_SCHEDULE_EMIT_H
 #define LAZE_CODEGEN_SCHEDULE_EMIT_H
 
-#include "codegen/schedule/schedule_internal.h"
+#include "codegen/schedule/map.h"
+
+struct laze_scheduler;
+struct laze_group_builder;
+struct laze_instance;
+struct laze_loop_kernel;
+
+/* Run-time integers of a kernel under construction: one number for each distinct expression. */
+typedef struct laze_size_numbers {
+  laze_size *items;
+  int64_t count, capacity;
+} laze_size_numbers;
+/* The value of `size` in the kernel: an INDEX_CONSTANT where it is one, else an INDEX_SIZE. */
+int32_t laze_group_emit_size(struct laze_scheduler *scheduler, struct laze_loop_kernel *kernel,
+                             laze_size_numbers *numbers, laze_size size);
+/* Adds the values that the group's loads read as buffers, in order of first use, then its writes. */
+LAZE_MUST_USE laze_status laze_group_emit_buffers(struct laze_scheduler *scheduler, struct laze_group_builder *group,
+                                                  const int32_t *order, int32_t count, int32_t *buffer_of_instance);
 
 /* The offset of a load or store while loops open around it. */
 typedef struct laze_access_state {
@@ -18,9 +35,9 @@ typedef struct laze_access_state {
 } laze_access_state;
 
 typedef struct laze_loop_emitter {
-  laze_scheduler *scheduler;
-  laze_group_builder *group;
-  laze_loop_kernel *kernel;
+  struct laze_scheduler *scheduler;
+  struct laze_group_builder *group;
+  struct laze_loop_kernel *kernel;
   laze_size_numbers numbers;
   int32_t kept[LAZE_MAX_AXES], reduced[LAZE_MAX_AXES]; /* axes, outermost first */
   int32_t kept_count, reduced_count;
@@ -34,32 +51,26 @@ typedef struct laze_loop_emitter {
   laze_error *error;
 } laze_loop_emitter;
 
-static inline laze_instance *laze_emit_instance_at(const laze_loop_emitter *emitter, int32_t index) {
-  return &emitter->group->instances[index];
-}
+struct laze_instance *laze_group_instance_at(const laze_loop_emitter *emitter, int32_t index);
 /* Whether an instance has an element offset of its own: a load, a checked position, a number along an axis. */
-static inline bool laze_emit_has_access(const laze_instance *instance) {
-  return instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CHECK ||
-         instance->kind == LAZE_INSTANCE_IOTA;
-}
-
+bool laze_instance_has_access(const struct laze_instance *instance);
 /* The `which`-th instance that must be computed before this one, -1 past the last. */
-int32_t laze_emit_dependency(const laze_instance *instance, int32_t which);
+int32_t laze_instance_dependency(const struct laze_instance *instance, int32_t which);
 /* Fills order, depth, stage and the offsets of every instance. */
-LAZE_MUST_USE laze_status laze_emit_prepare(laze_loop_emitter *emitter);
+LAZE_MUST_USE laze_status laze_group_emit_prepare(laze_loop_emitter *emitter);
 
 /* `value` plus an axis's induction variable times its coefficient, for every access that depends on it. */
-void laze_emit_step_accesses(laze_loop_emitter *emitter, int32_t axis);
+void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis);
 /* The instructions of an instance; not of reductions, which the loops around them make. */
-void laze_emit_instance(laze_loop_emitter *emitter, int32_t index);
+void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index);
 /* A value converted to a dtype where it has another. */
-int32_t laze_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
+int32_t laze_group_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
 /* An index value, or the constant 0 for -1. */
-int32_t laze_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value);
-/* laze_emit_size with the emitter's own numbers. */
-int32_t laze_emit_own_size(laze_loop_emitter *emitter, laze_size size);
+int32_t laze_group_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value);
+/* laze_group_emit_size with the emitter's own numbers. */
+int32_t laze_group_emit_own_size(laze_loop_emitter *emitter, laze_size size);
 
 /* Estimates and label of a finished group. */
-LAZE_MUST_USE laze_status laze_emit_summary(laze_loop_emitter *emitter);
+LAZE_MUST_USE laze_status laze_group_emit_summary(laze_loop_emitter *emitter);
 
 #endif

@@ -1,11 +1,13 @@
 /* What a kernel says about itself besides its loops: buffers, run-time integers, estimates and a label. */
 #include "codegen/schedule/emit.h"
 
+#include "codegen/schedule/group.h"
+
 #include <stdio.h>
 #include <string.h>
 
-int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers,
-                       laze_size size) {
+int32_t laze_group_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers,
+                             laze_size size) {
   if (laze_size_is_constant(size)) return laze_loop_index_constant(kernel, size);
   int64_t number = 0;
   while (number < numbers->count && numbers->items[number] != size) number++;
@@ -84,11 +86,11 @@ static bool is_computed(const laze_loop_emitter *emitter, const laze_instance *i
     return false;
   if (instance->kind != LAZE_INSTANCE_PASS) return true;
   /* Where an iota is stored, the iota is counted. */
-  const laze_instance *passed = laze_emit_instance_at(emitter, instance->operands[0]);
+  const laze_instance *passed = laze_group_instance_at(emitter, instance->operands[0]);
   return passed->kind != LAZE_INSTANCE_IOTA || passed->value.node != instance->value.node;
 }
 
-laze_status laze_emit_root(laze_scheduler *scheduler, laze_group_builder *group) {
+laze_status laze_group_emit_root(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_group_node root = {group->group.root.node, 1};
   group->group.nodes = laze_arena_copy(scheduler->arena, &root, sizeof root);
   group->group.node_count = 1;
@@ -102,7 +104,7 @@ static laze_status list_nodes(laze_loop_emitter *emitter) {
   laze_group_node *nodes = laze_arena_alloc_array(scheduler->arena, emitter->count, sizeof *nodes);
   if (!nodes) return laze_fail_memory(emitter->error, "a schedule", emitter->count);
   for (int32_t i = 0; i < emitter->count; i++) {
-    const laze_instance *instance = laze_emit_instance_at(emitter, emitter->order[i]);
+    const laze_instance *instance = laze_group_instance_at(emitter, emitter->order[i]);
     int32_t *place = &scheduler->listed[instance->value.node];
     if (!is_computed(emitter, instance)) continue;
     if (*place == 0) {
@@ -120,7 +122,7 @@ static laze_status write_label(laze_loop_emitter *emitter) {
   char label[128];
   size_t length = 0;
   for (int32_t i = 0; i < emitter->count; i++) {
-    const laze_instance *instance = laze_emit_instance_at(emitter, emitter->order[i]);
+    const laze_instance *instance = laze_group_instance_at(emitter, emitter->order[i]);
     if (!is_computed(emitter, instance)) continue;
     const char *name = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op)->base;
     if (length + strlen(name) + 5 > sizeof label) {
@@ -134,8 +136,8 @@ static laze_status write_label(laze_loop_emitter *emitter) {
   return emitter->group->group.label ? LAZE_OK : laze_fail_memory(emitter->error, "a schedule", -1);
 }
 
-laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group, const int32_t *order, int32_t count,
-                              int32_t *buffer_of_instance) {
+laze_status laze_group_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group, const int32_t *order,
+                                    int32_t count, int32_t *buffer_of_instance) {
   laze_group *result = &group->group;
   laze_value *reads = laze_arena_alloc_array(scheduler->arena, count, sizeof *reads);
   if (!reads) return laze_fail_memory(scheduler->error, "a schedule", count);
@@ -156,7 +158,7 @@ laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *gro
   return count_bytes(scheduler, group);
 }
 
-laze_status laze_emit_summary(laze_loop_emitter *emitter) {
+laze_status laze_group_emit_summary(laze_loop_emitter *emitter) {
   const laze_group_builder *group = emitter->group;
   laze_size each = group->elements > 0 ? group->elements : 1;
   LAZE_TRY(count_points(emitter->scheduler, &group->domain, each, &emitter->group->group.operations));

@@ -4,7 +4,18 @@
  */
 #include "codegen/schedule/emit.h"
 
-int32_t laze_emit_dependency(const laze_instance *instance, int32_t which) {
+#include "codegen/schedule/group.h"
+
+laze_instance *laze_group_instance_at(const laze_loop_emitter *emitter, int32_t index) {
+  return &emitter->group->instances[index];
+}
+
+bool laze_instance_has_access(const laze_instance *instance) {
+  return instance->kind == LAZE_INSTANCE_LOAD || instance->kind == LAZE_INSTANCE_CHECK ||
+         instance->kind == LAZE_INSTANCE_IOTA;
+}
+
+int32_t laze_instance_dependency(const laze_instance *instance, int32_t which) {
   if (which < instance->operand_count) return instance->operands[which];
   which -= instance->operand_count;
   for (int32_t i = 0; i < instance->map->rank; i++) {
@@ -23,12 +34,13 @@ static laze_status sort_instances(laze_loop_emitter *emitter) {
   bool *seen = laze_arena_alloc_zero(arena, count);
   if (!stack || !seen) return laze_fail_memory(emitter->error, "a schedule", count);
   for (int64_t root = 0; root < count; root++) {
-    if (laze_emit_instance_at(emitter, (int32_t)root)->store < 0 || seen[root]) continue;
+    if (laze_group_instance_at(emitter, (int32_t)root)->store < 0 || seen[root]) continue;
     int64_t top = 0;
     stack[0] = (struct frame){(int32_t)root, 0};
     seen[root] = true;
     while (top >= 0) {
-      int32_t dependency = laze_emit_dependency(laze_emit_instance_at(emitter, stack[top].instance), stack[top].next++);
+      int32_t dependency =
+          laze_instance_dependency(laze_group_instance_at(emitter, stack[top].instance), stack[top].next++);
       if (dependency < 0) {
         emitter->order[emitter->count++] = stack[top--].instance;
       } else if (!seen[dependency]) {
@@ -63,7 +75,7 @@ static int32_t component_depth(const laze_loop_emitter *emitter, const laze_comp
  * nothing is chosen, and the check stands in its loop, which does not run. It notes a failure for the range its call
  * runs, so it stands in the range loop at least. */
 static laze_status check_depth(laze_loop_emitter *emitter, int32_t index, int32_t *depth) {
-  const laze_map *map = laze_emit_instance_at(emitter, index)->map;
+  const laze_map *map = laze_group_instance_at(emitter, index)->map;
   if (*depth < 0 && emitter->kept_count > 0) *depth = 0;
   for (int32_t c = 0; c < map->rank; c++) {
     const laze_component *component = &map->components[c];
@@ -79,15 +91,15 @@ static laze_status check_depth(laze_loop_emitter *emitter, int32_t index, int32_
 }
 
 static laze_status place_instance(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
   int32_t depth = -1, stage = 0;
-  if (laze_emit_has_access(instance) && instance->kind != LAZE_INSTANCE_CHECK)
+  if (laze_instance_has_access(instance) && instance->kind != LAZE_INSTANCE_CHECK)
     depth = component_depth(emitter, &emitter->loads[index].offset.affine, depth);
   for (const laze_guard *guard = instance->map->guards; guard; guard = guard->next)
     depth = component_depth(emitter, &guard->component, depth);
   for (int32_t i = 0; instance->pieces && i < instance->operand_count; i++)
     depth = component_depth(emitter, &instance->pieces[i]->component, depth);
-  for (int32_t i = 0, dependency; (dependency = laze_emit_dependency(instance, i)) >= 0; i++) {
+  for (int32_t i = 0, dependency; (dependency = laze_instance_dependency(instance, i)) >= 0; i++) {
     if (emitter->depth[dependency] > depth) depth = emitter->depth[dependency];
     if (emitter->stage[dependency] > stage) stage = emitter->stage[dependency];
   }
@@ -107,15 +119,15 @@ static laze_status place_instance(laze_loop_emitter *emitter, int32_t index) {
   return LAZE_OK;
 }
 
-laze_status laze_emit_prepare(laze_loop_emitter *emitter) {
+laze_status laze_group_emit_prepare(laze_loop_emitter *emitter) {
   laze_mapper mapper = laze_scheduler_mapper(emitter->scheduler, emitter->group);
   for (int64_t i = 0; i < emitter->group->instance_count; i++) {
-    laze_instance *instance = laze_emit_instance_at(emitter, (int32_t)i);
+    laze_instance *instance = laze_group_instance_at(emitter, (int32_t)i);
     LAZE_TRY(laze_map_normalise(&mapper, instance->map, &instance->map));
     emitter->loads[i] = emitter->stores[i] = (laze_access_state){.base = -1, .partial = -1};
     const laze_map *access = instance->map;
     if (instance->position) LAZE_TRY(laze_map_normalise(&mapper, instance->position, &access));
-    if (laze_emit_has_access(instance)) LAZE_TRY(laze_map_offset(&mapper, access, &emitter->loads[i].offset));
+    if (laze_instance_has_access(instance)) LAZE_TRY(laze_map_offset(&mapper, access, &emitter->loads[i].offset));
     if (instance->store >= 0)
       LAZE_TRY(laze_map_offset(&mapper, instance->place ? instance->place : instance->map, &emitter->stores[i].offset));
     for (int32_t p = 0; instance->pieces && p < instance->operand_count; p++) {

@@ -1,10 +1,11 @@
 /* The instructions of one instance at the place where the builder stands. */
 #include "codegen/schedule/emit.h"
 
+#include "codegen/schedule/group.h"
 #include "ir/op.gen.h"
 
-int32_t laze_emit_own_size(laze_loop_emitter *emitter, laze_size size) {
-  return laze_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
+int32_t laze_group_emit_own_size(laze_loop_emitter *emitter, laze_size size) {
+  return laze_group_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
 }
 
 /* Index values */
@@ -17,20 +18,20 @@ static int32_t add_index(laze_loop_emitter *emitter, int32_t a, int32_t b) {
 /* `value` times a coefficient, `value` itself where that is 1: the lowering reads stride classes off this form. */
 static int32_t scale_index(laze_loop_emitter *emitter, int32_t value, laze_size coefficient) {
   if (coefficient == 1) return value;
-  return laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_MUL, value, laze_emit_own_size(emitter, coefficient));
+  return laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_MUL, value, laze_group_emit_own_size(emitter, coefficient));
 }
 
-int32_t laze_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value) {
+int32_t laze_group_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value) {
   return value >= 0 ? value : laze_loop_index_constant(emitter->kernel, 0);
 }
 
 static int32_t component_value(laze_loop_emitter *emitter, const laze_component *component) {
-  int32_t value = component->offset == 0 ? -1 : laze_emit_own_size(emitter, component->offset);
+  int32_t value = component->offset == 0 ? -1 : laze_group_emit_own_size(emitter, component->offset);
   for (int32_t i = 0; i < component->term_count; i++) {
     int32_t induction = emitter->induction[component->terms[i].axis];
     value = add_index(emitter, value, scale_index(emitter, induction, component->terms[i].coefficient));
   }
-  return laze_emit_value_or_zero(emitter, value);
+  return laze_group_emit_value_or_zero(emitter, value);
 }
 
 static void step_access(laze_loop_emitter *emitter, laze_access_state *access, int32_t axis) {
@@ -43,12 +44,13 @@ static void step_access(laze_loop_emitter *emitter, laze_access_state *access, i
 }
 
 /* Adds the axis just opened to the offsets of everything needed in its loop. */
-void laze_emit_step_accesses(laze_loop_emitter *emitter, int32_t axis) {
+void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis) {
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     if (!emitter->needed[index]) continue;
-    if (laze_emit_has_access(laze_emit_instance_at(emitter, index))) step_access(emitter, &emitter->loads[index], axis);
-    if (laze_emit_instance_at(emitter, index)->store >= 0) step_access(emitter, &emitter->stores[index], axis);
+    if (laze_instance_has_access(laze_group_instance_at(emitter, index)))
+      step_access(emitter, &emitter->loads[index], axis);
+    if (laze_group_instance_at(emitter, index)->store >= 0) step_access(emitter, &emitter->stores[index], axis);
   }
 }
 
@@ -57,14 +59,14 @@ void laze_emit_step_accesses(laze_loop_emitter *emitter, int32_t axis) {
 static int32_t guard_value(laze_loop_emitter *emitter, const laze_guard *guard, int32_t all) {
   for (; guard; guard = guard->next) {
     int32_t component = component_value(emitter, &guard->component);
-    int32_t below =
-        laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, component, laze_emit_own_size(emitter, guard->high));
+    int32_t below = laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, component,
+                                    laze_group_emit_own_size(emitter, guard->high));
     all = all < 0 ? below : laze_loop_index(emitter->kernel, LAZE_LOOP_AND, all, below);
     if (guard->low == 0) continue;
     int32_t next =
         laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_ADD, component, laze_loop_index_constant(emitter->kernel, 1));
     int32_t above =
-        laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, laze_emit_own_size(emitter, guard->low), next);
+        laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, laze_group_emit_own_size(emitter, guard->low), next);
     all = laze_loop_index(emitter->kernel, LAZE_LOOP_AND, all, above);
   }
   return all;
@@ -76,17 +78,17 @@ static int32_t access_value(laze_loop_emitter *emitter, int32_t index) {
   int32_t at = emitter->loads[index].partial;
   for (int32_t i = 0; i < offset->dynamic_count; i++)
     at = add_index(emitter, at, scale_index(emitter, emitter->value[offset->dynamics[i]], offset->coefficients[i]));
-  return laze_emit_value_or_zero(emitter, at);
+  return laze_group_emit_value_or_zero(emitter, at);
 }
 
 static int32_t load_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
   const laze_offset *offset = &emitter->loads[index].offset;
   int32_t at = access_value(emitter, index), guard = -1;
   for (int32_t i = 0; i < offset->dynamic_count; i++) {
     int32_t dynamic = emitter->value[offset->dynamics[i]];
     /* The axis may have no element at all. */
-    int32_t size = laze_emit_own_size(emitter, laze_emit_instance_at(emitter, offset->dynamics[i])->size);
+    int32_t size = laze_group_emit_own_size(emitter, laze_group_instance_at(emitter, offset->dynamics[i])->size);
     int32_t inside = laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, dynamic, size);
     guard = guard < 0 ? inside : laze_loop_index(emitter->kernel, LAZE_LOOP_AND, guard, inside);
   }
@@ -94,63 +96,63 @@ static int32_t load_value(laze_loop_emitter *emitter, int32_t index) {
   return laze_loop_load(emitter->kernel, emitter->buffer[index], at, guard);
 }
 
-int32_t laze_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype) {
+int32_t laze_group_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype) {
   if (value < 0 || laze_loop_dtype(emitter->kernel, value) == dtype) return value;
   return laze_loop_convert(emitter->kernel, value, dtype);
 }
 
 static int32_t element_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
   const laze_node *node = laze_graph_node(emitter->scheduler->graph, instance->value);
   const laze_type *types[LAZE_MAX_OPERANDS];
   int32_t operands[LAZE_MAX_OPERANDS];
   laze_call call = laze_node_call(node);
   laze_dtype result = node->types[0]->dtype, compute = result;
   if (laze_op_get(node->op)->compute == LAZE_COMPUTE_CONVERT)
-    return laze_emit_converted(emitter, emitter->value[instance->operands[0]], result);
+    return laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], result);
   for (int32_t i = 0; i < instance->operand_count; i++)
     types[i] = laze_graph_type(emitter->scheduler->graph, node->operands[i]);
   for (int32_t i = 0; i < instance->operand_count; i++) {
     compute = laze_call_compute_dtype(&call, types, i);
-    operands[i] = laze_emit_converted(emitter, emitter->value[instance->operands[i]], compute);
+    operands[i] = laze_group_emit_converted(emitter, emitter->value[instance->operands[i]], compute);
   }
   return laze_loop_element(emitter->kernel, node->op, compute, result, operands, instance->operand_count);
 }
 
 static int32_t select_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
   laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
   int32_t last = instance->operand_count - 1;
-  int32_t value = laze_emit_converted(emitter, emitter->value[instance->operands[last]], dtype);
+  int32_t value = laze_group_emit_converted(emitter, emitter->value[instance->operands[last]], dtype);
   for (int32_t i = last; i-- > 0;) {
     const laze_guard *piece = instance->pieces[i];
     int32_t operands[3] = {laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS,
                                            component_value(emitter, &piece->component),
-                                           laze_emit_own_size(emitter, piece->high)),
-                           laze_emit_converted(emitter, emitter->value[instance->operands[i]], dtype), value};
+                                           laze_group_emit_own_size(emitter, piece->high)),
+                           laze_group_emit_converted(emitter, emitter->value[instance->operands[i]], dtype), value};
     value = laze_loop_element(emitter->kernel, LAZE_OP_WHERE_SELF, dtype, dtype, operands, 3);
   }
   return value;
 }
 
 static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
-  int32_t operands[3] = {laze_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
-                         laze_emit_own_size(emitter, instance->size),
-                         laze_emit_value_or_zero(emitter, emitter->loads[index].partial)};
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
+  int32_t operands[3] = {laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
+                         laze_group_emit_own_size(emitter, instance->size),
+                         laze_group_emit_value_or_zero(emitter, emitter->loads[index].partial)};
   laze_loop_instruction instruction = {.code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = instance->check};
   return laze_loop_emit(emitter->kernel, instruction, operands, 3);
 }
 
 static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_node *node = laze_graph_node(emitter->scheduler->graph, laze_emit_instance_at(emitter, index)->value);
+  const laze_node *node = laze_graph_node(emitter->scheduler->graph, laze_group_instance_at(emitter, index)->value);
   laze_dtype dtype = node->types[0]->dtype;
   laze_data data = node->attributes[LAZE_CONSTANT_DATA].value.data;
   return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, data.bytes, 0));
 }
 
-void laze_emit_instance(laze_loop_emitter *emitter, int32_t index) {
-  const laze_instance *instance = laze_emit_instance_at(emitter, index);
+void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
   laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
   int32_t *value = &emitter->value[index];
   switch (instance->kind) {
@@ -159,11 +161,13 @@ void laze_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_ELEMENT: *value = element_value(emitter, index); break;
   case LAZE_INSTANCE_SELECT: *value = select_value(emitter, index); break;
   case LAZE_INSTANCE_CHECK: *value = check_value(emitter, index); break;
-  case LAZE_INSTANCE_PASS: *value = laze_emit_converted(emitter, emitter->value[instance->operands[0]], dtype); break;
-  case LAZE_INSTANCE_SIZE:
-    *value = laze_emit_converted(emitter, laze_emit_own_size(emitter, instance->size), dtype);
+  case LAZE_INSTANCE_PASS:
+    *value = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype);
     break;
-  case LAZE_INSTANCE_IOTA: *value = laze_emit_converted(emitter, access_value(emitter, index), dtype); break;
+  case LAZE_INSTANCE_SIZE:
+    *value = laze_group_emit_converted(emitter, laze_group_emit_own_size(emitter, instance->size), dtype);
+    break;
+  case LAZE_INSTANCE_IOTA: *value = laze_group_emit_converted(emitter, access_value(emitter, index), dtype); break;
   case LAZE_INSTANCE_REDUCE:
   case LAZE_INSTANCE_MATRIX: break; /* by the loops around them */
   }

@@ -9,11 +9,13 @@
  */
 #include "codegen/schedule/join.h"
 
+#include "codegen/schedule/group.h"
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
 typedef struct laze_joiner {
   laze_scheduler *scheduler;
+  laze_group_builder *group;
   laze_mapper mapper;
   const laze_node *node;
   const laze_map *map;
@@ -38,6 +40,10 @@ static laze_status elementwise_needs(laze_joiner *join, laze_needs *out, bool *p
     *possible = out->maps[i] != NULL;
   }
   return LAZE_OK;
+}
+
+static laze_status reduction_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  return laze_schedule_reduction_needs(join->scheduler, join->group, join->node, join->map, out, possible);
 }
 
 static laze_status reshape_needs(laze_joiner *join, laze_needs *out, bool *possible) {
@@ -174,74 +180,74 @@ static laze_status size_needs(laze_joiner *join, laze_needs *out, bool *possible
   return LAZE_OK;
 }
 
-/* The map of an index_select's index: the component along its axis, which a scalar result has not. */
-static laze_status index_map(laze_joiner *join, const laze_map *own, int axis, const laze_type *index,
-                             const laze_map **out) {
-  static const laze_component first = {.dynamic = -1};
-  return laze_map_create(&join->mapper, index->sizes, axis < own->rank ? &own->components[axis] : &first, index->rank,
-                         NULL, out);
-}
-
-/* gather: the index has the result's shape. index_select: the index has one axis (or none). */
-static laze_status indexed_needs(laze_joiner *join, laze_needs *out, bool *possible) {
-  bool gather = join->node->op == LAZE_OP_GATHER;
-  const laze_type *source = operand_type(join, 0), *index = operand_type(join, 1);
+/* What both indexing operators need of their source: everything but where the index is read. *own is the map through
+ * the node's axes. */
+static laze_status indexed_needs(laze_joiner *join, int64_t dim, const laze_map **own, laze_needs *out,
+                                 bool *possible) {
+  const laze_type *source = operand_type(join, 0);
   laze_inference inference = {join->scheduler->graph->sizes, laze_op_get(join->node->op)->name, join->scheduler->error};
-  int64_t dim = join->node->attributes[gather ? LAZE_GATHER_DIM : LAZE_INDEX_SELECT_DIM].value.integer;
-  int axis;
-  const laze_map *own;
-  LAZE_TRY(laze_infer_axis(&inference, dim, source->rank, &axis));
-  LAZE_TRY(own_axes(join, &own));
+  LAZE_TRY(laze_infer_axis(&inference, dim, source->rank, &out->axis));
+  LAZE_TRY(own_axes(join, own));
   /* Under a guard the index may be rubbish, so that checking it would report what is no error. */
-  *possible = own != NULL && own->guards == NULL;
+  *possible = *own != NULL && (*own)->guards == NULL;
   if (!*possible) return LAZE_OK;
   static const laze_size one = 1; /* a scalar is indexed as if it had an axis of one element */
   int rank = source->rank > 0 ? source->rank : 1;
   const laze_size *sizes = source->rank > 0 ? source->sizes : &one;
   laze_component components[LAZE_MAX_RANK];
-  for (int i = 0; i < source->rank; i++) components[i] = own->components[i];
-  components[axis] = (laze_component){.dynamic = 0, .dynamic_coefficient = 1}; /* the caller fills in the instance */
-  LAZE_TRY(laze_map_create(&join->mapper, sizes, components, rank, NULL, &out->maps[0]));
-  if (gather)
-    out->maps[1] = own;
-  else
-    LAZE_TRY(index_map(join, own, axis, index, &out->maps[1]));
+  for (int i = 0; i < source->rank; i++) components[i] = (*own)->components[i];
+  components[out->axis] =
+      (laze_component){.dynamic = 0, .dynamic_coefficient = 1}; /* the caller fills in the instance */
   out->kind = LAZE_INSTANCE_PASS;
   out->count = 2;
   out->indexed = true;
-  out->axis = axis;
-  out->size = sizes[axis];
-  return LAZE_OK;
+  out->size = sizes[out->axis];
+  return laze_map_create(&join->mapper, sizes, components, rank, NULL, &out->maps[0]);
 }
 
-const laze_join laze_join_reshape = {true, true, reshape_needs};
-const laze_join laze_join_expand = {true, false, expand_needs};
-const laze_join laze_join_permute = {true, false, permute_needs};
-const laze_join laze_join_slice = {true, false, slice_needs};
-const laze_join laze_join_cat = {false, false, cat_needs};
-const laze_join laze_join_iota = {false, false, iota_needs};
-const laze_join laze_join_size_tensor = {false, false, size_needs};
-const laze_join laze_join_gather = {false, false, indexed_needs};
-const laze_join laze_join_index_select = {false, false, indexed_needs};
-
-bool laze_schedule_passes_through(laze_op op) {
-  return laze_joins[op] && laze_joins[op]->pass_through;
+/* The index has the result's shape. */
+static laze_status gather_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  return indexed_needs(join, join->node->attributes[LAZE_GATHER_DIM].value.integer, &out->maps[1], out, possible);
 }
 
-bool laze_schedule_keeps_order(laze_op op) {
-  return laze_joins[op] && laze_joins[op]->keeps_order;
+/* The index has one axis, or none: the component along the axis, which a scalar result has not. */
+static laze_status index_select_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  static const laze_component first = {.dynamic = -1};
+  const laze_type *index = operand_type(join, 1);
+  const laze_map *own;
+  int64_t dim = join->node->attributes[LAZE_INDEX_SELECT_DIM].value.integer;
+  LAZE_TRY(indexed_needs(join, dim, &own, out, possible));
+  if (!*possible) return LAZE_OK;
+  return laze_map_create(&join->mapper, index->sizes, out->axis < own->rank ? &own->components[out->axis] : &first,
+                         index->rank, NULL, &out->maps[1]);
+}
+
+const laze_join laze_join_reshape = {.needs = reshape_needs, .pass_through = true, .keeps_order = true};
+const laze_join laze_join_expand = {.needs = expand_needs, .pass_through = true};
+const laze_join laze_join_permute = {.needs = permute_needs, .pass_through = true};
+const laze_join laze_join_slice = {.needs = slice_needs, .pass_through = true};
+const laze_join laze_join_cat = {.needs = cat_needs, .concatenates = true};
+const laze_join laze_join_iota = {.needs = iota_needs, .is_made = true, .has_own_map = true};
+const laze_join laze_join_size_tensor = {.needs = size_needs, .is_made = true};
+const laze_join laze_join_gather = {.needs = gather_needs};
+const laze_join laze_join_index_select = {.needs = index_select_needs};
+const laze_join laze_join_mm = {.product = &(const laze_product){.batch_axes = 0}};
+const laze_join laze_join_bmm = {.product = &(const laze_product){.batch_axes = 1}};
+
+const laze_join *laze_schedule_join_of(laze_op op) {
+  static const laze_join elementwise = {.needs = elementwise_needs}, reduction = {.needs = reduction_needs}, none = {0};
+  switch (laze_op_get(op)->op_class) {
+  case LAZE_CLASS_ELEMENTWISE: return &elementwise;
+  case LAZE_CLASS_REDUCTION: return &reduction;
+  default: return laze_joins[op] ? laze_joins[op] : &none;
+  }
 }
 
 laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                                 const laze_map *map, laze_needs *out, bool *possible) {
-  laze_op_class op_class = laze_op_get(node->op)->op_class;
-  *out = (laze_needs){.count = 1};
+  const laze_join *rules = laze_schedule_join_of(node->op);
+  laze_joiner join = {scheduler, group, laze_scheduler_mapper(scheduler, group), node, map, node->types[0]};
+  *out = (laze_needs){.count = 1, .pass_through = rules->pass_through};
   *possible = false;
-  if (op_class == LAZE_CLASS_REDUCTION)
-    return laze_schedule_reduction_needs(scheduler, group, node, map, out, possible);
-  laze_joiner join = {scheduler, laze_scheduler_mapper(scheduler, group), node, map, node->types[0]};
-  if (op_class == LAZE_CLASS_ELEMENTWISE) return elementwise_needs(&join, out, possible);
-  if (!laze_joins[node->op]) return LAZE_OK;
-  out->pass_through = laze_joins[node->op]->pass_through;
-  return laze_joins[node->op]->needs(&join, out, possible);
+  return rules->needs ? rules->needs(&join, out, possible) : LAZE_OK;
 }

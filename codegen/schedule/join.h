@@ -1,21 +1,34 @@
-/* How operators that move or make elements join a kernel: entries name one of these (`lower: slice` is
- * laze_join_slice). */
+/* What operators mean to the scheduler. Those that move, make or index elements and products name one of these in their
+ * entry (`lower: slice` is laze_join_slice); elementwise operators and reductions join by class. */
 #ifndef LAZE_CODEGEN_SCHEDULE_JOIN_H
 #define LAZE_CODEGEN_SCHEDULE_JOIN_H
 
-#include "codegen/schedule/schedule_internal.h"
+#include "ir/op.h"
 
 struct laze_joiner;
+struct laze_needs;
+
+/* A product of matrices [batch, ...] rows x depth and depth x columns: a kernel of its own. */
+typedef struct laze_product {
+  int batch_axes; /* 0 or 1 */
+} laze_product;
 
 typedef struct laze_join {
-  bool pass_through; /* nothing is computed: readers look through the node at its operand */
-  bool keeps_order;  /* whose elements are these, in this order */
-  /* What the node needs of its operands at a map; *possible is false where no map says it. */
-  laze_status (*needs)(struct laze_joiner *join, laze_needs *out, bool *possible);
+  bool pass_through;           /* nothing is computed: readers look through the node at its operand */
+  bool keeps_order;            /* whose elements are these, in this order */
+  bool concatenates;           /* each element is one of some operand: stored piece by piece */
+  bool is_made;                /* of no operand, for next to nothing: computed in every group that uses it */
+  bool has_own_map;            /* the element is what its map says: instances are at another map than their uses */
+  const laze_product *product; /* NULL: none */
+  /* What the node needs of its operands at a map; *possible is false where no map says it. NULL: nothing does. */
+  laze_status (*needs)(struct laze_joiner *join, struct laze_needs *out, bool *possible);
 } laze_join;
 
 extern const laze_join laze_join_reshape, laze_join_expand, laze_join_permute, laze_join_slice, laze_join_cat,
-    laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select;
+    laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select, laze_join_mm, laze_join_bmm;
+
+/* How an operator joins: never NULL. One that does not at all has neither needs nor a product. */
+const laze_join *laze_schedule_join_of(laze_op op);
 
 /* By laze_op; NULL where operators join by class or not at all. Generated. */
 extern const laze_join *const laze_joins[];

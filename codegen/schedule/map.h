@@ -16,7 +16,7 @@
 #define LAZE_CODEGEN_SCHEDULE_MAP_H
 
 #include "base/arena.h"
-#include "ir/graph.h"
+#include "shape_inference/type.h"
 
 #define LAZE_MAX_AXES 24
 

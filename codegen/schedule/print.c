@@ -8,7 +8,9 @@
  */
 #include "codegen/schedule/schedule.h"
 
+#include "codegen/loop/loop.h"
 #include "codegen/node_site.h"
+#include "codegen/schedule/join.h"
 #include "ir/op.gen.h"
 
 static const char *const split_reasons[] = {
@@ -52,8 +54,8 @@ static void print_calls(laze_text *text, const laze_graph *graph, const laze_gro
 /* What costs next to nothing wherever it is needed: numbers along an axis, and single ones. A concatenation computes
  * nothing itself, and several kernels may each write a piece. */
 static bool is_cheap(const laze_node *node) {
-  return node->op == LAZE_OP_IOTA || node->op == LAZE_OP_SIZE_TENSOR || node->op == LAZE_OP_CAT ||
-         node->types[0]->rank == 0;
+  const laze_join *join = laze_schedule_join_of(node->op);
+  return join->is_made || join->concatenates || node->types[0]->rank == 0;
 }
 
 /* The group's nodes that are computed more than once, here or in other groups as well. */
@@ -75,7 +77,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
                         const int32_t *times) {
   laze_text_format(text, "kernel %d: %s  [%s]\n", (int)index, group->label, split_reasons[group->split]);
   if (group->interpreted) laze_text_format(text, "  interpreted: %s\n", group->interpreted);
-  if (group->kind != LAZE_GROUP_FALLBACK) {
+  if (!group->interpreted) {
     laze_text_append(text, "  domain ");
     laze_size_print(text, graph->sizes, group->domain);
     laze_text_append(text, "  bytes ");
@@ -85,7 +87,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
     laze_text_append(text, "\n");
   }
   print_values(text, graph, "reads", group->reads, group->read_count);
-  if (group->kind == LAZE_GROUP_FALLBACK)
+  if (group->interpreted)
     print_values(text, graph, "writes", &group->root, 1);
   else
     print_values(text, graph, "writes", group->writes, group->write_count);

@@ -12,7 +12,7 @@
  *   - or they are the ones an earlier reduction of the group runs over.
  * Otherwise the reduction does not fit the group's loops and is stored.
  */
-#include "codegen/schedule/schedule_internal.h"
+#include "codegen/schedule/group.h"
 
 #include "ir/op.gen.h"
 

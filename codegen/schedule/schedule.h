@@ -12,14 +12,16 @@
 #ifndef LAZE_CODEGEN_SCHEDULE_SCHEDULE_H
 #define LAZE_CODEGEN_SCHEDULE_SCHEDULE_H
 
-#include "codegen/loop/loop.h"
+#include "base/text.h"
 #include "ir/graph.h"
 
+/* In the order in which they are asked for a value that is to be stored. */
 typedef enum {
-  LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
-  LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
   LAZE_GROUP_COPY,     /* a concatenation of many pieces, by runtime/copy_kernel.h */
+  LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
+  LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
   LAZE_GROUP_FALLBACK, /* one node, run by the reference interpreter's kernel */
+  LAZE_GROUP_KIND_COUNT,
 } laze_group_kind;
 
 /* Why a value is stored, and so a group ends there. */
@@ -51,8 +53,8 @@ typedef struct laze_group {
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
   int32_t write_count;
-  laze_loop_kernel *kernel; /* LOOPS, MATRIX */
-  const laze_size *sizes;   /* of the kernel's run-time integers */
+  struct laze_loop_kernel *kernel; /* LOOPS, MATRIX; codegen/loop/loop.h */
+  const laze_size *sizes;          /* of the kernel's run-time integers */
   int32_t size_count;
   laze_size domain;            /* iterations of the outermost loop */
   laze_size bytes, operations; /* moved, computed */

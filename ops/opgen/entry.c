@@ -15,7 +15,7 @@
   (EVERY_CLASS & ~(BIT(CLASS_COMPOSITE) | BIT(CLASS_ELEMENTWISE) | BIT(CLASS_REDUCTION) | BIT(CLASS_STRUCTURE)))
 
 /* Those whose operators join kernels in ways of their own. */
-#define JOINED (BIT(CLASS_MOVEMENT) | BIT(CLASS_INDEXING) | BIT(CLASS_CREATION))
+#define JOINED (BIT(CLASS_MOVEMENT) | BIT(CLASS_INDEXING) | BIT(CLASS_PRODUCT) | BIT(CLASS_CREATION))
 
 typedef void (*key_reader)(gen_table *table, gen_operator *op, const gen_tree *value);
 

@@ -228,7 +228,8 @@ static void check_class(gen_table *table, gen_operator *op) {
       check_reduction(table, op);
     else
       check_interpret(table, op, KNOWN_EXECUTE);
-    if (op->op_class == CLASS_MOVEMENT || op->op_class == CLASS_INDEXING || op->op_class == CLASS_CREATION)
+    if (op->op_class == CLASS_MOVEMENT || op->op_class == CLASS_INDEXING || op->op_class == CLASS_PRODUCT ||
+        op->op_class == CLASS_CREATION)
       check_join(table, op);
   }
 }

@@ -2,6 +2,7 @@
  * chance, concatenations of any number of pieces, and all of random graphs but the operators listed below. A node that
  * falls back is right and slow, so that no comparison of results would show it. */
 #include "codegen/codegen.h"
+#include "codegen/loop/loop.h"
 #include "codegen/schedule/schedule.h"
 #include "ir/op.gen.h"
 #include "tests/property/check_graphs.h"

@@ -1,17 +1,20 @@
 /* What the parts of the scheduler share: groups while they grow.
  *
- *   cluster.c   visits nodes backwards and decides where each value is computed
- *   map.c       access maps; map_refine.c the same elements through another view
- *   cost.c      what computing a value again costs, against storing it
- *   pieces.c    a concatenation that is stored: a group for each piece
- *   join.c      what a node needs of its operands at a given access map
- *   reduce.c    the same for reductions, whose axes join the domain
- *   emit.c      a finished group as loops; emit_matrix.c a matrix product
- *   print.c     the schedule as text
+ *   cluster.c      visits nodes backwards and decides where each value is computed
+ *   group.c        instances, and the uses that wait for them
+ *   fuse.c         whether a value is computed where it is used
+ *   join.c         what a node needs of its operands at a given access map
+ *   reduce.c       the same for reductions, whose axes join the domain
+ *   cost.c         what computing a value again costs, against storing it
+ *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c, fallback.c
+ *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
+ *   emit.c         a finished group as loops
+ *   print.c        the schedule as text
  */
-#ifndef LAZE_CODEGEN_SCHEDULE_SCHEDULE_INTERNAL_H
-#define LAZE_CODEGEN_SCHEDULE_SCHEDULE_INTERNAL_H
+#ifndef LAZE_CODEGEN_SCHEDULE_GROUP_H
+#define LAZE_CODEGEN_SCHEDULE_GROUP_H
 
+#include "codegen/loop/loop.h"
 #include "codegen/schedule/map.h"
 #include "codegen/schedule/schedule.h"
 
@@ -125,10 +128,8 @@ static inline laze_mapper laze_scheduler_mapper(laze_scheduler *scheduler, laze_
   return (laze_mapper){scheduler->arena, scheduler->graph->sizes, &group->domain, scheduler->error};
 }
 
-/* Whether an operator only moves elements: its uses become uses of its operand, at other maps. */
-bool laze_schedule_passes_through(laze_op op);
-/* Whether it leaves them in their order as well. */
-bool laze_schedule_keeps_order(laze_op op);
+laze_status laze_scheduler_memory_error(const laze_scheduler *scheduler);
+
 /* Finds what `node` needs at `map`. *possible is false where the group cannot express it. May split axes of the group's
  * domain; a reduction may add reduced axes to it. */
 LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *group,
@@ -137,13 +138,30 @@ LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_gr
 LAZE_MUST_USE laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_builder *group,
                                                         const laze_node *node, const laze_map *map, laze_needs *out,
                                                         bool *possible);
-/* cluster.c */
+/* group.c */
+/* A group that ends in `root`, empty and not yet among the others. */
+LAZE_MUST_USE laze_status laze_schedule_create_group(laze_scheduler *scheduler, laze_group_kind kind, laze_value root,
+                                                     laze_split split, laze_group_builder **out);
+/* Puts it among them. */
+void laze_schedule_add_group(laze_scheduler *scheduler, laze_group_builder *group);
+/* Arrays of groups grow in the arena: what they leave behind is bounded by what they end up with. False: no memory. */
+bool laze_schedule_grow(laze_scheduler *scheduler, void **array, int64_t *capacity, int64_t needed,
+                        int64_t element_size);
 LAZE_MUST_USE laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_builder *group,
                                                      laze_instance_kind kind, laze_value value, const laze_map *map,
                                                      int32_t *out);
+/* An instance of `value` in `group` at an equal map, or -1. */
+LAZE_MUST_USE laze_status laze_schedule_find_instance(laze_scheduler *scheduler, laze_group_builder *group,
+                                                      laze_value value, const laze_map *map, int32_t *out);
 /* Registers that a slot of an instance (-1: a fallback) waits for `operand` at `map`. */
 LAZE_MUST_USE laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
                                                 int32_t slot, laze_value operand, const laze_map *map);
+/* The instance is what the use waits for. */
+void laze_schedule_fill_use(const laze_use *use, int32_t instance);
+/* A use that reads the whole value from memory. Fallbacks do so by number. */
+void laze_schedule_read_whole(const laze_use *use, laze_value value);
+/* Loads for the uses of a stored value. */
+LAZE_MUST_USE laze_status laze_schedule_load_uses(laze_scheduler *scheduler, int32_t node);
 LAZE_MUST_USE laze_status laze_schedule_add_write(laze_scheduler *scheduler, laze_group_builder *group,
                                                   int32_t instance);
 
@@ -168,22 +186,10 @@ LAZE_MUST_USE laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler
 /* Replaces the finished groups of a root's pieces by one that copies, where none of them does more than that. */
 LAZE_MUST_USE laze_status laze_schedule_merge_copies(laze_scheduler *scheduler, laze_group_builder **groups);
 
+/* emit.c */
 /* Lowers a finished group to loop IR and fills the rest of its laze_group. */
-LAZE_MUST_USE laze_status laze_schedule_emit(laze_scheduler *scheduler, laze_group_builder *group);
-LAZE_MUST_USE laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group);
-
+LAZE_MUST_USE laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder *group);
 /* Lists the root as the one node that the group computes. */
-LAZE_MUST_USE laze_status laze_emit_root(laze_scheduler *scheduler, laze_group_builder *group);
-
-/* Run-time integers of a kernel under construction: one number for each distinct expression. */
-typedef struct laze_size_numbers {
-  laze_size *items;
-  int64_t count, capacity;
-} laze_size_numbers;
-/* The value of `size` in the kernel: an INDEX_CONSTANT where it is one, else an INDEX_SIZE. */
-int32_t laze_emit_size(laze_scheduler *scheduler, laze_loop_kernel *kernel, laze_size_numbers *numbers, laze_size size);
-/* Adds the values that the group's loads read as buffers, in order of first use, then its writes. */
-LAZE_MUST_USE laze_status laze_emit_buffers(laze_scheduler *scheduler, laze_group_builder *group, const int32_t *order,
-                                            int32_t count, int32_t *buffer_of_instance);
+LAZE_MUST_USE laze_status laze_group_emit_root(laze_scheduler *scheduler, laze_group_builder *group);
 
 #endif

@@ -1,4 +1,4 @@
-/* A matrix product as loop IR: blocks of rows, each one MATRIX instruction.
+/* Groups that are a matrix product, in loop IR: blocks of rows, each one MATRIX instruction.
  *
  *   for t in 0 ... batches * ceil(rows / 72)          RANGE: what threads share
  *     batch = t / ceil(rows / 72), first = t % ceil(rows / 72) * 72
@@ -6,10 +6,65 @@
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy.
  */
-#include "codegen/schedule/schedule_internal.h"
+#include "codegen/schedule/emit.h"
+#include "codegen/schedule/group.h"
+#include "codegen/schedule/join.h"
+#include "codegen/schedule/kind.h"
 
 /* A multiple of the lowering's register block of 6 rows. */
 enum { BATCH, ROWS, COLUMNS, DEPTH, AXES, ROW_BLOCK = 72 };
+
+/* The domain has the axes (batch,) rows, columns, depth; they never split. Component i stands for axis i. */
+static laze_status add_axes(laze_scheduler *scheduler, laze_group_builder *group, const laze_size extents[AXES],
+                            laze_component axes[AXES]) {
+  for (int i = 0; i < AXES; i++) {
+    laze_term *term = laze_arena_alloc(scheduler->arena, sizeof *term);
+    if (!term) return laze_scheduler_memory_error(scheduler);
+    *term = (laze_term){laze_domain_add_axis(&group->domain, extents[i], -1), 1};
+    group->domain.axes[term->axis].reduced = true; /* not to be split */
+    axes[i] = (laze_component){.terms = term, .term_count = 1, .dynamic = -1};
+  }
+  return LAZE_OK;
+}
+
+/* The maps of both operands and the result. */
+static laze_status find_maps(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
+                             const laze_map *maps[3]) {
+  static const int axes_of[3][2] = {{ROWS, DEPTH}, {DEPTH, COLUMNS}, {ROWS, COLUMNS}};
+  const int batches = laze_schedule_join_of(node->op)->product->batch_axes;
+  const laze_type *types[3] = {laze_graph_type(scheduler->graph, node->operands[0]),
+                               laze_graph_type(scheduler->graph, node->operands[1]), node->types[0]};
+  const laze_size extents[AXES] = {batches ? types[2]->sizes[0] : 1, types[2]->sizes[batches],
+                                   types[2]->sizes[batches + 1], types[0]->sizes[batches + 1]};
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  laze_component axes[AXES];
+  LAZE_TRY(add_axes(scheduler, group, extents, axes));
+  for (int i = 0; i < 3; i++) {
+    laze_component components[3] = {axes[BATCH], axes[axes_of[i][0]], axes[axes_of[i][1]]};
+    LAZE_TRY(laze_map_create(&mapper, types[i]->sizes, components + 1 - batches, types[i]->rank, NULL, &maps[i]));
+  }
+  return LAZE_OK;
+}
+
+static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *done,
+                         const char **refusal) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
+  laze_group_builder *group = NULL;
+  const laze_map *maps[3];
+  int32_t instance;
+  (void)why, (void)refusal; /* it would be stored in any case */
+  *done = laze_schedule_join_of(node->op)->product != NULL;
+  if (!*done) return LAZE_OK;
+  LAZE_TRY(laze_schedule_create_group(scheduler, LAZE_GROUP_MATRIX, (laze_value){node_index, 0}, LAZE_SPLIT_PRODUCT,
+                                      &group));
+  laze_schedule_add_group(scheduler, group);
+  LAZE_TRY(find_maps(scheduler, group, node, maps));
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_MATRIX, group->group.root, maps[2], &instance));
+  group->instances[instance].operand_count = 2;
+  for (int32_t i = 0; i < 2; i++)
+    LAZE_TRY(laze_schedule_add_use(scheduler, group, instance, i, node->operands[i], maps[i]));
+  return LAZE_OK;
+}
 
 typedef struct {
   laze_scheduler *scheduler;
@@ -19,7 +74,7 @@ typedef struct {
 } matrix_emitter;
 
 static int32_t emit_size(matrix_emitter *emitter, laze_size size) {
-  return laze_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
+  return laze_group_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
 }
 
 static laze_size coefficient(const laze_offset *offset, int32_t axis) {
@@ -92,7 +147,7 @@ static void emit_product(matrix_emitter *emitter, const laze_domain *domain, con
   laze_loop_emit(emitter->kernel, product, operands, 11);
 }
 
-laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_builder *group) {
+static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   matrix_emitter emitter = {.scheduler = scheduler};
   int32_t *order = laze_arena_alloc_array(scheduler->arena, 2 * group->instance_count, sizeof *order);
@@ -106,7 +161,7 @@ laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_buil
   group->group.writes = write;
   group->group.write_count = 1;
   for (int64_t i = 0; i < group->instance_count; i++) order[i] = (int32_t)i;
-  LAZE_TRY(laze_emit_buffers(scheduler, group, order, (int32_t)group->instance_count, buffers));
+  LAZE_TRY(laze_group_emit_buffers(scheduler, group, order, (int32_t)group->instance_count, buffers));
   for (int i = 0; i < 2; i++) {
     int32_t load = group->instances[0].operands[i];
     LAZE_TRY(laze_map_offset(&mapper, group->instances[load].map, &offsets[i]));
@@ -123,5 +178,7 @@ laze_status laze_schedule_emit_matrix(laze_scheduler *scheduler, laze_group_buil
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.label = laze_op_get(laze_graph_node(scheduler->graph, group->group.root)->op)->base;
-  return laze_emit_root(scheduler, group);
+  return laze_group_emit_root(scheduler, group);
 }
+
+const laze_group_rules laze_group_matrix = {.claim = claim, .emit = emit};

@@ -1,0 +1,23 @@
+/* The table of kinds, and the order in which they are asked: special ones first. */
+#include "codegen/schedule/kind.h"
+
+#include "codegen/schedule/group.h"
+
+static const laze_group_rules *const rules[LAZE_GROUP_KIND_COUNT] = {
+    [LAZE_GROUP_COPY] = &laze_group_copy,
+    [LAZE_GROUP_MATRIX] = &laze_group_matrix,
+    [LAZE_GROUP_LOOPS] = &laze_group_loops,
+    [LAZE_GROUP_FALLBACK] = &laze_group_fallback,
+};
+
+const laze_group_rules *laze_group_rules_of(const laze_group_builder *group) {
+  return rules[group->group.kind];
+}
+
+laze_status laze_schedule_claim(laze_scheduler *scheduler, int32_t node_index, laze_split why) {
+  const char *refusal = NULL;
+  bool done = false;
+  for (int kind = 0; kind < LAZE_GROUP_KIND_COUNT && !done; kind++)
+    LAZE_TRY(rules[kind]->claim(scheduler, node_index, why, &done, &refusal));
+  return LAZE_OK;
+}
