@@ -1,4 +1,4 @@
-/* The code generator's table: kernels in, an object for the host's processor out. No pass runs over the IR; the kernels
+/* The code generator's table: kernels and a target in, an object for it out. No pass runs over the IR; the kernels
  * are written as they should be (see kernel.h). */
 #include "codegen/llvm/generator.h"
 #include "codegen/llvm/kernel.h"
@@ -14,7 +14,9 @@
 
 typedef struct {
   laze_llvm_emitter e;
-  char *triple, *cpu, *features; /* LLVM's strings */
+  const laze_target *target;
+  char *triple, *host_cpu, *host_features; /* LLVM's strings */
+  const char *cpu, *features;
   LLVMTargetMachineRef machine;
   laze_arena arena;
   char diagnostic[256]; /* the first error LLVM reported; empty: none */
@@ -50,8 +52,8 @@ static laze_status create_machine(compiler *c, laze_error *error) {
   LLVMTargetRef target = NULL;
   char *message = NULL;
   c->triple = LLVMGetDefaultTargetTriple();
-  c->cpu = LLVMGetHostCPUName();
-  c->features = LLVMGetHostCPUFeatures();
+  c->cpu = c->target->cpu ? c->target->cpu : (c->host_cpu = LLVMGetHostCPUName());
+  c->features = c->target->features ? c->target->features : (c->host_features = LLVMGetHostCPUFeatures());
   if (LLVMGetTargetFromTriple(c->triple, &target, &message)) {
     laze_status status =
         laze_fail(error, LAZE_UNSUPPORTED, "LLVM has no code generator for %s: %s", c->triple, message);
@@ -67,7 +69,7 @@ static laze_status create_machine(compiler *c, laze_error *error) {
 /* Products and elementary functions are chains of fused multiply-adds; where the processor has none, LLVM would call
  * fma() from the C library, which kernels cannot. */
 static laze_status check_processor(const compiler *c, laze_error *error) {
-  if (!strstr(c->triple, "x86_64") || strstr(c->features, "+fma,")) return LAZE_OK;
+  if (c->target->has_fused_multiply_add) return LAZE_OK;
   return laze_fail(
       error, LAZE_UNSUPPORTED,
       "the processor (%s) has no fused multiply-add, which native kernels need; use the backend \"interp\"", c->cpu);
@@ -100,19 +102,8 @@ static void close_compiler(compiler *c) {
   LLVMContextDispose(c->e.context);
   if (c->machine) LLVMDisposeTargetMachine(c->machine);
   LLVMDisposeMessage(c->triple);
-  LLVMDisposeMessage(c->cpu);
-  LLVMDisposeMessage(c->features);
-}
-
-static laze_vector_unit vector_unit(const compiler *c) {
-  bool wide = strstr(c->features, "+avx512f") != NULL;
-  bool sixteen = !wide && strstr(c->triple, "x86_64") != NULL;
-  bool narrow = sixteen && !strstr(c->features, "+avx2");
-  bool other = strstr(c->triple, "x86_64") == NULL;
-  return (laze_vector_unit){.register_bytes = wide              ? 64
-                                              : narrow || other ? 16
-                                                                : 32,
-                            .register_count = sixteen ? 16 : 32};
+  LLVMDisposeMessage(c->host_cpu);
+  LLVMDisposeMessage(c->host_features);
 }
 
 static void add_text_attribute(const compiler *c, LLVMValueRef function, const char *name, const char *value) {
@@ -122,7 +113,7 @@ static void add_text_attribute(const compiler *c, LLVMValueRef function, const c
 }
 
 /* Every function alike, helpers included. */
-static void add_attributes(const compiler *c, laze_vector_unit unit) {
+static void add_attributes(const compiler *c) {
   unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
   for (LLVMValueRef function = LLVMGetFirstFunction(c->e.module); function; function = LLVMGetNextFunction(function)) {
     if (LLVMIsDeclaration(function)) continue;
@@ -130,7 +121,7 @@ static void add_attributes(const compiler *c, laze_vector_unit unit) {
     add_text_attribute(c, function, "target-cpu", c->cpu);
     add_text_attribute(c, function, "target-features", c->features);
     /* Some processors are told to prefer half of their registers, which here would split every vector. */
-    if (unit.register_bytes == 64) add_text_attribute(c, function, "prefer-vector-width", "512");
+    if (c->target->vectors.register_bytes == 64) add_text_attribute(c, function, "prefer-vector-width", "512");
   }
 }
 
@@ -164,50 +155,40 @@ static laze_status emit(compiler *c, laze_llvm_output kind, laze_text *out, laze
   return laze_text_check(out, error);
 }
 
-static laze_status compile_into(compiler *c, const laze_loop_kernel *const *kernels, const char *const *symbols,
-                                int32_t count, laze_error *error) {
-  laze_vector_unit unit = vector_unit(c);
-  for (int32_t k = 0; k < count; k++)
-    LAZE_TRY(laze_llvm_add_kernel(&c->e, unit, kernels[k], symbols[k], &c->arena, error));
-  add_attributes(c, unit);
+static laze_status compile_into(compiler *c, const laze_llvm_request *request, laze_error *error) {
+  for (int32_t k = 0; k < request->count; k++)
+    LAZE_TRY(
+        laze_llvm_add_kernel(&c->e, c->target->vectors, request->kernels[k], request->symbols[k], &c->arena, error));
+  add_attributes(c);
   return verify_module(c, error);
 }
 
-/* What is to be compiled. */
-typedef struct {
-  const laze_loop_kernel *const *kernels;
-  const char *const *symbols;
-  int32_t count;
-  laze_llvm_output kind;
-} order;
-
 /* Comes back by `escape` where LLVM cannot go on; what it has then is lost. */
-static laze_status run(compiler *c, laze_reserve *reserve, const order *wanted, laze_text *out, laze_error *error) {
+static laze_status run(compiler *c, laze_reserve *reserve, const laze_llvm_request *request, laze_text *out,
+                       laze_error *error) {
   if (sigsetjmp(reserve->escape, 0) != 0)
     return laze_fail(error, reserve->status, "the code generator cannot go on, and not be used again: %s",
                      reserve->reason);
   laze_status status = open_compiler(c, error);
-  if (status == LAZE_OK) status = compile_into(c, wanted->kernels, wanted->symbols, wanted->count, error);
-  if (status == LAZE_OK) status = emit(c, wanted->kind, out, error);
+  if (status == LAZE_OK) status = compile_into(c, request, error);
+  if (status == LAZE_OK) status = emit(c, request->kind, out, error);
   close_compiler(c);
   return status;
 }
 
-static size_t reserve_bytes(const order *wanted) {
+static size_t reserve_bytes(const laze_llvm_request *request) {
   size_t bytes = RESERVE_BYTES;
-  for (int32_t i = 0; i < wanted->count; i++)
-    bytes += (size_t)wanted->kernels[i]->instruction_count * RESERVE_PER_INSTRUCTION;
+  for (int32_t i = 0; i < request->count; i++)
+    bytes += (size_t)request->kernels[i]->instruction_count * RESERVE_PER_INSTRUCTION;
   return bytes;
 }
 
-static laze_status compile(laze_context *context, const laze_loop_kernel *const *kernels, const char *const *symbols,
-                           int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error) {
-  compiler c = {0};
-  order wanted = {kernels, symbols, count, kind};
+static laze_status compile(laze_context *context, const laze_llvm_request *request, laze_text *out, laze_error *error) {
+  compiler c = {.target = request->target};
   laze_reserve reserve;
-  LAZE_TRY(laze_reserve_open(&reserve, reserve_bytes(&wanted), error));
+  LAZE_TRY(laze_reserve_open(&reserve, reserve_bytes(request), error));
   laze_arena_init(&c.arena, context);
-  laze_status status = run(&c, &reserve, &wanted, out, error);
+  laze_status status = run(&c, &reserve, request, out, error);
   laze_arena_deinit(&c.arena);
   laze_reserve_close(&reserve);
   return status;

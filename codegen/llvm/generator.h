@@ -3,20 +3,47 @@
 #ifndef LAZE_CODEGEN_LLVM_GENERATOR_H
 #define LAZE_CODEGEN_LLVM_GENERATOR_H
 
-#include "codegen/loop/loop.h"
+#include "base/hash.h"
+#include "base/text.h"
 
-#define LAZE_LLVM_GENERATOR_VERSION 1
+struct laze_loop_kernel;
+
+#define LAZE_LLVM_GENERATOR_VERSION 2
 
 typedef enum { LAZE_LLVM_OBJECT, LAZE_LLVM_IR, LAZE_LLVM_ASSEMBLY } laze_llvm_output;
+
+/* What the target's vector registers allow. */
+typedef struct laze_vector_unit {
+  int register_bytes;
+  int register_count;
+} laze_vector_unit;
+
+/* The machine that code is for. A value that whoever wants code finds once and hands in, so that the kernel's key and
+ * the code speak of the same machine. */
+typedef struct laze_target {
+  laze_hash key; /* of all that decides on code: part of each kernel's key */
+  laze_vector_unit vectors;
+  bool has_fused_multiply_add;
+  /* LLVM's names, "skylake" and "+avx2,+fma"; NULL: those of the processor that runs, which follow from what `key` is
+   * made of and are known to LLVM alone. */
+  const char *cpu, *features;
+} laze_target;
+
+/* Kernel i becomes the function named `symbols[i]`, with runtime/kernel.h's signature. */
+typedef struct laze_llvm_request {
+  const laze_target *target;
+  const struct laze_loop_kernel *const *kernels;
+  const char *const *symbols;
+  int32_t count;
+  laze_llvm_output kind;
+} laze_llvm_request;
 
 typedef struct laze_llvm_generator {
   int32_t version;          /* LAZE_LLVM_GENERATOR_VERSION; checked by who opens it */
   const char *llvm_version; /* "19.1.7" */
-  /* Compiles `count` kernels into one module for the host's CPU; kernel i is the function named `symbols[i]`, with
-   * runtime/kernel.h's signature. The bytes (object, or text) go to `out`. Thread-safe: each call has its own LLVM
+  /* Compiles kernels into one module. The bytes (object, or text) go to `out`. Thread-safe: each call has its own LLVM
    * context and target machine. LLVM's diagnostics become the error. */
-  laze_status (*compile)(laze_context *context, const laze_loop_kernel *const *kernels, const char *const *symbols,
-                         int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error);
+  laze_status (*compile)(laze_context *context, const laze_llvm_request *request, laze_text *out, laze_error *error);
 } laze_llvm_generator;
 
 typedef const laze_llvm_generator *(*laze_llvm_generator_function)(void);

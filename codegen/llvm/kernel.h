@@ -16,6 +16,7 @@
 #define LAZE_CODEGEN_LLVM_KERNEL_H
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/generator.h"
 #include "codegen/loop/loop.h"
 
 #define LAZE_MAX_COPIES 2
@@ -37,12 +38,6 @@ typedef struct laze_block_clock {
   LLVMValueRef folded; /* blocks in the levels: level k is in use where bit k is set */
   LLVMValueRef left;   /* places left in the block */
 } laze_block_clock;
-
-/* What the target's vector registers allow. */
-typedef struct laze_vector_unit {
-  int register_bytes;
-  int register_count;
-} laze_vector_unit;
 
 typedef struct laze_llvm_kernel {
   laze_llvm_emitter e;

@@ -129,7 +129,7 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
   laze_llvm_output output = kind == LAZE_EMIT_OBJECT     ? LAZE_LLVM_OBJECT
                             : kind == LAZE_EMIT_ASSEMBLY ? LAZE_LLVM_ASSEMBLY
                                                          : LAZE_LLVM_IR;
-  return laze_kernel_batches_emit(&store->generator, graph->context, loops, count, output, out, error);
+  return laze_kernel_batches_emit(&store->generator, &store->target, graph->context, loops, count, output, out, error);
 }
 
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,

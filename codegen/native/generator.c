@@ -54,12 +54,11 @@ laze_status laze_generator_open(laze_generator *generator, laze_error *error) {
   return status;
 }
 
-laze_status laze_generator_run(const laze_generator *generator, laze_context *context,
-                               const laze_loop_kernel *const *kernels, const char *const *symbols, int32_t count,
-                               laze_llvm_output kind, laze_text *out, laze_error *error) {
+laze_status laze_generator_run(const laze_generator *generator, laze_context *context, const laze_llvm_request *request,
+                               laze_text *out, laze_error *error) {
   laze_compile_gate_stay stay;
   LAZE_TRY(laze_compile_gate_enter(&stay, error));
-  laze_status status = generator->table->compile(context, kernels, symbols, count, kind, out, error);
+  laze_status status = generator->table->compile(context, request, out, error);
   laze_compile_gate_leave(&stay);
   return status;
 }

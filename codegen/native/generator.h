@@ -18,11 +18,10 @@ void laze_generator_deinit(laze_generator *generator);
 
 /* Opens it, the first time. LAZE_UNSUPPORTED where it is not installed, or of another build. Thread-safe. */
 LAZE_MUST_USE laze_status laze_generator_open(laze_generator *generator, laze_error *error);
-/* Generates code for some kernels, kernel i as the function named `symbols[i]`, through the gate. The generator must be
- * open. No callback but the allocator's runs inside. Thread-safe. */
+/* Generates code for some kernels, through the gate. The generator must be open. No callback but the allocator's runs
+ * inside. Thread-safe. */
 LAZE_MUST_USE laze_status laze_generator_run(const laze_generator *generator, laze_context *context,
-                                             const laze_loop_kernel *const *kernels, const char *const *symbols,
-                                             int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error);
+                                             const laze_llvm_request *request, laze_text *out, laze_error *error);
 
 /* Where this build's generator lies: a path, static or in `buffer`; NULL when there is none. */
 const char *laze_generator_path(char *buffer, int64_t size);

@@ -2,6 +2,7 @@
 #ifndef LAZE_CODEGEN_NATIVE_KERNEL_BATCH_H
 #define LAZE_CODEGEN_NATIVE_KERNEL_BATCH_H
 
+#include "codegen/loop/loop.h"
 #include "codegen/native/generator.h"
 #include "runtime/disk_cache.h"
 
@@ -9,6 +10,7 @@
 enum { LAZE_KERNEL_BATCH_MAX = 64, LAZE_KERNEL_SYMBOL_SIZE = 48 };
 
 typedef struct laze_kernel_batch {
+  laze_target target;
   int32_t count;
   const laze_loop_kernel *loops[LAZE_KERNEL_BATCH_MAX]; /* borrowed */
   laze_hash keys[LAZE_KERNEL_BATCH_MAX];
@@ -17,6 +19,10 @@ typedef struct laze_kernel_batch {
   laze_disk_entry entries[LAZE_KERNEL_BATCH_MAX]; /* keys and symbols once more, as they go to disk */
 } laze_kernel_batch;
 
+/* An empty one. */
+void laze_kernel_batch_init(laze_kernel_batch *batch, const laze_target *target);
+/* What a kernel of the batch is found by. */
+laze_hash laze_kernel_batch_key(const laze_kernel_batch *batch, const laze_loop_kernel *loop);
 /* The batch must have room. */
 void laze_kernel_batch_add(laze_kernel_batch *batch, const laze_loop_kernel *loop, laze_hash key);
 bool laze_kernel_batch_has(const laze_kernel_batch *batch, laze_hash key);
@@ -27,8 +33,9 @@ LAZE_MUST_USE laze_status laze_kernel_batch_generate(const laze_kernel_batch *ba
 
 /* Text of the batches that would hold the kernels, or the bytes of the one object; LAZE_UNSUPPORTED where an object
  * would have to hold more kernels than a batch does. Nothing is run or cached. Thread-safe. */
-LAZE_MUST_USE laze_status laze_kernel_batches_emit(laze_generator *generator, laze_context *context,
-                                                   const laze_loop_kernel *const *loops, int32_t count,
-                                                   laze_llvm_output kind, laze_text *out, laze_error *error);
+LAZE_MUST_USE laze_status laze_kernel_batches_emit(laze_generator *generator, const laze_target *target,
+                                                   laze_context *context, const laze_loop_kernel *const *loops,
+                                                   int32_t count, laze_llvm_output kind, laze_text *out,
+                                                   laze_error *error);
 
 #endif

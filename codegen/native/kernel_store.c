@@ -1,6 +1,6 @@
 /* From loop IR to kernels that run.
  *
- *   key = hash of the loop IR
+ *   key = hash of the loop IR and the target
  *     in this process?  ── yes ─> kernel
  *     on disk?          ── yes ─> load the object, keep all kernels in it
  *     otherwise                   the generator compiles all that are left in one batch; load it; write it to disk
@@ -38,6 +38,7 @@ static laze_status create_store(laze_context *context, void **out, laze_error *e
   laze_kernel_store *store = laze_alloc_zero(context, sizeof *store);
   if (!store) return laze_fail_memory(error, "the kernel store", sizeof *store);
   store->context = context;
+  store->target = laze_target_host();
   laze_generator_init(&store->generator);
   pthread_mutex_init(&store->lock, NULL);
   laze_status status = laze_cache_create(context, &options, &store->kernels, error);
@@ -56,7 +57,7 @@ laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out
   return status;
 }
 
-/* Everything but the kernel's key that decides on code: the build of the generator, the ABI, the processor. */
+/* Everything but the kernel's key that decides on code: the build of the generator, and the ABI. */
 static laze_disk_cache *open_disk(laze_kernel_store *store) {
   char buffer[4096], build_id[LAZE_BUILD_ID_SIZE];
   const char *path = laze_generator_path(buffer, sizeof buffer);
@@ -64,8 +65,7 @@ static laze_disk_cache *open_disk(laze_kernel_store *store) {
   if (!path || laze_build_id_read(path, build_id, &error) != LAZE_OK) return NULL;
   laze_text identity;
   laze_text_init(&identity, store->context);
-  laze_text_format(&identity, "%s abi %d ", build_id, LAZE_KERNEL_ABI_VERSION);
-  laze_target_describe(&identity);
+  laze_text_format(&identity, "%s abi %d", build_id, LAZE_KERNEL_ABI_VERSION);
   laze_disk_cache *disk = NULL;
   if (laze_text_check(&identity, NULL) == LAZE_OK)
     disk = laze_disk_cache_open(store->context, laze_text_get(&identity));
@@ -188,9 +188,9 @@ static laze_status compile_and_take(laze_kernel_store *store, laze_kernel_batch 
 static laze_status get_all(laze_kernel_store *store, const laze_loop_kernel *const *loops, int32_t count,
                            laze_hash *keys, laze_kernel_batch *batch, laze_kernel **out, laze_error *error) {
   int32_t taken = 0;
-  batch->count = 0;
+  laze_kernel_batch_init(batch, &store->target);
   for (int32_t i = 0; i < count; i++) {
-    keys[i] = laze_loop_hash(loops[i]);
+    keys[i] = laze_kernel_batch_key(batch, loops[i]);
     find_or_request(store, loops[i], keys[i], batch, &out[i]);
     if (batch->count < LAZE_KERNEL_BATCH_MAX) continue;
     LAZE_TRY(compile_and_take(store, batch, keys, taken, i + 1, out, error));

@@ -4,6 +4,7 @@
 #define LAZE_CODEGEN_NATIVE_KERNEL_STORE_H
 
 #include "base/cache.h"
+#include "codegen/loop/loop.h"
 #include "codegen/native/generator.h"
 #include "runtime/disk_cache.h"
 #include "runtime/kernel.h"
@@ -11,6 +12,7 @@
 typedef struct laze_kernel_store {
   laze_context *context; /* borrowed: this structure is part of it */
   laze_cache *kernels;   /* laze_kernel by kernel key */
+  laze_target target;    /* the host */
   laze_generator generator;
   pthread_mutex_t lock; /* of what follows, made on first use */
   bool disk_opened;

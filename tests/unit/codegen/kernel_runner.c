@@ -39,6 +39,13 @@ static void fail_with_kernel(runner *r, const char *what) {
   ck_abort_msg("%s\n%s", what, laze_text_get(&text));
 }
 
+laze_status runner_generate(laze_context *context, const laze_loop_kernel *const *kernels, const char *const *symbols,
+                            int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error) {
+  const laze_target host = laze_target_host();
+  const laze_llvm_request request = {&host, kernels, symbols, count, kind};
+  return laze_llvm_generator_get()->compile(context, &request, out, error);
+}
+
 void runner_compile(runner *r) {
   laze_error error = {0};
   laze_text bytes;
@@ -46,7 +53,7 @@ void runner_compile(runner *r) {
   const laze_loop_kernel *kernel = &r->kernel;
   const char *symbol = "kernel";
   if (laze_loop_verify(kernel, &error) != LAZE_OK) fail_with_kernel(r, error.message);
-  if (laze_llvm_generator_get()->compile(r->context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &bytes, &error) != LAZE_OK)
+  if (runner_generate(r->context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &bytes, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);
   if (laze_object_load(r->context, bytes.data, bytes.size, NULL, &r->object, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);

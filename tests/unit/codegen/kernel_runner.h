@@ -4,6 +4,7 @@
 
 #include "codegen/llvm/generator.h"
 #include "codegen/loop/loop.h"
+#include "codegen/native/target.h"
 #include "runtime/kernel.h"
 #include "runtime/object_loader.h"
 
@@ -24,6 +25,9 @@ typedef struct {
 
 /* The code generator, linked in. */
 const laze_llvm_generator *laze_llvm_generator_get(void);
+/* Runs it for the processor that runs the test. */
+laze_status runner_generate(laze_context *context, const laze_loop_kernel *const *kernels, const char *const *symbols,
+                            int32_t count, laze_llvm_output kind, laze_text *out, laze_error *error);
 
 void runner_open(runner *r, uint64_t seed);
 void runner_close(runner *r);

@@ -559,8 +559,7 @@ START_TEST(test_module) {
   laze_text_init(&text, first.context);
   const laze_loop_kernel *kernels[2] = {&first.kernel, &second.kernel};
   const char *symbols[2] = {"alpha", "beta"};
-  laze_status status =
-      laze_llvm_generator_get()->compile(first.context, kernels, symbols, 2, LAZE_LLVM_IR, &text, &error);
+  laze_status status = runner_generate(first.context, kernels, symbols, 2, LAZE_LLVM_IR, &text, &error);
   ck_assert_msg(status == LAZE_OK, "%s", error.message);
   ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @alpha(ptr %0, i64 %1, i64 %2, ptr %3)"));
   ck_assert_ptr_nonnull(strstr(laze_text_get(&text), "define void @beta("));
@@ -570,6 +569,52 @@ START_TEST(test_module) {
   runner_close(&second);
 }
 END_TEST
+
+#if defined(__x86_64__)
+/* Code is for the target that is handed in, whatever processor generates it: its name, its registers. */
+START_TEST(test_target) {
+  static const laze_target targets[2] = {
+      {.vectors = {32, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
+      {.vectors = {64, 32}, .has_fused_multiply_add = true, .cpu = "skylake-avx512", .features = "+avx512f,+fma"}};
+  runner r;
+  laze_error error = {0};
+  runner_open(&r, 4);
+  build_increment(&r, LAZE_F32);
+  const laze_loop_kernel *kernel = &r.kernel;
+  const char *symbol = "kernel";
+  for (int i = 0; i < 2; i++) {
+    const laze_llvm_request request = {&targets[i], &kernel, &symbol, 1, LAZE_LLVM_ASSEMBLY};
+    laze_text text;
+    laze_text_init(&text, r.context);
+    ck_assert_msg(laze_llvm_generator_get()->compile(r.context, &request, &text, &error) == LAZE_OK, "%s",
+                  error.message);
+    ck_assert_int_eq(strstr(laze_text_get(&text), "%zmm") != NULL, i == 1);
+    ck_assert(i == 1 || strstr(laze_text_get(&text), "%ymm"));
+    laze_text_deinit(&text);
+  }
+  runner_close(&r);
+}
+END_TEST
+
+/* Where there is none, LLVM would call fma() from the C library, which no object can. */
+START_TEST(test_target_without_fused_multiply_add) {
+  static const laze_target target = {.vectors = {16, 16}, .cpu = "nehalem", .features = ""};
+  runner r;
+  laze_text text;
+  laze_error error = {0};
+  runner_open(&r, 5);
+  build_increment(&r, LAZE_F32);
+  const laze_loop_kernel *kernel = &r.kernel;
+  const char *symbol = "kernel";
+  const laze_llvm_request request = {&target, &kernel, &symbol, 1, LAZE_LLVM_OBJECT};
+  laze_text_init(&text, r.context);
+  ck_assert_int_eq(laze_llvm_generator_get()->compile(r.context, &request, &text, &error), LAZE_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(error.message, "nehalem"));
+  laze_text_deinit(&text);
+  runner_close(&r);
+}
+END_TEST
+#endif
 
 /* An operator that is no element operation has no lowering: an error, and nothing left behind. */
 START_TEST(test_no_lowering) {
@@ -586,8 +631,7 @@ START_TEST(test_no_lowering) {
   const laze_loop_kernel *kernel = k;
   const char *symbol = "kernel";
   laze_text_init(&text, r.context);
-  ck_assert_int_eq(laze_llvm_generator_get()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, &error),
-                   LAZE_UNSUPPORTED);
+  ck_assert_int_eq(runner_generate(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, &error), LAZE_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(error.message, "no lowering"));
   ck_assert_int_eq(text.size, 0);
   laze_text_deinit(&text);
@@ -604,8 +648,7 @@ static void *compile_many(void *dtype) {
     laze_text_init(&text, r.context);
     const laze_loop_kernel *kernel = &r.kernel;
     const char *symbol = "kernel";
-    laze_status status =
-        laze_llvm_generator_get()->compile(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, NULL);
+    laze_status status = runner_generate(r.context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &text, NULL);
     bool good = status == LAZE_OK && text.size > 0;
     laze_text_deinit(&text);
     runner_close(&r);
@@ -643,6 +686,10 @@ int main(void) {
   tcase_add_loop_test(tests, test_random, 0, 40);
   tcase_add_test(tests, test_module);
   tcase_add_test(tests, test_no_lowering);
+#if defined(__x86_64__)
+  tcase_add_test(tests, test_target);
+  tcase_add_test(tests, test_target_without_fused_multiply_add);
+#endif
   tcase_add_test(tests, test_threads);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
