@@ -66,6 +66,10 @@ START_TEST(reads_numbers) {
   ck_assert(number->form == FORM_INTEGER && number->integer == -INT64_MAX);
   number = expression_parse("-1.5e-3", start, &report);
   ck_assert(number->form == FORM_REAL && number->real == -1.5e-3);
+  number = expression_parse("1.", start, &report); /* as C and YAML write it; an integer would make another dtype */
+  ck_assert(number->form == FORM_REAL && number->real == 1);
+  number = expression_parse("2e0", start, &report);
+  ck_assert(number->form == FORM_REAL && number->real == 2);
   ck_assert_int_eq(expression_parse("f64", start, &report)->form, FORM_DTYPE);
   ck_assert_int_eq(expression_parse("true", start, &report)->form, FORM_BOOL);
   ck_assert_int_eq(expression_parse("none", start, &report)->form, FORM_NONE);

@@ -117,6 +117,16 @@ START_TEST(code_names_the_line_it_comes_from) {
 }
 END_TEST
 
+/* A list of defaults has its own items and no other. */
+START_TEST(default_lists_are_whole) {
+  expect(OPGEN RULES "--output . " FEATURES, 0);
+  expect(
+      "cat lazy/functions_*.gen.c | tr -s ' \n' ' ' >all && grep -qF '(const laze_size[]){1, 1}, 2)' all && grep -qF "
+      "'(const laze_size[]){3}, 1)' all",
+      0);
+}
+END_TEST
+
 /* What a reader of the header is told: defaults, names that C has taken, and lines as long as they may be. */
 START_TEST(headers_tell_defaults) {
   expect(OPGEN RULES "--output . " FEATURES, 0);
@@ -201,6 +211,7 @@ int main(void) {
   tcase_add_test(cases, writes_one_folder);
   tcase_add_test(cases, code_for_every_construct_compiles);
   tcase_add_test(cases, code_is_readable);
+  tcase_add_test(cases, default_lists_are_whole);
   tcase_add_test(cases, code_names_the_line_it_comes_from);
   tcase_add_test(cases, headers_tell_defaults);
   tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
