@@ -251,7 +251,7 @@ laze_status laze_buffer_create(laze_context *context, int64_t size, laze_buffer 
   if (size < 0)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "a tensor buffer of %lld bytes was asked for: a size cannot be negative",
                      (long long)size);
-  laze_buffer *buffer;
+  laze_buffer *buffer = NULL;
   LAZE_TRY(create_header(context, &buffer, error));
   laze_status status = fill_owned(buffer, size, error);
   if (status != LAZE_OK) {
