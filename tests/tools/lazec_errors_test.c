@@ -15,6 +15,7 @@ typedef struct {
 /* Graph @g(%x: f32[n,3], %y: f32[n]) in g.lz; text.npy is no array, short.npy a damaged one. */
 static const error_case failures[] = {
     {{"run", "missing.lz"}, "missing.lz: cannot be opened (No such file or directory)"},
+    {{"compile", "missing.lz", "--emit", "ir"}, "missing.lz: cannot be opened (No such file or directory)"},
     {{"run", "."}, ".: cannot be read (Is a directory)"},
     {{"check", "text.npy"}, "text.npy:1:1: expected 'laze 1' at the start, found 'hello'"},
     {{"run", "g.lz"}, "input x: is missing; give its f32[n,3] with --input x=@FILE.npy"},

@@ -300,6 +300,19 @@ START_TEST(fallbacks_are_counted) {
 }
 END_TEST
 
+/* What is there already is copied, however many pieces there are: code for each would be compiled for seconds. */
+START_TEST(pieces_are_copied) {
+  if (!lazec_has_llvm()) return;
+  char text[2048] = "laze 1\ngraph @g(%x: f32[2]) -> f32[200] {\n  %0 = cat [%x";
+  for (int i = 1; i < 100; i++) strcat(text, ", %x");
+  write_text("pieces.lz", strcat(text, "]\n  return %0\n}\n"));
+  LAZEC("run", "pieces.lz", "-i", "x=f32[2]:arange", "--backend", "llvm", "--metrics", "-o", "pieces.npy");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_int_eq(metric("fallbacks"), 0);
+  ck_assert_int_eq(metric("kernels_compiled"), 0);
+}
+END_TEST
+
 /* A second process finds the kernels of the first, also for another size. */
 START_TEST(kernels_are_kept_on_disk) {
   if (!lazec_has_llvm()) return;
@@ -321,6 +334,7 @@ int main(void) {
   tcase_add_test(tests, random_elements_depend_on_the_seed_alone);
   tcase_add_test(tests, random_elements_are_the_same_everywhere);
   tcase_add_test(tests, files_round_trip);
+  tcase_add_test(tests, pieces_are_copied);
   tcase_add_test(tests, several_results_go_to_files_in_order);
   tcase_add_test(tests, a_graph_is_read_from_standard_input);
   tcase_add_test(tests, sizes_are_bound);

@@ -130,6 +130,15 @@ START_TEST(recycles_blocks_of_like_size) {
 }
 END_TEST
 
+/* From the smallest size that is recycled on, and no smaller one: those are malloc's. */
+START_TEST(recycles_from_a_size_on) {
+  laze_buffer_release(create(LAZE_BUFFER_RECYCLE_MINIMUM - LAZE_BUFFER_ALIGNMENT));
+  ck_assert_int_eq(idle_bytes(), 0);
+  laze_buffer_release(create(LAZE_BUFFER_RECYCLE_MINIMUM));
+  ck_assert_int_eq(idle_bytes(), LAZE_BUFFER_RECYCLE_MINIMUM);
+}
+END_TEST
+
 /* Bounded in bytes and in entries, whatever the order of releases. */
 START_TEST(bounds_the_free_list) {
   laze_buffer *buffers[100];
@@ -251,6 +260,7 @@ int main(void) {
   tcase_add_test(tests, names_the_limit_of_the_process);
 #endif
   tcase_add_test(tests, recycles_blocks_of_like_size);
+  tcase_add_test(tests, recycles_from_a_size_on);
   tcase_add_test(tests, bounds_the_free_list);
   tcase_add_test(tests, borrows_memory);
   tcase_add_test(tests, knows_exclusive_buffers);

@@ -1,5 +1,6 @@
 /* Parallel loops: every iteration exactly once, from several threads, nested, after fork, many times in a row. */
 #include "runtime/thread_pool.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -261,14 +262,18 @@ static int64_t address_space(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* A thread that nobody joins keeps its stack, of 8 MiB as a rule, and may look at the pool after it has gone. */
+/* Nor blocks. A thread that nobody joins keeps its stack, of 8 MiB as a rule, and may look at the pool after it has
+ * gone. */
 START_TEST(leaves_no_threads) {
   enum { POOLS = 300 };
-  int64_t before = address_space();
+  test_failing_allocator state = {0};
+  laze_context *counting;
+  ck_assert_int_eq(test_failing_context(&state, "interp", "", "", &counting), LAZE_OK);
+  int64_t before = address_space(), live = state.live;
   for (int i = 0; i < POOLS; i++) {
     laze_thread_pool *other = NULL;
     meeting both = {.arrived = 0};
-    ck_assert_int_eq(laze_thread_pool_create(context, 2, &other, NULL), LAZE_OK);
+    ck_assert_int_eq(laze_thread_pool_create(counting, 2, &other, NULL), LAZE_OK);
     pthread_barrier_init(&both.barrier, NULL, 2);
     laze_thread_pool_run(other, meet, &both, 0, 2, 1);
     pthread_barrier_destroy(&both.barrier);
@@ -276,6 +281,8 @@ START_TEST(leaves_no_threads) {
     laze_thread_pool_destroy(other);
   }
   ck_assert_int_lt(address_space() - before, INT64_C(1) << 30);
+  ck_assert_int_eq(state.live, live);
+  laze_context_release(counting);
 }
 END_TEST
 
