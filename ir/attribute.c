@@ -78,10 +78,13 @@ static bool same_bytes(const void *a, const void *b, int64_t size) {
 bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b) {
   if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
   if (!a->present) return true;
-  if (place_of(a->kind) == IN_PLACE_WORD) return same_bytes(&a->value, &b->value, sizeof a->value.integer); /* most */
+  place where = place_of(a->kind);
+  if (where == IN_PLACE_WORD) return same_bytes(&a->value, &b->value, sizeof a->value.integer); /* most */
+  const laze_scalar *one = &a->value.literal, *other = &b->value.literal;
+  if (where == IN_PLACE_SCALAR)
+    return one->dtype == other->dtype && same_bytes(&one->value, &other->value, sizeof one->value);
   parts left = take_apart(a), right = take_apart(b);
-  return same_bytes(left.words, right.words, left.word_count * (int64_t)sizeof *left.words) &&
-         left.size == right.size && same_bytes(left.bytes, right.bytes, left.size);
+  return left.size == right.size && same_bytes(left.bytes, right.bytes, left.size);
 }
 
 laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {

@@ -44,8 +44,8 @@ def rows():
         "counted in integers", "exact")
     row("arange_wide", "`arange` of integers over more than 2^63", "empty, or an error", "counted in integers", "exact")
     row("arange_step", "`arange` in `i32` with a step between -1 and 1", "repeats its start", "an error", "as in `i64`")
-    row("arange_values", "numbers of an `arange` in `f32`", "rounded twice where vectors compute",
-        "`start + i * step` in `f64`, rounded once", "one result for every length")
+    row("arange_values", "numbers of an `arange` in `f32` and `f64`", "rounded otherwise where vectors compute",
+        "`start + i * step` in `f64`, and then in the dtype", "one result for every length")
     row("arange_infinite", "`arange` with an infinite step", "its start is left out", "an error",
         "there is no such sequence")
     row("sum_order", "order of sums", "depends on machine, threads and shape", "named above", "the same bits everywhere")

@@ -225,6 +225,8 @@ def creation():
          lambda: torch.arange(0, 1, 0.3, dtype=torch.int64))
     case("arange_infinite_step", "%r0 = arange start=0, end=1, step=inf", [], lambda: torch.arange(0, 1, INF), "arange_infinite")
     case("arange_rounding", "%r0 = arange start=0.1, end=99.9, step=0.1", [], lambda: torch.arange(0.1, 99.9, 0.1), "arange_values")
+    case("arange_rounding_f64", "%r0 = arange start=0.1, end=4, step=0.1, dtype=f64", [],
+         lambda: torch.arange(0.1, 4, 0.1, dtype=torch.float64), "arange_values")
     for name, dtype in DTYPES.items():
         for steps in (-1, 0, 1, 2, 5):
             case(f"linspace_{steps}_{name}".replace("-", "m"), f"%r0 = linspace start=-2, end=6, steps={steps}, dtype={name}", [],
