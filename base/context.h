@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "laze/context.h"
 
-/* Debug switches, set by name through LAZE_DEBUG or the options; `laze_debug_help` lists them. */
+/* Debug switches, set by name through LAZE_DEBUG or the options; LAZE_DEBUG=help lists them. */
 typedef enum {
   LAZE_DEBUG_GRAPH,      /* each graph before it is compiled */
   LAZE_DEBUG_PASSES,     /* the graph after each pass that changed it */

@@ -130,7 +130,7 @@ laze_status laze_compile(laze_context *context, const laze_backend *backend, con
   int64_t count = laze_graph_bindings(graph, NULL, 0);
   int64_t *bindings = laze_alloc_array(context, count, sizeof *bindings);
   laze_program *program = NULL;
-  if (!bindings) return laze_fail_memory(error, "the sizes of a graph", count);
+  if (!bindings) return laze_fail_memory(error, "the sizes of a graph", -1);
   laze_graph_bindings(graph, bindings, count);
   laze_float_control caller = laze_float_control_enter(); /* folding, and LLVM's own, compute here */
   laze_status status = find_program(context, backend, graph, bindings, &program, error);

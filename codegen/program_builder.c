@@ -25,13 +25,13 @@ static int32_t *slot(const laze_program_builder *builder, laze_value value) {
 static laze_status number_values(laze_program_builder *builder, laze_error *error) {
   int64_t total = 0, count = builder->graph->node_count;
   builder->first = laze_arena_alloc_array(&builder->arena, count, sizeof *builder->first);
-  if (!builder->first) return laze_fail_memory(error, "the values of a graph", count);
+  if (!builder->first) return laze_fail_memory(error, "the values of a graph", -1);
   for (int64_t i = 0; i < count; i++) {
     builder->first[i] = total;
     total += builder->graph->nodes[i].result_count;
   }
   builder->values = laze_arena_alloc_array(&builder->arena, total, sizeof *builder->values);
-  if (!builder->values) return laze_fail_memory(error, "the values of a graph", total);
+  if (!builder->values) return laze_fail_memory(error, "the values of a graph", -1);
   for (int64_t i = 0; i < total; i++) builder->values[i] = -1;
   return LAZE_OK;
 }
@@ -85,7 +85,7 @@ static laze_status list_checked(laze_program_builder *builder, int32_t **out, in
     found += laze_op_get(graph->nodes[i].op)->effect == LAZE_EFFECT_MAY_FAIL;
   *count = 0;
   *out = laze_arena_alloc_array(&builder->arena, found, sizeof **out);
-  if (!*out) return laze_fail_memory(error, "the checks of a graph", found);
+  if (!*out) return laze_fail_memory(error, "the checks of a graph", -1);
   if (found == 0) return LAZE_OK;
   for (int64_t i = 0; i < graph->node_count; i++)
     if (laze_op_get(graph->nodes[i].op)->effect == LAZE_EFFECT_MAY_FAIL)
@@ -128,7 +128,7 @@ static laze_status set_checks(laze_program_builder *builder, laze_error *error) 
   int64_t words = (count + 63) / 64, results = graph->body->result_count;
   uint64_t *masks = laze_arena_alloc_array(&builder->arena, graph->node_count, sizeof *masks);
   uint64_t *depends = laze_arena_alloc_array(&builder->arena, results, words * (int64_t)sizeof *depends);
-  if (!masks || !depends) return laze_fail_memory(error, "the checks of a graph", count);
+  if (!masks || !depends) return laze_fail_memory(error, "the checks of a graph", -1);
   for (int64_t w = 0; w < words; w++) {
     spread(graph, checked + 64 * w, count - 64 * w < 64 ? count - 64 * w : 64, masks);
     for (int64_t i = 0; i < results; i++) depends[i * words + w] = masks[graph->body->results[i].node];
@@ -188,7 +188,7 @@ static laze_status add_origins(const laze_program_builder *builder, laze_arena *
   laze_origin *origins = laze_arena_alloc_array(arena, group->node_count, sizeof *origins);
   int32_t *makers = laze_arena_alloc_array(arena, group->write_count, sizeof *makers);
   int32_t *checks = laze_arena_alloc_array(arena, group->check_count, sizeof *checks);
-  if (!origins || !makers || !checks) return laze_fail_memory(error, "a step", group->node_count);
+  if (!origins || !makers || !checks) return laze_fail_memory(error, "a step", -1);
   for (int32_t i = 0; i < group->node_count; i++)
     origins[i] = laze_node_origin(&builder->graph->nodes[group->nodes[i].node]);
   for (int32_t i = 0; i < group->write_count; i++) makers[i] = place_of(group, group->writes[i].node);
@@ -205,7 +205,7 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
                                    laze_error *error) {
   int32_t count = group->read_count + group->write_count;
   int32_t *buffers = laze_arena_alloc_array(&builder->arena, count, sizeof *buffers);
-  if (!buffers) return laze_fail_memory(error, "a step", count);
+  if (!buffers) return laze_fail_memory(error, "a step", -1);
   for (int32_t i = 0; i < count; i++) {
     laze_value value = i < group->read_count ? group->reads[i] : group->writes[i - group->read_count];
     LAZE_TRY(laze_program_builder_value(builder, value, &buffers[i], error));

@@ -10,7 +10,7 @@
 typedef struct laze_program_cache laze_program_cache;
 
 /* What is looked for: a program of the backend `name` for this graph, at the sizes that `bindings` gives its symbols
- * (laze_graph_bindings). Borrows all three. */
+ * (laze_graph_bindings). Everything is borrowed. */
 typedef struct laze_program_request {
   const laze_graph *graph;
   const int64_t *bindings;

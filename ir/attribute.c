@@ -123,9 +123,9 @@ static void refer_to(laze_attribute *attribute, const void *payload, int64_t siz
 
 void laze_attribute_copy_payload(laze_attribute *attribute, void *memory) {
   parts p = take_apart(attribute);
-  if (p.size == 0) return;
-  memcpy(memory, p.bytes, (size_t)p.size);
-  refer_to(attribute, memory, p.size);
+  if (!attribute->present) return;
+  if (p.size > 0) memcpy(memory, p.bytes, (size_t)p.size);
+  refer_to(attribute, p.size > 0 ? memory : NULL, p.size); /* an empty list does not point to the caller's either */
 }
 
 bool laze_attribute_find_sizes(const laze_attribute *attribute, const laze_size **sizes, int32_t *count) {

@@ -106,7 +106,7 @@ typedef struct laze_op_info {
   const char *base;   /* "add" */
   const char *symbol; /* "add": the C function is laze_<symbol> */
   const char *schema; /* as written in the entry */
-  const char *source; /* "ops/native_functions/elementwise.yaml:12" */
+  const char *source; /* "ops/native_functions/arithmetic.yaml:12" */
   laze_op_class op_class;
   laze_effect effect;
   laze_compute compute; /* elementwise */

@@ -118,7 +118,7 @@ laze_status laze_graph_bind_inputs(const laze_graph *graph, const laze_type *typ
   int64_t symbols = laze_size_symbol_count(graph->sizes);
   binder self = {.graph = graph, .types = types, .bindings = bindings};
   self.givers = laze_alloc_array(graph->context, symbols, sizeof *self.givers);
-  if (!self.givers) return laze_fail_memory(error, "the sizes of a graph", symbols);
+  if (!self.givers) return laze_fail_memory(error, "the sizes of a graph", -1);
   laze_status status = bind_all(&self, error);
   laze_free(graph->context, self.givers);
   return status;

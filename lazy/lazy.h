@@ -7,8 +7,7 @@
  *                  -> node   a recorded operator; its result cells are part of it                         pending.h
  *            handles belong to a scope (scope.h), and all of a scope's to a thread (lazy/thread.h)
  *   run/     from pending nodes to buffers: trace.h -> trace_cache.h -> compile -> run              (materialise.h)
- *   record/  from a call to pending nodes: frame.h -> layers.h -> record_node.h, which finds the step before's
- * (reuse.h)
+ *   record/  from a call to pending nodes: frame.h -> layers.h -> record_node.h, or the last step's node (reuse.h)
  *
  * The rooms include each other in this order: record/ may know run/, because a call can use up the budget and so run a
  * graph, and both know value/, which knows neither. What a room keeps for each thread is its own part of the thread's

@@ -38,8 +38,9 @@ typedef struct laze_disk_module {
 } laze_disk_module;
 
 /* Opens (and makes) the directory of one code generator. `identity` names everything that decides on the code beyond a
- * kernel's key: build id (and with it LLVM's version), kernel ABI. The key covers the processor. NULL when there is to
- * be no cache (laze_context_cache_directory() is NULL) or it cannot be used; the log says why. */
+ * kernel's key: build id (with it the version of an LLVM that is linked statically), kernel ABI. The key covers the
+ * processor. NULL when there is to be no cache (laze_context_cache_directory() is NULL) or it cannot be used; the log
+ * says why. */
 laze_disk_cache *laze_disk_cache_open(laze_context *context, const char *identity);
 /* NULL is ignored. */
 void laze_disk_cache_close(laze_disk_cache *cache);

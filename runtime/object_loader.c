@@ -285,7 +285,7 @@ static laze_status load(loader *self, laze_error *error) {
   int64_t count = self->elf.section_count;
   self->addresses = laze_alloc_zero(self->context, count * (int64_t)sizeof *self->addresses);
   self->parts = laze_alloc_zero(self->context, count);
-  if (!self->addresses || !self->parts) return laze_fail_memory(error, "a section table", count);
+  if (!self->addresses || !self->parts) return laze_fail_memory(error, "a section table", -1);
   LAZE_TRY(lay_out(self, error));
   LAZE_TRY(map(self, error));
   LAZE_TRY(relocate(self, error));

@@ -89,7 +89,7 @@ laze_status laze_program_add_value(laze_program *program, laze_value_role role, 
   program_value value = {
       .role = role, .kind = type->kind, .dtype = type->dtype, .rank = type->rank, .first_step = -1, .last_step = -1};
   value.sizes = copy_sizes(program, type);
-  if (!value.sizes) return laze_fail_memory(error, "a value of a program", type->rank);
+  if (!value.sizes) return laze_fail_memory(error, "a value of a program", -1);
   int32_t number = (int32_t)program->value_count;
   if (role == LAZE_ROLE_CONSTANT) LAZE_TRY(copy_constant(program, type, data, &value.data, error));
   if (role == LAZE_ROLE_INPUT) {

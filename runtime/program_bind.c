@@ -77,7 +77,7 @@ static laze_status bind_work(const binder *b, laze_size work, int64_t *out) {
 
 static laze_status bind_sizes(const binder *b, const laze_step *step, bound_step *out) {
   int64_t *sizes = laze_arena_alloc_array(&b->executable->arena, step->size_count, sizeof *sizes);
-  if (!sizes) return laze_fail_memory(b->error, "the sizes of a step", step->size_count);
+  if (!sizes) return laze_fail_memory(b->error, "the sizes of a step", -1);
   for (int32_t i = 0; i < step->size_count; i++) LAZE_TRY(evaluate(b, step->sizes[i], &sizes[i]));
   out->sizes = sizes;
   LAZE_TRY(evaluate(b, step->domain, &out->domain));

@@ -87,7 +87,7 @@ laze_status program_run_add_error(program_run *run, const laze_error *failure, i
   int64_t outputs = run->executable->program->output_count;
   if (!report->causes) {
     report->causes = laze_alloc_array(report->context, outputs, sizeof *report->causes);
-    if (!report->causes) return laze_fail_memory(error, "running a graph", outputs);
+    if (!report->causes) return laze_fail_memory(error, "running a graph", -1);
     for (int64_t i = 0; i < outputs; i++) report->causes[i] = LAZE_CAUSE_NONE;
   }
   LAZE_TRY(laze_grow(report->context, (void **)&report->errors, &report->error_capacity, report->error_count + 1,

@@ -20,7 +20,7 @@ static laze_status note_missing(program_run *run, int64_t index, int32_t value, 
   LAZE_TRY(program_run_add_error(run, failure, &number, error));
   if (!run->missing) {
     run->missing = laze_alloc_array(program->context, program->value_count, sizeof *run->missing);
-    if (!run->missing) return laze_fail_memory(error, "running a graph", program->value_count);
+    if (!run->missing) return laze_fail_memory(error, "running a graph", -1);
     for (int64_t i = 0; i < program->value_count; i++) run->missing[i] = LAZE_CAUSE_NONE;
   }
   run->missing[value] = run->request->report->causes[index] = number;
@@ -79,12 +79,12 @@ static laze_status create_scratch(program_run *run, laze_error *error) {
 static laze_status create_records(program_run *run, laze_error *error) {
   const laze_program *program = run->executable->program;
   run->pointers = laze_alloc_array(program->context, program->value_count + program->most_buffers, sizeof(void *));
-  if (!run->pointers) return laze_fail_memory(error, "running a graph", program->value_count);
+  if (!run->pointers) return laze_fail_memory(error, "running a graph", -1);
   run->step_pointers = run->pointers + program->value_count;
   if (program->most_checks == 0) return LAZE_OK;
   run->records =
       laze_alloc_array(program->context, program->most_checks * ((int64_t)run->threads + 1), sizeof *run->records);
-  return run->records ? LAZE_OK : laze_fail_memory(error, "the checks of a graph", program->most_checks);
+  return run->records ? LAZE_OK : laze_fail_memory(error, "the checks of a graph", -1);
 }
 
 laze_status program_run_prepare(program_run *run, laze_error *error) {

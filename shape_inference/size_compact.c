@@ -12,7 +12,7 @@ enum { DROPPED = -1, NEEDED = 0 };
 laze_status laze_size_compaction_begin(laze_size_compaction *compaction, laze_size_table *table, laze_error *error) {
   *compaction = (laze_size_compaction){table, NULL};
   compaction->numbers = laze_alloc_array(table->context, table->node_count, sizeof *compaction->numbers);
-  if (!compaction->numbers) return laze_fail_memory(error, "leaving out sizes", table->node_count);
+  if (!compaction->numbers) return laze_fail_memory(error, "leaving out sizes", -1);
   for (int64_t i = 0; i < table->node_count; i++) compaction->numbers[i] = DROPPED;
   for (int64_t i = 0; i < table->symbol_count; i++) laze_size_compaction_need(compaction, table->symbols[i]);
   for (int64_t i = 0; i < table->fact_count; i++) {

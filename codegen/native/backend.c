@@ -39,7 +39,7 @@ static laze_status collect_loops(const laze_schedule *schedule, laze_arena *aren
                                  int32_t *count, laze_error *error) {
   *count = 0; /* first: a compiler does not know that a failure is never LAZE_OK */
   *out = laze_arena_alloc_array(arena, schedule->group_count, sizeof **out);
-  if (!*out) return laze_fail_memory(error, "a schedule", schedule->group_count);
+  if (!*out) return laze_fail_memory(error, "a schedule", -1);
   for (int32_t i = 0; i < schedule->group_count; i++)
     if (schedule->groups[i]->kernel) (*out)[(*count)++] = schedule->groups[i]->kernel;
   return LAZE_OK;

@@ -70,7 +70,7 @@ laze_status laze_kernel_batches_emit(laze_generator *generator, const laze_targe
                                      laze_text *out, laze_error *error) {
   LAZE_TRY(laze_generator_open(generator, error));
   laze_kernel_batch *batch = laze_alloc(context, sizeof *batch);
-  if (!batch) return laze_fail_memory(error, "finding kernels", count);
+  if (!batch) return laze_fail_memory(error, "finding kernels", -1);
   laze_kernel_batch_init(batch, target);
   laze_status status = emit_all(batch, generator, context, loops, count, kind, out, error);
   laze_free(context, batch);

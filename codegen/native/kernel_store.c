@@ -206,7 +206,7 @@ laze_status laze_kernel_store_find(laze_kernel_store *store, const laze_loop_ker
   laze_hash *keys = laze_alloc_array(store->context, count, sizeof *keys);
   laze_kernel_batch *batch = laze_alloc(store->context, sizeof *batch);
   laze_status status = LAZE_OK;
-  if (!keys || !batch) status = laze_fail_memory(error, "finding kernels", count);
+  if (!keys || !batch) status = laze_fail_memory(error, "finding kernels", -1);
   if (status == LAZE_OK) status = get_all(store, loops, count, keys, batch, out, error);
   for (int32_t i = 0; i < count && status != LAZE_OK; i++) {
     laze_kernel_release(out[i]);

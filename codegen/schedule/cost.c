@@ -82,7 +82,7 @@ laze_status laze_schedule_find_costs(laze_scheduler *scheduler, laze_arena *aren
   int64_t count = scheduler->graph->node_count;
   scheduler->costs = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *scheduler->costs);
   scheduler->moved = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *scheduler->moved);
-  if (!scheduler->costs || !scheduler->moved) return laze_fail_memory(scheduler->error, "a schedule", count);
+  if (!scheduler->costs || !scheduler->moved) return laze_fail_memory(scheduler->error, "a schedule", -1);
   for (int64_t i = 0; i < body->node_count; i++) count_moves(scheduler, body->nodes[i]);
   for (int64_t i = 0; i < body->parameter_count; i++) scheduler->costs[body->parameters[i]] = 1;
   for (int64_t i = 0; i < body->node_count; i++) {

@@ -181,7 +181,7 @@ static laze_status allocate(laze_loop_emitter *emitter) {
   emitter->loads = laze_arena_alloc_array(arena, count, sizeof *emitter->loads);
   emitter->stores = laze_arena_alloc_array(arena, count, sizeof *emitter->stores);
   if (!numbers || !emitter->kernel || !emitter->needed || !emitter->loads || !emitter->stores)
-    return laze_fail_memory(emitter->error, "a schedule", count);
+    return laze_fail_memory(emitter->error, "a schedule", -1);
   emitter->order = numbers;
   emitter->value = numbers + count;
   emitter->depth = numbers + 2 * count;

@@ -102,7 +102,7 @@ static laze_status list_nodes(laze_loop_emitter *emitter) {
   laze_scheduler *scheduler = emitter->scheduler;
   laze_group *group = &emitter->group->group;
   laze_group_node *nodes = laze_arena_alloc_array(scheduler->arena, emitter->count, sizeof *nodes);
-  if (!nodes) return laze_fail_memory(emitter->error, "a schedule", emitter->count);
+  if (!nodes) return laze_fail_memory(emitter->error, "a schedule", -1);
   for (int32_t i = 0; i < emitter->count; i++) {
     const laze_instance *instance = laze_group_instance_at(emitter, emitter->order[i]);
     int32_t *place = &scheduler->listed[instance->value.node];
@@ -140,7 +140,7 @@ laze_status laze_group_emit_buffers(laze_scheduler *scheduler, laze_group_builde
                                     int32_t count, int32_t *buffer_of_instance) {
   laze_group *result = &group->group;
   laze_value *reads = laze_arena_alloc_array(scheduler->arena, count, sizeof *reads);
-  if (!reads) return laze_fail_memory(scheduler->error, "a schedule", count);
+  if (!reads) return laze_fail_memory(scheduler->error, "a schedule", -1);
   for (int32_t i = 0; i < count; i++) {
     const laze_instance *instance = &group->instances[order[i]];
     if (instance->kind != LAZE_INSTANCE_LOAD) continue;

@@ -32,7 +32,7 @@ static laze_status sort_instances(laze_loop_emitter *emitter) {
     int32_t instance, next;
   } *stack = laze_arena_alloc_array(arena, count + 1, sizeof *stack);
   bool *seen = laze_arena_alloc_zero(arena, count);
-  if (!stack || !seen) return laze_fail_memory(emitter->error, "a schedule", count);
+  if (!stack || !seen) return laze_fail_memory(emitter->error, "a schedule", -1);
   for (int64_t root = 0; root < count; root++) {
     if (laze_group_instance_at(emitter, (int32_t)root)->store < 0 || seen[root]) continue;
     int64_t top = 0;

@@ -183,12 +183,14 @@ LAZE_MUST_USE laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, 
  * where that is not so. */
 LAZE_MUST_USE laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node_index, bool *done);
 
+/* copy.c */
 /* Replaces the finished groups of a root's pieces by one that copies, where none of them does more than that. */
 LAZE_MUST_USE laze_status laze_schedule_merge_copies(laze_scheduler *scheduler, laze_group_builder **groups);
 
 /* emit.c */
 /* Lowers a finished group to loop IR and fills the rest of its laze_group. */
 LAZE_MUST_USE laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder *group);
+/* emit_group.c */
 /* Lists the root as the one node that the group computes. */
 LAZE_MUST_USE laze_status laze_group_emit_root(laze_scheduler *scheduler, laze_group_builder *group);
 

@@ -61,7 +61,7 @@ laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_option
   laze_rewrite_hooks hooks = {.self = &state, .keep = is_live};
   (void)options;
   state.live = laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *state.live);
-  if (!state.live) return laze_fail_memory(error, "finding dead nodes", graph->node_count);
+  if (!state.live) return laze_fail_memory(error, "finding dead nodes", -1);
   laze_status status = mark(&state, error);
   if (status == LAZE_OK && state.live_count < state.listed_count)
     status = laze_rewrite_graph(graph, &hooks, true, out, error);

@@ -114,7 +114,7 @@ static laze_status pack_list(packing *pack, const laze_argument_info *info, cons
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "argument '%s': %d integers at %p are no list", info->name,
                      (int)count, (const void *)argument->value.integers);
   laze_size *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
-  if (!items) return laze_fail_memory(error, "a list of integers", count);
+  if (!items) return laze_fail_memory(error, "a list of integers", -1);
   for (int32_t i = 0; i < count; i++) {
     items[i] = single ? integer_of(argument) : argument->value.integers[i];
   }

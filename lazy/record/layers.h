@@ -9,7 +9,7 @@
  *   record_node.c  one node  <───────────────────────────────────┘ the call itself, or others in its place
  *
  * A call that no layer wants costs the test of that word. A layer is a bit, at its height among the others, a row of
- * the table in layers.c, and whoever sets the bit: a cell, an operator, or a state of the thread. Called with the
+ * the table in layers.c, and whoever sets the bit: a cell or an operator. Called with the
  * context's lock held.
  */
 #ifndef LAZE_LAZY_RECORD_LAYERS_H

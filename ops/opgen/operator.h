@@ -113,7 +113,7 @@ int operator_attributes(const gen_operator *op);
 bool operator_is_fixed(const gen_operator *op, int argument);
 /* Enumerator of an attribute's position, "LAZE_SUM_DIM". */
 const char *operator_attribute_name(const gen_operator *op, int argument);
-/* "ops/native_functions/reduction.yaml:12", without what stands before "ops/". */
+/* "ops/native_functions/reductions.yaml:12", without what stands before "ops/". */
 const char *operator_source(const gen_operator *op);
 
 #endif

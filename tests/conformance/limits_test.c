@@ -46,7 +46,7 @@ __attribute__((format(printf, 1, 2))) static void append(const char *format, ...
   ck_assert_uint_lt(length, sizeof text);
 }
 
-/* LAZE_GROUP_MAX_INSTANCES: each step is one instance, and each third reads what came two before. */
+/* LAZE_GROUP_MAX_WEIGHT: each step is one instance, and each third reads what came two before. */
 START_TEST(chains_end) {
   static const int counts[] = {1, 63, 64, 65, 187, 188, 189, 190, 191, 192, 193, 194, 400};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

@@ -113,7 +113,7 @@ static laze_status read_input(job *self, const char *text, laze_error *error) {
 static laze_status read_inputs(job *self, const lazec_list *given, laze_error *error) {
   int64_t count = input_count(self);
   self->inputs = laze_alloc_zero(self->context, count * (int64_t)sizeof *self->inputs);
-  if (!self->inputs) return laze_fail_memory(error, "the inputs", count);
+  if (!self->inputs) return laze_fail_memory(error, "the inputs", -1);
   for (int i = 0; i < given->count; i++) LAZE_TRY(read_input(self, given->items[i], error));
   for (int64_t i = 0; i < count; i++) {
     const laze_node *node = input_node(self, i);
@@ -130,7 +130,7 @@ static laze_status read_inputs(job *self, const lazec_list *given, laze_error *e
 static laze_status bind_types(job *self, int64_t *bindings, laze_error *error) {
   int64_t count = input_count(self);
   laze_type *types = laze_alloc_array(self->context, count, sizeof *types);
-  if (!types) return laze_fail_memory(error, "the types of inputs", count);
+  if (!types) return laze_fail_memory(error, "the types of inputs", -1);
   for (int64_t i = 0; i < count; i++) types[i] = self->inputs[i].type;
   laze_status status = laze_graph_bind_inputs(self->graph, types, bindings, error);
   laze_free(self->context, types);
@@ -160,7 +160,7 @@ static laze_status execute(job *self, laze_error *error) {
   self->results = laze_alloc_zero(self->context, results * (int64_t)sizeof *self->results);
   self->result_count = results;
   laze_status status = LAZE_OK;
-  if (!buffers || !self->results) status = laze_fail_memory(error, "inputs and results", inputs + results);
+  if (!buffers || !self->results) status = laze_fail_memory(error, "inputs and results", -1);
   for (int64_t i = 0; buffers && i < inputs; i++) buffers[i] = self->inputs[i].buffer;
   laze_sites sites = laze_graph_sites(self->constant);
   laze_run run = {.inputs = buffers, .outputs = self->results, .sites = &sites};

@@ -93,7 +93,7 @@ laze_status lazec_dims_create(const laze_graph *graph, const lazec_list *dims, i
   int64_t count = laze_size_symbol_count(graph->sizes);
   laze_status status = LAZE_OK;
   *out = laze_alloc_array(graph->context, count, sizeof **out);
-  if (!*out) return laze_fail_memory(error, "the sizes of a graph", count);
+  if (!*out) return laze_fail_memory(error, "the sizes of a graph", -1);
   for (int64_t i = 0; i < count; i++) (*out)[i] = -1;
   for (int i = 0; i < dims->count && status == LAZE_OK; i++) status = set_dim(graph, dims->items[i], *out, error);
   if (status == LAZE_OK) return LAZE_OK;

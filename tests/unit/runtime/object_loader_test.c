@@ -372,7 +372,7 @@ END_TEST
 
 /* The file that `perf report` reads names each function with its address. */
 START_TEST(writes_perf_map) {
-  static const char *const names[] = {"add", "lookup", "step", "step_twice", "word"};
+  static const char *const names[] = {"add", "counter", "lookup", "step", "step_twice", "word", "words"};
   enum { NAMES = sizeof names / sizeof *names };
   char path[64], expected[NAMES][64], line[256], end[32];
   snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());

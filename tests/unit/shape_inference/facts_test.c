@@ -1,17 +1,20 @@
 /* Facts: what is decided without being recorded, what is recorded, and when a recorded set still holds. */
 #include "shape_inference/size.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
 #include <string.h>
 
+static test_failing_allocator memory;
 static laze_context *context;
 static laze_size_table *table;
 static laze_error error;
 static laze_size n, m;
 
 static void setup(void) {
-  ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
+  memory = (test_failing_allocator){0};
+  ck_assert_int_eq(test_failing_context(&memory, "interp", "", "", &context), LAZE_OK);
   ck_assert_int_eq(laze_size_table_create(context, &table, NULL), LAZE_OK);
   ck_assert_int_eq(laze_size_symbol(table, "n", &n, NULL), LAZE_OK);
   ck_assert_int_eq(laze_size_symbol(table, "m", &m, NULL), LAZE_OK);
@@ -20,6 +23,7 @@ static void setup(void) {
 static void teardown(void) {
   laze_size_table_destroy(table);
   laze_context_release(context);
+  ck_assert_int_eq(memory.live, 0); /* whatever was asked */
 }
 
 static void set_hints(int64_t n_hint, int64_t m_hint) {
