@@ -149,9 +149,10 @@ static laze_status read_once(test_failing_allocator *state, const char *text, ch
 }
 
 START_TEST(reading_may_run_out_of_memory) {
-  /* typed on an assumption about its size */
+  /* typed on an assumption about its size, and a node of two results */
   static const char squeezed[] =
-      "graph @squeezed(%x: i64[n,2]) -> i64[n,2] {\n  %0 = squeeze %x, dim=0\n  return %0\n}\n";
+      "graph @squeezed(%x: i64[n,2]) -> i64[n], i64[n] {\n  %0 = squeeze %x, dim=0\n  %1:2 = max %0, dim=1\n"
+      "  return %1#0, %1#1\n}\n";
   for (int g = 0; g <= GRAPHS; g++) {
     char text[MOST_TEXT], expected[MOST_TEXT], got[MOST_TEXT];
     laze_error error;

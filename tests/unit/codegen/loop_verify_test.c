@@ -83,6 +83,9 @@ static void break_size(void) {
 static void break_size_dtype(void) {
   emit(LAZE_LOOP_INDEX_SIZE, LAZE_F32, 0, NULL, 0);
 }
+static void break_index_result(void) {
+  emit(LAZE_LOOP_INDEX_ADD, LAZE_F32, 0, (int32_t[]){size, size}, 2);
+}
 static void break_size_operands(void) {
   emit(LAZE_LOOP_INDEX_SIZE, LAZE_I64, 0, &size, 1);
 }
@@ -231,6 +234,7 @@ static const struct {
              {break_index_dtype, "operand 1 is f32, expected i64"},
              {break_size, "size does not exist"},
              {break_size_dtype, "dtype is f32, expected i64"},
+             {break_index_result, "dtype is f32, expected i64"},
              {break_size_operands, "1 operands"},
              {break_index_constant_dtype, "dtype is i32, expected i64"},
              {break_check_dtype, "dtype is f32, expected i64"},

@@ -134,7 +134,9 @@ END_TEST
 START_TEST(recycles_from_a_size_on) {
   laze_buffer_release(create(LAZE_BUFFER_RECYCLE_MINIMUM - LAZE_BUFFER_ALIGNMENT));
   ck_assert_int_eq(idle_bytes(), 0);
-  laze_buffer_release(create(LAZE_BUFFER_RECYCLE_MINIMUM));
+  laze_buffer *mapped = create(LAZE_BUFFER_RECYCLE_MINIMUM);
+  ck_assert_uint_eq((uintptr_t)mapped->data % 4096, 0); /* pages, which the pool gives back as such */
+  laze_buffer_release(mapped);
   ck_assert_int_eq(idle_bytes(), LAZE_BUFFER_RECYCLE_MINIMUM);
 }
 END_TEST
