@@ -1,3 +1,5 @@
+/* From a node of a graph to a unit that the interpreter can run, and running it: values get numbers, sizes become
+ * indices, regions are laid out behind each other (unit.h). */
 #include "codegen/interp/unit.h"
 
 #include "codegen/node_site.h"

@@ -1,3 +1,4 @@
+/* Walking over arrays of one shape and several strides: axes that all arrays cross in one stride are one (walk.h). */
 #include "codegen/interp/walk.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Appending instructions to a kernel's loop IR: each builder gives the number of what it appended (loop.h). When memory
+ * runs out the kernel says so, once, at the end. */
 #include "codegen/loop/loop.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The hash of a kernel's loop IR: everything that decides on its code but the target. It names the kernel. */
 #include "codegen/loop/loop.h"
 
 #include <string.h>

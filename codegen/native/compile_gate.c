@@ -1,3 +1,4 @@
+/* The gate around LLVM: who is inside, and how exit() and fork() find it (compile_gate.h). */
 #include "codegen/native/compile_gate.h"
 
 #include <stdlib.h>

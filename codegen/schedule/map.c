@@ -1,3 +1,5 @@
+/* Making access maps, splitting the axes that they depend on, and comparing them (map.h has the picture; taking a map
+ * to another view is map_refine.c, what a set of them covers map_cover.c). */
 #include "codegen/schedule/map.h"
 
 #include <string.h>
