@@ -44,7 +44,7 @@ static const struct {
 } debug_switches[LAZE_DEBUG_COUNT] = {
     [LAZE_DEBUG_GRAPH] = {"graph", "print each graph before it is compiled"},
     [LAZE_DEBUG_PASSES] = {"passes", "print the graph after each pass that changed it, with the pass's time"},
-    [LAZE_DEBUG_SCHEDULE] = {"schedule", "print the kernels each graph becomes, with bytes, flops and why they split"},
+    [LAZE_DEBUG_SCHEDULE] = {"schedule", "print the kernels of each graph, with bytes, operations and why they split"},
     [LAZE_DEBUG_LOOP] = {"loop", "print the loop IR of each kernel"},
     [LAZE_DEBUG_LLVM] = {"llvm", "print the LLVM IR of each module that is compiled"},
     [LAZE_DEBUG_ASM] = {"asm", "print the assembly of each module that is compiled"},

@@ -10,7 +10,7 @@
 typedef enum {
   LAZE_DEBUG_GRAPH,      /* each graph before it is compiled */
   LAZE_DEBUG_PASSES,     /* the graph after each pass that changed it */
-  LAZE_DEBUG_SCHEDULE,   /* groups, with bytes, flops and the reason of each split */
+  LAZE_DEBUG_SCHEDULE,   /* groups, with bytes, operations and the reason of each split */
   LAZE_DEBUG_LOOP,       /* loop IR of each kernel */
   LAZE_DEBUG_LLVM,       /* LLVM IR of each module */
   LAZE_DEBUG_ASM,        /* assembly of each module */

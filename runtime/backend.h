@@ -10,7 +10,7 @@ struct laze_graph;
 
 /* What a compilation can be shown as. */
 typedef enum {
-  LAZE_EMIT_SCHEDULE, /* kernels with bytes, flops and the reason of each split, then their loop IR */
+  LAZE_EMIT_SCHEDULE, /* kernels with bytes, operations and the reason of each split, then their loop IR */
   LAZE_EMIT_LLVM,
   LAZE_EMIT_ASSEMBLY,
   LAZE_EMIT_OBJECT, /* bytes of a relocatable object */

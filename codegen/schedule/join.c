@@ -5,8 +5,8 @@
  *   slice        component * step + start
  *   reshape      nothing: the view takes care of it
  *   cat          component - start of the piece, guarded
- *   index_select, gather    one component becomes an index read from memory
- *   iota, size_tensor       made of the domain itself: no operand
+ *   index_select one component becomes an index read from memory; so for gather
+ *   iota         made of the domain itself, without an operand; so for size_tensor
  */
 #include "codegen/schedule/join.h"
 
