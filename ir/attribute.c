@@ -165,15 +165,28 @@ static int64_t padded_words(int64_t bytes) {
 }
 
 int64_t laze_attribute_words(const laze_attribute *attribute) {
-  parts p = take_apart(attribute);
-  return 1 + p.word_count + (attribute->present && is_measured(p.place)) + padded_words(p.size);
+  if (!attribute->present) return 1;
+  place where = place_of(attribute->kind);
+  if (where == IN_PLACE_WORD) return 2;
+  if (where == IN_PLACE_SCALAR) return 3;
+  return 1 + is_measured(where) + padded_words(take_apart(attribute).size);
 }
 
 uint64_t *laze_attribute_write(const laze_attribute *attribute, uint64_t *words) {
-  parts p = take_apart(attribute);
   *words++ = (uint64_t)attribute->kind | (uint64_t)attribute->present << 8 | (uint64_t)(uint32_t)attribute->count << 32;
-  for (int i = 0; i < p.word_count; i++) *words++ = p.words[i];
-  if (attribute->present && is_measured(p.place)) *words++ = (uint64_t)p.size;
+  if (!attribute->present) return words;
+  place where = place_of(attribute->kind);
+  if (where == IN_PLACE_WORD) {
+    memcpy(words, &attribute->value, sizeof *words);
+    return words + 1;
+  }
+  if (where == IN_PLACE_SCALAR) {
+    words[0] = (uint64_t)attribute->value.literal.dtype;
+    memcpy(&words[1], &attribute->value.literal.value, sizeof *words);
+    return words + 2;
+  }
+  parts p = take_apart(attribute);
+  if (is_measured(where)) *words++ = (uint64_t)p.size;
   if (p.size == 0) return words;
   words[padded_words(p.size) - 1] = 0;
   memcpy(words, p.bytes, (size_t)p.size);

@@ -1,7 +1,7 @@
 /* Loads an object in steps, each of which may refuse it: sections are sorted into parts, the parts laid out by pages
  * and mapped writable, relocations applied, and then each part gets the protection that it keeps.
  *
- *   pages   code, stubs | constants | variables
+ *   pages   code, trampolines | constants | variables
  *   then        r-x     |    r--    |    rw-
  */
 #include "runtime/object_loader.h"
@@ -46,7 +46,7 @@ typedef struct {
   uint8_t *parts;      /* of each section */
   int64_t page;
   int64_t part_begin[PART_COUNT + 1];
-  int64_t stubs; /* offset into the mapping */
+  int64_t trampolines; /* offset into the mapping */
   laze_object *object;
 } loader;
 
@@ -109,8 +109,8 @@ static laze_status lay_out(loader *self, laze_error *error) {
     self->part_begin[which] = offset;
     LAZE_TRY(lay_out_part(self, which, &offset, error));
     if (which == PART_CODE && self->options.import_count > 0) {
-      self->stubs = align_up(offset, laze_stub_size);
-      offset = self->stubs + (int64_t)self->options.import_count * laze_stub_size;
+      self->trampolines = align_up(offset, laze_trampoline_size);
+      offset = self->trampolines + (int64_t)self->options.import_count * laze_trampoline_size;
       if (offset > LAZE_OBJECT_MAX - self->page) return too_large(error);
     }
     offset = align_up(offset, self->page);
@@ -119,11 +119,11 @@ static laze_status lay_out(loader *self, laze_error *error) {
   return LAZE_OK;
 }
 
-static uint8_t *stub_of(const loader *self, int import) {
-  return self->object->base + self->stubs + (int64_t)import * laze_stub_size;
+static uint8_t *trampoline_of(const loader *self, int import) {
+  return self->object->base + self->trampolines + (int64_t)import * laze_trampoline_size;
 }
 
-/* Maps writable memory, copies sections and stubs into it, and turns offsets into addresses. */
+/* Maps writable memory, copies sections and trampolines into it, and turns offsets into addresses. */
 static laze_status map(loader *self, laze_error *error) {
   laze_object *object = self->object;
   int64_t size = self->part_begin[PART_COUNT];
@@ -140,7 +140,7 @@ static laze_status map(loader *self, laze_error *error) {
     self->addresses[i] = (uint64_t)(uintptr_t)place;
   }
   for (int i = 0; i < self->options.import_count; i++)
-    laze_stub_write(stub_of(self, i), self->options.imports[i].address);
+    laze_trampoline_write(trampoline_of(self, i), self->options.imports[i].address);
   return LAZE_OK;
 }
 
@@ -150,7 +150,7 @@ static laze_status resolve_import(const loader *self, const char *name, uint32_t
     const laze_object_import *import = &self->options.imports[i];
     if (strcmp(import->name, name) != 0) continue;
     if (laze_relocation_is_call(type))
-      *address = (uint64_t)(uintptr_t)stub_of(self, i);
+      *address = (uint64_t)(uintptr_t)trampoline_of(self, i);
     else if (laze_relocation_is_absolute(type))
       *address = (uint64_t)(uintptr_t)import->address;
     else
@@ -297,7 +297,7 @@ static laze_status load(loader *self, laze_error *error) {
 
 laze_status laze_object_load(laze_context *context, const void *bytes, int64_t size, const laze_object_options *options,
                              laze_object **out, laze_error *error) {
-  if (laze_stub_size == 0)
+  if (laze_trampoline_size == 0)
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "native kernels are not supported on this processor: choose the backend "
                      "'interp'");

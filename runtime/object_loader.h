@@ -6,7 +6,7 @@
  * and executable at once.
  *
  *   object                      mapping
- *   .text, .text.*         ->   code         r-x   followed by a stub for each import
+ *   .text, .text.*         ->   code         r-x   followed by a trampoline for each import
  *   .rodata, .rodata.*     ->   constants    r--
  *   .data, .bss            ->   variables    rw-
  *   the rest (.eh_frame, notes, debug information) stays out

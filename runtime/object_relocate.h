@@ -13,23 +13,23 @@ typedef struct laze_relocation {
   int64_t room;    /* bytes from `place` to the end of its section */
   uint32_t type;   /* R_<machine>_* */
   bool in_code;    /* the section is executable */
-  uint64_t symbol; /* address; of an import, that of its stub where laze_relocation_is_call() */
+  uint64_t symbol; /* address; of an import, that of its trampoline where laze_relocation_is_call() */
   int64_t addend;
 } laze_relocation;
 
 /* Bytes of a jump to a far address, a multiple of their alignment. 0: this architecture has no loader. */
-extern const int laze_stub_size;
+extern const int laze_trampoline_size;
 /* ELF's number of this processor. */
 extern const uint16_t laze_object_machine;
 
-/* True for relocations of calls and jumps, which may go to a stub instead of the symbol. */
+/* True for relocations of calls and jumps, which may go to a trampoline instead of the symbol. */
 bool laze_relocation_is_call(uint32_t type);
 /* True for relocations that hold an absolute address in full, which may be that of an import. */
 bool laze_relocation_is_absolute(uint32_t type);
 /* Writes the value. LAZE_DATA_LOSS when the value or the place does not fit; LAZE_UNSUPPORTED for any type but the few
  * that the code generator emits. */
 LAZE_MUST_USE laze_status laze_relocate(const laze_relocation *relocation, laze_error *error);
-/* Writes laze_stub_size bytes of code that jump to `target`. */
-void laze_stub_write(uint8_t *stub, const void *target);
+/* Writes laze_trampoline_size bytes of code that jump to `target`. */
+void laze_trampoline_write(uint8_t *trampoline, const void *target);
 
 #endif

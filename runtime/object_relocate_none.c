@@ -1,7 +1,7 @@
 /* For processors without a loader: every object is refused, and programs run on the reference interpreter. */
 #include "runtime/object_relocate.h"
 
-const int laze_stub_size = 0;
+const int laze_trampoline_size = 0;
 const uint16_t laze_object_machine = EM_NONE;
 
 bool laze_relocation_is_call(uint32_t type) {
@@ -19,7 +19,7 @@ laze_status laze_relocate(const laze_relocation *relocation, laze_error *error) 
                    relocation->type);
 }
 
-void laze_stub_write(uint8_t *stub, const void *target) {
-  (void)stub;
+void laze_trampoline_write(uint8_t *trampoline, const void *target) {
+  (void)trampoline;
   (void)target;
 }

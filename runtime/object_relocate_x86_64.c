@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-const int laze_stub_size = 16;
+const int laze_trampoline_size = 16;
 const uint16_t laze_object_machine = EM_X86_64;
 
 bool laze_relocation_is_call(uint32_t type) {
@@ -50,10 +50,10 @@ laze_status laze_relocate(const laze_relocation *relocation, laze_error *error) 
                    relocation->type, relocation->in_code ? "code" : "data");
 }
 
-void laze_stub_write(uint8_t *stub, const void *target) {
+void laze_trampoline_write(uint8_t *trampoline, const void *target) {
   /* jmp *0(%rip), with the address right behind, then two bytes of int3 */
   static const uint8_t jump[6] = {0xff, 0x25, 0, 0, 0, 0};
-  memcpy(stub, jump, sizeof jump);
-  memcpy(stub + sizeof jump, &target, sizeof target);
-  memset(stub + sizeof jump + sizeof target, 0xcc, 2);
+  memcpy(trampoline, jump, sizeof jump);
+  memcpy(trampoline + sizeof jump, &target, sizeof target);
+  memset(trampoline + sizeof jump + sizeof target, 0xcc, 2);
 }

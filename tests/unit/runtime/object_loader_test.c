@@ -174,7 +174,7 @@ static int outside(int x) {
   return 3 * x;
 }
 
-/* This program may lie further from the mapping than a call reaches: the call goes through a stub. */
+/* This program may lie further from the mapping than a call reaches: the call goes through a trampoline. */
 START_TEST(calls_imports) {
   int64_t size;
   uint8_t *bytes = compile(importing_source, &size);
