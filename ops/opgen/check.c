@@ -6,7 +6,8 @@
  */
 #include "ops/opgen/check.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>

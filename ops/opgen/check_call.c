@@ -1,7 +1,7 @@
 /* Calls: functions of the language, and operators with their overloads. */
 #include "ops/opgen/check.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 
 #include <string.h>
 

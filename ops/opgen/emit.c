@@ -9,7 +9,7 @@
  */
 #include "ops/opgen/emit.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <stdarg.h>
@@ -76,8 +76,7 @@ void emit_into(gen_emitter *emitter, const gen_expression *expression, gen_targe
 const char *emit_scalar(gen_emitter *emitter, const gen_expression *number) {
   const char *value = emit_value(emitter, number, NULL);
   if (number->kind == KIND_LITERAL) return value;
-  const char *maker = number->kind == KIND_FLOAT ? "real" : number->kind == KIND_BOOL ? "boolean" : "integer";
-  return memory_format("laze_scalar_%s(%s)", maker, value);
+  return memory_format("%s(%s)", kind_number(number->kind)->maker, value);
 }
 
 static const char *emit_name(gen_emitter *emitter, const gen_expression *name) {

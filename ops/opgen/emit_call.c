@@ -2,7 +2,7 @@
  * functions of the language. */
 #include "ops/opgen/emit.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct gen_operand {
 
 static const char *dtype_of_number(gen_emitter *emitter, const gen_expression *number) {
   if (number->kind == KIND_LITERAL) return memory_format("%s.dtype", emit_value(emitter, number, NULL));
-  return number->kind == KIND_FLOAT ? "LAZE_F64" : number->kind == KIND_BOOL ? "LAZE_BOOL" : "LAZE_I64";
+  return kind_number(number->kind)->dtype;
 }
 
 /* A size becomes a value through size_tensor, since it may be known only when the graph runs. */
@@ -313,11 +313,7 @@ static const char *emit_numel(gen_emitter *emitter, const gen_expression *call) 
 }
 
 static const char *promoted_item(gen_emitter *emitter, const gen_expression *item) {
-  if (item->kind == KIND_LITERAL) return memory_format("{.number = %s.dtype}", emit_value(emitter, item, NULL));
-  if (kind_is_number(item->kind))
-    return memory_format("{.number = %s}", item->kind == KIND_FLOAT  ? "LAZE_F64"
-                                           : item->kind == KIND_BOOL ? "LAZE_BOOL"
-                                                                     : "LAZE_I64");
+  if (kind_is_number(item->kind)) return memory_format("{.number = %s}", dtype_of_number(emitter, item));
   return memory_format("{.value = %s%s}", emit_value(emitter, item, NULL),
                        item->kind == KIND_SCALAR ? ", .is_number = true" : "");
 }

@@ -1,7 +1,8 @@
 /* Reads one entry of a table, key by key: one reader a key, and which classes have it (the list at the end). */
 #include "ops/opgen/table.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <ctype.h>
 #include <stdlib.h>

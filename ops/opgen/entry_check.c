@@ -2,7 +2,8 @@
  * which entries name are declared in the headers they belong to. */
 #include "ops/opgen/table.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -123,8 +124,6 @@ static void check_evals(gen_table *table, const gen_operator *op) {
 }
 
 static void check_compute(gen_table *table, gen_operator *op) {
-  const unsigned bools = 1u << dtype_find("bool");
-  const unsigned floats = 1u << dtype_find("f32") | 1u << dtype_find("f64");
   if (op->compute == COMPUTE_CONVERT) {
     op->dtypes = DTYPE_ALL;
     if (operator_segments(op) != 1 || operator_attributes(op) != 1 || op->schema.arguments[1].kind != KIND_DTYPE)
@@ -134,9 +133,9 @@ static void check_compute(gen_table *table, gen_operator *op) {
   require(table, op, "eval", "one element in C: {float: self + other, int: ..., bool: ...}");
   require(table, op, "lower", "the NAME of laze_lower_NAME in codegen/llvm/");
   check_function(table, op, "lower", op->lower, KNOWN_LOWERING);
-  if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != bools)
+  if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != dtype_mask_of(LAZE_KIND_BOOL))
     report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
-  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~floats) != 0)
+  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~dtype_mask_of(LAZE_KIND_FLOAT)) != 0)
     report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
   if (op->compute == COMPUTE_BITS)
     require(table, op, "dtype", "the rule that checks the operands' dtypes");

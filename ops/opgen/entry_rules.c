@@ -1,7 +1,8 @@
 /* Rule calls of entries, "reduce(self, dim, keepdim)": looks the rule up and gives each of its parameters a value. */
 #include "ops/opgen/table.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <string.h>
 

@@ -7,7 +7,8 @@
  * A recursive-descent parser. From loose to tight: ? :  ||  &&  comparison  + -  * /  unary - !  call, list, word. */
 #include "ops/opgen/expression.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Words for kinds of arguments, as schemas and C write them, and the dtypes of the library with their C types. */
 #include "ops/opgen/kind.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 
 #include <string.h>
 
@@ -33,11 +33,18 @@ const char *kind_enumerator(gen_kind kind) {
   return names[kind].enumerator;
 }
 
+const gen_number *kind_number(gen_kind kind) {
+  static const gen_number real = {"LAZE_F64", "laze_scalar_real"}, boolean = {"LAZE_BOOL", "laze_scalar_boolean"},
+                          integer = {"LAZE_I64", "laze_scalar_integer"};
+  return kind == KIND_FLOAT ? &real : kind == KIND_BOOL ? &boolean : &integer;
+}
+
 /* In C, elements of an expression are bool where memory holds a byte. */
 #define EVAL_BOOL(c_type) "bool", "bool"
 #define EVAL_SIGNED(c_type) c_type, "int"
 #define EVAL_FLOAT(c_type) c_type, "float"
-#define INFO(with, id, name, kind, bits, digits, c_type, ...) {name, "LAZE_" #id, EVAL_##kind(#c_type)},
+#define INFO(with, id, name, kind, bits, digits, c_type, ...)                                                          \
+  {name, "LAZE_" #id, LAZE_KIND_##kind, EVAL_##kind(#c_type)},
 const gen_dtype_info dtype_infos[DTYPE_COUNT] = {LAZE_DTYPES(INFO, )};
 
 int dtype_find(const char *name) {
@@ -51,6 +58,13 @@ const char *dtype_names(void) {
   for (int i = 1; i < DTYPE_COUNT; i++)
     text = memory_format(i + 1 < DTYPE_COUNT ? "%s, %s" : "%s or %s", text, dtype_infos[i].name);
   return text;
+}
+
+unsigned dtype_mask_of(laze_kind kind) {
+  unsigned mask = 0;
+  for (int i = 0; i < DTYPE_COUNT; i++)
+    if (dtype_infos[i].kind == kind) mask |= 1u << i;
+  return mask;
 }
 
 const char *dtype_mask_text(unsigned mask) {

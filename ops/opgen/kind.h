@@ -45,12 +45,21 @@ const char *kind_name(gen_kind kind);
 /* The enumerator of laze_argument_kind. */
 const char *kind_enumerator(gen_kind kind);
 
+/* How a laze_scalar holds a plain number. */
+typedef struct gen_number {
+  const char *dtype; /* "LAZE_F64" */
+  const char *maker; /* "laze_scalar_real" */
+} gen_number;
+/* Of FLOAT, BOOL, and the integer kinds. */
+const gen_number *kind_number(gen_kind kind);
+
 /* Element types, in the order of base/dtype_table.h. */
 typedef struct gen_dtype_info {
   const char *name;       /* "f32" */
   const char *enumerator; /* "LAZE_F32" */
-  const char *c_type;     /* "float" */
-  const char *eval_kind;  /* "float": the key of `eval` */
+  laze_kind kind;
+  const char *c_type;    /* "float" */
+  const char *eval_kind; /* "float": the key of `eval` */
 } gen_dtype_info;
 #define COUNT_DTYPE(with, ...) +1
 enum { DTYPE_COUNT = 0 LAZE_DTYPES(COUNT_DTYPE, ) };
@@ -60,6 +69,8 @@ extern const gen_dtype_info dtype_infos[DTYPE_COUNT];
 int dtype_find(const char *name);
 /* All of them: "bool, i32 or f32". */
 const char *dtype_names(void);
+/* Mask of the positions of one kind. */
+unsigned dtype_mask_of(laze_kind kind);
 /* "1u << LAZE_F32 | 1u << LAZE_F64" for a mask of positions; "0" for none. */
 const char *dtype_mask_text(unsigned mask);
 

@@ -6,7 +6,8 @@
  */
 #include "ops/opgen/known.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef OPGEN_KNOWN_H
 #define OPGEN_KNOWN_H
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/report.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
  */
 #include "ops/opgen/check.h"
 #include "ops/opgen/output.h"
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 
 #include <argp.h>
 #include <stdlib.h>

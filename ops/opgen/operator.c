@@ -2,7 +2,8 @@
  * "sum.dim_IntList" is laze_sum_dim_intlist. */
 #include "ops/opgen/operator.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 #include "ops/opgen/table.h"
 
 #include <ctype.h>

@@ -2,7 +2,8 @@
  * long lines are broken, and files that have not changed are left alone, so that nothing is built again for them. */
 #include "ops/opgen/output.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,9 +57,10 @@ const char *c_integer(int64_t value) {
 }
 
 const char *c_scalar_call(const gen_literal *value) {
-  if (value->form == LITERAL_REAL) return memory_format("laze_scalar_real(%s)", c_real(value->real));
-  if (value->form == LITERAL_BOOL) return memory_format("laze_scalar_boolean(%s)", value->integer ? "true" : "false");
-  return memory_format("laze_scalar_integer(%s)", c_integer(value->integer));
+  const char *number = value->form == LITERAL_REAL   ? c_real(value->real)
+                       : value->form == LITERAL_BOOL ? (value->integer ? "true" : "false")
+                                                     : c_integer(value->integer);
+  return memory_format("%s(%s)", kind_number(literal_kind(value))->maker, number);
 }
 
 const char *c_name(const char *name) {

@@ -5,7 +5,8 @@
  */
 #include "ops/opgen/schema.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -319,6 +320,10 @@ const char *argument_type_text(const gen_argument *argument) {
   const char *name = argument->kind == KIND_LITERAL ? "Scalar" : kind_name(argument->kind);
   if (argument->list_size > 0) name = memory_format("%.*s[%d]", (int)strcspn(name, "["), name, argument->list_size);
   return argument->optional ? memory_format("%s?", name) : name;
+}
+
+gen_kind literal_kind(const gen_literal *value) {
+  return value->form == LITERAL_REAL ? KIND_FLOAT : value->form == LITERAL_BOOL ? KIND_BOOL : KIND_INT;
 }
 
 bool literal_equal(const gen_literal *a, const gen_literal *b) {

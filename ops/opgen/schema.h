@@ -3,7 +3,7 @@
 #define OPGEN_SCHEMA_H
 
 #include "ops/opgen/kind.h"
-#include "ops/opgen/base.h"
+#include "ops/opgen/report.h"
 
 #include <stdint.h>
 
@@ -47,6 +47,8 @@ int schema_find(const gen_schema *schema, const char *name);
 bool argument_may_be_absent(const gen_argument *argument);
 /* The type as a schema writes it, "int[2]?". */
 const char *argument_type_text(const gen_argument *argument);
+/* Of a literal that is a number: FLOAT, BOOL or INT. */
+gen_kind literal_kind(const gen_literal *value);
 bool literal_equal(const gen_literal *a, const gen_literal *b);
 
 #endif

@@ -1,7 +1,8 @@
 /* Reads all files of entries and rules.yaml into one table, and finds entries and rules in it by name. */
 #include "ops/opgen/table.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
  */
 #include "ops/opgen/tree.h"
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
+#include "ops/opgen/report.h"
 
 #include <errno.h>
 #include <stdio.h>

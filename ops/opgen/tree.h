@@ -2,7 +2,7 @@
 #ifndef OPGEN_TREE_H
 #define OPGEN_TREE_H
 
-#include "ops/opgen/base.h"
+#include "ops/opgen/report.h"
 
 #include <stdbool.h>
 

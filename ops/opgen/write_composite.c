@@ -1,6 +1,6 @@
 /* ir/composite.gen.h and ir/composite_*.gen.c: composites as C against a recorder. */
 #include "ops/opgen/emit.h"
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <stdlib.h>
@@ -43,9 +43,7 @@ static void load_operand(const gen_emitter *emitter, int index, FILE *out) {
 
 static void load_default(const gen_emitter *emitter, int index, FILE *out) {
   const gen_argument *argument = &emitter->op->schema.arguments[index];
-  const char *dtype = argument->value.form == LITERAL_REAL   ? "LAZE_F64"
-                      : argument->value.form == LITERAL_BOOL ? "LAZE_BOOL"
-                                                             : "LAZE_I64";
+  const char *dtype = kind_number(literal_kind(&argument->value))->dtype;
   fprintf(out, "  laze_value %s_or_default = laze_call_operand(call, %d);\n", argument->name, argument->position);
   fprintf(out, "  if (laze_value_is_none(%s_or_default))\n", argument->name);
   fprintf(out, "    LAZE_TRY(laze_record_number(recorder, %s, %s, &%s_or_default, error));\n", dtype,

@@ -1,5 +1,5 @@
 /* codegen/interp/eval.gen.c: element functions of the reference from `eval`. */
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>

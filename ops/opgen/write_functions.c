@@ -1,6 +1,6 @@
 /* include/laze/functions.h, one C function per operator in three forms, and lazy/functions_*.gen.c, in which each packs
  * its arguments into a frame. */
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>

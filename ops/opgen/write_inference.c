@@ -1,5 +1,5 @@
 /* ir/inference.gen.{h,c}: for each operator that can be a node, its types from rules.yaml's functions. */
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>

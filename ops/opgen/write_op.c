@@ -1,6 +1,6 @@
 /* ir/op.gen.h: numbers of operators and positions of their attributes. ir/op.gen.c: what the tables say about each
  * operator, as data. */
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <stdlib.h>
@@ -47,9 +47,10 @@ static void write_default_items(const gen_operator *op, const gen_argument *argu
 
 /* The initialiser of a laze_scalar; calls are not constant expressions. */
 static const char *scalar_initialiser(const gen_literal *value) {
-  if (value->form == LITERAL_REAL) return memory_format("{.dtype = LAZE_F64, .value.real = %s}", c_real(value->real));
-  return memory_format("{.dtype = %s, .value.integer = %s}", value->form == LITERAL_BOOL ? "LAZE_BOOL" : "LAZE_I64",
-                       c_integer(value->integer));
+  const char *dtype = kind_number(literal_kind(value))->dtype;
+  return value->form == LITERAL_REAL
+             ? memory_format("{.dtype = %s, .value.real = %s}", dtype, c_real(value->real))
+             : memory_format("{.dtype = %s, .value.integer = %s}", dtype, c_integer(value->integer));
 }
 
 static const char *default_text(const gen_operator *op, const gen_argument *argument) {

@@ -1,5 +1,5 @@
 /* docs/operators.md: the operators for people. */
-#include "ops/opgen/base.h"
+#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>

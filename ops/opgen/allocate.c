@@ -1,6 +1,9 @@
-/* What a process that lives for milliseconds needs. Blocks are linked in a list and freed when it ends, so that a leak
- * checker sees an empty heap; faults of the tables are printed as they are found. */
-#include "ops/opgen/base.h"
+/* Memory of a process that lives for milliseconds:
+ *
+ *   take, copy, format ──> block <──> block <──> block      all freed at exit
+ *
+ * The list is there so that a leak checker sees an empty heap. */
+#include "ops/opgen/allocate.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,15 +87,4 @@ void *memory_grow(void *array, int count, size_t element_size) {
   old->next->previous = old->previous;
   free(old);
   return grown;
-}
-
-void report_error(gen_report *report, gen_place at, const char *format, ...) {
-  fprintf(stderr, "%s:%d: ", at.file, at.line);
-  if (at.name != NULL) fprintf(stderr, "%s: ", at.name);
-  va_list arguments;
-  va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
-  va_end(arguments);
-  fputc('\n', stderr);
-  report->errors++;
 }
