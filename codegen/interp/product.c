@@ -1,8 +1,8 @@
-/* Matrix products in the order of codegen/loop/loop.h: for each row, blocks of k; in a block, chains over ascending k
+/* Matrix products in the order of codegen/order.h: for each row, blocks of k; in a block, chains over ascending k
  * that end in a fixed tree. Columns are taken some at a time, which leaves each chain as it is. */
 #include "codegen/interp/unit.h"
 
-#include "codegen/loop/loop.h"
+#include "codegen/order.h"
 
 #include <math.h>
 

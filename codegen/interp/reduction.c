@@ -1,4 +1,4 @@
-/* Reductions in the named orders of codegen/loop/loop.h, which the sizes of the operand alone decide:
+/* Reductions in the named orders of codegen/order.h, which the sizes of the operand alone decide:
  *
  *   axes of size 1 are dropped and neighbours of the same kind (reduced or kept) merged into runs;
  *   the last run is reduced:  lanes16 along it, for each element of the kept runs, earlier reduced runs around it
@@ -8,7 +8,7 @@
  */
 #include "codegen/interp/unit.h"
 
-#include "codegen/loop/loop.h"
+#include "codegen/order.h"
 
 #include <string.h>
 

@@ -123,16 +123,3 @@ laze_dtype laze_loop_dtype(const laze_loop_kernel *kernel, int32_t index) {
   if (index < 0 || index >= kernel->instruction_count) return LAZE_DTYPE_NONE;
   return kernel->instructions[index].dtype;
 }
-
-laze_scalar laze_initial_value(laze_initial initial, laze_dtype dtype) {
-  switch (initial) {
-  case LAZE_INITIAL_ZERO:
-  case LAZE_INITIAL_ONE: break;
-  case LAZE_INITIAL_LOWEST: return laze_dtype_lowest(dtype);
-  case LAZE_INITIAL_HIGHEST: return laze_dtype_highest(dtype);
-  }
-  laze_scalar number = laze_scalar_integer(initial == LAZE_INITIAL_ONE);
-  uint64_t element = 0;
-  laze_scalar_store(number, dtype, &element, 0);
-  return laze_scalar_load(dtype, &element, 0);
-}

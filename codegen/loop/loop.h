@@ -1,5 +1,5 @@
 /* Loop IR: one kernel as structured loops over scalar operations. The scheduler writes it, the LLVM lowering
- * and, in tests, a small interpreter (codegen/loop/interpret.h) read it, and nothing else stands between them.
+ * and, in tests, a small interpreter (tests/support/loop_interpreter.h) read it, and nothing else stands between them.
  *
  * A kernel is a flat array of instructions; loops nest by LOOP ... END. Each instruction that produces a value is named
  * by its index; a value may be used after it, inside the loop (or the loops within) that holds it, or after a loop only
@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "codegen/order.h"
 #include "ir/op.h"
 
 typedef enum {
@@ -43,12 +44,13 @@ typedef enum {
   LAZE_LOOP_CONVERT,  /* (value) -> dtype, as `to` does; also turns an i64 index value into data and back */
   LAZE_LOOP_CHECK,    /* (index, size, position) -> a valid index: negative wraps once; out of range notes a failure for
                          check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
-  /* Reductions */
+  /* Reductions, in a named order (codegen/order.h): lanes16 where UPDATE stands in a LANES loop, else rows */
   LAZE_LOOP_ACCUMULATOR, /* -> accumulator of dtype, op combines, `order`, `initial`; stands before the loops that
                             update it; one loop holds its UPDATEs, and accumulators of one loop stand side by side */
-  LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop) */
+  LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop): iteration r of a run
+                            of that loop takes the run's r-th place */
   LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops */
-  /* Matrix product of a block, each element in the order of products (below) */
+  /* Matrix product of a block, each element in the order of products (codegen/order.h) */
   LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
                        stride, rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */
 } laze_loop_code;
@@ -56,34 +58,6 @@ typedef enum {
 #define LAZE_LOOP_LANES 1 /* iterations may run in vector lanes */
 #define LAZE_LOOP_RANGE                                                                                                \
   2 /* runs from the call's begin to its end instead of 0 to extent; exactly one, outermost loop */
-
-/* The order in which a reduction combines its elements; part of the semantics (docs/semantics.md).
- *
- * Every element has a place. UPDATE stands in a loop over r, which other reduced loops may surround; each run of that
- * loop takes as many places as it has iterations, in lanes16 rounded up to a multiple of 32, and iteration r of it the
- * r-th. Places are cut into blocks, and a block's state starts at `initial`: UPDATE makes it combine(state, value).
- *
- * RESULT is the tree over the blocks, tree(B[0], ..., B[m-1]): of one block it is that block, otherwise
- * combine(tree(the first p), tree(the rest)), p the greatest power of two below m.
- *
- * lanes16: UPDATE stands in a LANES loop. Blocks of 2048 places; 16 lanes, place p in lane p mod 16, each with a tree
- * of its own. RESULT then combines pairs (l, l+8), then (l, l+4), (l, l+2), (l, l+1).
- * rows: UPDATE stands in a serial loop. Blocks of 64 places. */
-typedef enum { LAZE_ORDER_LANES16, LAZE_ORDER_ROWS } laze_order;
-#define LAZE_ORDER_LANES 16
-#define LAZE_ORDER_LANES_BLOCK 2048
-#define LAZE_ORDER_LANES_RUN 32
-#define LAZE_ORDER_ROWS_BLOCK 64
-/* Levels of a tree over all blocks that 2^63 places can have. */
-#define LAZE_ORDER_LEVELS 58
-
-/* The order of a matrix product, which its depth K alone decides. Below 256 an element is one chain of fused
- * multiply-adds over ascending k, from 0. From there on k is cut into blocks of 1024. A block is 4 chains, of the k
- * with k mod 4 = 0, 1, 2, 3, whose ends are joined in pairs (l, l+2), then (0, 1). The element is the first block's
- * total, to which the others are added one after the other. */
-#define LAZE_PRODUCT_CHAIN 256
-#define LAZE_PRODUCT_LANES 4
-#define LAZE_PRODUCT_BLOCK 1024
 
 typedef struct laze_loop_instruction {
   uint8_t code;    /* laze_loop_code */
@@ -138,9 +112,6 @@ int32_t laze_loop_convert(laze_loop_kernel *kernel, int32_t value, laze_dtype dt
 
 /* The dtype of value `index` (i64 for index values, bool for predicates). */
 laze_dtype laze_loop_dtype(const laze_loop_kernel *kernel, int32_t index);
-
-/* The value an accumulator starts from. */
-laze_scalar laze_initial_value(laze_initial initial, laze_dtype dtype);
 
 /* The kernel's key: a hash of everything above, with operators by name, so that it is stable across builds. */
 laze_hash laze_loop_hash(const laze_loop_kernel *kernel);

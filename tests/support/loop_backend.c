@@ -1,6 +1,6 @@
 #include "tests/support/loop_backend.h"
 
-#include "codegen/loop/interpret.h"
+#include "tests/support/loop_interpreter.h"
 #include "codegen/program_builder.h"
 #include "codegen/schedule/schedule.h"
 
@@ -36,7 +36,7 @@ static void run_loop(const laze_kernel_arguments *arguments, int64_t begin, int6
   for (int part = 2; part >= 0; part--) {
     int64_t from = begin + part * third, to = from + third < end ? from + third : end;
     if (from >= to) continue;
-    if (laze_loop_interpret(closure->loop, closure->shared->context, arguments, from, to, &error) == LAZE_OK) continue;
+    if (test_interpret_loop(closure->loop, closure->shared->context, arguments, from, to, &error) == LAZE_OK) continue;
     fprintf(stderr, "loop IR: %s\n", error.message);
     abort();
   }

@@ -1,5 +1,5 @@
 /* Reductions on the interpreter: the named orders to the bit, against a second implementation that takes one element at
- * a time and follows the words of codegen/loop/loop.h. */
+ * a time and follows the words of codegen/order.h. */
 #include "tests/unit/codegen/interp_support.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/codegen/kernel_runner.h"
 
-#include "codegen/loop/interpret.h"
+#include "tests/support/loop_interpreter.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -138,7 +138,7 @@ void runner_compare(runner *r, int64_t begin, int64_t end) {
   for (int k = 0; k < CHECKS; k++) interpreted[k] = native[k] = (laze_kernel_failure){.position = INT64_MAX};
   laze_kernel_arguments arguments = {r->interpreted, r->sizes, interpreted, NULL};
   ck_assert_int_le(r->kernel.check_count, CHECKS);
-  if (laze_loop_interpret(&r->kernel, r->context, &arguments, begin, end, &error) != LAZE_OK)
+  if (test_interpret_loop(&r->kernel, r->context, &arguments, begin, end, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);
   arguments.buffers = r->native;
   arguments.failures = native;

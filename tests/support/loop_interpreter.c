@@ -4,7 +4,7 @@
  *     v = load buffer 0, i        values[v] = *(buffer 0 + values[i])
  *   end                           i + 1 < limit ? to begin : on
  */
-#include "codegen/loop/interpret.h"
+#include "tests/support/loop_interpreter.h"
 
 #include "codegen/interp/eval.h"
 #include "runtime/kernel.h"
@@ -324,7 +324,7 @@ static laze_status run(machine *m, laze_arena *arena) {
   return LAZE_OK;
 }
 
-laze_status laze_loop_interpret(const laze_loop_kernel *kernel, laze_context *context,
+laze_status test_interpret_loop(const laze_loop_kernel *kernel, laze_context *context,
                                 const laze_kernel_arguments *arguments, int64_t begin, int64_t end, laze_error *error) {
   laze_arena arena;
   laze_arena_init(&arena, context);

@@ -1,5 +1,6 @@
 /* What instructions mean, against plain C: above all the named orders, written down here a second time. */
-#include "codegen/loop/interpret.h"
+#include "tests/support/loop_interpreter.h"
+
 #include "runtime/kernel.h"
 #include "tests/support/suite.h"
 
@@ -22,7 +23,7 @@ static void run(void *const *buffers, const int64_t *sizes, int64_t begin, int64
   laze_error error = {0};
   laze_kernel_arguments arguments = {buffers, sizes, failures, NULL};
   ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_OK, "%s", error.message);
-  ck_assert_msg(laze_loop_interpret(&kernel, laze_context_default(), &arguments, begin, end, &error) == LAZE_OK, "%s",
+  ck_assert_msg(test_interpret_loop(&kernel, laze_context_default(), &arguments, begin, end, &error) == LAZE_OK, "%s",
                 error.message);
 }
 
@@ -186,7 +187,7 @@ START_TEST(test_matrix) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("loop_interpret");
+  Suite *suite = suite_create("loop_interpreter");
   TCase *tests = tcase_create("meaning");
   tcase_add_loop_test(tests, test_orders, 0, 2);
   tcase_add_test(tests, test_range_and_guard);
