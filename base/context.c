@@ -1,6 +1,6 @@
-/* The context: what the caller chose (allocator, log, switches, directories), read once when it is made, and slots in
- * which other folders keep one object each for it. base/ knows those by a number and a destructor alone; they are made
- * on first use and go, the last made first, with the last reference. */
+/* The context: what the caller chose (allocator, log, switches, directories), read once when it is made, and one
+ * object for each folder that keeps something for it. base/ knows those by a number and a destructor alone; they are
+ * made on first use and go, the last made first, with the last reference. */
 #include "base/context.h"
 
 #include "base/checked.h"
@@ -15,8 +15,8 @@ enum { MAX_THREADS = 1024 };
 
 typedef struct {
   void *object;
-  void (*destroy)(void *object); /* NULL: the slot is empty */
-} context_slot;
+  void (*destroy)(void *object); /* NULL: not made yet */
+} owned_object;
 
 /* What goes to standard error where there is no callback and no debug switch: LAZE_LOG. */
 typedef enum { LOG_ONCE, LOG_OFF, LOG_ALL } log_level;
@@ -35,8 +35,8 @@ struct laze_context {
   _Atomic bool advised[LAZE_ADVICE_COUNT]; /* on standard error */
   laze_metrics metrics;
   pthread_mutex_t lock; /* recursive: creating one object may need another */
-  context_slot slots[LAZE_SLOT_COUNT];
-  int created[LAZE_SLOT_COUNT], created_count;
+  owned_object objects[LAZE_CONTEXT_OBJECT_COUNT];
+  int created[LAZE_CONTEXT_OBJECT_COUNT], created_count;
 };
 
 static const struct {
@@ -187,8 +187,8 @@ void laze_context_retain(laze_context *context) {
 void laze_context_release(laze_context *context) {
   if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
   for (int i = context->created_count; i-- > 0;) {
-    context_slot *slot = &context->slots[context->created[i]];
-    slot->destroy(slot->object);
+    owned_object *entry = &context->objects[context->created[i]];
+    entry->destroy(entry->object);
   }
   laze_free(context, context->backend);
   laze_free(context, context->cache_directory);
@@ -230,13 +230,14 @@ int laze_context_threads(const laze_context *context) {
   return context->threads;
 }
 
-laze_status laze_context_object(laze_context *context, const laze_object_class *class, void **out, laze_error *error) {
+laze_status laze_context_object(laze_context *context, const laze_context_object_class *class, void **out,
+                                laze_error *error) {
   pthread_mutex_lock(&context->lock);
-  context_slot *entry = &context->slots[class->slot];
+  owned_object *entry = &context->objects[class->id];
   laze_status status = entry->object ? LAZE_OK : class->create(context, &entry->object, error);
   if (status == LAZE_OK && !entry->destroy) {
     entry->destroy = class->destroy;
-    context->created[context->created_count++] = class->slot;
+    context->created[context->created_count++] = class->id;
   }
   *out = entry->object;
   pthread_mutex_unlock(&context->lock);

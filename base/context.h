@@ -34,25 +34,25 @@ const char *laze_context_backend_name(const laze_context *context);    /* NULL: 
 const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
 int laze_context_threads(const laze_context *context);                 /* at least 1 */
 
-/* Objects of higher layers that live as long as the context (caches, threads). */
+/* Objects of the folders above that live as long as the context (caches, threads). */
 typedef enum {
-  LAZE_SLOT_RUNTIME,
-  LAZE_SLOT_PROGRAMS,
-  LAZE_SLOT_KERNELS,
-  LAZE_SLOT_LAZY,
-  LAZE_SLOT_COUNT
-} laze_context_slot;
+  LAZE_CONTEXT_RUNTIME,
+  LAZE_CONTEXT_PROGRAMS,
+  LAZE_CONTEXT_KERNELS,
+  LAZE_CONTEXT_LAZY,
+  LAZE_CONTEXT_OBJECT_COUNT
+} laze_context_object_id;
 
-/* What a slot holds. `create` runs on first use, under the context's lock; it may ask for other objects. */
-typedef struct laze_object_class {
-  laze_context_slot slot;
+/* How one is made and destroyed. `create` runs on first use, under the context's lock; it may ask for other objects. */
+typedef struct laze_context_object_class {
+  laze_context_object_id id;
   laze_status (*create)(laze_context *context, void **out, laze_error *error);
   void (*destroy)(void *object);
-} laze_object_class;
+} laze_context_object_class;
 
 /* The object of a context, made on first use and destroyed with the context, in reverse order of creation; borrowed.
  * Fails as `create` does, and tries again the next time. */
-LAZE_MUST_USE laze_status laze_context_object(laze_context *context, const laze_object_class *class, void **out,
+LAZE_MUST_USE laze_status laze_context_object(laze_context *context, const laze_context_object_class *class, void **out,
                                               laze_error *error);
 
 /* Memory from the context's allocator. NULL when it is out or when `size` is negative or does not fit. Zero bytes give

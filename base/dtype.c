@@ -7,7 +7,7 @@
 
 #define INFO(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                                    \
   [LAZE_##id] = {name, numpy, torch, LAZE_KIND_##kind, sizeof(c_type), bits, digits, LAZE_TAKES_##id},
-static const laze_dtype_info infos[LAZE_DTYPE_COUNT] = {LAZE_DTYPES(INFO, )};
+static const laze_dtype_info infos[LAZE_DTYPE_BOUND] = {LAZE_DTYPES(INFO, )};
 static const laze_dtype_info no_dtype = {.name = "none"};
 
 /* In the order of the table: behind what promotes to it. */
@@ -16,7 +16,7 @@ static const laze_dtype rows[] = {LAZE_DTYPES(NUMBER, )};
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 const laze_dtype_info *laze_dtype_get(laze_dtype dtype) {
-  if (dtype < 0 || dtype >= LAZE_DTYPE_COUNT || !infos[dtype].name) return &no_dtype;
+  if (dtype < 0 || dtype >= LAZE_DTYPE_BOUND || !infos[dtype].name) return &no_dtype;
   return &infos[dtype];
 }
 
@@ -73,9 +73,9 @@ static const char *name_of(laze_dtype dtype, laze_dtype_naming naming) {
 laze_dtype_names laze_dtype_list(uint32_t set, laze_dtype_naming naming, const char *last) {
   laze_dtype_names names = {""};
   size_t length = 0;
-  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++)
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_BOUND; dtype++)
     if (!name_of(dtype, naming)) set &= ~(UINT32_C(1) << dtype);
-  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++) {
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_BOUND; dtype++) {
     if (!(set >> dtype & 1)) continue;
     if (length > 0) append(&names, &length, set >> dtype >> 1 ? ", " : last);
     append(&names, &length, name_of(dtype, naming));

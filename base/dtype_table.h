@@ -47,7 +47,7 @@
   LAZE_TAKES_##id = LAZE_DTYPE_BIT(id) | (below),
 enum { LAZE_DTYPES(LAZE_TAKES_OF_ROW, ) };
 
-#define LAZE_DTYPE_COUNT 16 /* every dtype's number is below this */
+#define LAZE_DTYPE_BOUND 16 /* every dtype's number is below it */
 
 /* What a value is. A bool is 0 or 1; integers wrap; floats are IEEE 754's. */
 typedef enum { LAZE_KIND_NONE, LAZE_KIND_BOOL, LAZE_KIND_SIGNED, LAZE_KIND_FLOAT } laze_kind;

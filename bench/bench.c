@@ -22,7 +22,7 @@ static const bench_part parts[] = {
     {"first", "10 operators in a new process, beside an empty one (interleaved)", bench_first},
     {"memory", "peak of a chain of matrix products, growth of a long loop, caches over many lengths", bench_memory},
     {"products", "f32 matrix products, one thread", bench_products},
-    {"faults", "shapes and graphs that once were far slower than their neighbours, beside plain C loops", bench_faults},
+    {"shapes", "reductions, joins, stencils and broadcasts of awkward shapes, beside plain C loops", bench_shapes},
 };
 #define PART_COUNT (sizeof parts / sizeof *parts)
 
@@ -70,7 +70,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   case 'o':
     options->only = argument;
     if (find_part(argument) == NULL)
-      argp_error(state, "no part \"%s\"; there are record, sizes, chain, first, memory, products and faults", argument);
+      argp_error(state, "no part \"%s\"; there are record, sizes, chain, first, memory, products and shapes", argument);
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -78,7 +78,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option option_list[] = {
     {"json", 'j', NULL, 0, "one JSON object a line, for programs", 0},
-    {"only", 'o', "NAME", 0, "one part: record, sizes, chain, first, memory, products or faults", 0},
+    {"only", 'o', "NAME", 0, "one part: record, sizes, chain, first, memory, products or shapes", 0},
     {0},
 };
 

@@ -13,7 +13,7 @@ laze_status bench_chain(bench_report *report, laze_error *error);
 laze_status bench_first(bench_report *report, laze_error *error);
 laze_status bench_memory(bench_report *report, laze_error *error);
 laze_status bench_products(bench_report *report, laze_error *error);
-laze_status bench_faults(bench_report *report, laze_error *error);
+laze_status bench_shapes(bench_report *report, laze_error *error);
 
 /* A context that uses `threads` threads (0: all). */
 laze_status bench_context(int32_t threads, laze_context **out, laze_error *error);

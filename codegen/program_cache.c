@@ -62,7 +62,7 @@ static laze_status create_cache(laze_context *context, void **out, laze_error *e
 }
 
 laze_status laze_program_cache_get(laze_context *context, laze_program_cache **out, laze_error *error) {
-  static const laze_object_class class = {LAZE_SLOT_PROGRAMS, create_cache, destroy_cache};
+  static const laze_context_object_class class = {LAZE_CONTEXT_PROGRAMS, create_cache, destroy_cache};
   void *object;
   laze_status status = laze_context_object(context, &class, &object, error);
   *out = object;

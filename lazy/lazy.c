@@ -53,7 +53,7 @@ static laze_status lazy_create(laze_context *context, void **out, laze_error *er
 
 laze_lazy *laze_lazy_get(laze_context *context) {
   if (!context) context = laze_context_default();
-  static const laze_object_class class = {LAZE_SLOT_LAZY, lazy_create, lazy_destroy};
+  static const laze_context_object_class class = {LAZE_CONTEXT_LAZY, lazy_create, lazy_destroy};
   void *object;
   return context && laze_context_object(context, &class, &object, NULL) == LAZE_OK ? object : NULL;
 }

@@ -62,7 +62,7 @@ static laze_status parse_descr(cursor *c, laze_npy_header *out, laze_error *erro
   if (c->at < c->end && *c->at == '[')
     return laze_fail(error, LAZE_UNSUPPORTED, "the elements are structures: save each field as an array of its own");
   LAZE_TRY(parse_string(c, &text, &length, "an element type in quotes", error));
-  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++) {
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_BOUND; dtype++) {
     const char *descr = laze_dtype_get(dtype)->numpy;
     if (!descr || (size_t)length != strlen(descr) || memcmp(text, descr, (size_t)length) != 0) continue;
     out->dtype = dtype;

@@ -1,4 +1,4 @@
-/* Makes the buffers and threads of a context on first use, as the context's slot for the runtime. */
+/* Makes the buffers and threads of a context on first use, as the context's object for the runtime. */
 #include "runtime/runtime.h"
 
 #include "runtime/buffer.h"
@@ -30,7 +30,7 @@ static laze_status create_runtime(laze_context *context, void **out, laze_error 
 }
 
 laze_status laze_runtime_get(laze_context *context, laze_runtime **out, laze_error *error) {
-  static const laze_object_class class = {LAZE_SLOT_RUNTIME, create_runtime, destroy_runtime};
+  static const laze_context_object_class class = {LAZE_CONTEXT_RUNTIME, create_runtime, destroy_runtime};
   void *object;
   laze_status status = laze_context_object(context, &class, &object, error);
   *out = object;

@@ -45,7 +45,7 @@ EXPAND(LAZE_DTYPES(CONVERSIONS, ))
 
 #define ENTRY(from, id, ...) [LAZE_##id] = from##_to_##id,
 #define ENTRIES(with, id, ...) [LAZE_##id] = {LATER(ROWS)()(ENTRY, id)},
-static const laze_eval_function conversions[LAZE_DTYPE_COUNT][LAZE_DTYPE_COUNT] = {EXPAND(LAZE_DTYPES(ENTRIES, ))};
+static const laze_eval_function conversions[LAZE_DTYPE_BOUND][LAZE_DTYPE_BOUND] = {EXPAND(LAZE_DTYPES(ENTRIES, ))};
 
 laze_eval_function laze_eval_find_conversion(laze_dtype from, laze_dtype to) {
   bool valid = laze_dtype_is_valid(from) && laze_dtype_is_valid(to);

@@ -54,7 +54,7 @@ typedef struct {
 LAZE_DTYPES(DEFINE, )
 
 #define ENTRY(with, id, ...) [LAZE_##id] = multiply_##id,
-static void (*const multiply[LAZE_DTYPE_COUNT])(const span *) = {LAZE_DTYPES(ENTRY, )};
+static void (*const multiply[LAZE_DTYPE_BOUND])(const span *) = {LAZE_DTYPES(ENTRY, )};
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;

@@ -50,7 +50,7 @@ static laze_status create_store(laze_context *context, void **out, laze_error *e
 }
 
 laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out, laze_error *error) {
-  static const laze_object_class class = {LAZE_SLOT_KERNELS, create_store, destroy_store};
+  static const laze_context_object_class class = {LAZE_CONTEXT_KERNELS, create_store, destroy_store};
   void *object;
   laze_status status = laze_context_object(context, &class, &object, error);
   *out = object;

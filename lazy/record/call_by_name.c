@@ -36,8 +36,8 @@ static laze_passed_kind kind_of(const laze_argument *argument) {
   case LAZE_PASS_REAL: return LAZE_PASSED_REAL;
   case LAZE_PASS_INTEGERS: return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
   case LAZE_PASS_STRING: return argument->value.string ? LAZE_PASSED_STRING : LAZE_PASSED_OTHER;
-  default: return LAZE_PASSED_OTHER;
   }
+  return LAZE_PASSED_OTHER; /* not one of the enumeration */
 }
 
 static laze_status find_op(const char *name, const passed *given, laze_op *out, laze_error *error) {
@@ -140,8 +140,14 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_FLOAT: out->value.real = laze_scalar_as_real(scalar_of(argument)); return LAZE_OK;
   case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(integer_of(argument)); return LAZE_OK;
   case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
-  default: out->value.integer = integer_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_INT:
+  case LAZE_ARGUMENT_DTYPE: out->value.integer = integer_of(argument); return LAZE_OK;
+  case LAZE_ARGUMENT_TENSOR:
+  case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_SCALAR: break; /* operands */
+  case LAZE_ARGUMENT_DATA: break;   /* fits nothing that can be passed */
   }
+  return laze_fail(error, LAZE_INTERNAL, "argument '%s' is no attribute of a call by name", info->name);
 }
 
 static laze_status pack_frame(packing *pack, const laze_op_info *info, const passed *given, laze_error *error) {

@@ -103,10 +103,10 @@ void write_eval(const gen_table *table, const gen_shard *shard, FILE *out) {
   fputc('\n', out);
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_elements(table->operators[i], out);
-  fprintf(out, "static const laze_eval_function functions[LAZE_OP_COUNT][LAZE_DTYPE_COUNT] = {\n");
+  fprintf(out, "static const laze_eval_function functions[LAZE_OP_COUNT][LAZE_DTYPE_BOUND] = {\n");
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_row(table->operators[i], out);
   fprintf(out, "};\n\nlaze_eval_function laze_eval_find(laze_op op, laze_dtype compute) {\n"
-               "  if (op >= LAZE_OP_COUNT || compute < 0 || compute >= LAZE_DTYPE_COUNT) return NULL;\n"
+               "  if (op >= LAZE_OP_COUNT || compute < 0 || compute >= LAZE_DTYPE_BOUND) return NULL;\n"
                "  return functions[op][compute];\n}\n");
 }

@@ -143,7 +143,7 @@ START_TEST(both_backends_agree) {
     const laze_differential_case *item = &laze_differential_cases[i];
     int32_t accepted = 0;
     if (!test_is_callable(item->op) || (only && strcmp(only, laze_op_get(item->op)->name))) continue;
-    for (laze_dtype dtype = 1; dtype < LAZE_DTYPE_COUNT; dtype++)
+    for (laze_dtype dtype = 1; dtype < LAZE_DTYPE_BOUND; dtype++)
       if (item->dtypes >> dtype & 1) accepted += check_dtype(&state, item, dtype);
     /* Operands of different dtypes, which are promoted. */
     if (laze_op_get(item->op)->segment_count > 1) accepted += check_dtype(&state, item, LAZE_DTYPE_NONE);

@@ -1,7 +1,7 @@
-/* Shapes and graphs that once were orders of magnitude slower than their neighbours, because they ran on the
- * interpreter, read under guards, or computed the same values again and again. */
+/* Shapes and graphs for which a scheduler needs more than loops over equal sizes: where it lacks a rule they run on the
+ * interpreter, read under guards, or compute the same values again and again, orders of magnitude slower. */
 #include "bench/bench.h"
-#include "bench/fault_loops.h"
+#include "bench/shape_loops.h"
 #include "bench/workloads.h"
 
 #include <stdlib.h>
@@ -26,20 +26,20 @@
 #define LONGEST 0.8 /* seconds that a workload's rounds may take; one at least is run */
 
 /* A workload: its inputs, the calls, and the plain loop. */
-typedef struct fault_run fault_run;
-typedef struct fault {
+typedef struct shape_run shape_run;
+typedef struct shape_case {
   const char *name;
-  laze_tensor *(*record)(fault_run *run);
-  void (*loop)(fault_run *run);
+  laze_tensor *(*record)(shape_run *run);
+  void (*loop)(shape_run *run);
   int32_t input_count;
   laze_dtype dtype; /* of the inputs */
   int64_t number;   /* for record and loop */
   int64_t sizes[3]; /* of each input; 0: no such axis */
   int64_t other[3]; /* of the second one, where it has other sizes */
-} fault;
+} shape_case;
 
-struct fault_run {
-  const fault *what;
+struct shape_run {
+  const shape_case *what;
   laze_context *context;
   laze_tensor *inputs[MOST_INPUTS];
   void *data[2], *room, *out; /* of the loop: the first two inputs, LOOP_ROOM bytes each */
@@ -66,25 +66,25 @@ static laze_tensor *joined(laze_tensor *const *pieces, int32_t count, int64_t di
 
 /* The calls */
 
-static laze_tensor *record_column_sum(fault_run *run) {
+static laze_tensor *record_column_sum(shape_run *run) {
   return laze_sum_dim_intlist_with(
       run->inputs[0],
       &(laze_sum_dim_intlist_options){.struct_size = sizeof(laze_sum_dim_intlist_options), .dim = LAZE_INTS(0)});
 }
 
-static laze_tensor *record_column_softmax(fault_run *run) {
+static laze_tensor *record_column_softmax(shape_run *run) {
   return laze_softmax_int(run->inputs[0], 0);
 }
 
-static laze_tensor *record_cat(fault_run *run) {
+static laze_tensor *record_cat(shape_run *run) {
   return joined(run->inputs, run->what->input_count, 0);
 }
 
-static laze_tensor *record_stack(fault_run *run) {
+static laze_tensor *record_stack(shape_run *run) {
   return laze_stack(run->inputs, run->what->input_count);
 }
 
-static laze_tensor *record_cat_chain(fault_run *run) {
+static laze_tensor *record_cat_chain(shape_run *run) {
   laze_tensor *both[2] = {run->inputs[0]};
   for (int32_t i = 1; i < run->what->input_count; i++) {
     both[1] = run->inputs[i];
@@ -94,7 +94,7 @@ static laze_tensor *record_cat_chain(fault_run *run) {
 }
 
 /* The image in a frame of zeros. */
-static laze_tensor *framed(fault_run *run, laze_tensor *x, int64_t radius) {
+static laze_tensor *framed(shape_run *run, laze_tensor *x, int64_t radius) {
   const int64_t rows = laze_tensor_size(x, 0), columns = laze_tensor_size(x, 1);
   const laze_zeros_options options = {.struct_size = sizeof options, .dtype = laze_tensor_dtype(x)};
   laze_tensor *above = laze_zeros_with(run->context, LAZE_SHAPE(radius, columns), &options);
@@ -110,7 +110,7 @@ static laze_tensor *shifted_sum(laze_tensor *x, int64_t dim, int64_t length, int
   return sum;
 }
 
-static laze_tensor *record_blur(fault_run *run) {
+static laze_tensor *record_blur(shape_run *run) {
   laze_tensor *x = framed(run, run->inputs[0], run->what->number);
   return shifted_sum(shifted_sum(x, 0, IMAGE, run->what->number), 1, IMAGE, run->what->number);
 }
@@ -121,7 +121,7 @@ static laze_tensor *next_generation(laze_tensor *alive, laze_tensor *around) {
   return laze_to_dtype(laze_logical_or(born, stays), laze_tensor_dtype(alive));
 }
 
-static laze_tensor *record_life(fault_run *run) {
+static laze_tensor *record_life(shape_run *run) {
   laze_tensor *alive = run->inputs[0], *around = NULL;
   laze_tensor *x = framed(run, alive, 1);
   for (int64_t i = 0; i < 3; i++)
@@ -139,7 +139,7 @@ static laze_tensor *rolled(laze_tensor *x, int64_t dim, int64_t shift) {
 }
 
 /* The same on a torus, by eight rolls. */
-static laze_tensor *record_life_rolled(fault_run *run) {
+static laze_tensor *record_life_rolled(shape_run *run) {
   laze_tensor *alive = run->inputs[0], *around = NULL;
   for (int64_t i = -1; i <= 1; i++)
     for (int64_t j = -1; j <= 1; j++) {
@@ -149,45 +149,45 @@ static laze_tensor *record_life_rolled(fault_run *run) {
   return next_generation(alive, around);
 }
 
-static laze_tensor *record_difference(fault_run *run) {
+static laze_tensor *record_difference(shape_run *run) {
   return laze_sub(run->inputs[0], run->inputs[1]);
 }
 
 /* The loops */
 
-static void run_sum(fault_run *run) {
+static void run_sum(shape_run *run) {
   *(float *)run->out = loop_sum(run->data[0], COLUMN);
 }
 
-static void run_softmax(fault_run *run) {
+static void run_softmax(shape_run *run) {
   loop_softmax(run->data[0], run->out, COLUMN);
 }
 
-static void run_copies(fault_run *run) {
+static void run_copies(shape_run *run) {
   const size_t size = (size_t)elements_of(run->what->sizes) * (size_t)laze_dtype_size(run->what->dtype);
   for (int32_t i = 0; i < run->what->input_count; i++)
     memcpy((char *)run->out + (size_t)i * size, run->data[i % 2], size);
 }
 
-static void run_blur(fault_run *run) {
+static void run_blur(shape_run *run) {
   loop_blur(run->data[0], run->room, run->out, IMAGE, run->what->number);
 }
 
-static void run_life(fault_run *run) {
+static void run_life(shape_run *run) {
   loop_life(run->data[0], run->room, run->out, IMAGE);
 }
 
-static void run_distances(fault_run *run) {
+static void run_distances(shape_run *run) {
   loop_distances(run->data[0], run->data[1], run->out, POINTS, POINT_SIZE);
 }
 
-static void run_outer(fault_run *run) {
+static void run_outer(shape_run *run) {
   loop_outer(run->data[0], run->data[1], run->out, OUTER, OUTER_WIDTH);
 }
 
 /* Measuring */
 
-static laze_tensor *make_input(fault_run *run, int32_t number) {
+static laze_tensor *make_input(shape_run *run, int32_t number) {
   const int64_t *sizes = number == 1 && run->what->other[0] > 0 ? run->what->other : run->what->sizes;
   const int64_t count = elements_of(sizes);
   const size_t size = (size_t)count * (size_t)laze_dtype_size(run->what->dtype);
@@ -211,7 +211,7 @@ static laze_tensor *make_input(fault_run *run, int32_t number) {
   return made;
 }
 
-static laze_status prepare(fault_run *run, laze_error *error) {
+static laze_status prepare(shape_run *run, laze_error *error) {
   const laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = 1};
   const laze_status status = laze_context_create(&options, &run->context, error);
   if (status != LAZE_OK) return status;
@@ -224,7 +224,7 @@ static laze_status prepare(fault_run *run, laze_error *error) {
   return laze_scope_end_error(scope, error);
 }
 
-static void finish(fault_run *run) {
+static void finish(shape_run *run) {
   for (int32_t i = 0; i < run->what->input_count; i++) laze_tensor_release(run->inputs[i]);
   laze_context_release(run->context);
   free(run->data[0]);
@@ -233,7 +233,7 @@ static void finish(fault_run *run) {
   free(run->out);
 }
 
-static laze_status run_once(fault_run *run, double *time, laze_error *error) {
+static laze_status run_once(shape_run *run, double *time, laze_error *error) {
   const double start = measure_now();
   laze_scope *scope = laze_scope_begin(run->context);
   const laze_status status = bench_finish(scope, run->what->record(run), error);
@@ -241,7 +241,7 @@ static laze_status run_once(fault_run *run, double *time, laze_error *error) {
   return status;
 }
 
-static void add_rows(bench_report *report, const fault_run *run, double first, const bench_samples *times,
+static void add_rows(bench_report *report, const shape_run *run, double first, const bench_samples *times,
                      const bench_samples *loops) {
   report_add(report, (bench_row){.name = run->what->name, .unit = "ms", .value = samples_summary(times)});
   report_add(report,
@@ -257,7 +257,7 @@ static void add_rows(bench_report *report, const fault_run *run, double first, c
                                  .value = summary_of(samples_summary(loops).median / samples_summary(times).median)});
 }
 
-static laze_status measure(bench_report *out, fault_run *run, laze_error *error) {
+static laze_status measure(bench_report *out, shape_run *run, laze_error *error) {
   bench_samples times = {0}, loops = {0};
   double first, time;
   laze_status status = prepare(run, error);
@@ -275,8 +275,8 @@ static laze_status measure(bench_report *out, fault_run *run, laze_error *error)
   return status;
 }
 
-laze_status bench_faults(bench_report *report, laze_error *error) {
-  static const fault faults[] = {
+laze_status bench_shapes(bench_report *report, laze_error *error) {
+  static const shape_case cases[] = {
       {"sum of f32[1M,1] over axis 0", record_column_sum, run_sum, 1, LAZE_F32, 0, {COLUMN, 1}, {0}},
       {"softmax of f32[1M,1] over axis 0", record_column_softmax, run_softmax, 1, LAZE_F32, 0, {COLUMN, 1}, {0}},
       {"cat of 12 times f32[64K]", record_cat, run_copies, PIECES, LAZE_F32, 0, {SMALL_PIECE}, {0}},
@@ -323,10 +323,10 @@ laze_status bench_faults(bench_report *report, laze_error *error) {
        {1, OUTER, OUTER_WIDTH}},
   };
   laze_status status = LAZE_OK;
-  fault_run *run = calloc(1, sizeof *run);
+  shape_run *run = calloc(1, sizeof *run);
   if (run == NULL) return bench_fail(error, "no memory for %zu bytes", sizeof *run);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults && status == LAZE_OK; i++) {
-    *run = (fault_run){.what = &faults[i]};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases && status == LAZE_OK; i++) {
+    *run = (shape_run){.what = &cases[i]};
     status = measure(report, run, error);
   }
   free(run);

@@ -1,6 +1,6 @@
-/* What a C programmer would write for the workloads of faults.c, compiled at -O3 -march=native. */
-#ifndef BENCH_FAULT_LOOPS_H
-#define BENCH_FAULT_LOOPS_H
+/* What a C programmer would write for the workloads of shapes.c, compiled at -O3 -march=native. */
+#ifndef BENCH_SHAPE_LOOPS_H
+#define BENCH_SHAPE_LOOPS_H
 
 #include <stdint.h>
 

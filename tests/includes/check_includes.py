@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rejects an include that points upwards (the table of docs/architecture.md), and LLVM headers outside codegen/llvm/.
 
-usage: check_layers.py SOURCE_ROOT [BUILD_ROOT]
+usage: check_includes.py SOURCE_ROOT [BUILD_ROOT]
 
 With a build folder, generated files are checked as well. Exit status 1 lists each bad include with file and line.
 """
@@ -10,7 +10,7 @@ import re
 import sys
 
 # What each folder may include besides itself and include/laze.
-LAYERS = {
+FOLDERS = {
     "include": [],
     "base": [],
     "ops": ["base"],
@@ -66,7 +66,7 @@ def check_room(path, target, line, errors):
 
 def check(root, path, exceptional, errors):
     folder = folder_of(path)
-    if folder not in LAYERS:
+    if folder not in FOLDERS:
         return
     if folder in ROOMS and "/".join(path.parts[:-1]) not in ROOMS:
         errors.append(f"{path}:1: {folder}/ has no such room: say in ROOMS what it may include")
@@ -80,23 +80,23 @@ def check(root, path, exceptional, errors):
             continue
         check_room(path, target, line, errors)
         wanted = target.split("/")[0]
-        if wanted not in LAYERS:
+        if wanted not in FOLDERS:
             continue
         if quote == "<":
             errors.append(f'{path}:{line}: write #include "{target}"')
         if EXCEPTIONS.get(folder) == target:
             exceptional.setdefault(folder, set()).add(str(path))
-        elif wanted != folder and wanted not in LAYERS[folder]:
+        elif wanted != folder and wanted not in FOLDERS[folder]:
             errors.append(f"{path}:{line}: {folder}/ may not include {target}")
 
 
 def main():
     source = pathlib.Path(sys.argv[1])
     errors, exceptional, seen = [], {}, 0
-    roots = [(source, [f for f in LAYERS if (source / f).is_dir()])]
+    roots = [(source, [f for f in FOLDERS if (source / f).is_dir()])]
     if len(sys.argv) > 2:
         build = pathlib.Path(sys.argv[2])
-        roots.append((build, [f for f in LAYERS if (build / f).is_dir()]))
+        roots.append((build, [f for f in FOLDERS if (build / f).is_dir()]))
     for root, folders in roots:
         for folder in folders:
             for path in sorted((root / folder).rglob("*.[ch]")):
@@ -109,7 +109,7 @@ def main():
         errors.append(f"only {seen} files found below {source}: is this the source folder?")
     for error in errors:
         print(error)
-    print(f"check_layers: {seen} files, {len(errors)} bad includes")
+    print(f"check_includes: {seen} files, {len(errors)} bad includes")
     return 1 if errors else 0
 
 

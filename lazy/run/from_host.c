@@ -1,4 +1,4 @@
-/* Tensors from host memory: copied into a buffer of the backend, borrowed, or a number that waits in its cell. */
+/* Tensors from what the host has: copied into a buffer of the backend, borrowed, or a number that waits in its cell. */
 #include "base/dtype.h"
 #include "lazy/lazy.h"
 #include "lazy/run/compile.h"

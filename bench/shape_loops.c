@@ -1,4 +1,4 @@
-#include "bench/fault_loops.h"
+#include "bench/shape_loops.h"
 
 #include <math.h>
 #include <string.h>
