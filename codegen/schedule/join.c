@@ -232,8 +232,8 @@ const laze_join laze_join_iota = {.needs = iota_needs, .is_made = true, .has_own
 const laze_join laze_join_size_tensor = {.needs = size_needs, .is_made = true};
 const laze_join laze_join_gather = {.needs = gather_needs};
 const laze_join laze_join_index_select = {.needs = index_select_needs};
-const laze_join laze_join_mm = {.product = &(const laze_product){.batch_axes = 0}};
-const laze_join laze_join_bmm = {.product = &(const laze_product){.batch_axes = 1}};
+const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
+const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
 
 const laze_join *laze_schedule_join_of(laze_op op) {
   static const laze_join elementwise = {.needs = elementwise_needs}, reduction = {.needs = reduction_needs}, none = {0};

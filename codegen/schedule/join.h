@@ -8,9 +8,14 @@
 struct laze_joiner;
 struct laze_needs;
 
-/* A product of matrices [batch, ...] rows x depth and depth x columns: a kernel of its own. */
+/* A matrix product, which is a kernel of its own: how operands and result lie, a letter for each axis.
+ *
+ *   result[b, m, n] = sum over k of operands[0][b, m, k] * operands[1][b, k, n]
+ *
+ * b, m, n and k stand for batch, rows, columns and depth; one that is nowhere has size 1. Operands have theirs in any
+ * order. The columns come last in the result. */
 typedef struct laze_product {
-  int batch_axes; /* 0 or 1 */
+  const char *operands[2], *result; /* {"mk", "kn"}, "mn" */
 } laze_product;
 
 typedef struct laze_join {

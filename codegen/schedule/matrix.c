@@ -11,10 +11,16 @@
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
 
-/* A multiple of the lowering's register block of 6 rows. */
-enum { BATCH, ROWS, COLUMNS, DEPTH, AXES, ROW_BLOCK = 72 };
+#include <string.h>
 
-/* The domain has the axes (batch,) rows, columns, depth; they never split. Component i stands for axis i. */
+/* A multiple of the lowering's register block of 6 rows. */
+enum { ROW_BLOCK = 72 };
+
+/* The axes of the domain, and their letters in a laze_product. */
+enum { BATCH, ROWS, COLUMNS, DEPTH, AXES };
+static const char letters[] = "bmnk";
+
+/* Axes never split. Component i stands for axis i. */
 static laze_status add_axes(laze_scheduler *scheduler, laze_group_builder *group, const laze_size extents[AXES],
                             laze_component axes[AXES]) {
   for (int i = 0; i < AXES; i++) {
@@ -27,21 +33,31 @@ static laze_status add_axes(laze_scheduler *scheduler, laze_group_builder *group
   return LAZE_OK;
 }
 
+/* The size of an axis: in the result, or in the first operand that has it. */
+static laze_size extent_of(int axis, const char *const layouts[3], const laze_type *const types[3]) {
+  static const int order[3] = {2, 0, 1};
+  for (int i = 0; i < 3; i++) {
+    const char *letter = strchr(layouts[order[i]], letters[axis]);
+    if (letter) return types[order[i]]->sizes[letter - layouts[order[i]]];
+  }
+  return 1;
+}
+
 /* The maps of both operands and the result. */
 static laze_status find_maps(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                              const laze_map *maps[3]) {
-  static const int axes_of[3][2] = {{ROWS, DEPTH}, {DEPTH, COLUMNS}, {ROWS, COLUMNS}};
-  const int batches = laze_schedule_join_of(node->op)->product->batch_axes;
-  const laze_type *types[3] = {laze_graph_type(scheduler->graph, node->operands[0]),
-                               laze_graph_type(scheduler->graph, node->operands[1]), node->types[0]};
-  const laze_size extents[AXES] = {batches ? types[2]->sizes[0] : 1, types[2]->sizes[batches],
-                                   types[2]->sizes[batches + 1], types[0]->sizes[batches + 1]};
+  const laze_product *product = laze_schedule_join_of(node->op)->product;
+  const char *const layouts[3] = {product->operands[0], product->operands[1], product->result};
+  const laze_type *const types[3] = {laze_graph_type(scheduler->graph, node->operands[0]),
+                                     laze_graph_type(scheduler->graph, node->operands[1]), node->types[0]};
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  laze_component axes[AXES];
+  laze_size extents[AXES];
+  laze_component axes[AXES], components[AXES];
+  for (int axis = 0; axis < AXES; axis++) extents[axis] = extent_of(axis, layouts, types);
   LAZE_TRY(add_axes(scheduler, group, extents, axes));
   for (int i = 0; i < 3; i++) {
-    laze_component components[3] = {axes[BATCH], axes[axes_of[i][0]], axes[axes_of[i][1]]};
-    LAZE_TRY(laze_map_create(&mapper, types[i]->sizes, components + 1 - batches, types[i]->rank, NULL, &maps[i]));
+    for (int c = 0; c < types[i]->rank; c++) components[c] = axes[strchr(letters, layouts[i][c]) - letters];
+    LAZE_TRY(laze_map_create(&mapper, types[i]->sizes, components, types[i]->rank, NULL, &maps[i]));
   }
   return LAZE_OK;
 }
