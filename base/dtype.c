@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define INFO(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                                    \
-  [LAZE_##id] = {name, numpy, torch, LAZE_KIND_##kind, sizeof(c_type), bits, digits, LAZE_TAKES_##id},
+  [LAZE_##id] = {name, numpy, torch, LAZE_KIND_##kind, sizeof(c_type), bits, digits, LAZE_UP_TO_##id},
 static const laze_dtype_info infos[LAZE_DTYPE_BOUND] = {LAZE_DTYPES(INFO, )};
 static const laze_dtype_info no_dtype = {.name = "none"};
 

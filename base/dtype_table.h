@@ -32,20 +32,20 @@
 
 #define LAZE_DTYPES(ROW, with)                                                                                         \
   ROW(with, BOOL, "bool", BOOL, 1, 1, uint8_t, Int1, "|b1", "bool", 0)                                                 \
-  ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_TAKES_BOOL)                               \
-  ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_TAKES_I32)                                \
-  ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_TAKES_I64)                                 \
-  ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_TAKES_F32)
+  ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_UP_TO_BOOL)                               \
+  ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_UP_TO_I32)                                \
+  ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_I64)                                 \
+  ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)
 
 /* A set of dtypes has the bit of each one's number. */
 #define LAZE_DTYPE_BIT(id) (UINT32_C(1) << LAZE_##id)
 #define LAZE_DTYPE_BIT_OF_ROW(with, id, ...) | LAZE_DTYPE_BIT(id)
 #define LAZE_DTYPE_ALL (0 LAZE_DTYPES(LAZE_DTYPE_BIT_OF_ROW, ))
 
-/* LAZE_TAKES_F32: what promotes to f32, itself included. */
-#define LAZE_TAKES_OF_ROW(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                       \
-  LAZE_TAKES_##id = LAZE_DTYPE_BIT(id) | (below),
-enum { LAZE_DTYPES(LAZE_TAKES_OF_ROW, ) };
+/* LAZE_UP_TO_F32: what promotes to f32, itself included. */
+#define LAZE_UP_TO_OF_ROW(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                       \
+  LAZE_UP_TO_##id = LAZE_DTYPE_BIT(id) | (below),
+enum { LAZE_DTYPES(LAZE_UP_TO_OF_ROW, ) };
 
 #define LAZE_DTYPE_BOUND 16 /* every dtype's number is below it */
 

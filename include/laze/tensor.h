@@ -118,17 +118,19 @@ LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
 /* Elements in all; 1 for a 0-d tensor, -1 for an error handle. */
 LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
 
-/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools. Arguments are in schema order, keyword-only
- * ones as well. Where several operators share a name, what is passed decides, as in graph text (docs/ir.md): "sum" of
- * (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number where a tensor is wanted becomes one without dimensions. */
+/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools; laze/schema.h lists them. Arguments are
+ * those of the schema in its order, keyword-only ones as well, or have a name. Where several operators share a name,
+ * what is passed decides, as in graph text (docs/ir.md): "sum" of (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number
+ * where a tensor is wanted becomes one without dimensions. */
 typedef struct laze_argument {
-  int32_t kind; /* LAZE_PASS_... */
+  const char *name; /* of the schema's argument; NULL: by position. What follows one with a name has one, too */
+  int32_t kind;     /* LAZE_PASS_... */
   int32_t count;
   union {
     laze_tensor *tensor;
     laze_tensor *const *tensors; /* count */
     laze_scalar scalar;
-    int64_t integer; /* int, SymInt, bool, ScalarType */
+    int64_t integer;
     double real;
     const int64_t *integers; /* count */
     const char *string;
@@ -137,16 +139,25 @@ typedef struct laze_argument {
 #define LAZE_PASS_DEFAULT 0 /* the schema's default, or absent */
 #define LAZE_PASS_TENSOR 1
 #define LAZE_PASS_TENSORS 2
-#define LAZE_PASS_SCALAR 3
-#define LAZE_PASS_INTEGER 4
+#define LAZE_PASS_SCALAR 3  /* a number; an integer among them is no bool and no dtype */
+#define LAZE_PASS_INTEGER 4 /* int, SymInt, and, as C has it, bool and ScalarType */
 #define LAZE_PASS_REAL 5
 #define LAZE_PASS_INTEGERS 6
 #define LAZE_PASS_STRING 7
+#define LAZE_PASS_BOOL 8  /* value.integer: 0 or 1, and only for what takes a bool or a number */
+#define LAZE_PASS_DTYPE 9 /* value.integer */
+#define LAZE_PASS_NONE 10 /* an optional argument that is absent, said so */
 /* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
- * give one error handle. Trailing arguments may be left out. 0: there is no room for a result (`results` NULL or
- * `capacity` 0), and nothing was called. */
+ * give one error handle, whose message lists the schemas of that name. Arguments that the schema has a default for, or
+ * that are optional, may be left out. Everything passed is borrowed for the call. 0: there is no room for a result
+ * (`results` NULL or `capacity` 0), and nothing was called. */
 LAZE_API int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                                    int32_t argument_count, laze_tensor **results, int32_t capacity);
+/* The same, saying where the call stands (`file` NULL: unknown): messages name it. `file` is kept: it must live as long
+ * as the context. */
+LAZE_API int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze_argument *arguments,
+                                      int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
+                                      int32_t line);
 
 /* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning). A cut
  * for nodes stores held values and what was recorded last, or what is smaller among the values it is made from. A cut

@@ -1,4 +1,9 @@
-/* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
+/* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other.
+ *
+ *   passed     x, [0], keepdim=true        in any order once they have names
+ *   schema     self, dim, keepdim, dtype   of the operator that fits best
+ *   by_schema  x, [0], true, NULL          NULL: left out
+ */
 #include "base/arena.h"
 #include "base/dtype.h"
 #include "base/float_control.h"
@@ -7,17 +12,19 @@
 #include "lazy/record/frame.h"
 #include "lazy/value/handle.h"
 
+#include <string.h>
+
+/* A call. */
 typedef struct {
-  const laze_argument *arguments; /* in schema order */
+  const char *name; /* of the operator, as the caller wrote it */
+  const laze_argument *arguments;
   int32_t count;
+  laze_location location;
+  const laze_argument **by_schema; /* what is passed for each argument of the schema; NULL: nothing */
 } passed;
 
-/* More than any operator takes. */
-enum { MAX_ARGUMENTS = 64 };
-
-static bool is_default(const passed *given, int32_t index) {
-  return index >= given->count || given->arguments[index].kind == LAZE_PASS_DEFAULT;
-}
+/* More arguments than any operator takes, and a longer name than any has. */
+enum { MAX_ARGUMENTS = 64, MAX_NAME = 128 };
 
 static laze_passed_kind kind_of_number(laze_dtype dtype) {
   if (dtype == LAZE_BOOL) return LAZE_PASSED_BOOL;
@@ -30,36 +37,18 @@ static laze_passed_kind kind_of(const laze_argument *argument) {
   case LAZE_PASS_DEFAULT: return LAZE_PASSED_LEFT_OUT;
   case LAZE_PASS_TENSOR: return LAZE_PASSED_TENSOR;
   case LAZE_PASS_TENSORS:
-    return argument->count > 0 && !argument->value.tensors ? LAZE_PASSED_OTHER : LAZE_PASSED_TENSOR_LIST;
+    if (argument->count < 0 || (argument->count > 0 && !argument->value.tensors)) return LAZE_PASSED_OTHER;
+    return LAZE_PASSED_TENSOR_LIST;
   case LAZE_PASS_SCALAR: return kind_of_number(argument->value.scalar.dtype);
   case LAZE_PASS_INTEGER: return LAZE_PASSED_CODE;
   case LAZE_PASS_REAL: return LAZE_PASSED_REAL;
   case LAZE_PASS_INTEGERS: return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
   case LAZE_PASS_STRING: return argument->value.string ? LAZE_PASSED_STRING : LAZE_PASSED_OTHER;
+  case LAZE_PASS_BOOL: return LAZE_PASSED_BOOL;
+  case LAZE_PASS_DTYPE: return LAZE_PASSED_DTYPE;
+  case LAZE_PASS_NONE: return LAZE_PASSED_ABSENT;
   }
   return LAZE_PASSED_OTHER; /* not one of the enumeration */
-}
-
-static laze_status find_op(const char *name, const passed *given, laze_op *out, laze_error *error) {
-  laze_passed listed[MAX_ARGUMENTS];
-  if (!name) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_call_by_name: the operator's name is NULL");
-  if (given->count < 0 || given->count > MAX_ARGUMENTS)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: %d arguments were passed; no operator takes more than %d",
-                     name, (int)given->count, MAX_ARGUMENTS);
-  for (int32_t i = 0; i < given->count; i++) listed[i] = (laze_passed){.kind = kind_of(&given->arguments[i])};
-  laze_overload_call call = {name, LAZE_POSITIONS_ALL, listed, given->count};
-  return laze_call_resolve(&call, out, error);
-}
-
-static laze_scalar scalar_of(const laze_argument *argument) {
-  if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
-  if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
-  return argument->value.scalar;
-}
-
-/* An integer or a bool, in either of the ways to pass one. */
-static int64_t integer_of(const laze_argument *argument) {
-  return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
 }
 
 /* A frame being packed. */
@@ -70,6 +59,53 @@ typedef struct {
   int32_t *segments;
   laze_attribute *attributes;
 } packing;
+
+/* Tells the ranking what is passed. */
+static laze_status list_passed(const passed *given, laze_passed *listed, laze_error *error) {
+  if (!given->name) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_call_by_name: the operator's name is NULL");
+  if (given->count < 0 || given->count > MAX_ARGUMENTS)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: %d arguments were passed; no operator takes more than %d",
+                     given->name, (int)given->count, MAX_ARGUMENTS);
+  const char *named = NULL; /* the last one with a name */
+  for (int32_t i = 0; i < given->count; i++) {
+    const laze_argument *argument = &given->arguments[i];
+    if (!argument->name && named)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "%.64s: argument %d is passed by position behind '%.64s', which has a name; give it one, too",
+                       given->name, (int)i, named);
+    named = argument->name;
+    listed[i] = (laze_passed){
+        .name = named, .name_length = named ? (int32_t)strnlen(named, MAX_NAME) : 0, .kind = kind_of(argument)};
+  }
+  return LAZE_OK;
+}
+
+/* Finds the operator, and which of its arguments each thing passed is. */
+static laze_status find_op(packing *pack, passed *given, laze_op *out, laze_error *error) {
+  laze_passed listed[MAX_ARGUMENTS];
+  LAZE_TRY(list_passed(given, listed, error));
+  laze_overload_call call = {given->name, LAZE_POSITIONS_ALL, listed, given->count};
+  LAZE_TRY(laze_call_resolve(&call, out, error));
+  const laze_op_info *info = laze_op_get(*out);
+  given->by_schema = laze_arena_alloc_array(&pack->arena, info->argument_count, sizeof *given->by_schema);
+  if (!given->by_schema) return laze_fail_memory(error, info->name, -1);
+  for (int32_t i = 0; i < info->argument_count; i++) given->by_schema[i] = NULL;
+  for (int32_t i = 0; i < given->count; i++)
+    if (listed[i].kind != LAZE_PASSED_LEFT_OUT) given->by_schema[listed[i].argument] = &given->arguments[i];
+  return LAZE_OK;
+}
+
+static laze_scalar scalar_of(const laze_argument *argument) {
+  if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
+  if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
+  if (argument->kind == LAZE_PASS_BOOL) return laze_scalar_boolean(argument->value.integer != 0);
+  return argument->value.scalar;
+}
+
+/* An integer or a bool, in either of the ways to pass one. */
+static int64_t integer_of(const laze_argument *argument) {
+  return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
+}
 
 /* A number where a tensor is wanted becomes one without dimensions, as in graph text: of the number's own dtype, a real
  * one of that of the first floating tensor, or else f32. */
@@ -86,11 +122,11 @@ static laze_tensor *tensor_of(const passed *given, const laze_argument *argument
 
 static void pack_operand(packing *pack, const laze_argument_info *info, const passed *given, int32_t index) {
   int32_t *segment = &pack->segments[info->position];
-  const laze_argument *argument = &given->arguments[index];
+  const laze_argument *argument = given->by_schema[index];
   *segment = -1;
-  if (is_default(given, index)) return;
+  if (!argument || argument->kind == LAZE_PASS_NONE) return;
   if (info->kind == LAZE_ARGUMENT_TENSOR_LIST) {
-    *segment = argument->count > 0 ? argument->count : 0;
+    *segment = argument->count;
     for (int32_t i = 0; i < *segment; i++)
       pack->operands[pack->operand_count++] = (laze_frame_operand){.tensor = argument->value.tensors[i]};
     return;
@@ -126,11 +162,11 @@ static laze_status pack_list(packing *pack, const laze_argument_info *info, cons
 static laze_status pack_attribute(packing *pack, const laze_argument_info *info, const passed *given, int32_t index,
                                   laze_error *error) {
   laze_attribute *out = &pack->attributes[info->position];
-  if (is_default(given, index)) {
-    *out = info->has_default ? info->default_value : (laze_attribute){.kind = (uint8_t)info->kind};
+  const laze_argument *argument = given->by_schema[index];
+  if (!argument || argument->kind == LAZE_PASS_NONE) {
+    *out = !argument && info->has_default ? info->default_value : (laze_attribute){.kind = (uint8_t)info->kind};
     return LAZE_OK;
   }
-  const laze_argument *argument = &given->arguments[index];
   *out = (laze_attribute){.kind = (uint8_t)info->kind, .present = true};
   switch (info->kind) {
   case LAZE_ARGUMENT_INT_LIST:
@@ -181,7 +217,9 @@ static laze_lazy *find_lazy(laze_context *context, const passed *given) {
   return laze_lazy_get(context);
 }
 
-static laze_tensor *fail_call(laze_lazy *lazy, const laze_error *error) {
+static laze_tensor *fail_call(laze_lazy *lazy, const passed *given, laze_op op, laze_error *error) {
+  if (op != LAZE_OP_NONE) laze_op_rename_error(error, given->name);
+  if (given->location.file) (void)laze_error_prefix(error, "%s:%d", given->location.file, (int)given->location.line);
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_handle_out_of_memory();
   laze_tensor *handle = laze_handle_fail(thread, error);
@@ -189,10 +227,20 @@ static laze_tensor *fail_call(laze_lazy *lazy, const laze_error *error) {
   return handle;
 }
 
-static int32_t call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
-                            int32_t argument_count, laze_tensor **results, int32_t capacity) {
-  passed given = {arguments, arguments ? argument_count : 0};
-  laze_lazy *lazy = find_lazy(context, &given);
+static void record(const packing *pack, const passed *given, laze_op op, laze_tensor **results) {
+  laze_frame frame = {.context = pack->arena.context,
+                      .called = given->name,
+                      .op = op,
+                      .operand_count = pack->operand_count,
+                      .operands = pack->operands,
+                      .segments = pack->segments,
+                      .attributes = pack->attributes,
+                      .location = given->location};
+  laze_frame_record(&frame, results);
+}
+
+static int32_t call_by_name(laze_context *context, passed *given, laze_tensor **results, int32_t capacity) {
+  laze_lazy *lazy = find_lazy(context, given);
   if (!lazy) {
     results[0] = laze_handle_out_of_memory();
     return 1;
@@ -201,36 +249,35 @@ static int32_t call_by_name(laze_context *context, const char *name, const laze_
   laze_op op = LAZE_OP_NONE;
   packing pack = {0};
   laze_arena_init(&pack.arena, lazy->context);
-  laze_status status = find_op(name, &given, &op, &error);
+  laze_status status = find_op(&pack, given, &op, &error);
   const laze_op_info *info = laze_op_get(op);
   if (status == LAZE_OK && info->result_count > capacity)
     status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d", info->name,
                        (int)info->result_count, (int)capacity);
-  if (status == LAZE_OK) status = pack_frame(&pack, info, &given, &error);
-  int32_t count = 1;
-  if (status == LAZE_OK) {
-    laze_frame frame = {.context = lazy->context,
-                        .called = name,
-                        .op = op,
-                        .operand_count = pack.operand_count,
-                        .operands = pack.operands,
-                        .segments = pack.segments,
-                        .attributes = pack.attributes};
-    laze_frame_record(&frame, results);
-    count = info->result_count > 0 ? info->result_count : 1;
-  } else {
-    if (op != LAZE_OP_NONE) laze_op_rename_error(&error, name);
-    results[0] = fail_call(lazy, &error);
-  }
+  if (status == LAZE_OK) status = pack_frame(&pack, info, given, &error);
+  if (status == LAZE_OK)
+    record(&pack, given, op, results);
+  else
+    results[0] = fail_call(lazy, given, op, &error);
   laze_arena_deinit(&pack.arena);
+  return status == LAZE_OK && info->result_count > 0 ? info->result_count : 1;
+}
+
+int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze_argument *arguments,
+                             int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
+                             int32_t line) {
+  if (capacity < 1 || !results) return 0;
+  passed given = {.name = name,
+                  .arguments = arguments,
+                  .count = arguments ? argument_count : 0,
+                  .location = {.file = file, .line = line}};
+  laze_float_control caller = laze_float_control_enter();
+  int32_t count = call_by_name(context, &given, results, capacity);
+  laze_float_control_leave(&caller);
   return count;
 }
 
 int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                           int32_t argument_count, laze_tensor **results, int32_t capacity) {
-  if (capacity < 1 || !results) return 0;
-  laze_float_control caller = laze_float_control_enter();
-  int32_t count = call_by_name(context, name, arguments, argument_count, results, capacity);
-  laze_float_control_leave(&caller);
-  return count;
+  return laze_call_by_name_at(context, name, arguments, argument_count, results, capacity, NULL, 0);
 }

@@ -237,6 +237,20 @@ static void read_doc(gen_table *table, gen_operator *op, const gen_tree *value) 
   if (strstr(op->doc, "*/") != NULL) report_error(&table->report, place_of(op, value), "\"doc\" must not hold \"*/\"");
 }
 
+/* "function, method", as in PyTorch's tables. Every operator is a function here. */
+static void read_variants(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const char *text = text_of(table, op, "variants", value);
+  const bool is_method = strcmp(text, "function, method") == 0 || strcmp(text, "method") == 0;
+  if (!is_method && strcmp(text, "function") != 0 && *text != '\0')
+    report_error(&table->report, place_of(op, value),
+                 "\"variants: %s\" is unknown; write function, method or \"function, method\"", text);
+  const int self = schema_find(&op->schema, "self");
+  if (is_method && (self < 0 || op->schema.arguments[self].kind != KIND_TENSOR))
+    report_error(&table->report, place_of(op, value),
+                 "a method is called on its argument \"self\", a Tensor, which the schema lacks; drop \"variants\"");
+  op->is_method = is_method;
+}
+
 static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
   (void)text_of(table, op, "combine", value); /* looked up when all operators are known */
 }
@@ -248,6 +262,7 @@ static const struct {
 } keys[] = {
     {"func", EVERY_CLASS, read_nothing},
     {"class", EVERY_CLASS, read_nothing},
+    {"variants", EVERY_CLASS, read_variants},
     {"compute", BIT(CLASS_ELEMENTWISE), read_compute},
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},

@@ -78,6 +78,7 @@ struct gen_operator {
   const char *initial; /* "ZERO" */
   const char *effect;  /* "NONE" */
   bool late, by_hand;  /* by_hand: `composite: c` */
+  bool is_method;      /* `variants: method` */
   int regions;
   gen_program *composite;
   gen_expression *when;

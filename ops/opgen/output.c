@@ -258,6 +258,7 @@ static const struct {
 } files[] = {
     {"ir", "op.gen.h", write_op_header, NULL, 0},
     {"ir", "op.gen.c", write_op_table, NULL, 0},
+    {"ir", "schema.gen.c", write_schema, NULL, 0},
     {"ir", "inference.gen.h", write_inference_header, NULL, 0},
     {"ir", "inference.gen.c", write_inference, NULL, LINE_LIMIT},
     {"ir", "control.gen.c", write_control_rules, NULL, 0},

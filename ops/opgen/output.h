@@ -21,6 +21,7 @@ typedef void (*gen_writer)(const gen_table *table, const gen_shard *shard, FILE 
 
 void write_op_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_op_table(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_schema(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_inference_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_inference(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_control_rules(const gen_table *table, const gen_shard *shard, FILE *out);

@@ -213,7 +213,10 @@ static void parse_argument(gen_parser *parser, gen_schema *out, bool keyword_onl
   argument.name = word(parser, "an argument name");
   if (accept(parser, "=")) {
     argument.has_default = true;
+    skip_blanks(parser);
+    const char *start = parser->cursor;
     parse_literal(parser, &argument.value);
+    argument.default_text = memory_copy(start, (size_t)(parser->cursor - start));
     if (!parser->failed && !literal_fits(&argument, &argument.value)) {
       parser->failed = true;
       report_error(parser->report, parser->at, "schema: the default of \"%s\" does not fit its type %s; %s",

@@ -22,9 +22,10 @@ typedef struct gen_argument {
   gen_kind kind;
   bool optional; /* written with "?" */
   bool has_default, keyword_only;
-  int list_size;     /* int[N] */
-  int position;      /* among the operands, or among the attributes */
-  gen_literal value; /* the default */
+  int list_size;            /* int[N] */
+  int position;             /* among the operands, or among the attributes */
+  gen_literal value;        /* the default */
+  const char *default_text; /* as the schema has it, "1" */
 } gen_argument;
 
 typedef struct gen_schema {
