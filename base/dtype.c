@@ -95,6 +95,19 @@ uint32_t laze_dtype_set(laze_category category) {
   return set;
 }
 
+uint32_t laze_dtype_index_set(void) {
+  uint32_t set = 0;
+  for (int row = 0; row < ROW_COUNT; row++)
+    if (infos[rows[row]].kind == LAZE_KIND_SIGNED && infos[rows[row]].bits >= 32) set |= UINT32_C(1) << rows[row];
+  return set;
+}
+
+laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits) {
+  for (int row = 0; row < ROW_COUNT; row++)
+    if (infos[rows[row]].kind == kind && infos[rows[row]].bits == bits) return rows[row];
+  return LAZE_DTYPE_NONE;
+}
+
 /* --- Limits --- */
 
 static int64_t highest_integer(int bits) {
@@ -132,6 +145,11 @@ uint64_t laze_dtype_infinity_bits(laze_dtype dtype) {
 
 uint64_t laze_dtype_nan_bits(laze_dtype dtype) {
   return laze_dtype_infinity_bits(dtype) | UINT64_C(1) << (laze_dtype_get(dtype)->digits - 2);
+}
+
+int32_t laze_dtype_exponent_bias(laze_dtype dtype) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  return (1 << (info->bits - info->digits - 1)) - 1;
 }
 
 bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {

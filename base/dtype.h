@@ -49,6 +49,13 @@ laze_dtype_names laze_dtype_list(uint32_t set, laze_dtype_naming naming, const c
 const char *laze_dtype_constants(void);
 /* The dtypes of a category, as a set. */
 uint32_t laze_dtype_set(laze_category category);
+/* Those that positions may have, as a set: integers of 32 bits or more. */
+uint32_t laze_dtype_index_set(void);
+static inline bool laze_dtype_is_index(laze_dtype dtype) {
+  return laze_dtype_is_valid(dtype) && (laze_dtype_index_set() >> dtype & 1);
+}
+/* The first row of a kind whose values have so many bits, or LAZE_DTYPE_NONE. */
+laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits);
 
 /* The ends of what a dtype holds, as scalars: those of its integers, infinities of floats, false and true. */
 laze_scalar laze_dtype_lowest(laze_dtype dtype);
@@ -70,6 +77,8 @@ int64_t laze_convert_to_integer(double value, int bits);
  * The sign is the highest of the dtype's bits. */
 uint64_t laze_dtype_infinity_bits(laze_dtype dtype);
 uint64_t laze_dtype_nan_bits(laze_dtype dtype);
+/* What is added to a float's exponent in its bits: 127 for f32. */
+int32_t laze_dtype_exponent_bias(laze_dtype dtype);
 bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits);
 
 #endif

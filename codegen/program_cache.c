@@ -1,7 +1,8 @@
 /* Programs found again:
  *
  *   graph (constant sizes) ─ structure, backend ─ hash ─> candidates
- *                                                 │ equal but for sizes? do the program's facts hold for these sizes?
+ *                                                 │ of that backend? equal but for sizes? do the program's facts hold
+ *                                                 │ for these sizes?
  *                                                 v
  *                                              program
  */
@@ -19,12 +20,14 @@ struct laze_program_cache {
   laze_cache *programs;  /* cached_program by the request's key */
 };
 
-/* A program with the graph it was compiled from, by which a hit is confirmed. Refcounted, immutable. */
+/* A program with the graph and the backend it was compiled from and by, by which a hit is confirmed. Refcounted,
+ * immutable. */
 typedef struct {
   _Atomic int64_t references;
   int64_t bytes;         /* without the program, which counts itself */
   laze_program *program; /* retained */
   laze_graph *graph;     /* owned: a copy */
+  char backend[];        /* its name */
 } cached_program;
 
 static void retain(void *object) {
@@ -71,15 +74,18 @@ laze_status laze_program_cache_get(laze_context *context, laze_program_cache **o
 
 laze_program_request laze_program_request_make(const char *backend, const laze_graph *graph, const int64_t *bindings) {
   laze_hash name = laze_hash_bytes(backend, strlen(backend));
-  return (laze_program_request){
-      .graph = graph, .bindings = bindings, .key = laze_hash_combine(laze_graph_hash(graph, false), name)};
+  return (laze_program_request){.backend = backend,
+                                .graph = graph,
+                                .bindings = bindings,
+                                .key = laze_hash_combine(laze_graph_hash(graph, false), name)};
 }
 
 static bool serves(void *self, void *object) {
   const laze_program_request *request = self;
   const cached_program *cached = object;
   /* In this order: the bindings are those of the program's symbols only where the structures are equal. */
-  return laze_graph_equal_but_sizes(cached->graph, request->graph, NULL) &&
+  return strcmp(cached->backend, request->backend) == 0 &&
+         laze_graph_equal_but_sizes(cached->graph, request->graph, NULL) &&
          laze_facts_hold(laze_program_sizes(cached->program), request->bindings);
 }
 
@@ -98,14 +104,17 @@ void laze_program_cache_keep(laze_program_cache *cache, const laze_program_reque
   laze_graph *copy;
   if (laze_graph_copy(request->graph, &copy, NULL) != LAZE_OK) return;
   laze_graph_trim(copy);
-  cached_program *cached = laze_alloc(cache->context, sizeof *cached);
+  size_t name = strlen(request->backend) + 1;
+  int64_t bytes = (int64_t)(sizeof(cached_program) + name);
+  cached_program *cached = laze_alloc(cache->context, bytes);
   if (!cached) {
     laze_graph_destroy(copy);
     return;
   }
   laze_graph_give_to_context(copy);
-  *cached = (cached_program){
-      .references = 1, .bytes = (int64_t)sizeof *cached + laze_graph_bytes(copy), .program = program, .graph = copy};
+  *cached =
+      (cached_program){.references = 1, .bytes = bytes + laze_graph_bytes(copy), .program = program, .graph = copy};
+  memcpy(cached->backend, request->backend, name);
   laze_metrics_add(laze_context_metrics(cache->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, cached->bytes);
   laze_program_retain(program);
   laze_cache_insert(cache->programs, request->key, cached, cached->bytes + laze_program_bytes(program));

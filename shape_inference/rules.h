@@ -89,7 +89,7 @@ LAZE_MUST_USE laze_status laze_dtype_index(laze_inference *inference, laze_dtype
 LAZE_MUST_USE laze_status laze_dtype_boolean(laze_inference *inference, laze_dtype *out);
 LAZE_MUST_USE laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const *tensors,
                                              int32_t tensor_count, laze_dtype *out);
-/* The dtype of `self`; `index` must be i32 or i64. */
+/* The dtype of `self`; that of `index` must be one that positions have. */
 LAZE_MUST_USE laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
                                              laze_dtype *out);
 /* The common dtype of two matrices; bool is refused. */

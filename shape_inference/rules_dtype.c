@@ -60,10 +60,11 @@ laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const
 laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
                                laze_dtype *out) {
   *out = self->dtype;
-  if (index->dtype == LAZE_I32 || index->dtype == LAZE_I64) return LAZE_OK;
+  if (laze_dtype_is_index(index->dtype)) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
-                   "%s: index %s has dtype %s; i32 or i64 was expected; convert it with to(i64)",
-                   inference->operator_name, laze_show(inference, index).text, laze_dtype_name(index->dtype));
+                   "%s: index %s has dtype %s; %s was expected; convert it with to(i64)", inference->operator_name,
+                   laze_show(inference, index).text, laze_dtype_name(index->dtype),
+                   laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text);
 }
 
 laze_status laze_dtype_product(laze_inference *inference, const laze_type *self, const laze_type *mat2,

@@ -60,15 +60,12 @@ LAZE_LOWERING(isinf);
 LAZE_LOWERING(isfinite);
 LAZE_LOWERING(where);
 
-/* Bits. A shift count outside [0, width) gives 0 to the left, the sign everywhere to the right (arithmetic). */
-LAZE_LOWERING(logical_and);
-LAZE_LOWERING(logical_or);
-LAZE_LOWERING(logical_xor);
-LAZE_LOWERING(logical_not);
-LAZE_LOWERING(bitwise_and);
-LAZE_LOWERING(bitwise_or);
-LAZE_LOWERING(bitwise_xor);
-LAZE_LOWERING(bitwise_not);
+/* Bits, of one or of many. A shift count outside [0, width) gives 0 to the left, the sign everywhere to the right
+ * (arithmetic). */
+LAZE_LOWERING(and);
+LAZE_LOWERING(or);
+LAZE_LOWERING(xor);
+LAZE_LOWERING(not );
 LAZE_LOWERING(shift_left);
 LAZE_LOWERING(shift_right);
 

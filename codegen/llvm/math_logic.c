@@ -55,28 +55,16 @@ LAZE_LOWERING(where) {
 }
 
 /* Logic computes in bool, bits in what the operands promote to: the same instructions. */
-LAZE_LOWERING(logical_and) {
+LAZE_LOWERING(and) {
   return LLVMBuildAnd(e->builder, operands[0], operands[1], "");
 }
-LAZE_LOWERING(bitwise_and) {
-  return LLVMBuildAnd(e->builder, operands[0], operands[1], "");
-}
-LAZE_LOWERING(logical_or) {
+LAZE_LOWERING(or) {
   return LLVMBuildOr(e->builder, operands[0], operands[1], "");
 }
-LAZE_LOWERING(bitwise_or) {
-  return LLVMBuildOr(e->builder, operands[0], operands[1], "");
-}
-LAZE_LOWERING(logical_xor) {
+LAZE_LOWERING(xor) {
   return LLVMBuildXor(e->builder, operands[0], operands[1], "");
 }
-LAZE_LOWERING(bitwise_xor) {
-  return LLVMBuildXor(e->builder, operands[0], operands[1], "");
-}
-LAZE_LOWERING(logical_not) {
-  return LLVMBuildNot(e->builder, operands[0], "");
-}
-LAZE_LOWERING(bitwise_not) {
+LAZE_LOWERING(not ) {
   return LLVMBuildNot(e->builder, operands[0], "");
 }
 

@@ -14,14 +14,26 @@ bool laze_math_is_f32(LLVMValueRef x) {
   return kind == LLVMFloatTypeKind;
 }
 
+/* The dtype of a float: the row whose LLVM type it has. */
+static laze_dtype float_dtype(const laze_llvm_emitter *e, LLVMValueRef x) {
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++)
+    if (laze_dtype_is_float(dtype) && laze_llvm_scalar_type(e, dtype) == element_type(x)) return dtype;
+  assert(!"no float");
+  return LAZE_DTYPE_NONE;
+}
+
+/* The dtype of the float whose bits an integer is. */
+static laze_dtype float_of_bits(LLVMValueRef bits) {
+  return laze_dtype_of_width(LAZE_KIND_FLOAT, (int32_t)LLVMGetIntTypeWidth(element_type(bits)));
+}
+
 LLVMValueRef laze_math_bits(const laze_llvm_emitter *e, LLVMValueRef x) {
-  laze_dtype dtype = laze_math_is_f32(x) ? LAZE_I32 : LAZE_I64;
+  laze_dtype dtype = laze_dtype_of_width(LAZE_KIND_SIGNED, laze_dtype_get(float_dtype(e, x))->bits);
   return LLVMBuildBitCast(e->builder, x, laze_llvm_type_like(e, dtype, x), "");
 }
 
 LLVMValueRef laze_math_from_bits(const laze_llvm_emitter *e, LLVMValueRef bits) {
-  laze_dtype dtype = LLVMGetIntTypeWidth(element_type(bits)) == 32 ? LAZE_F32 : LAZE_F64;
-  return LLVMBuildBitCast(e->builder, bits, laze_llvm_type_like(e, dtype, bits), "");
+  return LLVMBuildBitCast(e->builder, bits, laze_llvm_type_like(e, float_of_bits(bits), bits), "");
 }
 
 LLVMValueRef laze_math_any(const laze_llvm_emitter *e, LLVMValueRef condition) {
@@ -55,15 +67,16 @@ LLVMValueRef laze_math_polynomial(const laze_llvm_emitter *e, LLVMValueRef x, co
 
 LLVMValueRef laze_math_nearest(const laze_llvm_emitter *e, LLVMValueRef x, double factor, LLVMValueRef *rounded) {
   /* Adding 1.5 * 2^(mantissa bits) rounds to an integer, and leaves that integer in the low bits. */
-  LLVMValueRef shift = real(x, laze_math_is_f32(x) ? 0x1.8p23 : 0x1.8p52);
+  LLVMValueRef shift = real(x, ldexp(1.5, laze_dtype_get(float_dtype(e, x))->digits - 1));
   LLVMValueRef shifted = fused(e, x, real(x, factor), shift);
   *rounded = minus(e, shifted, shift);
   return integer_minus(e, laze_math_bits(e, shifted), laze_math_bits(e, shift));
 }
 
 LLVMValueRef laze_math_power_of_two(const laze_llvm_emitter *e, LLVMValueRef n) {
-  bool f32 = LLVMGetIntTypeWidth(element_type(n)) == 32;
-  return laze_math_from_bits(e, shift_left(e, integer_plus(e, n, f32 ? 127 : 1023), f32 ? 23 : 52));
+  laze_dtype dtype = float_of_bits(n);
+  LLVMValueRef exponent = integer_plus(e, n, laze_dtype_exponent_bias(dtype));
+  return laze_math_from_bits(e, shift_left(e, exponent, laze_dtype_get(dtype)->digits - 1));
 }
 
 LLVMValueRef laze_math_scale(const laze_llvm_emitter *e, LLVMValueRef x, LLVMValueRef n) {

@@ -34,9 +34,10 @@ laze_status laze_composite_one_hot(laze_recorder *recorder, const laze_call *cal
                      "one_hot: num_classes is %lld, expected 0 or more: the number of classes cannot be read from the "
                      "data, so that the shape is known before anything runs",
                      (long long)classes);
-  if (type.dtype != LAZE_I32 && type.dtype != LAZE_I64)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "one_hot: self is %s, expected i32 or i64 class numbers",
-                     laze_dtype_name(type.dtype));
+  if (!laze_dtype_is_index(type.dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "one_hot: self is %s, expected %s class numbers",
+                     laze_dtype_name(type.dtype),
+                     laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text);
   LAZE_TRY(laze_compose_insert_axis(recorder, call->operands[0], type.rank, &column, error));
   LAZE_TRY(laze_compose_iota(recorder, &classes, 1, 0, type.dtype, &numbers, error));
   LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, column, numbers, results, error));

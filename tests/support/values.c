@@ -76,19 +76,16 @@ const char *test_element_text(laze_dtype dtype, const void *element, char buffer
   return buffer;
 }
 
-double test_ulp_distance(laze_dtype dtype, double got, long double exact) {
-  const int digits = dtype == LAZE_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
-  const int lowest = dtype == LAZE_F32 ? FLT_MIN_EXP : DBL_MIN_EXP;
-  const double rounded = dtype == LAZE_F32 ? (double)(float)exact : (double)exact;
-  if (isnan(got) || isnan(exact)) return isnan(got) && isnan(exact) ? 0 : INFINITY;
-  if (got == rounded) return 0;
-  const double largest = dtype == LAZE_F32 ? (double)FLT_MAX : DBL_MAX;
-  /* Just above the largest float, infinity is as near as that float. */
-  if (isinf(got))
-    return fabsl(exact) > (long double)largest * (1 - 4e-7L) && signbit(got) == signbit(exact) ? 1 : INFINITY;
-  if (isinf(exact)) return INFINITY;
-  int exponent;
-  frexpl(exact, &exponent);
-  if (exact == 0 || exponent < lowest) exponent = lowest;
-  return (double)fabsl(((long double)got - exact) / ldexpl(1.0L, exponent - digits));
+double test_ulp_distance(laze_dtype dtype, long double got, long double exact) {
+  const int digits = laze_dtype_get(dtype)->digits, bias = laze_dtype_exponent_bias(dtype);
+  const long double top = ldexpl(1, bias + 1);
+  if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
+  if (!signbit(got) != !signbit(exact)) return INFINITY;
+  if (got == exact) return 0;
+  if (exact == 0 || isinf(exact)) return INFINITY;
+  if (fabsl(exact) > top) exact = copysignl(top, exact);
+  if (isinf(got)) got = copysignl(top, got);
+  int exponent = ilogbl(exact) - (fabsl(exact) == top) - (digits - 1);
+  if (exponent < 2 - bias - digits) exponent = 2 - bias - digits; /* subnormal */
+  return (double)(fabsl(got - exact) / ldexpl(1, exponent));
 }

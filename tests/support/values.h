@@ -23,8 +23,8 @@ int64_t test_first_difference(laze_dtype dtype, const void *a, const void *b, in
 /* "1.5 (0x3fc00000)" */
 const char *test_element_text(laze_dtype dtype, const void *element, char buffer[64]);
 double test_element_as_double(laze_dtype dtype, const void *element);
-/* Distance of `got` from `exact` in units in the last place of a float of `dtype` at `exact`; 0 where both are NaN, or
- * the same infinity; infinity where only one is. */
-double test_ulp_distance(laze_dtype dtype, double got, long double exact);
+/* Distance of `got`, of a float's dtype, from `exact` in units in the last place at `exact`; infinity for a wrong NaN,
+ * infinity, zero or sign. What lies beyond the largest number counts as the next power of two. */
+double test_ulp_distance(laze_dtype dtype, long double got, long double exact);
 
 #endif

@@ -66,6 +66,22 @@ START_TEST(promotion_is_a_lattice) {
 }
 END_TEST
 
+/* Functions of floats compute on the bits of an integer beside them; a dtype of another width would be cut short. */
+START_TEST(a_width_finds_its_row) {
+  ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_SIGNED, 32), LAZE_I32);
+  ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_FLOAT, 64), LAZE_F64);
+  ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_FLOAT, 16), LAZE_DTYPE_NONE);
+}
+END_TEST
+
+/* What indexing takes is what its message offers. */
+START_TEST(positions_are_integers_that_hold_them) {
+  ck_assert(laze_dtype_is_index(LAZE_I32) && laze_dtype_is_index(LAZE_I64));
+  ck_assert(!laze_dtype_is_index(LAZE_BOOL) && !laze_dtype_is_index(LAZE_F64) && !laze_dtype_is_index(LAZE_DTYPE_NONE));
+  ck_assert_str_eq(laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text, "i32 or i64");
+}
+END_TEST
+
 /* Messages offer these lists as what to write. */
 START_TEST(lists_name_what_there_is) {
   uint32_t two = LAZE_DTYPE_BIT(I32) | LAZE_DTYPE_BIT(F64), none = UINT32_C(1) << 15;
@@ -86,6 +102,8 @@ START_TEST(bits_of_floats_follow_from_the_row) {
   ck_assert_uint_eq(laze_dtype_infinity_bits(LAZE_F64), UINT64_C(0x7ff0000000000000));
   ck_assert_uint_eq(laze_dtype_nan_bits(LAZE_F32), 0x7fc00000u);
   ck_assert_uint_eq(laze_dtype_nan_bits(LAZE_F64), UINT64_C(0x7ff8000000000000));
+  ck_assert_int_eq(laze_dtype_exponent_bias(LAZE_F32), 127);
+  ck_assert_int_eq(laze_dtype_exponent_bias(LAZE_F64), 1023);
   ck_assert(laze_dtype_is_nan(LAZE_F32, 0xff800001u) && !laze_dtype_is_nan(LAZE_F32, 0xff800000u));
 }
 END_TEST
@@ -124,7 +142,7 @@ START_TEST(integers_round_once) {
 END_TEST
 
 int main(void) {
-  return RUN_SUITE("dtype", names_round_trip, rows_agree_with_themselves, promotion_is_a_lattice,
-                   lists_name_what_there_is, bits_of_floats_follow_from_the_row, conversions_out_of_range,
-                   integers_round_once);
+  return RUN_SUITE("dtype", names_round_trip, rows_agree_with_themselves, promotion_is_a_lattice, a_width_finds_its_row,
+                   positions_are_integers_that_hold_them, lists_name_what_there_is, bits_of_floats_follow_from_the_row,
+                   conversions_out_of_range, integers_round_once);
 }

@@ -9,6 +9,7 @@
 #include "codegen/llvm/lowerings.h"
 #include "tests/support/references.h"
 #include "tests/support/suite.h"
+#include "tests/support/values.h"
 
 #include <check.h>
 #include <elf.h>
@@ -335,23 +336,6 @@ static void sample_pair(uint64_t *state, int f64, double *x, double *y) {
 
 /* --- errors --- */
 
-/* |got - exact| in units of the last place of `exact` in the format; infinite for a wrong NaN, infinity or sign. A
- * result beyond the largest number counts as the next power of two. */
-static double error_in_ulps(long double got, long double exact, int f64) {
-  int digits = f64 ? 53 : 24, lowest = f64 ? -1074 : -149, highest = f64 ? 1024 : 128;
-  if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
-  if (!signbit(got) != !signbit(exact)) return INFINITY;
-  if (got == exact) return 0;
-  if (exact == 0 || isinf(exact)) return INFINITY;
-  long double top = ldexpl(1, highest);
-  if (fabsl(exact) > top) exact = copysignl(top, exact);
-  if (isinf(got)) got = copysignl(top, got);
-  int exponent = ilogbl(exact) - (digits - 1);
-  if (fabsl(exact) >= top) exponent--;
-  if (exponent < lowest) exponent = lowest;
-  return (double)(fabsl(got - exact) / ldexpl(1, exponent));
-}
-
 static long double exact_value(const test_reference *f, int f64, double x, double y) {
   return f64 ? test_reference_value(f, x, y) : (long double)test_reference_value_for_f32(f, x, y);
 }
@@ -392,7 +376,7 @@ static void run_block(int function, int f64, block *b, worst *w) {
       ck_abort_msg("%s %s(%a, %a): lanes give %a, the scalar form %a", name_of(function), f64 ? "f64" : "f32", x, y,
                    got, alone);
     }
-    double error = error_in_ulps(got, exact_value(f, f64, x, y), f64);
+    double error = test_ulp_distance(dtype_of(f64), got, exact_value(f, f64, x, y));
     if (error > w->error || w->count == 0) *w = (worst){error, x, y, got, w->count};
     w->count++;
   }
