@@ -38,7 +38,7 @@ typedef struct laze_disk_module {
 } laze_disk_module;
 
 /* Opens (and makes) the directory of one code generator. `identity` names everything that decides on the code beyond a
- * kernel's key: build id (with it the version of an LLVM that is linked statically), kernel ABI. The key covers the
+ * kernel's key: build ids of the generator and of an LLVM that is not part of it, kernel ABI. The key covers the
  * processor. NULL when there is to be no cache (laze_context_cache_directory() is NULL) or it cannot be used; the log
  * says why. */
 laze_disk_cache *laze_disk_cache_open(laze_context *context, const char *identity);

@@ -4,6 +4,9 @@
  * operands. An error names inference->operator_name, the shapes, and what was expected; `out` is then undefined.
  * Shapes with constant sizes never touch inference->sizes. A result with more than LAZE_MAX_ELEMENTS is
  * LAZE_OUT_OF_RANGE.
+ *
+ * All pointers are the caller's and borrowed for the call; nothing is kept or freed. What is written to `out` are size
+ * words, which hold as long as the table inference->sizes.
  */
 #ifndef LAZE_SHAPE_INFERENCE_RULES_H
 #define LAZE_SHAPE_INFERENCE_RULES_H

@@ -37,7 +37,8 @@ struct interp_node {
   int32_t operand_count, result_count;
   int32_t check;                     /* of a node that may fail: its number among those of the unit */
   const int32_t *operands, *results; /* values */
-  const laze_attribute *attributes;  /* a SIZE's value and a SIZE_LIST's items are indices into the sizes */
+  const laze_attribute *attributes;  /* a SIZE's value is an index into the sizes; a SIZE_LIST's items are the graph's,
+                                        for what they say is in the results' sizes */
   void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
   laze_eval_function eval;   /* elementwise: of one element; reduction: of combining two states */
   const laze_dtype *compute; /* elementwise: the dtype that each operand is converted to */

@@ -8,7 +8,7 @@
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
-#include <llvm/Config/llvm-config.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -194,9 +194,17 @@ static laze_status compile(laze_context *context, const laze_llvm_request *reque
   return status;
 }
 
+static const char *llvm_file(void) {
+  LLVMContextRef (*some)(void) = LLVMContextCreate;
+  void *address;
+  Dl_info where;
+  memcpy(&address, &some, sizeof address); /* ISO C has no conversion between the two kinds of pointer */
+  return dladdr(address, &where) ? where.dli_fname : NULL;
+}
+
 static const laze_llvm_generator table = {
     .version = LAZE_LLVM_GENERATOR_VERSION,
-    .llvm_version = LLVM_VERSION_STRING,
+    .llvm_file = llvm_file,
     .compile = compile,
 };
 

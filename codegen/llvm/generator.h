@@ -8,7 +8,7 @@
 
 struct laze_loop_kernel;
 
-#define LAZE_LLVM_GENERATOR_VERSION 2
+#define LAZE_LLVM_GENERATOR_VERSION 3
 
 typedef enum { LAZE_LLVM_OBJECT, LAZE_LLVM_IR, LAZE_LLVM_ASSEMBLY } laze_llvm_output;
 
@@ -39,9 +39,11 @@ typedef struct laze_llvm_request {
 } laze_llvm_request;
 
 typedef struct laze_llvm_generator {
-  int32_t version;          /* LAZE_LLVM_GENERATOR_VERSION; checked by who opens it */
-  const char *llvm_version; /* "19.1.7" */
-  /* Compiles kernels into one module. The bytes (object, or text) go to `out`. Thread-safe: each call has its own LLVM
+  int32_t version; /* LAZE_LLVM_GENERATOR_VERSION; checked by who opens it */
+  /* The file that LLVM was loaded from: the generator's own, or that of a shared library. Lives as long as it is
+   * loaded. NULL: not known. Thread-safe. */
+  const char *(*llvm_file)(void);
+  /* Compiles kernels together. The bytes (of one object, or text) go to `out`. Thread-safe: each call has its own LLVM
    * context and target machine. LLVM's diagnostics become the error. */
   laze_status (*compile)(laze_context *context, const laze_llvm_request *request, laze_text *out, laze_error *error);
 } laze_llvm_generator;

@@ -13,6 +13,7 @@
 
 void laze_generator_init(laze_generator *generator) {
   generator->table = NULL;
+  generator->is_identified = false;
   pthread_mutex_init(&generator->lock, NULL);
 }
 
@@ -38,6 +39,7 @@ static laze_status open_table(laze_generator *generator, laze_error *error) {
     return laze_fail(error, LAZE_UNSUPPORTED, "%s is of another version (%d, expected %d): install both from one build",
                      path, (int)table->version, LAZE_LLVM_GENERATOR_VERSION);
   generator->table = table;
+  generator->is_identified = laze_generator_names_llvm(table->llvm_file());
   laze_compile_gate_arm(); /* before the exit handlers of an LLVM that is a shared library */
   return LAZE_OK;
 }

@@ -10,7 +10,6 @@
 #include "codegen/native/kernel_batch.h"
 #include "codegen/native/kernel_code.h"
 #include "codegen/native/target.h"
-#include "runtime/build_id.h"
 
 #include <string.h>
 
@@ -57,17 +56,14 @@ laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out
   return status;
 }
 
-/* Everything but the kernel's key that decides on code: the build of the generator, and the ABI. */
+/* Everything but the kernel's key that decides on code: the builds of the generator and its LLVM, and the ABI. */
 static laze_disk_cache *open_disk(laze_kernel_store *store) {
-  char buffer[4096], build_id[LAZE_BUILD_ID_SIZE];
-  const char *path = laze_generator_path(buffer, sizeof buffer);
-  laze_error error;
-  if (!path || laze_build_id_read(path, build_id, &error) != LAZE_OK) return NULL;
   laze_text identity;
-  laze_text_init(&identity, store->context);
-  laze_text_format(&identity, "%s abi %d", build_id, LAZE_KERNEL_ABI_VERSION);
   laze_disk_cache *disk = NULL;
-  if (laze_text_check(&identity, NULL) == LAZE_OK)
+  laze_text_init(&identity, store->context);
+  laze_status status = laze_generator_identity(&identity, NULL);
+  laze_text_format(&identity, " abi %d", LAZE_KERNEL_ABI_VERSION);
+  if (status == LAZE_OK && laze_text_check(&identity, NULL) == LAZE_OK)
     disk = laze_disk_cache_open(store->context, laze_text_get(&identity));
   laze_text_deinit(&identity);
   return disk;
@@ -133,6 +129,15 @@ static void dump(laze_kernel_store *store, const laze_kernel_batch *batch, laze_
   laze_text_deinit(&text);
 }
 
+/* Not where the generator runs another LLVM than the cache is for. */
+static void keep_on_disk(laze_kernel_store *store, const laze_disk_module *made) {
+  if (store->generator.is_identified)
+    laze_disk_cache_store(get_disk(store), made->entries, made->entry_count, made->object, made->object_size);
+  else
+    laze_log_message(store->context, LAZE_LOG_INFO,
+                     "disk cache: kernels are not kept, for LLVM is not the one that laze was linked with");
+}
+
 static laze_status compile_batch(laze_kernel_store *store, const laze_kernel_batch *batch, laze_error *error) {
   laze_text object;
   if (batch->count == 0) return LAZE_OK;
@@ -146,7 +151,7 @@ static laze_status compile_batch(laze_kernel_store *store, const laze_kernel_bat
   if (status == LAZE_OK) status = adopt(store, &made, false, error);
   if (status == LAZE_OK) {
     laze_metrics_add(laze_context_metrics(store->context), LAZE_METRIC_KERNELS_COMPILED, batch->count);
-    laze_disk_cache_store(get_disk(store), made.entries, made.entry_count, made.object, made.object_size);
+    keep_on_disk(store, &made);
   }
   laze_text_deinit(&object);
   return status;

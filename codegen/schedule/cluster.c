@@ -47,9 +47,9 @@ static laze_status visit_output(laze_scheduler *scheduler, int32_t node_index, b
   if (laze_op_get(node->op)->op_class != LAZE_CLASS_ELEMENTWISE || !stores_on_the_way(scheduler, node_index))
     return LAZE_OK;
   laze_group_builder *group = scheduler->uses[node_index]->group;
-  LAZE_TRY(laze_schedule_try_join(scheduler, node_index, done, &why));
+  LAZE_TRY(laze_schedule_try_fuse(scheduler, node_index, done, &why));
   if (!*done) return LAZE_OK;
-  LAZE_TRY(laze_schedule_join_uses(scheduler, node_index, done));
+  LAZE_TRY(laze_schedule_fuse_uses(scheduler, node_index, done));
   return *done ? laze_schedule_add_write(scheduler, group, scheduler->latest[node_index].first) : LAZE_OK;
 }
 
@@ -85,8 +85,8 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
     why = LAZE_SPLIT_VIEW;
     LAZE_TRY(laze_schedule_pass_uses(scheduler, node_index, &done));
   } else if (!output) {
-    LAZE_TRY(laze_schedule_try_join(scheduler, node_index, &done, &why));
-    if (done) LAZE_TRY(laze_schedule_join_uses(scheduler, node_index, &done));
+    LAZE_TRY(laze_schedule_try_fuse(scheduler, node_index, &done, &why));
+    if (done) LAZE_TRY(laze_schedule_fuse_uses(scheduler, node_index, &done));
   }
   return done ? LAZE_OK : store(scheduler, node_index, why);
 }

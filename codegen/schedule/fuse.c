@@ -106,7 +106,7 @@ static laze_status checks_all(laze_scheduler *scheduler, laze_group_builder *gro
   return LAZE_OK;
 }
 
-laze_status laze_schedule_try_join(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
+laze_status laze_schedule_try_fuse(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_use *uses = scheduler->uses[node_index];
   bool reduction = laze_op_get(node->op)->op_class == LAZE_CLASS_REDUCTION, possible = true;
@@ -131,7 +131,7 @@ laze_status laze_schedule_try_join(laze_scheduler *scheduler, int32_t node_index
   return LAZE_OK;
 }
 
-laze_status laze_schedule_join_uses(laze_scheduler *scheduler, int32_t node_index, bool *done) {
+laze_status laze_schedule_fuse_uses(laze_scheduler *scheduler, int32_t node_index, bool *done) {
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     int32_t instance;
     LAZE_TRY(laze_group_rules_of(use->group)->grow(scheduler, use, node_index, &instance, done));

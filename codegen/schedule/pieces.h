@@ -10,10 +10,10 @@ struct laze_scheduler;
  * are stored and copied by one step, which adds up their sizes when it runs. */
 #define LAZE_PIECES_MAX_GROUPS 64
 
-/* A concatenation while its pieces are laid out. */
+/* A concatenation while its pieces are laid out: a value on the stack of whoever lays them out, which owns nothing. */
 typedef struct laze_pieces {
-  struct laze_scheduler *scheduler;
-  const laze_node *node;
+  struct laze_scheduler *scheduler; /* borrowed, and with it the graph, in whose table the sizes are */
+  const laze_node *node;            /* the graph's */
   int axis;
   laze_size rows, inner; /* elements outside and inside the axis */
   laze_size row;         /* bytes in a row of one element along the axis */
