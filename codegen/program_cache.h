@@ -23,7 +23,8 @@ laze_program_request laze_program_request_make(const char *backend, const laze_g
 LAZE_MUST_USE laze_status laze_program_cache_get(laze_context *context, laze_program_cache **out, laze_error *error);
 /* A program that serves the request, as a new reference, or NULL. */
 laze_program *laze_program_cache_find(laze_program_cache *cache, const laze_program_request *request);
-/* Keeps a program, with copies of the request's graph and backend by which a hit is confirmed. Without memory it is just not kept.
+/* Keeps a program, with copies of the request's graph and backend by which a hit is confirmed. Without memory it is
+ * just not kept.
  */
 void laze_program_cache_keep(laze_program_cache *cache, const laze_program_request *request, laze_program *program);
 
