@@ -16,7 +16,7 @@ bool laze_math_is_f32(LLVMValueRef x) {
 
 /* The dtype of a float: the row whose LLVM type it has. */
 static laze_dtype float_dtype(const laze_llvm_emitter *e, LLVMValueRef x) {
-  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_COUNT; dtype++)
+  for (laze_dtype dtype = 0; dtype < LAZE_DTYPE_BOUND; dtype++)
     if (laze_dtype_is_float(dtype) && laze_llvm_scalar_type(e, dtype) == element_type(x)) return dtype;
   assert(!"no float");
   return LAZE_DTYPE_NONE;
