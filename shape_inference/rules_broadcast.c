@@ -100,7 +100,7 @@ laze_status laze_shape_along(laze_inference *inference, const laze_type *self, i
 }
 
 laze_status laze_shape_size_value(laze_inference *inference, laze_size value, laze_type *out) {
-  bool within = !laze_size_is_constant(value) || (value > LAZE_SIZE_CONSTANT_MIN && value < LAZE_SIZE_CONSTANT_MAX);
+  bool within = !laze_size_is_constant(value) || (value > LAZE_SIZE_CONSTANT_MIN && value <= LAZE_SIZE_CONSTANT_MAX);
   if (within) return laze_shape_scalar(inference, out);
   return laze_fail(inference->error, LAZE_OUT_OF_RANGE,
                    "%s: the value is beyond 2^62, where sizes end; write a constant for a number that is no size",

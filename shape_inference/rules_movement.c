@@ -154,7 +154,7 @@ laze_status laze_slice_bounds(laze_inference *inference, laze_size size, const l
   if (step < 1)
     return laze_fail(inference->error, LAZE_OUT_OF_RANGE, "%s: step %lld; a slice's step is 1 or more",
                      inference->operator_name, (long long)step);
-  if (step > LAZE_SIZE_CONSTANT_MAX) step = LAZE_SIZE_CONSTANT_MAX;
+  step = laze_size_saturate(step);
   bool constant =
       laze_size_is_constant(size) && (!start || laze_size_is_constant(*start)) && (!end || laze_size_is_constant(*end));
   if (!constant) return symbolic_bounds(inference, size, start, end, step, first, length);

@@ -13,6 +13,7 @@ laze_shape_text laze_show(const laze_inference *inference, const laze_type *type
 }
 
 laze_shape_text laze_show_size(const laze_inference *inference, laze_size size) {
+  if (size == LAZE_SIZE_CONSTANT_MIN) return (laze_shape_text){"-2^62 or less"}; /* laze_size_from_number */
   laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_DTYPE_NONE, .rank = 1, .sizes = {size}};
   laze_shape_text shape = laze_show(inference, &type);
   size_t length = strlen(shape.text);

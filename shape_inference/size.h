@@ -23,8 +23,15 @@ static inline bool laze_size_is_constant(laze_size size) {
   return size >= LAZE_SIZE_CONSTANT_MIN;
 }
 
-/* A number that a caller gives for a size. Those beyond what a word holds ("to the end" is often written as INT64_MAX)
- * become the bound, which means the same where bounds are clamped; rules that take a size for itself refuse it. */
+/* The word for a number that a caller gives, which may be no size: rules refuse it by its own name, or clamp it ("to
+ * the end" is often written as INT64_MAX). Only what is below -2^62, where words name expressions, becomes that bound.
+ */
+static inline laze_size laze_size_from_number(int64_t number) {
+  return number < LAZE_SIZE_CONSTANT_MIN ? LAZE_SIZE_CONSTANT_MIN : number;
+}
+
+/* A number that means the same beyond 2^62 in either direction (a step, a bound that is clamped), so that it can be
+ * computed with. */
 static inline laze_size laze_size_saturate(int64_t number) {
   if (number < LAZE_SIZE_CONSTANT_MIN) return LAZE_SIZE_CONSTANT_MIN;
   return number > LAZE_SIZE_CONSTANT_MAX ? LAZE_SIZE_CONSTANT_MAX : number;

@@ -141,7 +141,7 @@ laze_status laze_size_evaluator_run(laze_size_evaluator *evaluator, laze_size si
     LAZE_TRY(status);
     LAZE_TRY(find_value(evaluator, size, &found, out, error));
   }
-  if (*out >= LAZE_SIZE_CONSTANT_MIN && *out <= LAZE_SIZE_CONSTANT_MAX) return LAZE_OK;
+  if (laze_size_is_constant(size) || laze_size_fits(*out)) return LAZE_OK;
   return laze_fail(error, LAZE_OUT_OF_RANGE, "a size evaluates to %lld; sizes must stay within 2^62", (long long)*out);
 }
 

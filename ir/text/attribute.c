@@ -103,7 +103,7 @@ static laze_status read_size(laze_parser *parser, const char **cursor, laze_size
   bool alone = laze_text_read_element(&end, LAZE_I64, &number, 0) && !strchr("+-*", *laze_text_skip_blanks(end));
   if (!alone) return laze_size_parse(parser->graph->sizes, cursor, out, error);
   *cursor = end;
-  *out = laze_size_saturate(number);
+  *out = laze_size_from_number(number);
   return LAZE_OK;
 }
 

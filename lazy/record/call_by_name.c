@@ -174,7 +174,7 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
   case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
   case LAZE_ARGUMENT_FLOAT: out->value.real = laze_scalar_as_real(scalar_of(argument)); return LAZE_OK;
-  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_saturate(integer_of(argument)); return LAZE_OK;
+  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_from_number(integer_of(argument)); return LAZE_OK;
   case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
   case LAZE_ARGUMENT_INT:
   case LAZE_ARGUMENT_DTYPE: out->value.integer = integer_of(argument); return LAZE_OK;

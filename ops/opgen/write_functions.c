@@ -222,7 +222,7 @@ static const char *list_attribute(const gen_argument *argument, const char *valu
 
 static const char *make_number(const gen_argument *argument, const char *value) {
   switch (argument->kind) {
-  case KIND_SIZE: return memory_format("laze_attribute_size(laze_size_saturate(%s))", value);
+  case KIND_SIZE: return memory_format("laze_attribute_size(laze_size_from_number(%s))", value);
   case KIND_FLOAT: return memory_format("laze_attribute_real(%s)", value);
   case KIND_BOOL: return memory_format("laze_attribute_boolean(%s)", value);
   default: return memory_format("laze_attribute_integer(%s)", value);

@@ -150,6 +150,36 @@ START_TEST(attributes_are_checked_before_they_are_cut_to_size) {
 }
 END_TEST
 
+/* A number that is no size must not become the nearest one: a zero elsewhere makes any shape small, and the tensor
+ * would have a size that nobody asked for. What is refused is named as it was written. */
+START_TEST(a_number_that_is_no_size_is_refused_by_its_own_name) {
+  const int64_t most = INT64_C(1) << 62;
+  begin(_i);
+  check_fails(laze_eye_m(context, 0, INT64_MAX),
+              "laze_eye_m: axis 1 has size 9223372036854775807; sizes are 0 to 2^62");
+  check_fails(laze_eye_m(context, most + 1, 0), "laze_eye_m: axis 0 has size 4611686018427387905");
+  check_fails(laze_eye(context, INT64_MAX), "laze_eye: axis 0 has size 9223372036854775807");
+  check_fails(laze_eye_m(context, 0, INT64_MIN), "laze_eye_m: axis 1 has size -2^62 or less; sizes are 0 to 2^62");
+  ck_assert_int_eq(laze_tensor_size(laze_eye_m(context, 0, most), 1), most);
+  laze_argument sides[] = {{.kind = LAZE_PASS_INTEGER}, {.kind = LAZE_PASS_INTEGER, .value.integer = INT64_MAX}};
+  check_fails(call("eye", sides, 2), "eye: axis 1 has size 9223372036854775807");
+  check_fails(laze_select_int(matrix(), 0, INT64_MAX), "index 9223372036854775807 is out of range for dim 0");
+  check_fails(laze_select_int(matrix(), 0, INT64_MIN), "index -2^62 or less is out of range for dim 0");
+  check_fails(laze_narrow(matrix(), 0, 1, INT64_MAX), "start 1 and length 9223372036854775807 do not lie within dim 0");
+  check_fails(laze_zeros(context, LAZE_SHAPE(0, INT64_MAX)), "number 1 is 9223372036854775807");
+  check_fails(laze_full(context, LAZE_SHAPE(0, most + 1), laze_scalar_real(1)), "number 1 is 4611686018427387905");
+  check_fails(laze_expand(empty(0, 3), LAZE_SHAPE(INT64_MAX, 0, 3)), "number 0 is 9223372036854775807");
+  check_fails(laze_linspace(context, laze_scalar_real(0), laze_scalar_real(1), INT64_MAX),
+              "laze_linspace: axis 0 has size 9223372036854775807");
+  check_fails(laze_arange(context, laze_scalar_integer(INT64_MAX)), "laze_arange: from 0 to 9223372036854775807 by 1");
+  check_fails(laze_size_tensor(context, most + 1), "laze_size_tensor: the value is beyond 2^62");
+  check_values(laze_size_tensor(context, most), 1, (double[]){(double)most});
+  laze_slice_options rest = {.has_start = true, .start = 1, .has_end = true, .end = INT64_MAX};
+  check_values(laze_slice_with(matrix(), &rest), 3, (double[]){4, 5, 6});
+  end();
+}
+END_TEST
+
 /* No load needs the index where all rows are one: it is checked all the same. */
 START_TEST(an_index_into_a_broadcast_axis_is_checked) {
   begin(_i);
@@ -392,6 +422,7 @@ int main(void) {
                                   a_slice_takes_bounds_and_steps_of_any_size,
                                   tensors_without_elements_may_have_huge_sizes,
                                   attributes_are_checked_before_they_are_cut_to_size,
+                                  a_number_that_is_no_size_is_refused_by_its_own_name,
                                   a_message_names_the_operator_that_was_called,
                                   a_message_names_the_function_that_was_called,
                                   a_message_names_the_operator_as_it_was_written,

@@ -124,7 +124,7 @@ START_TEST(given_arguments_are_packed) {
                                   .low = laze_scalar_integer(-1),
                                   .has_ceil_mode = true,
                                   .ceil_mode = false};
-  assert_packs((laze_pool_with)(a, &pool), "pool(a; i[2,3], i[4,5], size 4611686018427387904, 0, '', -1, false)");
+  assert_packs((laze_pool_with)(a, &pool), "pool(a; i[2,3], i[4,5], size 9223372036854775807, 0, '', -1, false)");
   const laze_sum_options sum = {.struct_size = sizeof sum, .dim = LAZE_INTS(-1), .keepdim = true, .dtype = LAZE_F64};
   assert_packs((laze_sum_with)(a, &sum), "sum(a; i[-1], true, f64)");
   const laze_cat_options cat = {.struct_size = sizeof cat, .dim = -2};
