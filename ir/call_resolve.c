@@ -1,4 +1,5 @@
-/* Shows the operator table to base/overload.h as candidates with parameters, and makes the message of a refusal. */
+/* Shows the operator table to base/overload.h as candidates with parameters, and makes the message of a refusal; the
+ * dtype of numbers that stand for tensors. */
 #include "ir/call_resolve.h"
 
 #include <stdio.h>
@@ -50,4 +51,9 @@ laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_
   if (!laze_overload_choose(&overloads, call, &chosen)) return error ? refuse(call, error) : LAZE_INVALID_ARGUMENT;
   *op = (laze_op)((const laze_op_info *)chosen.op - laze_op_infos);
   return LAZE_OK;
+}
+
+laze_dtype laze_call_number_dtype(laze_dtype number, laze_dtype first_floating) {
+  if (number != LAZE_F64) return number;
+  return first_floating == LAZE_DTYPE_NONE ? LAZE_F32 : first_floating;
 }

@@ -1,4 +1,4 @@
-/* Overload resolution: which operator a call by name means (base/overload.h has the ranking). */
+/* Calls by name: which operator one means (base/overload.h has the ranking), and what numbers in it become. */
 #ifndef LAZE_IR_CALL_RESOLVE_H
 #define LAZE_IR_CALL_RESOLVE_H
 
@@ -8,5 +8,9 @@
  * LAZE_NOT_FOUND where there is no such operator; otherwise the message of a refusal lists the operators of that name,
  * each with what it lacks. */
 LAZE_MUST_USE laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error);
+
+/* The dtype of the tensor without dimensions that a number becomes where a tensor is wanted: the number's own; a real
+ * one's is that of the first floating tensor of the call (LAZE_DTYPE_NONE: there is none), or else f32. */
+laze_dtype laze_call_number_dtype(laze_dtype number, laze_dtype first_floating);
 
 #endif

@@ -55,7 +55,12 @@ laze_lazy *laze_lazy_get(laze_context *context) {
   if (!context) context = laze_context_default();
   static const laze_context_object_class class = {LAZE_CONTEXT_LAZY, lazy_create, lazy_destroy};
   void *object;
-  return context && laze_context_object(context, &class, &object, NULL) == LAZE_OK ? object : NULL;
+  laze_error error;
+  if (!context) return NULL; /* there was no memory for it; what else was wrong it has said */
+  if (laze_context_object(context, &class, &object, &error) == LAZE_OK) return object;
+  /* No handle can tell: there is none but the one that stands for "memory is out". */
+  laze_log_advice(context, LAZE_ADVICE_NO_LAZY, "no tensor can be made in this context: %s", error.message);
+  return NULL;
 }
 
 laze_thread_state *laze_lazy_lock(laze_lazy *lazy) {

@@ -62,8 +62,9 @@ typedef struct laze_lazy {
   int64_t garbage_count, garbage_capacity;
 } laze_lazy;
 
-/* The lazy object of a context (NULL: the default context), made on first use; NULL when memory is out. From any
- * thread, without the lock. */
+/* The lazy object of a context (NULL: the default context), made on first use; NULL when it cannot be made, which is
+ * for want of memory or of the system's thread-local keys: the context's log says so. From any thread, without the
+ * lock. */
 laze_lazy *laze_lazy_get(laze_context *context);
 /* Locks and gives the calling thread's state, which stays the context's; NULL, unlocked, when memory is out. */
 laze_thread_state *laze_lazy_lock(laze_lazy *lazy);

@@ -2,6 +2,7 @@
  * room in disk_cache_evict.c. */
 #include "runtime/disk_cache.h"
 
+#include "base/file.h"
 #include "runtime/disk_cache_internal.h"
 
 #include <errno.h>
@@ -257,16 +258,6 @@ laze_disk_module *laze_disk_cache_find(laze_disk_cache *cache, laze_hash key) {
 
 /* --- Storing --- */
 
-static bool write_all(int file, const uint8_t *bytes, int64_t size) {
-  for (int64_t done = 0; done < size;) {
-    ssize_t count = write(file, bytes + done, (size_t)(size - done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += count;
-  }
-  return true;
-}
-
 static void format_temporary(laze_disk_cache *cache, char out[64]) {
   long long number = atomic_fetch_add_explicit(&cache->counter, 1, memory_order_relaxed);
   /* The clock tells apart processes of equal number in different containers. */
@@ -279,7 +270,7 @@ static bool write_file(laze_disk_cache *cache, const char *name, const uint8_t *
   format_temporary(cache, temporary);
   int file = openat(cache->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  bool written = write_all(file, bytes, size);
+  bool written = laze_file_write(file, bytes, size);
   written = close(file) == 0 && written;
   if (written && renameat(cache->directory, temporary, cache->directory, name) == 0) return true;
   int code = errno;

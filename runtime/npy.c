@@ -8,12 +8,12 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "base/file.h"
 #include "runtime/npy_header.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -203,70 +203,24 @@ static int64_t format_prefix(const laze_npy *array, char out[512]) {
   return total;
 }
 
-static bool write_bytes(int file, const void *bytes, int64_t size) {
-  for (int64_t done = 0; done < size;) {
-    ssize_t count = write(file, (const char *)bytes + done, (size_t)(size - done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += count;
-  }
-  return true;
-}
+typedef struct {
+  const laze_npy *array;
+  int64_t bytes; /* of its elements */
+} content;
 
-/* Writes and closes; false, with errno, when the system refused any of it. */
-static bool write_and_close(int file, const laze_npy *array, int64_t bytes) {
+static bool write_content(const void *self, int file) {
+  const content *what = self;
   char prefix[512];
-  int64_t length = format_prefix(array, prefix);
-  bool written = write_bytes(file, prefix, length) && write_bytes(file, array->data, bytes);
-  int code = errno;
-  if (close(file) != 0 && written) return false;
-  errno = code;
-  return written;
-}
-
-static laze_status refused(const char *path, laze_error *error) {
-  return laze_fail(error, LAZE_IO_ERROR, "%s: cannot be written (%s)", path, strerror(errno));
-}
-
-/* Writes to a temporary file beside `path` and renames it. */
-static laze_status write_beside(const char *path, const laze_npy *array, int64_t bytes, laze_error *error) {
-  char temporary[4096 + 64];
-  if (snprintf(temporary, sizeof temporary, "%s.%d-%llx.tmp", path, (int)getpid(), (unsigned long long)laze_clock()) >=
-      (int)sizeof temporary) {
-    errno = ENAMETOOLONG;
-    return refused(path, error);
-  }
-  int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return refused(path, error);
-  struct stat replaced; /* whose permissions stay, as they would if it were written over */
-  if (stat(path, &replaced) == 0) (void)fchmod(file, replaced.st_mode & 0777);
-  if (write_and_close(file, array, bytes) && rename(temporary, path) == 0) return LAZE_OK;
-  laze_status status = refused(path, error);
-  (void)unlink(temporary);
-  return status;
-}
-
-static laze_status write_in_place(const char *path, const laze_npy *array, int64_t bytes, laze_error *error) {
-  int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0 || !write_and_close(file, array, bytes)) return refused(path, error);
-  return LAZE_OK;
+  int64_t length = format_prefix(what->array, prefix);
+  return laze_file_write(file, prefix, length) && laze_file_write(file, what->array->data, what->bytes);
 }
 
 laze_status laze_npy_write(const char *path, const laze_npy *array, laze_error *error) {
   if (!path || !array)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_npy_write: %s is NULL", path ? "the array" : "path");
-  int64_t bytes;
-  laze_status status = check_array(array, &bytes, error);
-  if (status != LAZE_OK) {
-    if (error) laze_error_prefix(error, "%s", path);
-    return status;
-  }
-  struct stat info;
-  if (stat(path, &info) != 0) return write_beside(path, array, bytes, error);
-  if (!S_ISREG(info.st_mode)) return write_in_place(path, array, bytes, error);
-  char *target = realpath(path, NULL); /* replaces the file behind a symbolic link, not the link */
-  if (!target) return refused(path, error);
-  status = write_beside(target, array, bytes, error);
-  free(target);
+  content what = {.array = array};
+  laze_status status = check_array(array, &what.bytes, error);
+  if (status == LAZE_OK) return laze_file_replace(path, write_content, &what, error);
+  if (error) laze_error_prefix(error, "%s", path);
   return status;
 }

@@ -198,8 +198,16 @@ static laze_status parse_arguments(laze_parser *parser, laze_error *error) {
   return LAZE_OK;
 }
 
-/* A number where a value is expected becomes a constant of no dimensions: with a tensor argument's category decided by
- * the number, and its width, for reals, by the first floating operand. */
+static laze_dtype first_floating(const laze_parser *parser) {
+  for (int64_t i = 0; i < parser->value_count; i++) {
+    laze_dtype dtype = laze_graph_type(parser->graph, parser->values[i])->dtype;
+    if (laze_dtype_is_float(dtype)) return dtype;
+  }
+  return LAZE_DTYPE_NONE;
+}
+
+/* A number where a value is expected becomes a constant of no dimensions. One for a Scalar keeps its dtype, which
+ * promotes as a plain number's. */
 static laze_status record_literal(laze_parser *parser, const laze_argument_info *info,
                                   const laze_parsed_argument *argument, laze_value *out, laze_error *error) {
   const char *cursor = argument->start;
@@ -209,13 +217,7 @@ static laze_status record_literal(laze_parser *parser, const laze_argument_info 
         &parser->lexer, argument->start, error, "'%.*s' is no number; a size becomes a value by size_tensor",
         argument->end - argument->start > 40 ? 40 : (int)(argument->end - argument->start), argument->start);
   laze_dtype dtype = scalar.dtype;
-  if (dtype == LAZE_F64 && info->kind == LAZE_ARGUMENT_TENSOR) {
-    dtype = LAZE_F32;
-    for (int64_t i = parser->value_count - 1; i >= 0; i--) {
-      laze_dtype other = laze_graph_type(parser->graph, parser->values[i])->dtype;
-      if (laze_dtype_is_float(other)) dtype = other;
-    }
-  }
+  if (info->kind == LAZE_ARGUMENT_TENSOR) dtype = laze_call_number_dtype(dtype, first_floating(parser));
   return laze_record_number(&parser->builder.recorder, dtype, scalar, out, error);
 }
 

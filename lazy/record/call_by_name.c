@@ -107,17 +107,26 @@ static int64_t integer_of(const laze_argument *argument) {
   return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
 }
 
-/* A number where a tensor is wanted becomes one without dimensions, as in graph text: of the number's own dtype, a real
- * one of that of the first floating tensor, or else f32. */
+/* Of the tensors passed, those in lists too. */
+static laze_dtype first_floating(const passed *given) {
+  for (int32_t i = 0; i < given->count; i++) {
+    const laze_argument *argument = &given->arguments[i];
+    bool is_list = argument->kind == LAZE_PASS_TENSORS;
+    if (!is_list && argument->kind != LAZE_PASS_TENSOR) continue;
+    laze_tensor *const *tensors = is_list ? argument->value.tensors : &argument->value.tensor;
+    for (int32_t k = 0; k < (is_list ? argument->count : 1); k++) {
+      laze_dtype dtype = tensors[k] ? laze_tensor_dtype(tensors[k]) : LAZE_DTYPE_NONE;
+      if (laze_dtype_is_float(dtype)) return dtype;
+    }
+  }
+  return LAZE_DTYPE_NONE;
+}
+
+/* A number where a tensor is wanted becomes one without dimensions. */
 static laze_tensor *tensor_of(const passed *given, const laze_argument *argument, laze_context *context) {
   laze_scalar scalar = scalar_of(argument);
-  laze_dtype dtype = scalar.dtype == LAZE_F64 ? LAZE_F32 : scalar.dtype;
-  for (int32_t i = given->count - 1; i >= 0 && scalar.dtype == LAZE_F64; i--) {
-    if (given->arguments[i].kind != LAZE_PASS_TENSOR || !given->arguments[i].value.tensor) continue;
-    laze_dtype other = laze_tensor_dtype(given->arguments[i].value.tensor);
-    if (laze_dtype_is_float(other)) dtype = other;
-  }
-  return laze_tensor_from_scalar(context, dtype, scalar);
+  laze_dtype beside = scalar.dtype == LAZE_F64 ? first_floating(given) : LAZE_DTYPE_NONE;
+  return laze_tensor_from_scalar(context, laze_call_number_dtype(scalar.dtype, beside), scalar);
 }
 
 static void pack_operand(packing *pack, const laze_argument_info *info, const passed *given, int32_t index) {

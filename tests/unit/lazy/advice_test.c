@@ -4,6 +4,7 @@
 #include "runtime/program.h"
 #include "support.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -187,9 +188,33 @@ START_TEST(a_miss_says_what_is_new) {
 }
 END_TEST
 
+/* There is no handle that could hold the reason: each stands for "out of memory". */
+static void exhaust_keys(void) {
+  enum { MOST = 4096 };
+  pthread_key_t keys[MOST];
+  int count = 0;
+  while (count < MOST && pthread_key_create(&keys[count], NULL) == 0) count++;
+  for (int i = 0; i < 2; i++) ck_assert_str_ne(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2))), "");
+  while (count > 0) pthread_key_delete(keys[--count]);
+  laze_scope *scope = laze_scope_begin(context);
+  ck_assert_str_eq(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2))), ""); /* tried again */
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+}
+
+START_TEST(why_a_context_has_no_tensors_is_said_once) {
+  const char *text = listen(exhaust_keys, NULL, "");
+  ck_assert_int_eq(count(text, "no tensor can be made in this context: too many contexts"), 1);
+  ck_assert_int_eq(count(text, "\n"), 1);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {a_budget_cut_is_said_once,         an_unknown_level_is_an_error,
-                                growth_over_scopes_is_said_once,   graphs_that_become_longer_are_said_once,
-                                a_fallback_in_a_loop_is_said_once, a_miss_says_what_is_new};
+  const TTest *const tests[] = {a_budget_cut_is_said_once,
+                                an_unknown_level_is_an_error,
+                                growth_over_scopes_is_said_once,
+                                graphs_that_become_longer_are_said_once,
+                                a_fallback_in_a_loop_is_said_once,
+                                a_miss_says_what_is_new,
+                                why_a_context_has_no_tensors_is_said_once};
   return run_tests("advice", tests, sizeof tests / sizeof *tests);
 }
