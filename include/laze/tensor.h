@@ -88,6 +88,10 @@ LAZE_API laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype 
 LAZE_API laze_tensor *laze_tensor_retain(laze_tensor *tensor);
 /* Gives a retained handle back. NULL is ignored. */
 LAZE_API void laze_tensor_release(laze_tensor *tensor);
+/* Takes the tensor out of its scope and retains it: from now on it belongs to the caller alone, and
+ * laze_tensor_release() frees it also where its scope is still open. For whoever keeps tensors as objects of another
+ * language. Returns it. Costs a step for each tensor that was made in the scope after it. */
+LAZE_API laze_tensor *laze_tensor_take(laze_tensor *tensor);
 /* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
  * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. A destination whose
  * value failed when it ran can be given another. */
@@ -108,6 +112,40 @@ LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
 /* The message of the error this handle stands for or its last failed read; "" if none. The text lives as long as the
  * tensor: until its release, or the end of its scope if it is not retained. */
 LAZE_API const char *laze_tensor_error(laze_tensor *tensor);
+/* The status that laze_tensor_error() explains: LAZE_OK where there is no error (so far: nothing is computed). An error
+ * that was asked for counts as read: the scope does not report it again. */
+LAZE_API laze_status laze_tensor_status(laze_tensor *tensor);
+
+/* A computed tensor's elements, without a copy. */
+typedef struct laze_export {
+  const void *data; /* row-major, read-only; not NULL, also where there are no elements */
+  int64_t size;     /* bytes */
+  laze_dtype dtype;
+  int32_t rank;
+  const int64_t *sizes; /* `rank` */
+  void *owner;          /* laze's own */
+} laze_export;
+/* Computes the tensor and lends its memory, which stays as it is until laze_export_release(), whatever happens to the
+ * tensor (an assignment gives the tensor other memory). Read-only: other values may share it. The export keeps the
+ * context. On failure *out is empty, and the message is in `error` as well as the handle's. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error *error);
+/* Gives the memory back and empties the structure; an empty one (all zero) or NULL is ignored. On any thread. */
+LAZE_API void laze_export_release(laze_export *out);
+
+/* Exchange with other libraries by DLPack (https://dmlc.github.io/dlpack): a pointer to the DLManagedTensor of version
+ * 0, or the DLManagedTensorVersioned of version 1. */
+#define LAZE_DLPACK_UNVERSIONED 0
+#define LAZE_DLPACK_VERSIONED 1
+/* Computes the tensor and makes *managed of it, on the CPU, without a copy; a versioned one says that it is read-only.
+ * It keeps the context. Whoever takes it calls its deleter, once, on any thread. On failure *managed is NULL. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_to_dlpack(laze_tensor *tensor, int32_t version, void **managed,
+                                                         laze_error *error);
+/* A tensor of `managed`, which is laze's from now on, also on failure: its deleter is called once, when the memory is
+ * not needed any more, on any thread. Row-major memory of the CPU, aligned to its elements, is not copied, and must
+ * stay unchanged; other strides are copied, and bools of other bytes than 0 and 1, which become true. A dtype that laze
+ * does not have (LAZE_UNSUPPORTED), or another device, gives an error handle. (Of another `version` nobody knows the
+ * deleter: it is not called.) */
+LAZE_API laze_tensor *laze_tensor_from_dlpack(laze_context *context, int32_t version, void *managed);
 
 /* Metadata: known without computing. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value that
  * failed when it ran keeps what it has. */

@@ -1,4 +1,6 @@
 /* Tensors from what the host has: copied into a buffer of the backend, borrowed, or a number that waits in its cell. */
+#include "lazy/run/from_host.h"
+
 #include "base/dtype.h"
 #include "lazy/lazy.h"
 #include "lazy/run/compile.h"
@@ -26,9 +28,8 @@ static laze_tensor *create_value(laze_thread_state *thread, laze_cell_state stat
   return handle;
 }
 
-/* The handle of a buffer, or of the error. Locks. */
-static laze_tensor *finish(laze_lazy *lazy, laze_status status, const laze_type *type, laze_buffer *buffer,
-                           const laze_error *error) {
+laze_tensor *laze_from_host_handle(laze_lazy *lazy, laze_status status, const laze_type *type, laze_buffer *buffer,
+                                   const laze_error *error) {
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) {
     if (status == LAZE_OK) laze_buffer_release(buffer);
@@ -90,7 +91,7 @@ laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze
   laze_buffer *buffer = NULL;
   laze_status status = check_data("laze_tensor_from_data", dtype, shape, data, size, &type, &error);
   if (status == LAZE_OK) status = copy_in(lazy, data, size, &buffer, &error);
-  return finish(lazy, status, &type, buffer, &error);
+  return laze_from_host_handle(lazy, status, &type, buffer, &error);
 }
 
 /* What a borrowed buffer calls when it goes. */
@@ -138,7 +139,7 @@ laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_in
                   data, (int)laze_dtype_size(dtype), laze_dtype_name(dtype));
   if (status == LAZE_OK) status = wrap(lazy->context, data, size, release, self, &buffer, &error);
   if (status != LAZE_OK && release) release(self);
-  return lazy ? finish(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
+  return lazy ? laze_from_host_handle(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
 }
 
 laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, laze_scalar value) {

@@ -1,4 +1,6 @@
 /* Reads: a tensor's value is computed if it is pending, then copied to host memory. */
+#include "lazy/run/read.h"
+
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/float_control.h"
@@ -13,32 +15,26 @@
 
 #include <math.h>
 
-/* A value to copy out, referenced: it needs no lock any more. */
-typedef struct {
-  laze_dtype dtype;
-  int64_t elements;
-  laze_buffer *buffer; /* NULL: `scalar` */
-  laze_scalar scalar;
-} value_out;
-
 /* Converts `count` elements. */
 static void convert(laze_dtype from, const void *source, laze_dtype to, void *data, int64_t count) {
   for (int64_t i = 0; i < count; i++) laze_scalar_store(laze_scalar_load(from, source, i), to, data, i);
 }
 
-static laze_status copy_out(laze_lazy *lazy, const value_out *value, laze_dtype dtype, void *data, laze_error *error) {
+static laze_status copy_out(laze_lazy *lazy, const laze_value_out *value, int64_t elements, laze_dtype dtype,
+                            void *data, laze_error *error) {
+  laze_dtype own = value->type.dtype;
   if (!value->buffer) {
     int64_t number = 0; /* rounded to the tensor's own dtype first */
-    laze_scalar_store(value->scalar, value->dtype, &number, 0);
-    convert(value->dtype, &number, dtype, data, 1);
+    laze_scalar_store(value->scalar, own, &number, 0);
+    convert(own, &number, dtype, data, 1);
     return LAZE_OK;
   }
-  int64_t bytes = value->elements * laze_dtype_size(value->dtype);
-  if (value->dtype == dtype) return lazy->backend->copy_to_host(value->buffer, data, bytes, error);
+  int64_t bytes = elements * laze_dtype_size(own);
+  if (own == dtype) return lazy->backend->copy_to_host(value->buffer, data, bytes, error);
   void *copy = laze_alloc(lazy->context, bytes);
   if (!copy) return laze_fail_memory(error, "converting a tensor that is read", bytes);
   laze_status status = lazy->backend->copy_to_host(value->buffer, copy, bytes, error);
-  if (status == LAZE_OK) convert(value->dtype, copy, dtype, data, value->elements);
+  if (status == LAZE_OK) convert(own, copy, dtype, data, elements);
   laze_free(lazy->context, copy);
   return status;
 }
@@ -49,14 +45,14 @@ static laze_status check_cell(const laze_cell *cell, laze_error *error) {
 }
 
 /* Computes the slot's cell; with `out`, takes its value. */
-static laze_status compute(laze_thread_state *thread, laze_cell *cell, value_out *out, laze_error *error) {
+static laze_status compute(laze_thread_state *thread, laze_cell *cell, laze_value_out *out, laze_error *error) {
   const laze_backend *backend; /* borrowed memory is read through it, too */
   LAZE_TRY(check_cell(cell, error));
   LAZE_TRY(laze_lazy_backend(thread->lazy, &backend, error));
   LAZE_TRY(laze_materialise_cell(thread, cell, error));
   LAZE_TRY(check_cell(cell, error));
   if (!out) return LAZE_OK;
-  *out = (value_out){.dtype = cell->dtype, .elements = laze_cell_elements(cell)};
+  laze_cell_type(cell, &out->type);
   if (cell->state == LAZE_CELL_SCALAR) {
     out->scalar = cell->value.scalar;
   } else {
@@ -138,15 +134,17 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
     return status;
   }
   bool copies = request->dtype != LAZE_DTYPE_NONE;
-  value_out value = {0};
+  laze_value_out value = {0};
+  int64_t elements = 0;
   laze_cell *cell = slot->storage->cell;
   laze_cell_retain(cell);
   laze_status status = copies ? check_read(cell, request, &error) : LAZE_OK;
   if (status == LAZE_OK) status = compute(thread, cell, copies ? &value : NULL, &error);
+  if (status == LAZE_OK) elements = laze_cell_elements(cell);
   laze_cell_release(lazy, cell);
   if (status == LAZE_OK && copies) {
     laze_lazy_unlock(lazy);
-    status = copy_out(lazy, &value, request->dtype, request->data, &error);
+    status = copy_out(lazy, &value, elements, request->dtype, request->data, &error);
     laze_buffer_release(value.buffer);
     if (status == LAZE_OK) return LAZE_OK;
     pthread_mutex_lock(&lazy->lock);
@@ -176,4 +174,46 @@ double laze_tensor_item(laze_tensor *tensor) {
 
 laze_status laze_tensor_materialise(laze_tensor *tensor) {
   return read_tensor(tensor, &(read_request){__func__, LAZE_DTYPE_NONE, NULL, 0, true});
+}
+
+static laze_status take_locked(const char *function, laze_thread_state *thread, laze_tensor *tensor,
+                               laze_value_out *out, laze_error *error) {
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (!slot)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: the tensor is a released handle; retain a tensor that is used after its scope", function);
+  laze_cell *cell = slot->storage->cell;
+  laze_cell_retain(cell);
+  laze_status status = compute(thread, cell, out, error);
+  laze_cell_release(thread->lazy, cell);
+  if (status != LAZE_OK) note_read_error(thread, tensor, error, true);
+  return status;
+}
+
+laze_status laze_value_take(const char *function, laze_tensor *tensor, laze_value_out *out, laze_error *error) {
+  laze_error local;
+  if (!error) error = &local;
+  *out = (laze_value_out){0};
+  if (tensor == laze_handle_out_of_memory())
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: there was no memory for the tensor", function);
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", function,
+                     tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
+  laze_thread_state *thread = laze_lazy_lock(lazy);
+  if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
+  laze_float_control caller = laze_float_control_enter();
+  laze_status status = take_locked(function, thread, tensor, out, error);
+  laze_float_control_leave(&caller);
+  if (status == LAZE_OK) out->context = lazy->context;
+  if (status == LAZE_OK) laze_context_retain(out->context);
+  laze_lazy_unlock(lazy);
+  return status;
+}
+
+void laze_value_give(laze_value_out *value) {
+  laze_context *context = value->context;
+  laze_buffer_release(value->buffer);
+  *value = (laze_value_out){0};
+  laze_context_release(context);
 }

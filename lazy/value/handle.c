@@ -110,6 +110,29 @@ laze_tensor *laze_tensor_retain(laze_tensor *tensor) {
   return tensor;
 }
 
+/* Takes the handle off its scope's list. */
+static void leave_scope(laze_slot *slot) {
+  laze_open_scope *scope = slot->scope;
+  if (!scope) return;
+  laze_slot **place = &scope->slots; /* the newest stand first */
+  while (*place != slot) place = &(*place)->next;
+  *place = slot->next;
+  laze_cell *cell = slot->storage->cell;
+  if (cell->depth == scope->depth) cell->depth = LAZE_NO_DEPTH;
+  slot->scope = NULL;
+  slot->next = NULL;
+}
+
+laze_tensor *laze_tensor_take(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(laze_tensor_retain(tensor));
+  if (!lazy) return tensor;
+  pthread_mutex_lock(&lazy->lock);
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (slot) leave_scope(slot);
+  pthread_mutex_unlock(&lazy->lock);
+  return tensor;
+}
+
 void laze_tensor_release(laze_tensor *tensor) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (!lazy) return;

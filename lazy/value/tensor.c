@@ -24,6 +24,25 @@ const char *laze_tensor_error(laze_tensor *tensor) {
   return message;
 }
 
+laze_status laze_tensor_status(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (tensor == laze_handle_out_of_memory()) return LAZE_OUT_OF_MEMORY;
+  if (!lazy) return LAZE_INVALID_ARGUMENT;
+  laze_status status = LAZE_INVALID_ARGUMENT;
+  pthread_mutex_lock(&lazy->lock);
+  const laze_slot *slot = laze_handle_slot(tensor);
+  if (slot) {
+    const laze_cell *cell = slot->storage->cell;
+    laze_failure *failure = cell->state == LAZE_CELL_ERROR ? cell->value.failure
+                            : slot->errors                 ? slot->errors->failure
+                                                           : NULL;
+    status = failure ? failure->code : LAZE_OK;
+    if (failure) failure->reported = true;
+  }
+  pthread_mutex_unlock(&lazy->lock);
+  return status;
+}
+
 /* The type of the tensor; false for the handle of a failed call. A value that failed when it ran keeps its type. */
 static bool find_type(laze_tensor *tensor, laze_type *out) {
   laze_lazy *lazy = laze_handle_lazy(tensor);

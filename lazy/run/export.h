@@ -1,0 +1,17 @@
+/* What keeps the memory of an export. */
+#ifndef LAZE_LAZY_RUN_EXPORT_H
+#define LAZE_LAZY_RUN_EXPORT_H
+
+#include "laze/tensor.h"
+
+typedef struct laze_buffer laze_buffer;
+
+/* The `owner` of a laze_export. */
+typedef struct laze_export_owner {
+  laze_context *context; /* retained */
+  laze_buffer *buffer;   /* referenced, so that nothing writes it in place; NULL: the element is `number` */
+  int64_t number;
+  int64_t sizes[];
+} laze_export_owner;
+
+#endif
