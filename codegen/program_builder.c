@@ -12,7 +12,6 @@
 #include "codegen/interp/interp.h"
 #include "codegen/node_site.h"
 #include "codegen/schedule/schedule.h"
-#include "ir/op.gen.h"
 #include "runtime/copy_kernel.h"
 
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static laze_status number_values(laze_program_builder *builder, laze_error *erro
 static laze_status add_value(const laze_program_builder *builder, laze_value_role role, laze_value value,
                              laze_error *error) {
   const laze_node *node = laze_graph_node(builder->graph, value);
-  const void *data = role == LAZE_ROLE_CONSTANT ? node->attributes[LAZE_CONSTANT_DATA].value.data.bytes : NULL;
+  const void *data = role == LAZE_ROLE_CONSTANT ? laze_node_constant(node)->bytes : NULL;
   return laze_program_add_value(builder->program, role, node->types[value.result], data, slot(builder, value), error);
 }
 
@@ -48,7 +47,7 @@ static laze_status add_outputs(laze_program_builder *builder, laze_error *error)
   const laze_block *body = builder->graph->body;
   for (int64_t i = 0; i < body->result_count; i++) {
     laze_value value = body->results[i];
-    bool constant = laze_graph_node(builder->graph, value)->op == LAZE_OP_CONSTANT;
+    bool constant = laze_node_constant(laze_graph_node(builder->graph, value)) != NULL;
     if (*slot(builder, value) < 0 && !constant) {
       LAZE_TRY(add_value(builder, LAZE_ROLE_OUTPUT, value, error));
       continue;
@@ -64,7 +63,7 @@ static laze_status add_outputs(laze_program_builder *builder, laze_error *error)
 static int64_t count_executed(const laze_graph *graph) {
   int64_t count = graph->body->node_count;
   for (int64_t i = 0; i < graph->body->node_count; i++)
-    count -= graph->nodes[graph->body->nodes[i]].op == LAZE_OP_CONSTANT;
+    count -= laze_node_constant(&graph->nodes[graph->body->nodes[i]]) != NULL;
   return count;
 }
 
@@ -153,7 +152,7 @@ laze_status laze_program_builder_begin(laze_program_builder *builder, const laze
 
 laze_status laze_program_builder_value(laze_program_builder *builder, laze_value value, int32_t *out,
                                        laze_error *error) {
-  bool constant = laze_graph_node(builder->graph, value)->op == LAZE_OP_CONSTANT;
+  bool constant = laze_node_constant(laze_graph_node(builder->graph, value)) != NULL;
   if (*slot(builder, value) < 0)
     LAZE_TRY(add_value(builder, constant ? LAZE_ROLE_CONSTANT : LAZE_ROLE_TEMPORARY, value, error));
   *out = *slot(builder, value);

@@ -308,6 +308,10 @@ laze_status laze_block_set_results(laze_graph *graph, laze_block *block, const l
   return LAZE_OK;
 }
 
+const laze_data *laze_node_constant(const laze_node *node) {
+  return node->op == LAZE_OP_CONSTANT ? &node->attributes[LAZE_CONSTANT_DATA].value.data : NULL;
+}
+
 laze_call laze_node_call(const laze_node *node) {
   return (laze_call){.op = node->op,
                      .operand_count = node->operand_count,

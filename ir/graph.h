@@ -89,6 +89,8 @@ static inline const laze_node *laze_graph_node(const laze_graph *graph, laze_val
 static inline const laze_type *laze_graph_type(const laze_graph *graph, laze_value value) {
   return graph->nodes[value.node].types[value.result];
 }
+/* The elements of a constant, which live as long as the node; NULL: it is none. */
+const laze_data *laze_node_constant(const laze_node *node);
 /* The node as a call, for rules and helpers that take one; borrows the node's arrays. */
 laze_call laze_node_call(const laze_node *node);
 

@@ -2,13 +2,12 @@
 #include "codegen/interp/interp.h"
 
 #include "codegen/program_builder.h"
-#include "ir/op.gen.h"
 
 /* Constants are values of the program, not steps. */
 static laze_status add_steps(laze_program_builder *builder, laze_error *error) {
   const laze_block *body = builder->graph->body;
   for (int64_t i = 0; i < body->node_count; i++)
-    if (builder->graph->nodes[body->nodes[i]].op != LAZE_OP_CONSTANT)
+    if (!laze_node_constant(&builder->graph->nodes[body->nodes[i]]))
       LAZE_TRY(laze_program_builder_add_node(builder, body->nodes[i], NULL, error));
   return LAZE_OK;
 }

@@ -4,7 +4,6 @@
 
 #include "codegen/node_site.h"
 #include "ir/attribute.h"
-#include "ir/op.gen.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -95,9 +94,9 @@ static laze_status copy_attributes(flattening *f, const laze_node *node, interp_
 /* The element functions of elementwise operators and reductions. */
 static laze_status find_eval(flattening *f, const laze_node *node, interp_node *out, laze_error *error) {
   const laze_op_info *info = out->info;
-  if (info->op_class == LAZE_CLASS_REDUCTION) {
+  if (info->combine != LAZE_OP_NONE) {
     out->eval = laze_eval_find(info->combine, node->types[0]->dtype);
-  } else if (info->op_class == LAZE_CLASS_ELEMENTWISE) {
+  } else if (info->compute != LAZE_COMPUTE_NONE) {
     laze_call call = laze_node_call(node);
     const laze_type *types[LAZE_EVAL_MAX_OPERANDS];
     laze_dtype *compute = take(f, LAZE_EVAL_MAX_OPERANDS, sizeof *compute);
@@ -141,7 +140,7 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
                        .results = results,
                        .execute = interp_executes[node->op]};
   if (!results) return laze_fail_memory(error, "a node", -1);
-  if (!out->execute && out->info->op_class != LAZE_CLASS_CONTROL)
+  if (!out->execute && !interp_controls[node->op])
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: the interpreter has no function for it", out->info->name);
   for (int32_t i = 0; i < node->result_count; i++) LAZE_TRY(add_value(f, node->types[i], &results[i], error));
   LAZE_TRY(copy_attributes(f, node, out, error));

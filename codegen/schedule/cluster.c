@@ -14,11 +14,10 @@
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
-#include "ir/op.gen.h"
 
 bool laze_schedule_is_inline_constant(const laze_graph *graph, laze_value value) {
   const laze_node *node = laze_graph_node(graph, value);
-  if (node->op != LAZE_OP_CONSTANT) return false;
+  if (!laze_node_constant(node)) return false;
   for (int axis = 0; axis < node->types[0]->rank; axis++)
     if (node->types[0]->sizes[axis] != 1) return false;
   return true;
@@ -44,8 +43,7 @@ static laze_status visit_output(laze_scheduler *scheduler, int32_t node_index, b
   laze_split why;
   *done = false;
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  if (laze_op_get(node->op)->op_class != LAZE_CLASS_ELEMENTWISE || !stores_on_the_way(scheduler, node_index))
-    return LAZE_OK;
+  if (!laze_schedule_join_of(node->op)->computes || !stores_on_the_way(scheduler, node_index)) return LAZE_OK;
   laze_group_builder *group = scheduler->uses[node_index]->group;
   LAZE_TRY(laze_schedule_try_fuse(scheduler, node_index, done, &why));
   if (!*done) return LAZE_OK;
@@ -73,11 +71,10 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   bool output = scheduler->is_output[node_index], done = false;
   laze_split why = output ? LAZE_SPLIT_OUTPUT : LAZE_SPLIT_OFF;
-  if (node->op == LAZE_OP_PARAMETER) return laze_schedule_load_uses(scheduler, node_index);
-  if (node->op == LAZE_OP_CONSTANT) return visit_constant(scheduler, node_index);
+  if (laze_node_constant(node)) return visit_constant(scheduler, node_index);
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
-  if (!output && laze_schedule_join_of(node->op)->concatenates)
+  if (!output && laze_schedule_join_of(node->op)->concatenation)
     LAZE_TRY(laze_schedule_flatten_pieces(scheduler, node_index, &done));
   if (done) return LAZE_OK;
   if (output && scheduler->uses[node_index]) LAZE_TRY(visit_output(scheduler, node_index, &done));
@@ -104,7 +101,7 @@ static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
   for (int64_t i = 0; i < body->result_count; i++) scheduler->is_output[body->results[i].node] = true;
   LAZE_TRY(laze_schedule_find_costs(scheduler, scratch));
   for (int64_t i = body->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, body->nodes[i]));
-  for (int64_t i = 0; i < body->parameter_count; i++) LAZE_TRY(visit(scheduler, body->parameters[i]));
+  for (int64_t i = 0; i < body->parameter_count; i++) LAZE_TRY(laze_schedule_load_uses(scheduler, body->parameters[i]));
   return LAZE_OK;
 }
 

@@ -8,7 +8,6 @@
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
 #include "codegen/schedule/pieces.h"
-#include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
 #include <string.h>
@@ -36,12 +35,11 @@ static laze_status append(laze_scheduler *scheduler, value_list *list, laze_valu
 static laze_status continues(const laze_pieces *pieces, laze_value value, bool *out) {
   const laze_node *node = laze_graph_node(pieces->scheduler->graph, value);
   const laze_type *type = pieces->node->types[0];
-  laze_inference inference = {pieces->scheduler->graph->sizes, "cat", pieces->scheduler->error};
   int axis;
-  *out = laze_schedule_join_of(node->op)->concatenates && node->types[0]->rank == type->rank &&
+  *out = laze_schedule_join_of(node->op)->concatenation && node->types[0]->rank == type->rank &&
          node->types[0]->dtype == type->dtype;
   if (!*out) return LAZE_OK;
-  LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_CAT_DIM].value.integer, type->rank, &axis));
+  LAZE_TRY(laze_pieces_axis(pieces->scheduler, node, &axis));
   *out = axis == pieces->axis;
   return LAZE_OK;
 }
@@ -105,7 +103,7 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   laze_group_builder *group = NULL;
   (void)refusal; /* other kinds store any concatenation */
   *done = false;
-  if (scheduler->options->kernels_only || !laze_schedule_join_of(scheduler->graph->nodes[node_index].op)->concatenates)
+  if (scheduler->options->kernels_only || !laze_schedule_join_of(scheduler->graph->nodes[node_index].op)->concatenation)
     return LAZE_OK;
   LAZE_TRY(laze_pieces_begin(scheduler, node_index, &pieces));
   LAZE_TRY(find_sources(&pieces, &sources));

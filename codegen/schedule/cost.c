@@ -16,7 +16,6 @@
 #include "codegen/schedule/group.h"
 
 #include "codegen/schedule/join.h"
-#include "ir/op.gen.h"
 
 enum {
   COST_FUNCTION = 8,
@@ -58,21 +57,21 @@ static int32_t operands_cost(const laze_scheduler *scheduler, const laze_node *n
 
 static int32_t node_cost(const laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  const laze_op_info *info = laze_op_get(node->op);
+  const laze_join *join = laze_schedule_join_of(node->op);
   if (node->region_count > 0 || node->result_count != 1) return 1;
-  if (laze_schedule_join_of(node->op)->pass_through) return operands_cost(scheduler, node, false);
-  if (laze_schedule_join_of(node->op)->concatenates) return operands_cost(scheduler, node, false) + node->operand_count;
-  if (info->op_class == LAZE_CLASS_INDEXING) return operands_cost(scheduler, node, false) + 1;
-  if (info->op_class != LAZE_CLASS_ELEMENTWISE) /* read from memory, or a number of its own */
+  if (join->pass_through) return operands_cost(scheduler, node, false);
+  if (join->concatenation) return operands_cost(scheduler, node, false) + node->operand_count;
+  if (join->indexes) return operands_cost(scheduler, node, false) + 1;
+  if (!join->computes) /* read from memory, or a number of its own */
     return !laze_schedule_is_inline_constant(scheduler->graph, (laze_value){node_index, 0});
-  return operands_cost(scheduler, node, false) + (info->exact ? 1 : COST_FUNCTION);
+  return operands_cost(scheduler, node, false) + (laze_op_get(node->op)->exact ? 1 : COST_FUNCTION);
 }
 
 /* Counts the node among the moves of its operands. */
 static void count_moves(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  laze_op_class op_class = laze_op_get(node->op)->op_class;
-  if (op_class != LAZE_CLASS_MOVEMENT && op_class != LAZE_CLASS_INDEXING) return;
+  const laze_join *join = laze_schedule_join_of(node->op);
+  if (!join->pass_through && !join->concatenation && !join->indexes) return;
   for (int32_t i = 0; i < node->operand_count; i++)
     if (scheduler->moved[node->operands[i].node] < MAPS_MOST) scheduler->moved[node->operands[i].node]++;
 }
@@ -135,8 +134,9 @@ laze_status laze_schedule_weigh(laze_scheduler *scheduler, int32_t node_index, i
   const laze_use *uses = scheduler->uses[node_index];
   int32_t maps, inner, cost = scheduler->costs[node_index];
   LAZE_TRY(count_maps(scheduler, uses, &maps, &inner));
-  int32_t once = laze_schedule_join_of(node->op)->concatenates ? operands_cost(scheduler, node, true) : cost;
-  int32_t each = 1 + node->operand_count + (laze_schedule_join_of(node->op)->concatenates ? node->operand_count : 0);
+  bool concatenates = laze_schedule_join_of(node->op)->concatenation != NULL;
+  int32_t once = concatenates ? operands_cost(scheduler, node, true) : cost;
+  int32_t each = 1 + node->operand_count + (concatenates ? node->operand_count : 0);
   *instances = maps * each;
   *dear = is_dear(cost, once, inner);
   return LAZE_OK;

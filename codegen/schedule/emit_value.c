@@ -119,6 +119,7 @@ static int32_t element_value(laze_loop_emitter *emitter, int32_t index) {
   return laze_loop_element(emitter->kernel, node->op, compute, result, operands, instance->operand_count);
 }
 
+/* Loop IR has no selection of its own: it is what `where` computes of one element. */
 static int32_t select_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
   laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
@@ -147,8 +148,7 @@ static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
 static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_node *node = laze_graph_node(emitter->scheduler->graph, laze_group_instance_at(emitter, index)->value);
   laze_dtype dtype = node->types[0]->dtype;
-  laze_data data = node->attributes[LAZE_CONSTANT_DATA].value.data;
-  return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, data.bytes, 0));
+  return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, laze_node_constant(node)->bytes, 0));
 }
 
 void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {

@@ -15,8 +15,7 @@ static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group,
                            const laze_map *given, bool *out) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   *out = false;
-  if (laze_op_get(node->op)->op_class == LAZE_CLASS_ELEMENTWISE && laze_schedule_is_cheap(scheduler, node_index))
-    return LAZE_OK;
+  if (laze_schedule_join_of(node->op)->computes && laze_schedule_is_cheap(scheduler, node_index)) return LAZE_OK;
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   const laze_map *map;
   LAZE_TRY(laze_map_normalise(&mapper, given, &map));
@@ -38,9 +37,8 @@ static int64_t weight_of(const laze_group_builder *group) {
 }
 
 static bool is_duplicable(const laze_node *node) {
-  laze_op_class op_class = laze_op_get(node->op)->op_class;
-  bool scalar = node->types[0]->rank == 0;
-  return laze_schedule_join_of(node->op)->is_made || (op_class == LAZE_CLASS_ELEMENTWISE && scalar);
+  const laze_join *join = laze_schedule_join_of(node->op);
+  return join->is_made || (join->computes && node->types[0]->rank == 0);
 }
 
 /* Why a use, by itself, keeps its node from joining: LAZE_SPLIT_OFF where nothing does. */
@@ -54,7 +52,7 @@ static laze_status objection(laze_scheduler *scheduler, int32_t node_index, cons
     *out = LAZE_SPLIT_OPERAND;
     return LAZE_OK;
   }
-  if (laze_op_get(node->op)->op_class != LAZE_CLASS_REDUCTION)
+  if (!laze_schedule_join_of(node->op)->reduces)
     LAZE_TRY(repeats(scheduler, use->group, node_index, use->map, &repeated));
   if (!alone && !is_duplicable(node))
     *out = LAZE_SPLIT_SHARED;
@@ -109,8 +107,8 @@ static laze_status checks_all(laze_scheduler *scheduler, laze_group_builder *gro
 laze_status laze_schedule_try_fuse(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_use *uses = scheduler->uses[node_index];
-  bool reduction = laze_op_get(node->op)->op_class == LAZE_CLASS_REDUCTION, possible = true;
-  bool checked = laze_op_get(node->op)->op_class != LAZE_CLASS_INDEXING;
+  const laze_join *join = laze_schedule_join_of(node->op);
+  bool reduction = join->reduces, checked = !join->indexes, possible = true;
   *done = false;
   for (laze_use *use = uses; use; use = use->next) {
     LAZE_TRY(objection(scheduler, node_index, use, use->group == uses->group, why));

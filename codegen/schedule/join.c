@@ -11,6 +11,7 @@
 #include "codegen/schedule/join.h"
 
 #include "codegen/schedule/group.h"
+#include "codegen/schedule/pieces.h"
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
@@ -132,22 +133,22 @@ static laze_status piece_map(laze_joiner *join, const laze_map *own, int axis, l
 
 static laze_status cat_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   const laze_map *own;
-  laze_inference inference = {join->scheduler->graph->sizes, "cat", join->scheduler->error};
+  laze_size_table *sizes = join->scheduler->graph->sizes;
   int axis;
   *possible = join->node->operand_count <= LAZE_GROUP_MAX_CAT;
   if (!*possible) return LAZE_OK;
   LAZE_TRY(own_axes(join, &own));
   *possible = own != NULL;
   if (!own) return LAZE_OK;
-  LAZE_TRY(laze_cat_axis(&inference, join->type, join->node->attributes[LAZE_CAT_DIM].value.integer, &axis));
+  LAZE_TRY(laze_pieces_axis(join->scheduler, join->node, &axis));
   *possible = own->components[axis].dynamic < 0;
   laze_size low = 0;
   out->kind = LAZE_INSTANCE_SELECT;
   out->count = join->node->operand_count;
   for (int32_t i = 0; i < out->count && *possible; i++) {
     LAZE_TRY(piece_map(join, own, axis, low, operand_type(join, i), &out->maps[i]));
-    LAZE_TRY(laze_size_binary(inference.sizes, LAZE_SIZE_ADD, low,
-                              laze_cat_length(operand_type(join, i), join->type, axis), &low, inference.error));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, low, laze_cat_length(operand_type(join, i), join->type, axis), &low,
+                              join->scheduler->error));
   }
   return LAZE_OK;
 }
@@ -227,16 +228,17 @@ const laze_join laze_join_reshape = {.needs = reshape_needs, .pass_through = tru
 const laze_join laze_join_expand = {.needs = expand_needs, .pass_through = true};
 const laze_join laze_join_permute = {.needs = permute_needs, .pass_through = true};
 const laze_join laze_join_slice = {.needs = slice_needs, .pass_through = true};
-const laze_join laze_join_cat = {.needs = cat_needs, .concatenates = true};
+const laze_join laze_join_cat = {.needs = cat_needs, .concatenation = &(const laze_concatenation){.dim = LAZE_CAT_DIM}};
 const laze_join laze_join_iota = {.needs = iota_needs, .is_made = true, .has_own_map = true};
 const laze_join laze_join_size_tensor = {.needs = size_needs, .is_made = true};
-const laze_join laze_join_gather = {.needs = gather_needs};
-const laze_join laze_join_index_select = {.needs = index_select_needs};
+const laze_join laze_join_gather = {.needs = gather_needs, .indexes = true};
+const laze_join laze_join_index_select = {.needs = index_select_needs, .indexes = true};
 const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
 
 const laze_join *laze_schedule_join_of(laze_op op) {
-  static const laze_join elementwise = {.needs = elementwise_needs}, reduction = {.needs = reduction_needs}, none = {0};
+  static const laze_join elementwise = {.needs = elementwise_needs, .computes = true},
+                         reduction = {.needs = reduction_needs, .reduces = true}, none = {0};
   switch (laze_op_get(op)->op_class) {
   case LAZE_CLASS_ELEMENTWISE: return &elementwise;
   case LAZE_CLASS_REDUCTION: return &reduction;

@@ -1,5 +1,6 @@
-/* What operators mean to the scheduler. Those that move, make or index elements and products name one of these in their
- * entry (`lower: slice` is laze_join_slice); elementwise operators and reductions join by class. */
+/* What operators mean to the scheduler: all that its files ask about one, in the words below. Those that move, make or
+ * index elements and products name one of these in their entry (`lower: slice` is laze_join_slice); elementwise
+ * operators and reductions join by class. Constants and parameters compute nothing: the graph says which they are. */
 #ifndef LAZE_CODEGEN_SCHEDULE_JOIN_H
 #define LAZE_CODEGEN_SCHEDULE_JOIN_H
 
@@ -18,13 +19,21 @@ typedef struct laze_product {
   const char *operands[2], *result; /* {"mk", "kn"}, "mn" */
 } laze_product;
 
+/* Operands one after the other: each element is one of some operand, and the result is stored piece by piece. */
+typedef struct laze_concatenation {
+  int32_t dim; /* the attribute that names the axis along which they lie */
+} laze_concatenation;
+
 typedef struct laze_join {
-  bool pass_through;           /* nothing is computed: readers look through the node at its operand */
-  bool keeps_order;            /* whose elements are these, in this order */
-  bool concatenates;           /* each element is one of some operand: stored piece by piece */
-  bool is_made;                /* of no operand, for next to nothing: computed in every group that uses it */
-  bool has_own_map;            /* the element is what its map says: instances are at another map than their uses */
-  const laze_product *product; /* NULL: none */
+  bool computes;     /* each element, from those of its operands at the same place */
+  bool reduces;      /* each element, from many of its operand */
+  bool indexes;      /* each element is one of operand 0, where operand 1 says; every index is checked */
+  bool pass_through; /* nothing is computed: readers look through the node at its operand */
+  bool keeps_order;  /* whose elements are these, in this order */
+  bool is_made;      /* of no operand, for next to nothing: computed in every group that uses it */
+  bool has_own_map;  /* the element is what its map says: instances are at another map than their uses */
+  const laze_concatenation *concatenation; /* NULL: none */
+  const laze_product *product;             /* NULL: none */
   /* What the node needs of its operands at a map; *possible is false where no map says it. NULL: nothing does. */
   laze_status (*needs)(struct laze_joiner *join, struct laze_needs *out, bool *possible);
 } laze_join;

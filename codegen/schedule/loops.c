@@ -128,7 +128,7 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   *refusal = node->region_count > 0 ? "it has regions" : "it has several results";
   if (node->region_count > 0 || node->result_count != 1) return LAZE_OK;
   *refusal = "its pieces lie too deep in each other";
-  if (laze_schedule_join_of(node->op)->concatenates)
+  if (laze_schedule_join_of(node->op)->concatenation)
     return laze_schedule_store_pieces(scheduler, node_index, why, done);
   *refusal = "no loops give its elements in order";
   return begin_group(scheduler, node_index, why, done);

@@ -11,8 +11,7 @@
 #include "codegen/schedule/pieces.h"
 
 #include "codegen/schedule/group.h"
-
-#include "ir/op.gen.h"
+#include "codegen/schedule/join.h"
 #include "shape_inference/rules.h"
 
 /* Concatenations along different axes in each other, whose pieces are written to the outermost one. */
@@ -22,15 +21,21 @@ laze_status laze_pieces_multiply(laze_scheduler *scheduler, laze_size a, laze_si
   return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MUL, a, b, out, scheduler->error);
 }
 
+laze_status laze_pieces_axis(laze_scheduler *scheduler, const laze_node *node, int *out) {
+  const laze_concatenation *concatenation = laze_schedule_join_of(node->op)->concatenation;
+  laze_inference inference = {scheduler->graph->sizes, laze_op_get(node->op)->name, scheduler->error};
+  return laze_cat_axis(&inference, node->types[0], node->attributes[concatenation->dim].value.integer, out);
+}
+
 laze_status laze_pieces_begin(laze_scheduler *scheduler, int32_t node_index, laze_pieces *out) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   const laze_type *type = node->types[0];
-  laze_inference inference = {scheduler->graph->sizes, "cat", scheduler->error};
+  laze_size_table *sizes = scheduler->graph->sizes;
   *out = (laze_pieces){.scheduler = scheduler, .node = node};
-  LAZE_TRY(laze_cat_axis(&inference, type, node->attributes[LAZE_CAT_DIM].value.integer, &out->axis));
-  LAZE_TRY(laze_size_product(inference.sizes, type->sizes, out->axis, &out->rows, inference.error));
-  LAZE_TRY(laze_size_product(inference.sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner,
-                             inference.error));
+  LAZE_TRY(laze_pieces_axis(scheduler, node, &out->axis));
+  LAZE_TRY(laze_size_product(sizes, type->sizes, out->axis, &out->rows, scheduler->error));
+  LAZE_TRY(
+      laze_size_product(sizes, type->sizes + out->axis + 1, type->rank - out->axis - 1, &out->inner, scheduler->error));
   return laze_pieces_multiply(scheduler, out->inner, laze_dtype_size(type->dtype), &out->row);
 }
 

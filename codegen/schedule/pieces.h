@@ -20,6 +20,8 @@ typedef struct laze_pieces {
   laze_size low;         /* of the next piece along the axis */
 } laze_pieces;
 
+/* The axis along which the operands of a concatenation lie. */
+LAZE_MUST_USE laze_status laze_pieces_axis(struct laze_scheduler *scheduler, const laze_node *node, int *out);
 LAZE_MUST_USE laze_status laze_pieces_begin(struct laze_scheduler *scheduler, int32_t node_index, laze_pieces *out);
 /* Whether the operand is a piece: operands without elements are none, and those of another rank have none. */
 bool laze_pieces_has(const laze_pieces *pieces, laze_value operand);

@@ -11,7 +11,6 @@
 #include "codegen/loop/loop.h"
 #include "codegen/node_site.h"
 #include "codegen/schedule/join.h"
-#include "ir/op.gen.h"
 
 static const char *const split_reasons[] = {
     [LAZE_SPLIT_OUTPUT] = "returned",
@@ -55,7 +54,7 @@ static void print_calls(laze_text *text, const laze_graph *graph, const laze_gro
  * nothing itself, and several kernels may each write a piece. */
 static bool is_cheap(const laze_node *node) {
   const laze_join *join = laze_schedule_join_of(node->op);
-  return join->is_made || join->concatenates || node->types[0]->rank == 0;
+  return join->is_made || join->concatenation || node->types[0]->rank == 0;
 }
 
 /* The group's nodes that are computed more than once, here or in other groups as well. */

@@ -14,8 +14,6 @@
  */
 #include "codegen/schedule/group.h"
 
-#include "ir/op.gen.h"
-
 typedef struct {
   laze_size sizes[LAZE_MAX_RANK];
   bool reduced[LAZE_MAX_RANK];

@@ -72,7 +72,7 @@ static laze_status fold_node(laze_rewrite *rewrite, void *self, int32_t number, 
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
   if (!can_fold(rewrite->target, node, call.operands)) return LAZE_OK;
   for (int32_t i = 0; i < node->operand_count; i++)
-    operands[i] = laze_constant_data(laze_graph_node(rewrite->target, call.operands[i]))->bytes;
+    operands[i] = laze_node_constant(laze_graph_node(rewrite->target, call.operands[i]))->bytes;
   for (int32_t i = 0; i < node->result_count; i++) {
     elements[i] = memory + used;
     used += (element_count(node->types[i]) * laze_dtype_size(node->types[i]->dtype) + 15) / 16 * 16;

@@ -19,7 +19,4 @@ laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_option
 laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                              laze_error *error);
 
-/* The bytes of a `constant` node; NULL for any other node. */
-const laze_data *laze_constant_data(const laze_node *node);
-
 #endif

@@ -98,7 +98,7 @@ static void simplify_permute(const laze_graph *graph, const laze_call *call, con
 /* Whether the value is a constant whose elements all have the bits of `wanted`. */
 static bool is_filled_with(const laze_graph *graph, laze_value value, laze_scalar wanted) {
   const laze_node *node = laze_graph_node(graph, value);
-  const laze_data *data = laze_constant_data(node);
+  const laze_data *data = laze_node_constant(node);
   if (!data || data->size == 0) return false;
   laze_dtype dtype = node->types[0]->dtype;
   int64_t size = laze_dtype_size(dtype);
