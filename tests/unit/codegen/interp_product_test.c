@@ -117,7 +117,7 @@ START_TEST(refuses_other_inner_sizes) {
 }
 END_TEST
 
-START_TEST(linear_and_addmm) {
+START_TEST(linear_addmm) {
   laze_value x = lab_input(&l, LAZE_F32, DIMS(1, 2), (float[]){1, 2});
   laze_value w = lab_input(&l, LAZE_F32, DIMS(3, 2), (float[]){1, 0, 0, 1, 1, 1});
   laze_value bias = lab_input(&l, LAZE_F32, DIMS(3), (float[]){10, 20, 30});
@@ -129,7 +129,7 @@ START_TEST(linear_and_addmm) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {chains_of_every_depth,     integers_wrap,   batches, no_depth, matmul_of_ranks,
-                                refuses_other_inner_sizes, linear_and_addmm};
+  const TTest *const tests[] = {chains_of_every_depth,     integers_wrap, batches, no_depth, matmul_of_ranks,
+                                refuses_other_inner_sizes, linear_addmm};
   return lab_main("interp_product", setup, teardown, tests, (int)(sizeof tests / sizeof *tests));
 }
