@@ -10,6 +10,7 @@ last place (0: the bits must agree). NumPy computes in float64 (integers in int6
 dtype of the output; sums and products are exact there, so that the order of terms does not matter, or have a tolerance.
 Elements are written as the hexadecimal digits of their bits.
 """
+import fractions
 import math
 
 import numpy as np
@@ -106,6 +107,19 @@ def elementwise():
          (np.maximum(a, 0), np.clip(a, np.float32(-1), np.float32(2))))
 
 
+ROOT = fractions.Fraction("0.70710678118654752440084436210484903928")
+
+
+def gelu(x):
+    """Exact to a rounding or two: erfc at a double beside x / sqrt(2), and its slope for the rest of the way."""
+    if not math.isfinite(x):
+        return -0.0 if x < 0 else x
+    x = max(x, -64)
+    at = -x * float(ROOT)
+    rest = float(-fractions.Fraction(x) * ROOT - fractions.Fraction(at))
+    return x / 2 * (math.erfc(at) - 2 / math.sqrt(math.pi) * math.exp(-at * at) * rest)
+
+
 def functions():
     x = floats(40, scale=3.0)
     positive = np.abs(x) + np.float32(0.01)
@@ -120,15 +134,14 @@ def functions():
     case("pow", "%r0 = pow %a, %b", [positive, x], np.power(wide(positive), wide(x)).astype(np.float32), 2)
     case("atan2", "%r0 = atan2 %a, %b", [x, x[::-1].copy()], np.arctan2(wide(x), wide(x[::-1])).astype(np.float32), 2)
 
-
-    # gelu rounds x / sqrt(2), which the tail magnifies by 2 x^2; at the infinities it is 0 and infinite, and never NaN.
+    # erfc's tail magnifies what gelu loses in x / sqrt(2) by x^2; at the infinities gelu is 0 and infinite, never NaN.
     erfc = np.vectorize(math.erfc, otypes=[np.float64])
-    tail = np.array([-np.inf, -300, -40, -13, -9, -6, -5, -3, -1, -0.0, 0, 0.25, 1, 3, 6, 12, np.inf, np.nan])
+    tail = np.array([-np.inf, -300, -40, -13, -12.9296875, -11.8671875, -9, -7.953125, -6, -5, -3, -1, -0.0, 0, 0.25, 1, 3,
+                     6, 12, np.inf, np.nan])
     for name, dtype in ("f32", np.float32), ("f64", np.float64):
         argument = tail.astype(dtype)
         case(f"erfc_{name}", "%r0 = erfc %a", [argument], erfc(tail).astype(dtype), 6)
-        bounded = np.maximum(tail, -64)
-        case(f"gelu_{name}", "%r0 = gelu %a", [argument], (bounded / 2 * erfc(-bounded / np.sqrt(2))).astype(dtype), 400)
+        case(f"gelu_{name}", "%r0 = gelu %a", [argument], np.vectorize(gelu)(tail).astype(dtype), 8)
 
 
 def reductions():
