@@ -4,6 +4,7 @@
 #include "base/context.h"
 
 #include "base/checked.h"
+#include "base/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct laze_context {
   log_level level;
   _Atomic bool advised[LAZE_ADVICE_COUNT]; /* on standard error */
   laze_metrics metrics;
+  laze_watch watch;
   pthread_mutex_t lock; /* recursive: creating one object may need another */
   owned_object objects[LAZE_CONTEXT_OBJECT_COUNT];
   int created[LAZE_CONTEXT_OBJECT_COUNT], created_count;
@@ -167,6 +169,7 @@ laze_status laze_context_create(const laze_context_options *given, laze_context 
   context->allocator = allocator;
   context->log = options.log;
   context->log_self = options.log_self;
+  laze_watch_init(&context->watch);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
@@ -192,6 +195,7 @@ void laze_context_release(laze_context *context) {
   }
   laze_free(context, context->backend);
   laze_free(context, context->cache_directory);
+  laze_watch_deinit(&context->watch);
   pthread_mutex_destroy(&context->lock);
   context->allocator.release(context->allocator.self, context);
 }
@@ -216,6 +220,9 @@ laze_context *laze_context_default(void) {
 
 laze_metrics *laze_context_metrics(laze_context *context) {
   return &context->metrics;
+}
+laze_watch *laze_context_get_watch(laze_context *context) {
+  return &context->watch;
 }
 bool laze_context_debug(const laze_context *context, laze_debug_switch which) {
   return context->debug[which];

@@ -34,6 +34,12 @@ const char *laze_context_backend_name(const laze_context *context);    /* NULL: 
 const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
 int laze_context_threads(const laze_context *context);                 /* at least 1 */
 
+/* Tells whoever watches the context (laze_context_watch) what is going on: `what` is "compile", "run" or "loop".
+ * LAZE_CANCELLED: they want it to stop. Called without a lock, on the thread that asked for the work. */
+LAZE_MUST_USE laze_status laze_context_report(laze_context *context, const char *what, int64_t done, int64_t total,
+                                              laze_error *error);
+struct laze_watch *laze_context_get_watch(laze_context *context); /* base/watch.h */
+
 /* Objects of the folders above that live as long as the context (caches, threads). */
 typedef enum {
   LAZE_CONTEXT_RUNTIME,

@@ -24,9 +24,10 @@ static void leave_plain_locale(locale_scope scope) {
   freelocale(scope.plain);
 }
 
-void laze_real_format(char *buffer, size_t size, int precision, double value) {
+void laze_real_format(char *buffer, size_t size, char conversion, int precision, double value) {
   locale_scope scope = enter_plain_locale();
-  snprintf(buffer, size, "%.*g", precision, value);
+  const char *format = conversion == 'e' ? "%.*e" : conversion == 'f' ? "%.*f" : "%.*g";
+  snprintf(buffer, size, format, precision, value);
   leave_plain_locale(scope);
 }
 

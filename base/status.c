@@ -16,6 +16,7 @@ static const char *const status_names[] = {
     [LAZE_DATA_LOSS] = "DATA_LOSS",
     [LAZE_FAILED_PRECONDITION] = "FAILED_PRECONDITION",
     [LAZE_INTERNAL] = "INTERNAL",
+    [LAZE_CANCELLED] = "CANCELLED",
 };
 
 const char *laze_status_name(laze_status code) {

@@ -90,7 +90,7 @@ static void append_real(laze_text *text, laze_dtype dtype, double value) {
     return;
   }
   for (int precision = 1; precision <= 17; precision++) {
-    laze_real_format(digits, sizeof digits, precision, value);
+    laze_real_format(digits, sizeof digits, 'g', precision, value);
     if (laze_real_parse(dtype, digits, NULL) == rounded(dtype, value)) break;
   }
   laze_text_append(text, digits);

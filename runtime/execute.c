@@ -41,7 +41,11 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
   const laze_executable *executable = step->run->executable;
   int32_t checks = step->step->check_count;
   laze_kernel_failure *records = checks ? step->run->records + worker * executable->program->most_checks : NULL;
-  laze_kernel_arguments arguments = {step->run->step_pointers, step->bound->sizes, records, kernel->closure};
+  laze_kernel_arguments arguments = {.buffers = step->run->step_pointers,
+                                     .sizes = step->bound->sizes,
+                                     .failures = records,
+                                     .closure = kernel->closure,
+                                     .stopped = step->run->stopped};
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * executable->scratch_bytes;
   clear_records(records, checks);
@@ -86,6 +90,7 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   }
   pthread_mutex_destroy(&step.lock);
   if (log) log_step(run, step.step, step.bound, start);
+  if (run->stopped->code != LAZE_OK) return laze_fail(error, run->stopped->code, "%s", run->stopped->message);
   return program_run_note(run, step.step, error);
 }
 
@@ -93,8 +98,11 @@ static laze_status run_all(program_run *run, laze_error *error) {
   const laze_program *program = run->executable->program;
   bool log = laze_context_debug(program->context, LAZE_DEBUG_RUN);
   LAZE_TRY(program_run_prepare(run, error));
-  for (int64_t i = 0; i < program->step_count; i++)
+  for (int64_t i = 0; i < program->step_count; i++) {
+    LAZE_TRY(laze_context_report(program->context, "run", i, program->step_count, error));
     if (program_run_has_memory(run, &program->steps[i])) LAZE_TRY(run_step(run, i, log, error));
+  }
+  LAZE_TRY(laze_context_report(program->context, "run", program->step_count, program->step_count, error));
   LAZE_TRY(program_run_alias(run, error));
   return program_run_verdict(run, error);
 }
@@ -133,7 +141,9 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   for (int64_t i = 0; i < program->output_count; i++) request->outputs[i] = NULL;
   laze_runtime *runtime;
   LAZE_TRY(laze_runtime_get(program->context, &runtime, error));
-  program_run run = {.request = request, .executable = executable, .pool = runtime->threads};
+  laze_error stopped;
+  stopped.code = LAZE_OK;
+  program_run run = {.request = request, .executable = executable, .pool = runtime->threads, .stopped = &stopped};
   laze_float_control caller = laze_float_control_enter(); /* workers have the word they started with */
   laze_status status = run_all(&run, error);
   laze_float_control_leave(&caller);

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 /* Goes into the disk cache's key: raised when anything below changes. */
-#define LAZE_KERNEL_ABI_VERSION 2
+#define LAZE_KERNEL_ABI_VERSION 3
 
 /* Where a kernel notes, for each of its checks, the lowest position at which an index was out of range. A kernel goes
  * on then, with 0 for the index. */
@@ -21,6 +21,7 @@ typedef struct laze_kernel_arguments {
   const int64_t *sizes;          /* run-time integers the kernel declares: extents and strides in elements */
   laze_kernel_failure *failures; /* one for each check of the kernel, of this call alone */
   const void *closure;           /* the kernel's own data; NULL for native kernels */
+  laze_error *stopped;           /* why a loop inside was stopped on the way (laze_context_report); NULL: none can be */
 } laze_kernel_arguments;
 
 /* Runs iterations [begin, end) of the outermost axis. Different ranges may run on different threads at once. `scratch`

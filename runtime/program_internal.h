@@ -78,6 +78,7 @@ typedef struct program_run {
   int64_t failure_count, failure_capacity;
   int32_t *missing; /* by value: the error of what had no memory and so is not there; NULL: all are there */
   int64_t kernels_run;
+  laze_error *stopped; /* why a step was stopped on the way; `code` LAZE_OK: none was */
 } program_run;
 
 /* run_memory.c. Makes memory for outputs, temporaries and scratch, and sets the pointers of all values. */

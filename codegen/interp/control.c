@@ -143,8 +143,19 @@ static bool has_failed(const interp_run *run) {
   return false;
 }
 
+/* Whether a region that has ended was that of a loop's iteration, and not of a condition. */
+static bool ends_iteration(const interp_frame *top) {
+  return top->node->op != LAZE_OP_IF && top->block == &top->node->regions[top->node->info->region_count - 1];
+}
+
+/* Whether whoever watches wants no further iteration. */
+static bool is_stopped(const interp_run *run, int64_t done) {
+  return run->stopped && laze_context_report(run->unit->arena.context, "loop", done, -1, run->stopped) != LAZE_OK;
+}
+
 void interp_execute_control(const interp_run *run, const interp_node *node) {
   interp_frame stack[INTERP_MAX_DEPTH + 1];
+  int64_t iterations = 0;
   int depth = 0;
   stack[0] = (interp_frame){.node = node};
   interp_controls[node->op]->begin(run, &stack[0]);
@@ -153,6 +164,7 @@ void interp_execute_control(const interp_run *run, const interp_node *node) {
     if (!top->block) {
       depth--;
     } else if (top->next == top->block->node_count) {
+      if (ends_iteration(top) && is_stopped(run, ++iterations)) return;
       interp_controls[top->node->op]->end(run, top);
     } else {
       const interp_node *next = &top->block->nodes[top->next++];

@@ -71,6 +71,7 @@ struct interp_run {
   const int64_t *sizes;          /* values of unit->sizes */
   void *const *data;             /* of each value */
   laze_kernel_failure *failures; /* by check */
+  laze_error *stopped;           /* why a loop was stopped; NULL: none is watched */
 };
 
 /* Runs the root node. `data` has unit->value_count entries. */

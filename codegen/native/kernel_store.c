@@ -194,14 +194,17 @@ static laze_status get_all(laze_kernel_store *store, const laze_loop_kernel *con
                            laze_hash *keys, laze_kernel_batch *batch, laze_kernel **out, laze_error *error) {
   int32_t taken = 0;
   laze_kernel_batch_init(batch, &store->target);
+  LAZE_TRY(laze_context_report(store->context, "compile", 0, count, error));
   for (int32_t i = 0; i < count; i++) {
     keys[i] = laze_kernel_batch_key(batch, loops[i]);
     find_or_request(store, loops[i], keys[i], batch, &out[i]);
     if (batch->count < LAZE_KERNEL_BATCH_MAX) continue;
     LAZE_TRY(compile_and_take(store, batch, keys, taken, i + 1, out, error));
     taken = i + 1;
+    LAZE_TRY(laze_context_report(store->context, "compile", taken, count, error));
   }
-  return compile_and_take(store, batch, keys, taken, count, out, error);
+  LAZE_TRY(compile_and_take(store, batch, keys, taken, count, out, error));
+  return laze_context_report(store->context, "compile", count, count, error);
 }
 
 laze_status laze_kernel_store_find(laze_kernel_store *store, const laze_loop_kernel *const *loops, int32_t count,

@@ -64,6 +64,23 @@ LAZE_API void laze_context_release(laze_context *context);
 /* The default context; borrowed, never NULL unless memory is out. */
 LAZE_API laze_context *laze_context_default(void);
 
+/* What a context is doing on the calling thread, for whoever watches it. */
+typedef struct laze_activity {
+  const char *what; /* "compile", "run" or "loop"; static */
+  int64_t done;     /* kernels that are there, steps that have run, iterations of a loop inside a step */
+  int64_t total;    /* of a loop -1: unknown */
+} laze_activity;
+/* Called while a graph is compiled to native code and run, on the thread that asked for it (a read, the end of a step,
+ * a call that uses the budget up): at the beginning and at the end of each (done == total), before each module of
+ * kernels and each step, and before each iteration of a loop that the interpreter runs. That can be often: look at a
+ * clock before you do anything slow. Anything but 0 stops the work: the call returns LAZE_CANCELLED, what it would have
+ * computed is still pending, kernels that are there stay, and a later read goes on. laze holds no lock meanwhile; the
+ * function must not use tensors of the context. */
+typedef int32_t (*laze_watch_function)(void *self, const laze_activity *activity);
+/* Has `watch` called from now on (NULL: nothing is). A context has one. While another thread compiles or runs, it may
+ * be called a last time after this returns: what `self` points to must outlive that. NULL context: the default. */
+LAZE_API void laze_context_watch(laze_context *context, laze_watch_function watch, void *self);
+
 /* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
  * tensor memory held at once, and other names that end in `bytes` say how much is held now; laze_metric_each() lists
  * the names. NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */

@@ -25,6 +25,8 @@
 
 #include "laze/context.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 #include <initializer_list>
 extern "C" {
@@ -92,6 +94,10 @@ LAZE_API void laze_tensor_release(laze_tensor *tensor);
  * laze_tensor_release() frees it also where its scope is still open. For whoever keeps tensors as objects of another
  * language. Returns it. Costs a step for each tensor that was made in the scope after it. */
 LAZE_API laze_tensor *laze_tensor_take(laze_tensor *tensor);
+/* Keeps `value` in a variable in the place of what was kept there: retains it (NULL: nothing) and releases the old one
+ * (NULL: there was none). For values whose shape changes from step to step, such as a cache that grows, which
+ * laze_tensor_assign() refuses. */
+LAZE_API void laze_tensor_replace(laze_tensor **place, laze_tensor *value);
 /* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
  * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. A destination whose
  * value failed when it ran can be given another. */
@@ -146,6 +152,24 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_to_dlpack(laze_tensor *tensor, in
  * does not have (LAZE_UNSUPPORTED), or another device, gives an error handle. (Of another `version` nobody knows the
  * deleter: it is not called.) */
 LAZE_API laze_tensor *laze_tensor_from_dlpack(laze_context *context, int32_t version, void *managed);
+
+/* Writes the tensor's value as text into `text` of `size` bytes, NUL-terminated and cut where it does not fit; *needed
+ * (may be NULL) gets the bytes of the whole text without NUL: with size 0, text may be NULL. Computes it. As NumPy lays
+ * it out: nested brackets, columns aligned, floats in the fewest digits that read back equal in their dtype, "true" and
+ * "false"; of more than 1000 elements the first and last three of each long axis. The decimal point is a point in every
+ * locale. On failure the text is empty, and the message is in `error` as well as the handle's. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_format(laze_tensor *tensor, char *text, size_t size, size_t *needed,
+                                                      laze_error *error);
+
+/* Prints the tensor for people: "f32[3] [1.0 2.0 3.0]", rows below their type, and a newline; or "error: " and why
+ * there is no value. Computes it. Returns its status, or LAZE_IO_ERROR where the stream takes no more. */
+LAZE_API laze_status laze_tensor_print(laze_tensor *tensor, FILE *stream);
+
+/* NumPy's .npy files (laze/npy.h). The tensor in a file, or an error handle whose message names the file. */
+LAZE_API laze_tensor *laze_tensor_load(laze_context *context, const char *path);
+/* Computes the tensor and writes it to a file, which appears whole or not at all. Fails as laze_tensor_export() and
+ * laze_npy_write() do. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_save(laze_tensor *tensor, const char *path, laze_error *error);
 
 /* Metadata: known without computing. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value that
  * failed when it ran keeps what it has. */

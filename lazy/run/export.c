@@ -30,11 +30,10 @@ static void fill(laze_export *out, laze_export_owner *owner, laze_value_out *val
                        .owner = owner};
 }
 
-laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error *error) {
-  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_export: out is NULL");
+laze_status laze_export_take(const char *function, laze_tensor *tensor, laze_export *out, laze_error *error) {
   *out = (laze_export){0};
   laze_value_out value;
-  LAZE_TRY(laze_value_take("laze_tensor_export", tensor, &value, error));
+  LAZE_TRY(laze_value_take(function, tensor, &value, error));
   laze_size elements;
   laze_status status = laze_type_elements(NULL, &value.type, &elements, error);
   int64_t size = (int64_t)sizeof(laze_export_owner) + value.type.rank * (int64_t)sizeof(int64_t);
@@ -45,6 +44,11 @@ laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error
   else
     laze_value_give(&value);
   return status;
+}
+
+laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error *error) {
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_export: out is NULL");
+  return laze_export_take("laze_tensor_export", tensor, out, error);
 }
 
 void laze_export_release(laze_export *out) {

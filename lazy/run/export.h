@@ -14,4 +14,8 @@ typedef struct laze_export_owner {
   int64_t sizes[];
 } laze_export_owner;
 
+/* laze_tensor_export() for another function, which messages name. */
+LAZE_MUST_USE laze_status laze_export_take(const char *function, laze_tensor *tensor, laze_export *out,
+                                           laze_error *error);
+
 #endif

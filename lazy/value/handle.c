@@ -148,6 +148,13 @@ void laze_tensor_release(laze_tensor *tensor) {
   if (last) laze_context_release(context);
 }
 
+void laze_tensor_replace(laze_tensor **place, laze_tensor *value) {
+  if (!place) return;
+  laze_tensor *old = *place;
+  *place = laze_tensor_retain(value); /* first: it may be the same one */
+  laze_tensor_release(old);
+}
+
 /* The slot of one side of an assignment. */
 static laze_status find_side(laze_lazy *lazy, const char *side, laze_tensor *tensor, laze_slot **out,
                              laze_error *error) {

@@ -6,7 +6,6 @@
  *   compile.c   lazec compile
  *   source.c    graph files, and the sizes that --dim gives
  *   input.c     --input: files and what stands on the command line (values.c)
- *   show.c      arrays in readable form
  *   output.c    files and standard output
  */
 #ifndef LAZEC_LAZEC_H
@@ -70,10 +69,6 @@ void lazec_input_deinit(lazec_input *input);
 /* Writes the elements that `text` describes ("1,2,3", "0", "arange", "random:7") into `data`. */
 LAZE_MUST_USE laze_status lazec_values_parse(const char *text, laze_dtype dtype, int64_t count, void *data,
                                              laze_error *error);
-
-/* Appends an array in readable form, with a newline: as NumPy lays it out, every digit that matters, the middle left
- * out of more than 1000 elements. */
-void lazec_show(laze_text *text, const laze_type *type, const void *data);
 
 /* Writes to a file, which appears whole or not at all; what is no regular file is written in place. NULL or "-":
  * standard output. LAZE_IO_ERROR. */

@@ -6,6 +6,7 @@
 
 #include "codegen/codegen.h"
 #include "ir/specialise.h"
+#include "runtime/array_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -176,7 +177,8 @@ static laze_status print_result(const job *self, int64_t index, const laze_type 
   laze_text text;
   laze_text_init(&text, self->context);
   laze_text_format(&text, "result %lld: %s\n", (long long)index, laze_type_format(NULL, type, name, sizeof name));
-  lazec_show(&text, type, self->results[index]->data);
+  laze_array_print(&text, type, self->results[index]->data);
+  laze_text_append(&text, "\n");
   laze_status status = laze_text_check(&text, error);
   if (status == LAZE_OK) status = lazec_output_write(NULL, laze_text_get(&text), text.size, error);
   laze_text_deinit(&text);

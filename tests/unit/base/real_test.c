@@ -48,8 +48,12 @@ START_TEST(a_decimal_comma_of_the_program_does_not_reach_numbers) {
     snprintf(digits, sizeof digits, "%.1f", 0.5);
     ck_assert_str_eq(digits, "0,5");
   }
-  laze_real_format(digits, sizeof digits, 3, -1.25);
+  laze_real_format(digits, sizeof digits, 'g', 3, -1.25);
   ck_assert_str_eq(digits, "-1.25");
+  laze_real_format(digits, sizeof digits, 'e', 3, -1.25);
+  ck_assert_str_eq(digits, "-1.250e+00");
+  laze_real_format(digits, sizeof digits, 'f', 3, -1.25);
+  ck_assert_str_eq(digits, "-1.250");
   ck_assert_double_eq(laze_real_parse(LAZE_F64, "2.5,", &end), 2.5);
   ck_assert_str_eq(end, ",");
   ck_assert_double_eq(laze_real_parse(LAZE_F32, "-0.125]", &end), -0.125);

@@ -6,9 +6,8 @@
  * Numbers have as many digits as it takes to tell them apart, and no more. Arrays of more than 1000 elements show three
  * at each end of every long axis.
  */
-#include "tools/lazec/lazec.h"
+#include "runtime/array_text.h"
 
-#include "base/dtype.h"
 #include "base/real.h"
 
 #include <math.h>
@@ -35,12 +34,12 @@ static void format_real(char out[NUMBER_WIDTH], laze_dtype dtype, double value) 
     snprintf(out, NUMBER_WIDTH, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
   }
-  do snprintf(out, NUMBER_WIDTH, "%.*e", precision, value);
+  do laze_real_format(out, NUMBER_WIDTH, 'e', precision, value);
   while (laze_real_parse(dtype, out, NULL) != value && ++precision < 17);
   int exponent = atoi(strchr(out, 'e') + 1);
   if (exponent < -4 || exponent >= exact) return;
   int decimals = precision - exponent;
-  snprintf(out, NUMBER_WIDTH, "%.*f", decimals < 1 ? 1 : decimals, value);
+  laze_real_format(out, NUMBER_WIDTH, 'f', decimals < 1 ? 1 : decimals, value);
 }
 
 static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar value) {
@@ -103,7 +102,7 @@ static void show_axis(printer *self, int axis, int64_t offset) {
   append(self, "]");
 }
 
-void lazec_show(laze_text *text, const laze_type *type, const void *data) {
+void laze_array_print(laze_text *text, const laze_type *type, const void *data) {
   printer self = {.type = type, .data = data};
   int64_t count = 1;
   for (int axis = 0; axis < type->rank; axis++)
@@ -113,7 +112,7 @@ void lazec_show(laze_text *text, const laze_type *type, const void *data) {
     count *= type->sizes[axis];
   }
   if (count == 0) {
-    laze_text_append(text, "[]\n");
+    laze_text_append(text, "[]");
     return;
   }
   self.elided = count > LONG_ARRAY;
@@ -121,5 +120,4 @@ void lazec_show(laze_text *text, const laze_type *type, const void *data) {
   self.text = text;
   self.column = 0;
   show_axis(&self, 0, 0);
-  laze_text_append(text, "\n");
 }
