@@ -45,12 +45,6 @@ void conformance_execute(const laze_backend *backend, laze_executable *executabl
   ck_assert_msg(status == LAZE_OK, "%s: %s", backend->name, error.message);
 }
 
-int conformance_backend_count(void) {
-  int count = 0;
-  while (laze_backend_at(count)) count++;
-  return count;
-}
-
 int conformance_main(TCase *tests) {
   Suite *suite = suite_create("conformance");
   tcase_set_timeout(tests, 0);

@@ -3,6 +3,7 @@
 #ifndef LAZE_TESTS_CONFORMANCE_CONFORMANCE_H
 #define LAZE_TESTS_CONFORMANCE_CONFORMANCE_H
 
+#include "tests/support/backends.h"
 #include "tests/support/run.h"
 
 #include <check.h>
@@ -17,8 +18,7 @@ laze_buffer *conformance_buffer(laze_context *context, const laze_backend *backe
 void conformance_execute(const laze_backend *backend, laze_executable *executable, laze_buffer *const *inputs,
                          laze_buffer **outputs);
 /* Adds the test once per backend: `_i` is the backend's number. */
-#define conformance_add(tests, test) tcase_add_loop_test(tests, test, 0, conformance_backend_count())
-int conformance_backend_count(void);
+#define conformance_add(tests, test) tcase_add_loop_test(tests, test, 0, test_backend_count())
 /* Runs the tests of one case; the exit status of main. */
 int conformance_main(TCase *tests);
 

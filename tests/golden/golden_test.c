@@ -45,25 +45,21 @@ static bool evaluate_one(laze_op op, laze_scalar a, laze_scalar b, laze_scalar *
   }
 }
 
-static int64_t count_of(const laze_type *type) {
-  int64_t count = 1;
-  for (int i = 0; i < type->rank; i++) count *= type->sizes[i];
-  return count;
-}
-
 static laze_status evaluate(void *self, const laze_graph *graph, const laze_node *node, const void *const *operands,
                             void *const *results, laze_error *error) {
   const laze_type *result = node->types[0];
+  laze_size count, given;
   (void)self;
-  for (int64_t i = 0; i < count_of(result); i++) {
+  LAZE_TRY(laze_type_elements(NULL, result, &count, error));
+  for (int64_t i = 0; i < count; i++) {
     laze_scalar values[2] = {laze_scalar_integer(0), laze_scalar_integer(0)}, out;
     for (int32_t k = 0; k < node->operand_count && k < 2; k++) {
       const laze_type *type = laze_graph_type(graph, node->operands[k]);
       if (node->op != LAZE_OP_TO_DTYPE && type->dtype != result->dtype)
         return laze_fail(error, LAZE_UNSUPPORTED, "mixed dtypes");
-      if (count_of(type) != 1 && count_of(type) != count_of(result))
-        return laze_fail(error, LAZE_UNSUPPORTED, "broadcasting");
-      values[k] = laze_scalar_load(type->dtype, operands[k], count_of(type) == 1 ? 0 : i);
+      LAZE_TRY(laze_type_elements(NULL, type, &given, error));
+      if (given != 1 && given != count) return laze_fail(error, LAZE_UNSUPPORTED, "broadcasting");
+      values[k] = laze_scalar_load(type->dtype, operands[k], given == 1 ? 0 : i);
     }
     if (!evaluate_one(node->op, values[0], values[1], &out)) return laze_fail(error, LAZE_UNSUPPORTED, "operator");
     laze_scalar_store(out, result->dtype, results[0], i);

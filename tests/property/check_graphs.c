@@ -46,3 +46,19 @@ bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *gra
   test_arrays_release(&inputs);
   return same;
 }
+
+typedef struct {
+  const test_way *a, *b;
+} two_ways;
+
+static bool agree(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
+  const two_ways *ways = self;
+  return test_ways_agree(ways->a, ways->b, graph, seed, message, size);
+}
+
+void test_check_ways(const test_way *a, const test_way *b, int64_t count, const test_graph_options *options) {
+  two_ways ways = {a, b};
+  test_check_graphs(a->context, count, options, agree, &ways);
+  if (b->context != a->context) laze_context_release(b->context);
+  laze_context_release(a->context);
+}

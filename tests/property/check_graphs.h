@@ -24,5 +24,7 @@ typedef struct test_way {
 } test_way;
 bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *graph, uint64_t seed, char *message,
                      size_t size);
+/* Checks that they agree about random graphs, made in a's context, and releases the contexts. */
+void test_check_ways(const test_way *a, const test_way *b, int64_t count, const test_graph_options *options);
 
 #endif

@@ -1,5 +1,6 @@
 /* Reductions on the interpreter: the named orders to the bit, against a second implementation that takes one element at
  * a time and follows the words of codegen/order.h. */
+#include "tests/support/order_sums.h"
 #include "tests/unit/codegen/interp_support.h"
 
 #include <math.h>
@@ -33,42 +34,6 @@ static laze_value reduce(const char *name, laze_value a, const laze_size *dims, 
   return lab_call(&l, name, &a, 1, attributes);
 }
 
-/* `outer` runs of `extent` elements, `stride` apart, the runs `outer_stride` apart. */
-typedef struct {
-  int outer, outer_stride, extent, stride;
-} layout;
-
-/* The tree over block totals that lie `stride` apart, from its definition. */
-static float sum_tree(const float *totals, int count, int stride) {
-  if (count == 1) return totals[0];
-  int half = 1;
-  while (2 * half < count) half *= 2;
-  return sum_tree(totals, half, stride) + sum_tree(totals + half * stride, count - half, stride);
-}
-
-enum { MOST_BLOCKS = 64 };
-
-static float sum_lanes(const float *x, layout at) {
-  float blocks[MOST_BLOCKS][16] = {{0}}, lanes[16];
-  int run = (at.extent + 31) / 32 * 32, count = (at.outer * run + 2047) / 2048;
-  ck_assert_int_le(count, MOST_BLOCKS);
-  for (int o = 0; o < at.outer; o++)
-    for (int r = 0; r < at.extent; r++) blocks[(o * run + r) / 2048][r % 16] += x[o * at.outer_stride + r * at.stride];
-  for (int lane = 0; lane < 16; lane++) lanes[lane] = sum_tree(blocks[0] + lane, count, 16);
-  for (int half = 8; half; half /= 2)
-    for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
-  return lanes[0];
-}
-
-static float sum_rows(const float *x, layout at) {
-  float blocks[MOST_BLOCKS] = {0};
-  int count = (at.outer * at.extent + 63) / 64;
-  ck_assert_int_le(count, MOST_BLOCKS);
-  for (int o = 0; o < at.outer; o++)
-    for (int r = 0; r < at.extent; r++) blocks[(o * at.extent + r) / 64] += x[o * at.outer_stride + r * at.stride];
-  return sum_tree(blocks, count, 1);
-}
-
 /* One block, whole ones, and trees that are not balanced; 16 does not divide 5001 evenly. */
 START_TEST(lanes_over_blocks) {
   static const int counts[] = {2047, 2048, 2049, 4096, 5001, 8193, 14336, 22529, 40000};
@@ -76,7 +41,7 @@ START_TEST(lanes_over_blocks) {
     float *x;
     laze_value a = noise_input(DIMS(counts[i]), &x);
     lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
-    lab_expect(&l, float, sum_lanes(x, (layout){1, 0, counts[i], 1}));
+    lab_expect(&l, float, test_sum_lanes(x, (test_layout){1, 0, counts[i], 1}));
     free(x);
   }
 }
@@ -87,8 +52,8 @@ START_TEST(lanes_for_each_row) {
   laze_value a = noise_input(DIMS(3, 37), &x);
   lab_run(&l, reduce("sum.dim_IntList", a, SIZES(-1), 1, true));
   lab_expect_dims(&l, DIMS(3, 1));
-  layout row = {1, 0, 37, 1};
-  lab_expect(&l, float, sum_lanes(x, row), sum_lanes(x + 37, row), sum_lanes(x + 74, row));
+  test_layout row = {1, 0, 37, 1};
+  lab_expect(&l, float, test_sum_lanes(x, row), test_sum_lanes(x + 37, row), test_sum_lanes(x + 74, row));
   free(x);
 }
 END_TEST
@@ -98,8 +63,8 @@ START_TEST(lanes_within_an_outer_run) {
   float *x;
   laze_value a = noise_input(DIMS(4, 2, 21), &x);
   lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0, 2), 2, false));
-  layout at = {4, 42, 21, 1};
-  lab_expect(&l, float, sum_lanes(x, at), sum_lanes(x + 21, at));
+  test_layout at = {4, 42, 21, 1};
+  lab_expect(&l, float, test_sum_lanes(x, at), test_sum_lanes(x + 21, at));
   free(x);
 }
 END_TEST
@@ -109,13 +74,13 @@ START_TEST(blocks_go_on_over_runs) {
   float *x;
   laze_value a = noise_input(DIMS(37, 2, 100), &x);
   lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0, 2), 2, false));
-  layout at = {37, 200, 100, 1};
-  lab_expect(&l, float, sum_lanes(x, at), sum_lanes(x + 100, at));
+  test_layout at = {37, 200, 100, 1};
+  lab_expect(&l, float, test_sum_lanes(x, at), test_sum_lanes(x + 100, at));
   free(x);
   laze_value b = noise_input(DIMS(5, 2, 2050), &x);
   lab_run(&l, reduce("sum.dim_IntList", b, SIZES(0, 2), 2, false));
-  layout wide = {5, 4100, 2050, 1};
-  lab_expect(&l, float, sum_lanes(x, wide), sum_lanes(x + 2050, wide));
+  test_layout wide = {5, 4100, 2050, 1};
+  lab_expect(&l, float, test_sum_lanes(x, wide), test_sum_lanes(x + 2050, wide));
   free(x);
 }
 END_TEST
@@ -125,12 +90,12 @@ START_TEST(axes_of_size_one_do_not_count) {
   float *x;
   laze_value a = noise_input(DIMS(3, 1, 21), &x);
   lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0, 2), 2, false));
-  lab_expect(&l, float, sum_lanes(x, (layout){1, 0, 63, 1}));
+  lab_expect(&l, float, test_sum_lanes(x, (test_layout){1, 0, 63, 1}));
   free(x);
   laze_value b = noise_input(DIMS(2, 150, 1), &x);
   lab_run(&l, reduce("sum.dim_IntList", b, SIZES(1), 1, false));
-  layout row = {1, 0, 150, 1};
-  lab_expect(&l, float, sum_lanes(x, row), sum_lanes(x + 150, row));
+  test_layout row = {1, 0, 150, 1};
+  lab_expect(&l, float, test_sum_lanes(x, row), test_sum_lanes(x + 150, row));
   free(x);
 }
 END_TEST
@@ -143,7 +108,7 @@ START_TEST(rows_side_by_side) {
     float *x, wanted[COLUMNS];
     laze_value a = noise_input(DIMS(rows[k], COLUMNS), &x);
     lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0), 1, false));
-    for (int i = 0; i < COLUMNS; i++) wanted[i] = sum_rows(x + i, (layout){1, 0, rows[k], COLUMNS});
+    for (int i = 0; i < COLUMNS; i++) wanted[i] = test_sum_rows(x + i, (test_layout){1, 0, rows[k], COLUMNS});
     lab_expect_bytes(&l, wanted, sizeof wanted);
     free(x);
   }
@@ -155,7 +120,7 @@ START_TEST(rows_within_an_outer_run) {
   laze_value a = noise_input(DIMS(5, 2, 70, 3), &x);
   lab_run(&l, reduce("sum.dim_IntList", a, SIZES(0, 2), 2, false));
   lab_expect_dims(&l, DIMS(2, 3));
-  for (int i = 0; i < 6; i++) wanted[i] = sum_rows(x + i / 3 * 210 + i % 3, (layout){5, 420, 70, 3});
+  for (int i = 0; i < 6; i++) wanted[i] = test_sum_rows(x + i / 3 * 210 + i % 3, (test_layout){5, 420, 70, 3});
   lab_expect_bytes(&l, wanted, sizeof wanted);
   free(x);
 }

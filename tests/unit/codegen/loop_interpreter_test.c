@@ -2,6 +2,7 @@
 #include "tests/support/loop_interpreter.h"
 
 #include "runtime/kernel.h"
+#include "tests/support/order_sums.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -51,30 +52,6 @@ static void build_sum(laze_order order) {
   laze_loop_end(&kernel);
 }
 
-static float sum_tree(const float *totals, int64_t count, int64_t stride) {
-  if (count <= 1) return totals[0];
-  int64_t half = 1;
-  while (2 * half < count) half *= 2;
-  return sum_tree(totals, half, stride) + sum_tree(totals + half * stride, count - half, stride);
-}
-
-enum { MOST_BLOCKS = 80 };
-
-static float sum_lanes16(const float *numbers, int64_t count) {
-  float blocks[MOST_BLOCKS][16] = {{0}}, lanes[16];
-  for (int64_t r = 0; r < count; r++) blocks[r / 2048][r % 16] += numbers[r];
-  for (int l = 0; l < 16; l++) lanes[l] = sum_tree(blocks[0] + l, (count + 2047) / 2048, 16);
-  for (int half = 8; half; half /= 2)
-    for (int l = 0; l < half; l++) lanes[l] += lanes[l + half];
-  return lanes[0];
-}
-
-static float sum_rows(const float *numbers, int64_t count) {
-  float blocks[MOST_BLOCKS] = {0};
-  for (int64_t r = 0; r < count; r++) blocks[r / 64] += numbers[r];
-  return sum_tree(blocks, (count + 63) / 64, 1);
-}
-
 /* The orders are part of what results mean: other bits here are other results everywhere. */
 START_TEST(test_orders) {
   static const int64_t counts[] = {0, 1, 16, 63, 64, 65, 128, 2047, 2048, 2049, 5000};
@@ -85,7 +62,8 @@ START_TEST(test_orders) {
     void *buffers[2] = {numbers, &out};
     laze_kernel_failure failure = {.position = INT64_MAX};
     run(buffers, &counts[k], 0, 1, &failure);
-    float expected = lanes ? sum_lanes16(numbers, counts[k]) : sum_rows(numbers, counts[k]);
+    test_layout all = {1, 0, (int)counts[k], 1};
+    float expected = lanes ? test_sum_lanes(numbers, all) : test_sum_rows(numbers, all);
     ck_assert_msg(memcmp(&out, &expected, sizeof out) == 0, "%ld: %.9g, expected %.9g", (long)counts[k], out, expected);
     free(numbers);
   }

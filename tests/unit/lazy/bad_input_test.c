@@ -1,6 +1,6 @@
 /* What a caller can get wrong, and sizes at the edge of what there is: an error that says what, or the right numbers,
  * the same from every backend. */
-#include "codegen/codegen.h"
+#include "tests/support/backends.h"
 #include "laze/laze.h"
 #include "tests/unit/lazy/support.h"
 #include "tests/support/fuses.h"
@@ -45,12 +45,6 @@ static void check_values(laze_tensor *tensor, int count, const double *expected)
   ck_assert_msg(laze_tensor_read(tensor, LAZE_F64, values, (size_t)count * sizeof *values) == LAZE_OK, "%s",
                 laze_tensor_error(tensor));
   for (int i = 0; i < count; i++) ck_assert_msg(values[i] == expected[i], "%d: %g", i, values[i]);
-}
-
-static int each_backend(void) {
-  int count = 0;
-  while (laze_backend_at(count)) count++;
-  return count;
 }
 
 /* There is no largest of no elements: -inf or the lowest integer would be a number that nobody gave. */
@@ -439,7 +433,7 @@ int main(void) {
   Suite *suite = suite_create("bad input");
   TCase *tests = tcase_create("each backend");
   for (size_t i = 0; i < sizeof on_each / sizeof *on_each; i++)
-    tcase_add_loop_test(tests, on_each[i], 0, each_backend());
+    tcase_add_loop_test(tests, on_each[i], 0, test_backend_count());
   tcase_add_test(tests, missing_places_for_results_are_errors);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);

@@ -1,5 +1,5 @@
 /* What caches keep is counted, shown by metrics, and bounded: a loop over lengths must not grow for ever. */
-#include "codegen/codegen.h"
+#include "tests/support/backends.h"
 #include "laze/laze.h"
 #include "support.h"
 
@@ -30,12 +30,6 @@ static void begin(int backend) {
                                   .threads = 1};
   setenv("LAZE_LOG", "off", 1); /* these loops are what it warns of */
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
-}
-
-static int each_backend(void) {
-  int count = 0;
-  while (laze_backend_at(count)) count++;
-  return count;
 }
 
 static int64_t reported(void) {
@@ -153,7 +147,7 @@ int main(void) {
   TCase *tests = tcase_create("each backend");
   tcase_set_timeout(tests, 300);
   for (size_t i = 0; i < sizeof on_each / sizeof *on_each; i++)
-    tcase_add_loop_test(tests, on_each[i], 0, each_backend());
+    tcase_add_loop_test(tests, on_each[i], 0, test_backend_count());
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

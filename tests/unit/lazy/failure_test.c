@@ -1,6 +1,6 @@
 /* Values that fail when they run: such a value is an error, and so is what depends on it; everything else is computed,
  * by both backends alike. A training loop must go on when a metric that nobody reads has a bad index in it. */
-#include "codegen/codegen.h"
+#include "tests/support/backends.h"
 #include "laze/laze.h"
 #include "support.h"
 #include "tests/support/fuses.h"
@@ -13,12 +13,6 @@ static void begin(int backend) {
   laze_context_options options = {
       .struct_size = sizeof options, .backend = laze_backend_at(backend)->name, .cache_directory = "", .threads = 1};
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
-}
-
-static int each_backend(void) {
-  int count = 0;
-  while (laze_backend_at(count)) count++;
-  return count;
 }
 
 static laze_tensor *indices(int64_t a, int64_t b) {
@@ -298,7 +292,7 @@ int main(void) {
   TCase *tests = tcase_create("each backend");
   tcase_set_timeout(tests, 120);
   for (size_t i = 0; i < sizeof on_each / sizeof *on_each; i++)
-    tcase_add_loop_test(tests, on_each[i], 0, each_backend());
+    tcase_add_loop_test(tests, on_each[i], 0, test_backend_count());
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }
