@@ -2,7 +2,6 @@
  * threads, and whatever the operator was fused with. A message that named a kernel's operators, or a position in a
  * kernel's loops, would send its reader to the wrong line. */
 #include "tests/conformance/conformance.h"
-#include "tests/support/fuses.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "ir/op.gen.h"
 #include "tests/conformance/conformance.h"
-#include "tests/support/fuses.h"
 
 #include <string.h>
 

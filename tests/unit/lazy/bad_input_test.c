@@ -3,7 +3,6 @@
 #include "tests/support/backends.h"
 #include "laze/laze.h"
 #include "tests/unit/lazy/support.h"
-#include "tests/support/fuses.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

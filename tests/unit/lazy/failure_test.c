@@ -3,7 +3,6 @@
 #include "tests/support/backends.h"
 #include "laze/laze.h"
 #include "support.h"
-#include "tests/support/fuses.h"
 
 #include <stdio.h>
 
