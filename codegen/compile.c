@@ -77,7 +77,8 @@ static laze_status run_passes(laze_context *context, const laze_graph *graph, la
 
 laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
                                 const int64_t **bindings, laze_error *error) {
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = run_passes(context, graph, out, bindings, error);
   laze_float_control_leave(&caller);
   return status;
@@ -132,7 +133,8 @@ laze_status laze_compile(laze_context *context, const laze_backend *backend, con
   laze_program *program = NULL;
   if (!bindings) return laze_fail_memory(error, "the sizes of a graph", -1);
   laze_graph_bindings(graph, bindings, count);
-  laze_float_control caller = laze_float_control_enter(); /* folding, and LLVM's own, compute here */
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* folding, and LLVM's own, compute here */
   laze_status status = find_program(context, backend, graph, bindings, &program, error);
   int64_t start = laze_clock();
   laze_sites sites = laze_graph_sites(graph);
@@ -148,7 +150,8 @@ laze_status laze_compile_emit(laze_context *context, const laze_backend *backend
                               laze_emit_kind kind, laze_text *out, laze_error *error) {
   laze_graph *symbolic;
   const int64_t *bindings;
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = run_passes(context, graph, &symbolic, &bindings, error);
   if (status == LAZE_OK) {
     status = backend->emit(context, symbolic, kind, out, error);

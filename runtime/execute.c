@@ -144,7 +144,8 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   laze_error stopped;
   stopped.code = LAZE_OK;
   program_run run = {.request = request, .executable = executable, .pool = runtime->threads, .stopped = &stopped};
-  laze_float_control caller = laze_float_control_enter(); /* workers have the word they started with */
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* workers have the word they started with */
   laze_status status = run_all(&run, error);
   laze_float_control_leave(&caller);
   if (status != LAZE_OK) drop_all(&run);

@@ -321,7 +321,8 @@ laze_status laze_graph_parse(laze_context *context, const char *text, int64_t si
   if (!copy) return laze_fail_memory(error, "the text of a graph", size);
   if (size > 0) memcpy(copy, text, (size_t)size);
   copy[size] = 0;
-  laze_float_control caller = laze_float_control_enter(); /* numbers are rounded as they are read */
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* numbers are rounded as they are read */
   laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
   laze_float_control_leave(&caller);
   laze_free(context, copy);

@@ -385,7 +385,8 @@ static void print_guarded(laze_text *text, const laze_graph *graph, bool with_ve
 }
 
 void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_version) {
-  laze_float_control caller = laze_float_control_enter(); /* the shortest digits are found by reading them back */
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* the shortest digits are found by reading them back */
   print_guarded(text, graph, with_version);
   laze_float_control_leave(&caller);
 }

@@ -280,7 +280,8 @@ int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze
                   .arguments = arguments,
                   .count = arguments ? argument_count : 0,
                   .location = {.file = file, .line = line}};
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   int32_t count = call_by_name(context, &given, results, capacity);
   laze_float_control_leave(&caller);
   return count;

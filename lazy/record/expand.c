@@ -34,7 +34,8 @@ laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, l
                                      .location = call->location,
                                      .origin = call->origin == LAZE_OP_NONE ? call->op : call->origin},
                         .state = state};
-  laze_float_control caller = laze_float_control_enter(); /* expansions compute with the numbers they are given */
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* expansions compute with the numbers they are given */
   laze_status status = laze_op_get(call->op)->expand(&expanding.recorder, call, results, error);
   laze_float_control_leave(&caller);
   return status;

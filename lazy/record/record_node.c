@@ -23,7 +23,8 @@ static laze_status infer(laze_record_state *state, const laze_op_info *info, con
   for (int32_t i = 0; i < call->operand_count; i++) state->types[i] = &state->values[call->operands[i].node].type;
   for (int i = 0; i < info->result_count; i++) types[i].kind = LAZE_TYPE_TENSOR;
   laze_inference inference = {.operator_name = info->name, .error = error};
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = info->infer(&inference, call, state->types, types);
   laze_float_control_leave(&caller);
   return status;

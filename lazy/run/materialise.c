@@ -224,7 +224,8 @@ static laze_status materialise(laze_thread_state *thread, const laze_trace_wish 
 
 /* Numbers are converted as they enter a run; of the entries, only a read has set the mode before. */
 static laze_status materialise_guarded(laze_thread_state *thread, const laze_trace_wish *wish, laze_error *error) {
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = materialise(thread, wish, error);
   laze_float_control_leave(&caller);
   return status;

@@ -155,7 +155,8 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
 }
 
 static laze_status read_tensor(laze_tensor *tensor, const read_request *request) {
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = read_guarded(tensor, request);
   laze_float_control_leave(&caller);
   return status;
@@ -202,7 +203,8 @@ laze_status laze_value_take(const char *function, laze_tensor *tensor, laze_valu
                      tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
-  laze_float_control caller = laze_float_control_enter();
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
   laze_status status = take_locked(function, thread, tensor, out, error);
   laze_float_control_leave(&caller);
   if (status == LAZE_OK) out->context = lazy->context;
