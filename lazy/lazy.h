@@ -44,6 +44,7 @@ typedef struct laze_buffer laze_buffer;
 typedef struct laze_cache laze_cache;
 typedef struct laze_pending laze_pending;
 typedef struct laze_thread_state laze_thread_state;
+typedef struct laze_trace laze_trace;
 
 /* The lazy object of a context, which owns it. */
 typedef struct laze_lazy {
@@ -57,6 +58,7 @@ typedef struct laze_lazy {
   uint64_t mark;                 /* the last one given out: marks tell what a walk has passed */
   laze_budget budget;            /* of each thread */
   laze_cache *traces;            /* owned (lazy/run/trace_cache.h) */
+  laze_trace *running;           /* those that run now (lazy/run/trace.h) */
   const laze_backend *backend;   /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
   laze_buffer **garbage;         /* buffers to release once the lock is free */
   int64_t garbage_count, garbage_capacity;

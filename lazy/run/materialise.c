@@ -133,6 +133,7 @@ static laze_status look_up(materialisation *work, laze_thread_state *thread, laz
 static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const laze_text *explanation,
                                 laze_error *error) {
   laze_trace *trace = &work->trace;
+  laze_trace_start_run(trace, lazy);
   laze_lazy_unlock(lazy);
   if (explanation->size > 0) laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
   if (work->grows)
@@ -148,6 +149,7 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
                   .report = &work->report};
   if (status == LAZE_OK) status = lazy->backend->execute(work->executable, &run, error);
   pthread_mutex_lock(&lazy->lock);
+  laze_trace_end_run(trace);
   return status;
 }
 
@@ -168,6 +170,7 @@ static laze_status publish(materialisation *work, laze_thread_state *thread, laz
   const laze_trace *trace = &work->trace;
   const laze_run_report *report = &work->report;
   const laze_error *first = NULL;
+  laze_trace_keep_sites(thread->lazy);
   for (int64_t i = 0; i < trace->output_count; i++) {
     laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
     if (buffer && laze_cell_is_pending(trace->outputs[i]))

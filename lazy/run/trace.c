@@ -163,12 +163,6 @@ static laze_status reserve_sites(laze_trace *trace, laze_lazy *lazy, laze_error 
   return LAZE_OK;
 }
 
-/* The call that recorded a node: of the composite it came from, or of its own operator. */
-static laze_site site_of(const laze_pending *node) {
-  const laze_op_info *called = laze_op_get(node->origin ? node->origin : node->op);
-  return (laze_site){called->base, node->location.file, node->location.line};
-}
-
 laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
                             const laze_backend *backend, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
@@ -180,7 +174,6 @@ laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const 
   for (int64_t i = trace->node_count; i-- > 0;) {
     laze_pending *node = trace->nodes[i];
     node->position = (int32_t)(trace->node_count - 1 - i);
-    trace->sites[node->position] = site_of(node);
     LAZE_TRY(write_node(trace, lazy, node, error));
     LAZE_TRY(add_outputs(trace, lazy, node, wish, error));
   }
@@ -257,16 +250,6 @@ laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_grap
   else
     *out = graph;
   return status;
-}
-
-/* A graph has the inputs of its trace first, then the nodes, one each. */
-static laze_site find_site(const void *self, int32_t number) {
-  const laze_trace *trace = self;
-  return trace->sites[number - 1 - trace->leaf_count];
-}
-
-laze_sites laze_trace_sites(const laze_trace *trace) {
-  return (laze_sites){.self = trace, .find = find_site};
 }
 
 void laze_trace_deinit(laze_trace *trace, laze_context *context) {

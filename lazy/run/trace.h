@@ -32,7 +32,7 @@ typedef struct laze_trace {
   uint64_t mark;
   laze_pending **nodes; /* newest first */
   int64_t node_count, node_capacity;
-  laze_site *sites; /* by position: the calls of this recording, as others may share the executable */
+  laze_site *sites; /* room for the call behind each of the nodes */
   int64_t site_capacity;
   laze_cell **leaves; /* inputs, by number */
   int64_t leaf_count, leaf_capacity;
@@ -42,6 +42,9 @@ typedef struct laze_trace {
   int64_t word_count, word_capacity;
   laze_buffer **buffers; /* of inputs, then of outputs */
   int64_t buffer_capacity;
+  laze_lazy *lazy; /* while it runs, as what follows (trace_sites.c) */
+  struct laze_trace *next_running;
+  bool keeps_sites; /* `sites` is written, and the nodes may be gone */
 } laze_trace;
 
 /* What to compute: one of the three. */
@@ -57,10 +60,17 @@ LAZE_MUST_USE laze_status laze_trace_take(laze_trace *trace, laze_thread_state *
 /* Called with the lock held. Copies a trace into a graph; owned by the caller. */
 LAZE_MUST_USE laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_graph **out,
                                            laze_error *error);
-/* Who called the nodes of the trace's graph, in the numbers of that graph (runtime/site.h). Borrows the trace, and
- * needs no lock. */
-laze_sites laze_trace_sites(const laze_trace *trace);
 void laze_trace_deinit(laze_trace *trace, laze_context *context);
+
+/* The trace runs without the lock, which is held at either end. Its outputs are referenced in between. */
+void laze_trace_start_run(laze_trace *trace, laze_lazy *lazy);
+void laze_trace_end_run(laze_trace *trace);
+/* Who called the nodes of the trace's graph, in the numbers of that graph (runtime/site.h): the calls of this
+ * recording, as others may share the executable. Borrows the trace; asked while it runs, and locks. */
+laze_sites laze_trace_sites(const laze_trace *trace);
+/* Has all traces that run remember who called their nodes. Called with the lock held, before pending values get
+ * results. */
+void laze_trace_keep_sites(laze_lazy *lazy);
 
 /* What an operand's word refers to. */
 static inline bool laze_trace_is_input(uint64_t operand) {

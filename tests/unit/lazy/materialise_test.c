@@ -236,6 +236,58 @@ START_TEST(a_composite_expands_when_recorded) {
 }
 END_TEST
 
+enum { UNPREDICTED_DEPTH = 8 }; /* in scopes so deep, nodes go back to the pool at once */
+
+/* What a callback does during a run, and what the run logged. */
+typedef struct {
+  laze_tensor *wanted, *other; /* NULL: nothing to do any more */
+  char log[4096];
+} meanwhile;
+
+static laze_tensor *with_alpha(const char *name, laze_tensor *self) {
+  laze_argument arguments[] = {pass(self), pass(self), pass_real(2)};
+  return call(name, arguments, 3);
+}
+
+/* At the first step: computes what the run computes, so that its nodes go, and records others in their place. */
+static void compute_meanwhile(void *self, int32_t severity, const char *message) {
+  meanwhile *state = self;
+  (void)severity;
+  if (!strstr(message, "run:")) return;
+  strncat(state->log, message, sizeof state->log - strlen(state->log) - 2);
+  strcat(state->log, "\n");
+  laze_tensor *wanted = state->wanted;
+  if (!wanted) return;
+  state->wanted = NULL;
+  first(wanted, 2);
+  *state->log = 0; /* that of the run in between */
+  for (int i = 0; i < 4; i++) with_alpha("sub.Tensor", state->other);
+}
+
+/* A message of a run is for the calls of that run, also where others have taken their nodes' place. */
+START_TEST(a_run_names_its_calls_whatever_is_computed_meanwhile) {
+  static meanwhile state;
+  const laze_context_options options = {.struct_size = sizeof options,
+                                        .backend = "interp",
+                                        .cache_directory = "",
+                                        .threads = 1,
+                                        .debug = "run",
+                                        .log = compute_meanwhile,
+                                        .log_self = &state};
+  laze_context *context = NULL;
+  laze_scope *scopes[UNPREDICTED_DEPTH];
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  for (int i = 0; i < UNPREDICTED_DEPTH; i++) scopes[i] = laze_scope_begin(context);
+  state.other = filled(context, 2, 1);
+  state.wanted = with_alpha("add.Tensor", neg(filled(context, 2, 1)));
+  ck_assert_float_eq(first(state.wanted, 2), -3);
+  ck_assert_msg(strstr(state.log, "from add"), "%s", state.log);
+  ck_assert_msg(!strstr(state.log, "from sub"), "%s", state.log);
+  for (int i = UNPREDICTED_DEPTH; i-- > 0;) ck_assert_int_eq(laze_scope_end(scopes[i]), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {
       reads_store_held_values_on_the_way,
@@ -251,6 +303,7 @@ int main(void) {
       a_failed_step_returns_the_error,
       a_composite_expands_when_recorded,
       weights_are_inputs_of_the_run,
+      a_run_names_its_calls_whatever_is_computed_meanwhile,
   };
   return run_tests("materialise", tests, sizeof tests / sizeof *tests);
 }
