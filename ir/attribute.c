@@ -33,82 +33,60 @@ static place place_of(uint8_t kind) {
   return IN_PLACE_WORD;
 }
 
-/* An attribute taken apart. Words are compared and hashed as they are: a NaN equals itself, and 0 differs from -0. */
-typedef struct {
-  place place;
-  int word_count; /* in place; an absent attribute has none */
-  uint64_t words[2];
-  const void *bytes; /* referred to */
-  int64_t size;
-} parts;
-
-static parts take_apart(const laze_attribute *attribute) {
-  parts p = {.place = place_of(attribute->kind)};
-  if (!attribute->present) return p;
-  switch (p.place) {
-  case IN_PLACE_WORD:
-    p.word_count = 1;
-    memcpy(p.words, &attribute->value, sizeof *p.words);
-    break;
-  case IN_PLACE_SCALAR:
-    p.word_count = 2;
-    p.words[0] = (uint64_t)attribute->value.literal.dtype;
-    memcpy(&p.words[1], &attribute->value.literal.value, sizeof *p.words);
-    break;
-  case REFERRED_SIZES:
-    p.bytes = attribute->value.items;
-    p.size = attribute->count * (int64_t)sizeof *attribute->value.items;
-    break;
-  case REFERRED_STRING:
-    p.bytes = attribute->value.string;
-    p.size = (int64_t)strlen(attribute->value.string) + 1;
-    break;
-  case REFERRED_BYTES:
-    p.bytes = attribute->value.data.bytes;
-    p.size = attribute->value.data.size;
-    break;
-  }
-  return p;
+/* What is in place is compared and hashed as the bits that it is: a NaN equals itself, and 0 differs from -0. */
+static uint64_t bits_of(const void *value) {
+  uint64_t bits;
+  memcpy(&bits, value, sizeof bits);
+  return bits;
 }
 
-static bool same_bytes(const void *a, const void *b, int64_t size) {
-  return size == 0 || memcmp(a, b, (size_t)size) == 0;
+/* What a present attribute refers to. */
+static laze_data payload_of(const laze_attribute *attribute, place where) {
+  switch (where) {
+  case IN_PLACE_WORD:
+  case IN_PLACE_SCALAR: break;
+  case REFERRED_SIZES:
+    return (laze_data){attribute->value.items, attribute->count * (int64_t)sizeof *attribute->value.items};
+  case REFERRED_STRING: return (laze_data){attribute->value.string, (int64_t)strlen(attribute->value.string) + 1};
+  case REFERRED_BYTES: return attribute->value.data;
+  }
+  return (laze_data){0};
 }
 
 bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b) {
   if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
   if (!a->present) return true;
   place where = place_of(a->kind);
-  if (where == IN_PLACE_WORD) return same_bytes(&a->value, &b->value, sizeof a->value.integer); /* most */
+  if (where == IN_PLACE_WORD) return bits_of(&a->value) == bits_of(&b->value); /* most */
   const laze_scalar *one = &a->value.literal, *other = &b->value.literal;
-  if (where == IN_PLACE_SCALAR)
-    return one->dtype == other->dtype && same_bytes(&one->value, &other->value, sizeof one->value);
-  parts left = take_apart(a), right = take_apart(b);
-  return left.size == right.size && same_bytes(left.bytes, right.bytes, left.size);
+  if (where == IN_PLACE_SCALAR) return one->dtype == other->dtype && bits_of(&one->value) == bits_of(&other->value);
+  laze_data left = payload_of(a, where), right = payload_of(b, where);
+  return left.size == right.size && (left.size == 0 || memcmp(left.bytes, right.bytes, (size_t)left.size) == 0);
 }
 
 laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
-  parts p = take_apart(attribute);
+  const laze_scalar *scalar = &attribute->value.literal;
   seed = laze_hash_add(seed, (uint64_t)attribute->kind << 33 | (uint64_t)attribute->present << 32 |
                                  (uint32_t)attribute->count);
-  for (int i = 0; i < p.word_count; i++) seed = laze_hash_add(seed, p.words[i]);
   if (!attribute->present) return seed;
-  switch (p.place) {
-  case IN_PLACE_WORD:
-  case IN_PLACE_SCALAR: break;
+  place where = place_of(attribute->kind);
+  switch (where) {
+  case IN_PLACE_WORD: return laze_hash_add(seed, bits_of(&attribute->value));
+  case IN_PLACE_SCALAR: return laze_hash_add(laze_hash_add(seed, (uint64_t)scalar->dtype), bits_of(&scalar->value));
   case REFERRED_SIZES:
     for (int32_t i = 0; i < attribute->count; i++) seed = laze_hash_add(seed, (uint64_t)attribute->value.items[i]);
-    break;
+    return seed;
   case REFERRED_STRING:
-  case REFERRED_BYTES: return laze_hash_combine(seed, laze_hash_bytes(p.bytes, (size_t)p.size));
+  case REFERRED_BYTES: break;
   }
-  return seed;
+  laze_data payload = payload_of(attribute, where);
+  return laze_hash_combine(seed, laze_hash_bytes(payload.bytes, (size_t)payload.size));
 }
 
 /* --- What an attribute refers to --- */
 
 int64_t laze_attribute_payload_bytes(const laze_attribute *attribute) {
-  return take_apart(attribute).size;
+  return attribute->present ? payload_of(attribute, place_of(attribute->kind)).size : 0;
 }
 
 static void refer_to(laze_attribute *attribute, const void *payload, int64_t size) {
@@ -122,10 +100,11 @@ static void refer_to(laze_attribute *attribute, const void *payload, int64_t siz
 }
 
 void laze_attribute_copy_payload(laze_attribute *attribute, void *memory) {
-  parts p = take_apart(attribute);
   if (!attribute->present) return;
-  if (p.size > 0) memcpy(memory, p.bytes, (size_t)p.size);
-  refer_to(attribute, p.size > 0 ? memory : NULL, p.size); /* an empty list does not point to the caller's either */
+  laze_data payload = payload_of(attribute, place_of(attribute->kind));
+  if (payload.size > 0) memcpy(memory, payload.bytes, (size_t)payload.size);
+  /* An empty list does not point to the caller's either. */
+  refer_to(attribute, payload.size > 0 ? memory : NULL, payload.size);
 }
 
 bool laze_attribute_find_sizes(const laze_attribute *attribute, const laze_size **sizes, int32_t *count) {
@@ -164,33 +143,25 @@ static int64_t padded_words(int64_t bytes) {
   return (bytes + 7) / 8;
 }
 
-int64_t laze_attribute_words(const laze_attribute *attribute) {
-  if (!attribute->present) return 1;
-  place where = place_of(attribute->kind);
-  if (where == IN_PLACE_WORD) return 2;
-  if (where == IN_PLACE_SCALAR) return 3;
-  return 1 + is_measured(where) + padded_words(take_apart(attribute).size);
-}
-
 uint64_t *laze_attribute_write(const laze_attribute *attribute, uint64_t *words) {
   *words++ = (uint64_t)attribute->kind | (uint64_t)attribute->present << 8 | (uint64_t)(uint32_t)attribute->count << 32;
   if (!attribute->present) return words;
   place where = place_of(attribute->kind);
   if (where == IN_PLACE_WORD) {
-    memcpy(words, &attribute->value, sizeof *words);
+    *words = bits_of(&attribute->value);
     return words + 1;
   }
   if (where == IN_PLACE_SCALAR) {
     words[0] = (uint64_t)attribute->value.literal.dtype;
-    memcpy(&words[1], &attribute->value.literal.value, sizeof *words);
+    words[1] = bits_of(&attribute->value.literal.value);
     return words + 2;
   }
-  parts p = take_apart(attribute);
-  if (is_measured(where)) *words++ = (uint64_t)p.size;
-  if (p.size == 0) return words;
-  words[padded_words(p.size) - 1] = 0;
-  memcpy(words, p.bytes, (size_t)p.size);
-  return words + padded_words(p.size);
+  laze_data payload = payload_of(attribute, where);
+  if (is_measured(where)) *words++ = (uint64_t)payload.size;
+  if (payload.size == 0) return words;
+  words[padded_words(payload.size) - 1] = 0;
+  memcpy(words, payload.bytes, (size_t)payload.size);
+  return words + padded_words(payload.size);
 }
 
 const uint64_t *laze_attribute_read(const uint64_t *words, laze_attribute *out) {

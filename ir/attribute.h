@@ -46,9 +46,9 @@ bool laze_attribute_find_sizes(const laze_attribute *attribute, const laze_size 
 LAZE_MUST_USE laze_status laze_attribute_own_sizes(laze_attribute *attribute, laze_arena *arena, laze_size **sizes,
                                                    int32_t *count, laze_error *error);
 
-/* An attribute as words, so that equal ones have equal words: how many, written, and read again. Both return where the
- * next one stands; what is read borrows from the words. */
-int64_t laze_attribute_words(const laze_attribute *attribute);
+/* An attribute as words, so that equal ones have equal words: written, and read again. Both return where the next one
+ * stands; what is read borrows from the words. They take no more memory than the attribute and its payload, each
+ * aligned to 8. */
 uint64_t *laze_attribute_write(const laze_attribute *attribute, uint64_t *words);
 const uint64_t *laze_attribute_read(const uint64_t *words, laze_attribute *out);
 

@@ -9,6 +9,7 @@
 #include "lazy/value/pending.h"
 #include "runtime/backend.h"
 
+#include <assert.h>
 #include <string.h>
 
 static laze_status push_node(laze_trace *trace, laze_context *context, laze_pending *node, laze_error *error) {
@@ -83,13 +84,9 @@ static laze_status collect(laze_trace *trace, laze_thread_state *thread, const l
   return LAZE_OK;
 }
 
-/* The most words the node can take. */
-static int64_t node_words(const laze_pending *node, const laze_op_info *info) {
-  int64_t words = 2 + info->segment_count;
-  for (int32_t i = 0; i < node->operand_count; i++) words += 2 + node->operands[i]->rank;
-  for (int i = 0; i < info->attribute_count; i++) words += laze_attribute_words(&node->attributes[i]);
-  for (int i = 0; i < node->result_count; i++) words += 1 + node->cells[i].rank;
-  return words;
+/* The most words the node can take: its block (lazy/record/node.c) has as much for each of them. */
+static int64_t most_words(const laze_pending *node) {
+  return node->block_size / (int64_t)sizeof(uint64_t);
 }
 
 static uint64_t *write_type(uint64_t *words, const laze_cell *cell) {
@@ -134,7 +131,7 @@ static laze_status reserve_words(laze_trace *trace, laze_lazy *lazy, int64_t cou
 
 static laze_status write_node(laze_trace *trace, laze_lazy *lazy, const laze_pending *node, laze_error *error) {
   const laze_op_info *info = laze_op_get(node->op);
-  LAZE_TRY(reserve_words(trace, lazy, node_words(node, info), error));
+  LAZE_TRY(reserve_words(trace, lazy, most_words(node), error));
   uint64_t *words = trace->words + trace->word_count;
   *words++ = (uint64_t)node->op | (uint64_t)node->result_count << 32;
   *words++ = (uint64_t)node->operand_count | (uint64_t)(node->segments ? info->segment_count : 0) << 32;
@@ -144,6 +141,7 @@ static laze_status write_node(laze_trace *trace, laze_lazy *lazy, const laze_pen
   for (int i = 0; i < info->attribute_count; i++) words = laze_attribute_write(&node->attributes[i], words);
   for (int i = 0; i < node->result_count; i++) words = write_type(words, &node->cells[i]);
   trace->word_count = words - trace->words;
+  assert(trace->word_count <= trace->word_capacity);
   return LAZE_OK;
 }
 
