@@ -268,9 +268,8 @@ void *laze_alloc_array(laze_context *context, int64_t count, int64_t element_siz
   return laze_alloc(context, size);
 }
 
-laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, int64_t needed, int64_t element_size,
-                      laze_error *error) {
-  if (needed <= *capacity) return LAZE_OK;
+laze_status laze_grow_array(laze_context *context, void **array, int64_t *capacity, int64_t needed,
+                            int64_t element_size, laze_error *error) {
   int64_t wanted = *capacity < 8 ? 8 : *capacity;
   while (wanted < needed) {
     if (laze_mul_overflows(wanted, 2, &wanted)) return laze_fail_memory(error, "a growing array", needed);

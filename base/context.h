@@ -69,8 +69,13 @@ void *laze_alloc_zero(laze_context *context, int64_t size) __attribute__((malloc
 void *laze_alloc_array(laze_context *context, int64_t count, int64_t element_size) __attribute__((malloc));
 /* Grows an array to hold at least `needed` elements, doubling *capacity; contents are kept. On failure *array and
  * *capacity are unchanged. */
-LAZE_MUST_USE laze_status laze_grow(laze_context *context, void **array, int64_t *capacity, int64_t needed,
-                                    int64_t element_size, laze_error *error);
+LAZE_MUST_USE laze_status laze_grow_array(laze_context *context, void **array, int64_t *capacity, int64_t needed,
+                                          int64_t element_size, laze_error *error);
+/* The same where it is too short, which it hardly ever is. */
+LAZE_MUST_USE static inline laze_status laze_grow(laze_context *context, void **array, int64_t *capacity,
+                                                  int64_t needed, int64_t element_size, laze_error *error) {
+  return needed <= *capacity ? LAZE_OK : laze_grow_array(context, array, capacity, needed, element_size, error);
+}
 /* Gives back what an array that laze_grow() made has to spare. Without memory for the copy it stays as it is. */
 void laze_trim(laze_context *context, void **array, int64_t *capacity, int64_t count, int64_t element_size);
 void laze_free(laze_context *context, void *memory);

@@ -91,7 +91,7 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   pthread_mutex_destroy(&step.lock);
   if (log) log_step(run, step.step, step.bound, start);
   if (run->stopped->code != LAZE_OK) return laze_fail(error, run->stopped->code, "%s", run->stopped->message);
-  return program_run_note(run, step.step, error);
+  return step.step->check_count > 0 ? program_run_note(run, step.step, error) : LAZE_OK;
 }
 
 static laze_status run_all(program_run *run, laze_error *error) {

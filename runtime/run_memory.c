@@ -43,6 +43,7 @@ static laze_status create_output(program_run *run, int64_t index, int32_t value,
 
 static laze_status create_arena(program_run *run, laze_error *error) {
   const laze_executable *executable = run->executable;
+  if (executable->temporary_bytes == 0) return LAZE_OK; /* as where all became one kernel */
   laze_status status =
       laze_buffer_create(executable->program->context, executable->temporary_bytes, &run->arena, error);
   if (status != LAZE_OK) laze_executable_name_temporaries(executable, run->request->sites, error);
@@ -100,7 +101,8 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
     int64_t offset = executable->values[i].offset;
     if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = run->request->inputs[value->number]->data;
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
-    if (value->role == LAZE_ROLE_TEMPORARY) run->pointers[i] = offset < 0 ? NULL : (char *)run->arena->data + offset;
+    if (value->role == LAZE_ROLE_TEMPORARY)
+      run->pointers[i] = offset < 0 || !run->arena ? NULL : (char *)run->arena->data + offset;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
     LAZE_TRY(create_output(run, value->number, (int32_t)i, error));
     laze_buffer *output = run->request->outputs[value->number];
