@@ -1,0 +1,20 @@
+"""Lazy tensors: operations record a graph, reading a value compiles and runs it.
+
+    >>> import laze
+    >>> x = laze.tensor([[1., 2.], [3., 4.]])
+    >>> (x @ x + 1).sum(dim=0)
+    tensor([18 24])
+
+Functions and methods have PyTorch's names and rules; help(laze.sum) shows one of them, dir(laze) all. Values go to NumPy
+and come from there without copies: numpy.asarray(x), laze.asarray(array).
+"""
+from laze import _laze
+from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
+from laze._laze import __version__
+
+inf = float("inf")
+nan = float("nan")
+pi = 3.141592653589793
+newaxis = None
+
+__all__ = [name for name in dir(_laze) if not name.startswith("_")] + ["inf", "nan", "newaxis", "pi"]

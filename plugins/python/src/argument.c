@@ -1,0 +1,192 @@
+/* Python objects as arguments of a call by name. What the schemas take at a place decides where an object may mean
+ * several things: a string is a dtype where a dtype is wanted, a tensor of one element is a number where no tensor is.
+ */
+#include "binding.h"
+
+#include <string.h>
+
+#define TAKES(what) LAZE_PYTHON_TAKES(LAZE_TAKES_##what)
+static const laze_python_takes takes_number = TAKES(SCALAR) | TAKES(INTEGER) | TAKES(REAL) | TAKES(BOOL);
+
+typedef struct {
+  laze_python_arguments *arguments;
+  laze_python_takes takes;
+  const char *where;
+} converter;
+
+/* Keeps an object until the call is over; takes the reference. */
+static bool hold(laze_python_arguments *arguments, PyObject *object) {
+  if (!object) return false;
+  if (!arguments->held) arguments->held = PyList_New(0);
+  bool held = arguments->held && PyList_Append(arguments->held, object) == 0;
+  Py_DECREF(object);
+  return held;
+}
+
+/* Room for an array that lives until the call is over. */
+static void *hold_memory(laze_python_arguments *arguments, Py_ssize_t count, size_t size) {
+  PyObject *bytes = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)size);
+  char *memory = bytes ? PyBytes_AsString(bytes) : NULL;
+  return hold(arguments, bytes) ? memory : NULL;
+}
+
+void laze_python_arguments_clear(laze_python_arguments *arguments) {
+  Py_CLEAR(arguments->held);
+  arguments->count = 0;
+}
+
+static laze_argument pass_scalar(laze_scalar scalar) {
+  if (scalar.dtype == LAZE_BOOL) return (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = scalar.value.integer};
+  return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = scalar};
+}
+
+static bool from_integer(PyObject *object, laze_argument *out) {
+  long long value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred()) return false;
+  *out = pass_scalar(laze_scalar_integer(value));
+  return true;
+}
+
+bool laze_python_is_integer(PyObject *object) {
+  if (PyBool_Check(object)) return false;
+  if (PyLong_Check(object)) return true;
+  if (laze_python_is_tensor(object)) {
+    char kind = laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(object)));
+    return laze_tensor_rank(laze_python_handle(object)) == 0 && (kind == 'i' || kind == 'u');
+  }
+  return PyIndex_Check(object) && !laze_python_has_dlpack(object);
+}
+
+bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count,
+                                       const char *where) {
+  if (arguments->count == LAZE_PYTHON_MAX_ARGUMENTS || count > INT32_MAX)
+    return laze_python_raise_type("%s: too many arguments", where) != NULL;
+  int64_t *integers = hold_memory(arguments, count, sizeof *integers);
+  if (!integers) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (PyBool_Check(items[i]) || !PyIndex_Check(items[i]))
+      return laze_python_raise_type("%s: element %zd of the list is %R, and no integer", where, i, items[i]) != NULL;
+    PyObject *integer = PyNumber_Index(items[i]);
+    integers[i] = integer ? PyLong_AsLongLong(integer) : -1;
+    Py_XDECREF(integer);
+    if (integers[i] == -1 && PyErr_Occurred()) return false;
+  }
+  arguments->items[arguments->count++] =
+      (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = (int32_t)count, .value.integers = integers};
+  return true;
+}
+
+static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t count) {
+  laze_tensor **handles = hold_memory(self->arguments, count, sizeof *handles);
+  if (!handles) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *tensor = laze_python_from_any(items[i], LAZE_DTYPE_NONE, false);
+    if (!tensor) return false;
+    handles[i] = laze_python_handle(tensor);
+    if (!hold(self->arguments, tensor)) return false;
+  }
+  self->arguments->items[self->arguments->count++] =
+      (laze_argument){.kind = LAZE_PASS_TENSORS, .count = (int32_t)count, .value.tensors = handles};
+  return true;
+}
+
+/* An array, and not one of NumPy's scalars, which have a buffer as well. */
+static bool is_memory(PyObject *object) {
+  return laze_python_has_dlpack(object) ||
+         (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyObject_HasAttrString(object, "item"));
+}
+
+/* A list or tuple: of tensors or arrays, or else of integers. */
+static bool add_list(converter *self, PyObject *object) {
+  PyObject *items = PySequence_Tuple(object);
+  if (!items || !hold(self->arguments, items)) return false;
+  Py_ssize_t count = PyTuple_Size(items);
+  PyObject *const *objects = NULL;
+  PyObject **copied = hold_memory(self->arguments, count, sizeof *copied); /* borrowed from the tuple */
+  if (!copied) return false;
+  for (Py_ssize_t i = 0; i < count; i++) copied[i] = PyTuple_GetItem(items, i);
+  objects = copied;
+  bool tensors = self->takes & TAKES(TENSORS) && !(count == 0 && self->takes & TAKES(INTEGERS));
+  if (!self->takes) tensors = count > 0 && (laze_python_is_tensor(objects[0]) || is_memory(objects[0]));
+  return tensors ? add_tensors(self, objects, count)
+                 : laze_python_argument_add_integers(self->arguments, objects, count, self->where);
+}
+
+static bool add(converter *self, laze_argument argument) {
+  if (self->arguments->count == LAZE_PYTHON_MAX_ARGUMENTS)
+    return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
+  self->arguments->items[self->arguments->count++] = argument;
+  return true;
+}
+
+static bool add_tensor(converter *self, PyObject *tensor) {
+  if (self->takes == TAKES(INTEGERS))
+    return laze_python_argument_add_integers(self->arguments, &tensor, 1, self->where);
+  if (self->takes && !(self->takes & TAKES(TENSOR)) && self->takes & takes_number) {
+    laze_scalar scalar;
+    return laze_python_scalar(tensor, &scalar) && add(self, pass_scalar(scalar));
+  }
+  return add(self, (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = laze_python_handle(tensor)});
+}
+
+static bool add_dtype(converter *self, PyObject *object) {
+  laze_dtype dtype;
+  if (!laze_python_dtype_from(object, &dtype)) return false;
+  return add(self, (laze_argument){.kind = LAZE_PASS_DTYPE, .value.integer = dtype});
+}
+
+/* True where it is one of Python's own kinds, and *done says whether it was added. */
+static bool add_builtin(converter *self, PyObject *object, bool *done) {
+  laze_argument number;
+  if (object == Py_None)
+    *done = add(self, (laze_argument){.kind = LAZE_PASS_NONE});
+  else if (PyBool_Check(object))
+    *done = add(self, pass_scalar(laze_scalar_boolean(object == Py_True)));
+  else if (PyLong_Check(object) && self->takes == TAKES(INTEGERS))
+    *done = laze_python_argument_add_integers(self->arguments, &object, 1, self->where);
+  else if (PyLong_Check(object))
+    *done = from_integer(object, &number) && add(self, number);
+  else if (PyFloat_Check(object))
+    *done = add(self, pass_scalar(laze_scalar_real(PyFloat_AsDouble(object))));
+  else if (laze_python_is_dtype(object) || (self->takes & TAKES(DTYPE) && !(self->takes & TAKES(STRING))))
+    *done = add_dtype(self, object);
+  else if (PyUnicode_Check(object)) {
+    const char *text = PyUnicode_AsUTF8AndSize(object, NULL);
+    *done = text && add(self, (laze_argument){.kind = LAZE_PASS_STRING, .value.string = text});
+  } else
+    return false;
+  return true;
+}
+
+/* A number of another library: NumPy's scalars say what they are by item(), others by __index__ or __float__. */
+static PyObject *as_number(PyObject *object) {
+  if (PyObject_HasAttrString(object, "item") && PyObject_HasAttrString(object, "dtype")) {
+    PyObject *item = PyObject_CallMethod(object, "item", NULL);
+    if (item && !PyBool_Check(item) && !PyLong_Check(item) && !PyFloat_Check(item)) Py_CLEAR(item);
+    return item;
+  }
+  if (PyIndex_Check(object)) return PyNumber_Index(object);
+  return PyObject_HasAttrString(object, "__float__") ? PyNumber_Float(object) : NULL;
+}
+
+bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,
+                              const char *where) {
+  converter self = {arguments, takes, where};
+  bool done;
+  if (laze_python_is_tensor(object)) return add_tensor(&self, object);
+  if (add_builtin(&self, object, &done)) return done;
+  if (PyList_Check(object) || PyTuple_Check(object) || (takes == TAKES(INTEGERS) && is_memory(object)))
+    return add_list(&self, object);
+  if (is_memory(object)) {
+    PyObject *tensor = laze_python_from_any(object, LAZE_DTYPE_NONE, false);
+    return hold(arguments, tensor) && add_tensor(&self, tensor);
+  }
+  PyObject *number = as_number(object);
+  if (number && add_builtin(&self, number, &done)) {
+    Py_DECREF(number);
+    return done;
+  }
+  Py_XDECREF(number);
+  if (!PyErr_Occurred()) laze_python_raise_type("%s: %R cannot be an argument", where, object);
+  return false;
+}

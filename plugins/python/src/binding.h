@@ -1,0 +1,172 @@
+/* The package's C side: what its files offer each other.
+ *
+ *   laze.add(x, 2)         operator.c   an object for each base name of the schemas, made at import
+ *        │  argument.c     Python objects become laze_arguments, by what the schemas take
+ *        v  call.c         laze_call_by_name_at, with the caller's file and line; failures become exceptions
+ *   Tensor                 tensor.c     owns one handle, and no Python object
+ *        │  number.c, index.c, index_lists.c   Python's operators and x[...], all as calls by name
+ *        v  convert.c      item, tolist, repr
+ *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies where that is
+ * possible
+ *
+ * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
+ * otherwise needs the GIL. State is the process's, not the module's: laze has one default context, and the module
+ * refuses to be imported by a subinterpreter.
+ */
+#ifndef LAZE_PYTHON_BINDING_H
+#define LAZE_PYTHON_BINDING_H
+
+#include "abi.h"
+
+#include "laze/context.h"
+#include "laze/dtype.h"
+#include "laze/schema.h"
+#include "laze/status.h"
+#include "laze/tensor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The largest rank that comes in and goes out. */
+#define LAZE_PYTHON_MAX_RANK 64
+
+/* ---- module.c: methods and types are added to the module by what defines them; 0 or -1. */
+int laze_python_add_errors(PyObject *module);
+int laze_python_add_dtypes(PyObject *module);
+int laze_python_add_tensor(PyObject *module);
+int laze_python_add_operators(PyObject *module);
+int laze_python_add_scopes(PyObject *module);
+/* Has Ctrl-C and progress looked at while laze compiles and runs. */
+int laze_python_watch(void);
+
+/* Py_tp_new of types whose objects only the package makes. */
+PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
+
+/* ---- error.c */
+/* Sets the exception that fits a status; gives NULL. */
+PyObject *laze_python_raise(laze_status status, const char *message);
+/* A TypeError that is a laze.Error, too; gives NULL. */
+PyObject *laze_python_raise_type(const char *format, ...);
+/* Sets the exception of a handle whose call or read has failed; gives NULL. */
+PyObject *laze_python_raise_tensor(laze_tensor *handle);
+/* Where the exception is an InvalidArgumentError: makes it an ArgumentTypeError of the same message. */
+void laze_python_raise_as_type(void);
+bool laze_python_error_is_invalid(void);
+
+/* ---- watch.c */
+/* Sets what stopped the work on this thread, if anything did. */
+bool laze_python_raise_interrupt(void);
+
+/* ---- dtype.c */
+/* The object of a dtype; borrowed, static. NULL where there is none (no exception). */
+PyObject *laze_python_dtype(laze_dtype dtype);
+/* "float32" for LAZE_F32. */
+const char *laze_python_dtype_name(laze_dtype dtype);
+/* What any object means as a dtype: laze's own, NumPy's, torch's, Python's float, int and bool, or a name. False, with
+ * a TypeError, where it means none. */
+bool laze_python_dtype_from(PyObject *object, laze_dtype *out);
+bool laze_python_is_dtype(PyObject *object);
+/* Between dtypes and the formats of the buffer protocol. NULL, and LAZE_DTYPE_NONE: there is none. */
+const char *laze_python_dtype_format(laze_dtype dtype);
+laze_dtype laze_python_dtype_of_format(const char *format, Py_ssize_t size);
+/* 'b' bool, 'i' integer, 'u' unsigned, 'f' floating, 'c' complex. */
+char laze_python_dtype_kind(laze_dtype dtype);
+
+/* ---- tensor.c */
+bool laze_python_is_tensor(PyObject *object);
+/* Borrowed. */
+laze_tensor *laze_python_handle(PyObject *tensor);
+/* A Tensor that owns a handle just made, or its error as an exception. */
+PyObject *laze_python_tensor(laze_tensor *handle);
+/* The sizes of a tensor as a tuple. */
+PyObject *laze_python_shape(laze_tensor *handle);
+
+/* ---- convert.c: values out of tensors */
+PyObject *laze_python_item(PyObject *tensor);
+PyObject *laze_python_list(PyObject *tensor);
+PyObject *laze_python_repr(PyObject *tensor);
+/* The value of a tensor of one element. */
+bool laze_python_scalar(PyObject *tensor, laze_scalar *out);
+
+/* ---- create.c */
+/* A tensor of numbers in nested lists; LAZE_DTYPE_NONE: what they are. */
+PyObject *laze_python_from_lists(PyObject *data, laze_dtype dtype);
+/* A tensor of anything: a tensor as it is, memory without a copy where that can be (`copy`: never), or lists. */
+PyObject *laze_python_from_any(PyObject *data, laze_dtype dtype, bool copy);
+PyObject *laze_python_cast(PyObject *tensor, laze_dtype dtype);
+
+/* ---- buffer.c, dlpack.c: memory of others */
+int laze_python_buffer_get(PyObject *tensor, Py_buffer *view, int flags);
+void laze_python_buffer_release(PyObject *tensor, Py_buffer *view);
+PyObject *laze_python_from_buffer(PyObject *object, bool copy);
+PyObject *laze_python_to_array(PyObject *tensor, PyObject *dtype, bool copy);
+PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject *names);
+PyObject *laze_python_from_dlpack(PyObject *object);
+bool laze_python_has_dlpack(PyObject *object);
+
+/* ---- lent.c: memory of Python that laze borrows. The callback that ends a loan comes on any thread, with the GIL or
+ * without it, also while the interpreter goes away: it only notes what is to be given back. */
+typedef struct laze_python_loan laze_python_loan;
+struct laze_python_loan {
+  Py_buffer view;
+  laze_python_loan *next;
+};
+/* For laze_tensor_borrow; `loan` is a laze_python_loan from malloc. Needs no GIL. */
+void laze_python_loan_end(void *loan);
+/* Gives back what was noted. */
+void laze_python_loans_settle(void);
+
+/* ---- argument.c */
+enum { LAZE_PYTHON_MAX_ARGUMENTS = 32 };
+/* A set of LAZE_TAKES_...; 0: nothing is known, and what the object is decides. */
+typedef uint32_t laze_python_takes;
+#define LAZE_PYTHON_TAKES(what) ((laze_python_takes)1 << (what))
+
+typedef struct laze_python_arguments {
+  laze_argument items[LAZE_PYTHON_MAX_ARGUMENTS];
+  int32_t count;
+  PyObject *held; /* a list of what the items point into, or NULL */
+} laze_python_arguments;
+/* Appends what `object` is. `where` names function and argument in messages. False: an exception is set. */
+bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,
+                              const char *where);
+/* Appends integers. */
+bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count,
+                                       const char *where);
+void laze_python_arguments_clear(laze_python_arguments *arguments);
+/* Whether an object is an integer that may stand in a list of sizes: no bool, no tensor with a dtype of floats. */
+bool laze_python_is_integer(PyObject *object);
+
+/* ---- call.c */
+/* Calls an operator: a Tensor, or a tuple of them where it gives several (`count` of results, may be NULL). */
+PyObject *laze_python_call(const char *name, const laze_python_arguments *arguments, int32_t *count);
+/* The same with Python objects, None for what is absent; for calls that the package makes itself. */
+PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, int32_t count);
+/* With tensors (which may be NULL in error: gives NULL) and integers: `format` has 'T' for a PyObject *, 'i' for an
+ * int64_t, 'I' for an int32_t count and an int64_t const *. */
+PyObject *laze_python_call_format(const char *name, const char *format, ...);
+
+/* ---- generator.c: where the numbers of random operators come from, when a call names no seed and offset */
+void laze_python_generator_next(int64_t *seed, int64_t *offset);
+void laze_python_generator_advance(int64_t elements);
+PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed);
+
+/* ---- signature.c: of the operators that share a base name */
+PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count);
+PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count);
+/* Why no overload takes what was passed: true where kinds or names are wrong, and not only values. */
+bool laze_python_fits_none(const laze_operator *const *overloads, int32_t count,
+                           const laze_python_arguments *arguments);
+
+/* ---- index.c, index_lists.c */
+PyObject *laze_python_subscript(PyObject *tensor, PyObject *index);
+/* Element `i` of the first axis. */
+PyObject *laze_python_select(PyObject *tensor, int64_t axis, int64_t i);
+/* One tensor of integers for each of `rank` axes, or NULL: x[lists[0], :, lists[2]]. */
+PyObject *laze_python_index_lists(PyObject *tensor, PyObject **lists, int32_t rank);
+
+/* ---- number.c */
+extern PyType_Slot laze_python_number_slots[];
+PyObject *laze_python_compare(PyObject *left, PyObject *right, int operation);
+
+#endif

@@ -1,0 +1,108 @@
+/* Calls by name, with the line of Python that they stand on. */
+#include "binding.h"
+
+#include <stdarg.h>
+
+enum { MAX_RESULTS = 64 };
+
+typedef struct {
+  const char *file; /* lives as long as the process */
+  int32_t line;
+} call_place;
+
+/* File names that calls were made from, each kept for good: what was recorded names it. */
+static PyObject *files;
+
+static const char *intern(PyObject *name) {
+  if (!files) files = PyDict_New();
+  PyObject *kept = files ? PyDict_GetItemWithError(files, name) : NULL;
+  if (!kept && !PyErr_Occurred() && files && PyDict_SetItem(files, name, name) == 0) kept = name;
+  return kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+}
+
+/* The file of a code object. That of the last one asked for is remembered. */
+static const char *file_of(PyObject *code) {
+  static PyObject *last; /* owned, so that its address is no other's */
+  static const char *last_file;
+  if (code == last) return last_file;
+  PyObject *name = PyObject_GetAttrString(code, "co_filename");
+  const char *file = name && PyUnicode_Check(name) ? intern(name) : NULL;
+  Py_XDECREF(name);
+  if (!file) return NULL;
+  PyObject *before = last;
+  last = laze_python_share(code);
+  last_file = file;
+  Py_XDECREF(before);
+  return file;
+}
+
+static call_place find_place(void) {
+  PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+  PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+  call_place place = {code ? file_of(code) : NULL, 0};
+  if (place.file) place.line = PyFrame_GetLineNumber(frame);
+  Py_XDECREF(code);
+  if (!place.file) PyErr_Clear();
+  return place;
+}
+
+static PyObject *wrap_results(laze_tensor **handles, int32_t count) {
+  PyObject *results = PyTuple_New(count);
+  for (int32_t i = 0; i < count; i++) {
+    PyObject *made = results ? laze_python_tensor(handles[i]) : NULL;
+    if (!made) Py_CLEAR(results);
+    if (!results)
+      laze_tensor_release(laze_tensor_take(handles[i]));
+    else
+      PyTuple_SetItem(results, i, made);
+  }
+  return results;
+}
+
+PyObject *laze_python_call(const char *name, const laze_python_arguments *arguments, int32_t *count) {
+  laze_tensor *handles[MAX_RESULTS];
+  call_place place = find_place();
+  int32_t made = laze_call_by_name_at(NULL, name, arguments->items, arguments->count, handles, MAX_RESULTS, place.file,
+                                      place.line);
+  if (count) *count = made;
+  /* A call that uses the budget up computes, and may have been stopped there. */
+  if (laze_python_raise_interrupt()) {
+    for (int32_t i = 0; i < made; i++) laze_tensor_release(laze_tensor_take(handles[i]));
+    return NULL;
+  }
+  return made == 1 ? laze_python_tensor(handles[0]) : wrap_results(handles, made);
+}
+
+PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, int32_t count) {
+  laze_python_arguments arguments = {.count = 0};
+  bool added = true;
+  for (int32_t i = 0; added && i < count; i++) added = laze_python_argument_add(&arguments, objects[i], 0, name);
+  PyObject *result = added ? laze_python_call(name, &arguments, NULL) : NULL;
+  laze_python_arguments_clear(&arguments);
+  return result;
+}
+
+PyObject *laze_python_call_format(const char *name, const char *format, ...) {
+  laze_python_arguments arguments = {.count = 0};
+  bool whole = true;
+  va_list list;
+  va_start(list, format);
+  for (; *format; format++) {
+    laze_argument *item = &arguments.items[arguments.count++];
+    *item = (laze_argument){.kind = LAZE_PASS_TENSOR};
+    if (*format == 'T') {
+      PyObject *tensor = va_arg(list, PyObject *);
+      whole = whole && tensor;
+      item->value.tensor = tensor ? laze_python_handle(tensor) : NULL;
+    } else if (*format == 'i') {
+      item->kind = LAZE_PASS_SCALAR;
+      item->value.scalar = laze_scalar_integer(va_arg(list, int64_t));
+    } else {
+      item->kind = LAZE_PASS_INTEGERS;
+      item->count = va_arg(list, int32_t);
+      item->value.integers = va_arg(list, const int64_t *);
+    }
+  }
+  va_end(list);
+  return whole ? laze_python_call(name, &arguments, NULL) : NULL;
+}

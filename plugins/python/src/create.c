@@ -1,0 +1,161 @@
+/* Tensors from nested lists of numbers, and from whatever else holds numbers.
+ *
+ *   [[1, 2], [3, 4.5]] ── walk ──> shape (2, 2), leaves 1 2 3 4.5, highest kind: float ──> f32[2,2]
+ */
+#include "binding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int64_t shape[LAZE_PYTHON_MAX_RANK];
+  int32_t rank;     /* -1: not known before the first leaf */
+  PyObject *leaves; /* a list of bools, integers and floats */
+  laze_dtype dtype; /* what the highest leaf so far asks for */
+} walk;
+
+static bool is_sequence(PyObject *object) {
+  return PyList_Check(object) || PyTuple_Check(object);
+}
+
+static bool add_leaf(walk *self, PyObject *leaf, int32_t depth) {
+  if (self->rank < 0) self->rank = depth;
+  if (depth != self->rank)
+    return laze_python_raise(LAZE_INVALID_ARGUMENT, "tensor: the lists are not nested to the same depth") != NULL;
+  if (PyFloat_Check(leaf))
+    self->dtype = LAZE_F32;
+  else if (!PyBool_Check(leaf) && self->dtype != LAZE_F32)
+    self->dtype = LAZE_I64;
+  else if (self->dtype == LAZE_DTYPE_NONE)
+    self->dtype = LAZE_BOOL;
+  return PyList_Append(self->leaves, leaf) == 0;
+}
+
+/* A number of another kind, or the lists of an array. */
+static PyObject *simplify(PyObject *object) {
+  if (PyObject_HasAttrString(object, "tolist")) return PyObject_CallMethod(object, "tolist", NULL);
+  if (PyIndex_Check(object)) return PyNumber_Index(object);
+  if (PyObject_HasAttrString(object, "__float__")) return PyNumber_Float(object);
+  return laze_python_raise_type("tensor: %R is no number, and no list or array of numbers", object);
+}
+
+static bool visit(walk *self, PyObject *object, int32_t depth);
+
+static bool visit_list(walk *self, PyObject *list, int32_t depth) {
+  char message[128];
+  Py_ssize_t count = PySequence_Size(list);
+  if (depth == LAZE_PYTHON_MAX_RANK) return laze_python_raise_type("tensor: the lists are nested too deeply") != NULL;
+  if (self->shape[depth] < 0) self->shape[depth] = count;
+  if (self->shape[depth] != count) {
+    snprintf(message, sizeof message, "tensor: expected a list of %lld items in dimension %d, and found %lld",
+             (long long)self->shape[depth], (int)depth, (long long)count);
+    return laze_python_raise(LAZE_INVALID_ARGUMENT, message) != NULL;
+  }
+  if (count == 0 && self->rank < 0) self->rank = depth + 1;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *item = PySequence_GetItem(list, i);
+    bool visited = item && visit(self, item, depth + 1);
+    Py_XDECREF(item);
+    if (!visited) return false;
+  }
+  return true;
+}
+
+static bool visit(walk *self, PyObject *object, int32_t depth) {
+  if (is_sequence(object)) return visit_list(self, object, depth);
+  if (PyLong_Check(object) || PyFloat_Check(object)) return add_leaf(self, object, depth);
+  PyObject *simple = simplify(object);
+  bool is_simple = simple && (is_sequence(simple) || PyLong_Check(simple) || PyFloat_Check(simple));
+  if (simple && !is_simple) laze_python_raise_type("tensor: %R is no number", object);
+  bool visited = is_simple && visit(self, simple, depth);
+  Py_XDECREF(simple);
+  return visited;
+}
+
+/* Writes a leaf as an f64 or i64, or a bool of one byte. */
+static bool write_leaf(PyObject *leaf, laze_dtype dtype, char *out) {
+  double real = PyFloat_Check(leaf) || dtype == LAZE_F64 ? PyFloat_AsDouble(leaf) : 0;
+  if (PyErr_Occurred()) return false;
+  if (dtype == LAZE_F64) return memcpy(out, &real, sizeof real), true;
+  if (dtype == LAZE_BOOL) {
+    int truth = PyObject_IsTrue(leaf);
+    *out = truth > 0;
+    return truth >= 0;
+  }
+  PyObject *whole = PyNumber_Long(leaf); /* a float loses its fraction, NaN and infinity are errors */
+  long long integer = whole ? PyLong_AsLongLong(whole) : -1;
+  Py_XDECREF(whole);
+  memcpy(out, &integer, sizeof integer);
+  return integer != -1 || !PyErr_Occurred();
+}
+
+/* The leaves as one of the three dtypes of the host, and from there as `dtype`. */
+static PyObject *build(walk *self, laze_dtype dtype) {
+  char kind = laze_python_dtype_kind(dtype);
+  laze_dtype host = kind == 'b' ? LAZE_BOOL : kind == 'i' || kind == 'u' ? LAZE_I64 : LAZE_F64;
+  Py_ssize_t count = PyList_Size(self->leaves);
+  size_t item = (size_t)laze_dtype_size(host);
+  char *data = malloc(count ? (size_t)count * item : 1);
+  if (!data) return PyErr_NoMemory();
+  bool written = true;
+  for (Py_ssize_t i = 0; written && i < count; i++)
+    written = write_leaf(PyList_GetItem(self->leaves, i), host, data + (size_t)i * item);
+  if (dtype == LAZE_F32) {
+    for (Py_ssize_t i = 0; written && i < count; i++) {
+      double real;
+      memcpy(&real, data + i * 8, sizeof real);
+      float single = (float)real;
+      memcpy(data + i * 4, &single, sizeof single);
+    }
+    host = LAZE_F32;
+  }
+  PyObject *tensor =
+      written ? laze_python_tensor(laze_tensor_from_data(NULL, host, (laze_ints){self->shape, self->rank}, data,
+                                                         (size_t)count * (size_t)laze_dtype_size(host)))
+              : NULL;
+  free(data);
+  return laze_python_cast(tensor, dtype);
+}
+
+PyObject *laze_python_from_lists(PyObject *data, laze_dtype dtype) {
+  walk self = {.rank = -1, .leaves = PyList_New(0)};
+  for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) self.shape[i] = -1;
+  PyObject *tensor = NULL;
+  if (self.leaves && visit(&self, data, 0)) {
+    if (self.dtype == LAZE_DTYPE_NONE) self.dtype = LAZE_F32; /* no leaf: [] */
+    tensor = build(&self, dtype == LAZE_DTYPE_NONE ? self.dtype : dtype);
+  }
+  Py_XDECREF(self.leaves);
+  return tensor;
+}
+
+/* The tensor as `dtype` (LAZE_DTYPE_NONE: as it is). Takes the reference. */
+PyObject *laze_python_cast(PyObject *tensor, laze_dtype dtype) {
+  if (!tensor || dtype == LAZE_DTYPE_NONE || laze_tensor_dtype(laze_python_handle(tensor)) == dtype) return tensor;
+  PyObject *cast = laze_python_call_objects("to", (PyObject *const[]){tensor, laze_python_dtype(dtype)}, 2);
+  Py_DECREF(tensor);
+  return cast;
+}
+
+PyObject *laze_python_from_any(PyObject *data, laze_dtype dtype, bool copy) {
+  if (laze_python_is_tensor(data)) return laze_python_cast(laze_python_share(data), dtype);
+  if (is_sequence(data) || PyLong_Check(data) || PyFloat_Check(data)) return laze_python_from_lists(data, dtype);
+  /* NumPy's scalars have a buffer as well, and are numbers. */
+  bool scalar = PyObject_HasAttrString(data, "item") && !laze_python_has_dlpack(data);
+  if (PyObject_CheckBuffer(data) && !scalar) return laze_python_cast(laze_python_from_buffer(data, copy), dtype);
+  if (!laze_python_has_dlpack(data)) return laze_python_from_lists(data, dtype);
+  PyObject *tensor = laze_python_cast(laze_python_from_dlpack(data), dtype);
+  if (!tensor || !copy) return tensor;
+  /* Others may write to the memory behind it. */
+  Py_buffer view;
+  if (PyObject_GetBuffer(tensor, &view, PyBUF_FULL_RO) < 0) return Py_DECREF(tensor), NULL;
+  laze_tensor *handle = laze_python_handle(tensor);
+  int64_t shape[LAZE_PYTHON_MAX_RANK];
+  for (int i = 0; i < view.ndim; i++) shape[i] = view.shape[i];
+  PyObject *copied = laze_python_tensor(laze_tensor_from_data(
+      NULL, laze_tensor_dtype(handle), (laze_ints){shape, view.ndim}, view.buf, (size_t)view.len));
+  PyBuffer_Release(&view);
+  Py_DECREF(tensor);
+  return copied;
+}

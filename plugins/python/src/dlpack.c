@@ -1,0 +1,117 @@
+/* DLPack: __dlpack__ for others, and from_dlpack. The library makes and takes the structure; here is only the capsule
+ * around it, whose name says whether somebody has taken what is inside.
+ */
+#include "binding.h"
+
+/* What is looked at of DLPack's two structures: where their deleters are. */
+typedef struct managed_tensor {
+  struct {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+  } tensor;
+  void *context;
+  void (*deleter)(struct managed_tensor *self);
+} managed_tensor;
+
+typedef struct versioned_tensor {
+  uint32_t major, minor;
+  void *context;
+  void (*deleter)(struct versioned_tensor *self);
+} versioned_tensor;
+
+#define NAME "dltensor"
+#define NAME_USED "used_dltensor"
+#define VERSIONED_NAME "dltensor_versioned"
+#define VERSIONED_NAME_USED "used_dltensor_versioned"
+
+/* Of a capsule that nobody took. */
+static void delete_untaken(PyObject *capsule) {
+  if (PyCapsule_IsValid(capsule, NAME)) {
+    managed_tensor *managed = PyCapsule_GetPointer(capsule, NAME);
+    if (managed->deleter) managed->deleter(managed);
+  } else if (PyCapsule_IsValid(capsule, VERSIONED_NAME)) {
+    versioned_tensor *managed = PyCapsule_GetPointer(capsule, VERSIONED_NAME);
+    if (managed->deleter) managed->deleter(managed);
+  }
+}
+
+static bool wants_version(PyObject *max_version) {
+  if (!PyTuple_Check(max_version) || PyTuple_Size(max_version) < 1) return false;
+  return PyLong_AsLong(PyTuple_GetItem(max_version, 0)) >= 1;
+}
+
+static bool is_cpu(PyObject *device) {
+  return device == Py_None ||
+         (PyTuple_Check(device) && PyTuple_Size(device) == 2 && PyLong_AsLong(PyTuple_GetItem(device, 0)) == 1);
+}
+
+PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"stream", "max_version", "dl_device", "copy", NULL};
+  PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", words, &stream, &max_version, &device, &copy))
+    return NULL;
+  bool versioned = wants_version(max_version), here = is_cpu(device);
+  if (PyErr_Occurred()) return NULL;
+  if (stream != Py_None || !here || copy == Py_True) {
+    PyErr_SetString(PyExc_BufferError, "__dlpack__: tensors are on the CPU, which has no streams, and are not copied");
+    return NULL;
+  }
+  laze_error error = {0};
+  laze_status status;
+  void *managed = NULL;
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_to_dlpack(
+      laze_python_handle(tensor), versioned ? LAZE_DLPACK_VERSIONED : LAZE_DLPACK_UNVERSIONED, &managed, &error);
+  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise(status, error.message);
+  PyObject *capsule = PyCapsule_New(managed, versioned ? VERSIONED_NAME : NAME, delete_untaken);
+  if (capsule) return capsule;
+  if (versioned)
+    ((versioned_tensor *)managed)->deleter(managed);
+  else
+    ((managed_tensor *)managed)->deleter(managed);
+  return NULL;
+}
+
+bool laze_python_has_dlpack(PyObject *object) {
+  return PyObject_HasAttrString(object, "__dlpack__");
+}
+
+/* The object's capsule: the versioned one, or, from objects that do not know versions, the other. */
+static PyObject *ask_for_capsule(PyObject *object) {
+  PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
+  PyObject *none = PyTuple_New(0), *names = Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+  PyObject *capsule = method && none && names ? PyObject_Call(method, none, names) : NULL;
+  if (!capsule && method && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    capsule = PyObject_CallObject(method, NULL);
+  }
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(names);
+  return capsule;
+}
+
+static PyObject *take_capsule(PyObject *capsule) {
+  bool versioned = PyCapsule_IsValid(capsule, VERSIONED_NAME);
+  if (!versioned && !PyCapsule_IsValid(capsule, NAME))
+    return laze_python_raise_type("from_dlpack: %R is no DLPack capsule, or its tensor was taken before", capsule);
+  void *managed = PyCapsule_GetPointer(capsule, versioned ? VERSIONED_NAME : NAME);
+  if (!managed || PyCapsule_SetName(capsule, versioned ? VERSIONED_NAME_USED : NAME_USED) < 0) return NULL;
+  return laze_python_tensor(
+      laze_tensor_from_dlpack(NULL, versioned ? LAZE_DLPACK_VERSIONED : LAZE_DLPACK_UNVERSIONED, managed));
+}
+
+PyObject *laze_python_from_dlpack(PyObject *object) {
+  if (laze_python_is_tensor(object)) return laze_python_share(object);
+  if (PyCapsule_CheckExact(object)) return take_capsule(object);
+  if (!laze_python_has_dlpack(object))
+    return laze_python_raise_type("from_dlpack: %R has no __dlpack__ method", Py_TYPE(object));
+  PyObject *capsule = ask_for_capsule(object);
+  PyObject *tensor = capsule ? take_capsule(capsule) : NULL;
+  Py_XDECREF(capsule);
+  return tensor;
+}

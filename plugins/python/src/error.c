@@ -1,0 +1,113 @@
+/* Exceptions: laze.Error, and under it one class for each status, which is also the kind of exception that Python
+ * programs expect.
+ *
+ *   OUT_OF_RANGE -> class OutOfRangeError(Error, IndexError)
+ */
+#include "binding.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+typedef struct {
+  laze_status status;
+  const char *name; /* with the module */
+  PyObject **base;
+  const char *doc;
+} error_kind;
+
+/* In the order of their names. LAZE_CANCELLED has none: it is KeyboardInterrupt, or what a signal handler raised. */
+static const error_kind kinds[] = {
+    {LAZE_DATA_LOSS, "laze.DataLossError", &PyExc_OSError, "A file is damaged."},
+    {LAZE_IO_ERROR, "laze.FileError", &PyExc_OSError, "The operating system refused a file operation."},
+    {LAZE_INTERNAL, "laze.InternalError", &PyExc_SystemError, "A fault of laze itself: please report it."},
+    {LAZE_INVALID_ARGUMENT, "laze.InvalidArgumentError", &PyExc_ValueError,
+     "A value that was passed is wrong in itself: a shape, a dtype, a name."},
+    {LAZE_NOT_FOUND, "laze.NotFoundError", &PyExc_LookupError, "There is no such operator, metric or backend."},
+    {LAZE_OUT_OF_MEMORY, "laze.OutOfMemoryError", &PyExc_MemoryError, "There is no memory for it."},
+    {LAZE_OUT_OF_RANGE, "laze.OutOfRangeError", &PyExc_IndexError, "An index or axis lies outside of the tensor."},
+    {LAZE_FAILED_PRECONDITION, "laze.StateError", &PyExc_RuntimeError,
+     "An object is not in a state that allows the call."},
+    {LAZE_UNSUPPORTED, "laze.UnsupportedError", &PyExc_NotImplementedError,
+     "Well-formed, but this build or backend cannot do it."},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static PyObject *base_error, *type_error, *errors[KIND_COUNT];
+
+static PyObject *make_class(const char *name, const char *doc, PyObject *base) {
+  /* RuntimeError is what PyTorch raises for nearly everything. */
+  PyObject *bases = base ? PyTuple_Pack(2, base_error, base) : PyTuple_Pack(1, PyExc_RuntimeError);
+  if (!bases) return NULL;
+  PyObject *made = PyErr_NewExceptionWithDoc(name, doc, base == PyExc_RuntimeError ? base_error : bases, NULL);
+  Py_DECREF(bases);
+  return made;
+}
+
+static int make_classes(void) {
+  if (base_error) return 0;
+  base_error = make_class("laze.Error", "What laze raises: every other of its exceptions is one of these.", NULL);
+  if (!base_error) return -1;
+  type_error = make_class("laze.ArgumentTypeError",
+                          "An argument is of a kind or has a name that the call does not take.", PyExc_TypeError);
+  for (int i = 0; type_error && i < KIND_COUNT; i++) {
+    errors[i] = make_class(kinds[i].name, kinds[i].doc, *kinds[i].base);
+    if (!errors[i]) return -1;
+  }
+  return type_error ? 0 : -1;
+}
+
+int laze_python_add_errors(PyObject *module) {
+  if (make_classes() < 0) return -1;
+  if (PyObject_SetAttrString(module, "Error", base_error) < 0) return -1;
+  if (PyObject_SetAttrString(module, "ArgumentTypeError", type_error) < 0) return -1;
+  for (int i = 0; i < KIND_COUNT; i++) {
+    if (PyObject_SetAttrString(module, kinds[i].name + sizeof "laze." - 1, errors[i]) < 0) return -1;
+  }
+  return 0;
+}
+
+PyObject *laze_python_raise(laze_status status, const char *message) {
+  if (status == LAZE_CANCELLED) {
+    if (!laze_python_raise_interrupt()) PyErr_SetString(PyExc_KeyboardInterrupt, message);
+    return NULL;
+  }
+  PyObject *raised = base_error;
+  for (int i = 0; i < KIND_COUNT; i++)
+    if (kinds[i].status == status) raised = errors[i];
+  /* A message is cut to its size, maybe inside of a letter. */
+  PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+  if (!text) return NULL;
+  PyErr_SetObject(raised, text);
+  Py_DECREF(text);
+  return NULL;
+}
+
+PyObject *laze_python_raise_type(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  PyErr_FormatV(type_error, format, list);
+  va_end(list);
+  return NULL;
+}
+
+PyObject *laze_python_raise_tensor(laze_tensor *handle) {
+  laze_status status = laze_tensor_status(handle);
+  return laze_python_raise(status == LAZE_OK ? LAZE_INTERNAL : status, laze_tensor_error(handle));
+}
+
+bool laze_python_error_is_invalid(void) {
+  for (int i = 0; i < KIND_COUNT; i++)
+    if (kinds[i].status == LAZE_INVALID_ARGUMENT) return PyErr_ExceptionMatches(errors[i]);
+  return false;
+}
+
+void laze_python_raise_as_type(void) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *text = value ? PyObject_Str(value) : NULL;
+  if (text) PyErr_SetObject(type_error, text);
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+}

@@ -1,0 +1,35 @@
+/* The generator behind laze.rand(2, 3): a seed, and the number of random numbers that were drawn under it. An operator
+ * whose schema takes `seed` and `offset` is given both where the call names neither; they are numbers that the graph
+ * takes when it runs, so that nothing is compiled again.
+ */
+#include "binding.h"
+
+#include <sys/random.h>
+
+static struct {
+  int64_t seed, offset;
+  bool seeded;
+} generator;
+
+void laze_python_generator_next(int64_t *seed, int64_t *offset) {
+  /* Without a seed of the program's, each process draws others, as in PyTorch and NumPy. */
+  if (!generator.seeded && getrandom(&generator.seed, sizeof generator.seed, 0) == (ssize_t)sizeof generator.seed)
+    generator.seed &= INT64_MAX;
+  generator.seeded = true;
+  *seed = generator.seed;
+  *offset = generator.offset;
+}
+
+void laze_python_generator_advance(int64_t elements) {
+  if (elements > 0) generator.offset = (int64_t)((uint64_t)generator.offset + (uint64_t)elements);
+}
+
+PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed) {
+  (void)module;
+  long long value = PyLong_AsLongLong(seed);
+  if (value == -1 && PyErr_Occurred()) return NULL;
+  generator.seed = value;
+  generator.offset = 0;
+  generator.seeded = true;
+  return laze_python_share(Py_None);
+}

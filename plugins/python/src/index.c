@@ -1,0 +1,250 @@
+/* x[...]: integers, slices, None and Ellipsis are taken one after the other, each as a call; integer and boolean
+ * tensors are collected, one for each axis, and taken together at the end (index_lists.c).
+ *
+ *   x[0, ..., None, 1:3, mask]
+ *     │   │     │    │    └─ list of the axes it covers
+ *     │   │     │    └ slice  └ unsqueeze
+ *     └ select  └ axes up to those that the rest of the index needs
+ */
+#include "binding.h"
+
+#include <stdlib.h>
+
+/* A tensor on its way through an index. */
+typedef struct {
+  PyObject *tensor; /* owned */
+  int32_t axis;     /* the next one */
+  int32_t needed;   /* axes that the rest of the index takes */
+  bool ellipsis;
+  bool has_lists;
+  PyObject *lists[LAZE_PYTHON_MAX_RANK]; /* by axis of the result so far; owned */
+} indexing;
+
+static int32_t rank_of(const indexing *self) {
+  return laze_tensor_rank(laze_python_handle(self->tensor));
+}
+
+static int64_t size_at(const indexing *self, int32_t axis) {
+  return laze_tensor_size(laze_python_handle(self->tensor), axis);
+}
+
+static bool fail(const char *format, ...) {
+  char message[256];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(message, sizeof message, format, list);
+  va_end(list);
+  return laze_python_raise(LAZE_OUT_OF_RANGE, message) != NULL;
+}
+
+/* The tensor becomes `next`; takes the reference. */
+static bool replace(indexing *self, PyObject *next) {
+  if (!next) return false;
+  Py_DECREF(self->tensor);
+  self->tensor = next;
+  return true;
+}
+
+PyObject *laze_python_select(PyObject *tensor, int64_t axis, int64_t i) {
+  laze_tensor *handle = laze_python_handle(tensor);
+  int64_t size = laze_tensor_size(handle, (int32_t)axis);
+  if (laze_tensor_rank(handle) == 0)
+    return fail("a tensor without dimensions cannot be indexed; its value is item()"), NULL;
+  if (i < -size || i >= size)
+    return fail("index %lld is out of bounds for dimension %lld with size %lld", (long long)i, (long long)axis,
+                (long long)size),
+           NULL;
+  return laze_python_call_format("select", "Tii", tensor, axis, i);
+}
+
+static bool take_integer(indexing *self, PyObject *item) {
+  Py_ssize_t i = PyNumber_AsSsize_t(item, NULL); /* what does not fit is cut, and out of bounds */
+  if (i == -1 && PyErr_Occurred()) return false;
+  return replace(self, laze_python_select(self->tensor, self->axis, i));
+}
+
+static bool take_slice(indexing *self, PyObject *item) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(item, &start, &stop, &step) < 0) return false;
+  if (step < 0) return laze_python_raise(LAZE_INVALID_ARGUMENT, "slices of tensors have steps above 0") != NULL;
+  Py_ssize_t size = (Py_ssize_t)size_at(self, self->axis);
+  int64_t axis = self->axis++;
+  PySlice_AdjustIndices(size, &start, &stop, step);
+  if (start == 0 && stop == size && step == 1) return true;
+  if (stop < start) stop = start;
+  return replace(self, laze_python_call_format("slice", "Tiiii", self->tensor, axis, (int64_t)start, (int64_t)stop,
+                                               (int64_t)step));
+}
+
+static bool add_axis(indexing *self) {
+  int64_t axis = self->axis++;
+  if (rank_of(self) == LAZE_PYTHON_MAX_RANK) return fail("an index with too many dimensions");
+  return replace(self, laze_python_call_format("unsqueeze", "Ti", self->tensor, axis));
+}
+
+static bool set_list(indexing *self, PyObject *list) {
+  if (!list) return false;
+  self->lists[self->axis++] = list;
+  self->has_lists = true;
+  return true;
+}
+
+/* True and False: a new axis, of size 1 or 0. */
+static bool take_bool(indexing *self, bool value) {
+  const int64_t zero = 0, count = value;
+  if (!add_axis(self)) return false;
+  self->axis--;
+  return set_list(self, laze_python_tensor(laze_tensor_from_data(NULL, LAZE_I64, (laze_ints){&count, 1}, &zero,
+                                                                 value ? sizeof zero : 0)));
+}
+
+/* The places where a mask is true: one list for each of its axes. */
+static bool add_places(indexing *self, const laze_export *mask) {
+  const char *bytes = mask->data;
+  int64_t count = 0, stride = 1;
+  for (int64_t i = 0; i < mask->size; i++) count += bytes[i] != 0;
+  int64_t *places = malloc(count ? (size_t)count * sizeof *places : 1);
+  if (!places) return PyErr_NoMemory() != NULL;
+  bool added = true;
+  for (int32_t axis = 0; axis < mask->rank; axis++) stride *= mask->sizes[axis];
+  for (int32_t axis = 0; added && axis < mask->rank; axis++) {
+    stride = mask->sizes[axis] ? stride / mask->sizes[axis] : 1;
+    int64_t *next = places;
+    for (int64_t i = 0; i < mask->size; i++)
+      if (bytes[i]) *next++ = i / stride % mask->sizes[axis];
+    added = set_list(self, laze_python_tensor(laze_tensor_from_data(NULL, LAZE_I64, (laze_ints){&count, 1}, places,
+                                                                    (size_t)count * sizeof *places)));
+  }
+  free(places);
+  return added;
+}
+
+/* Sizes that follow from values do not exist yet, so that a mask is computed here, and the result's size known. */
+static bool take_mask(indexing *self, PyObject *mask) {
+  laze_tensor *handle = laze_python_handle(mask);
+  int32_t rank = laze_tensor_rank(handle);
+  for (int32_t i = 0; i < rank; i++)
+    if (self->axis + i >= rank_of(self) || laze_tensor_size(handle, i) != size_at(self, self->axis + i))
+      return fail("the mask has size %lld in dimension %d, and the tensor %lld in dimension %d",
+                  (long long)laze_tensor_size(handle, i), (int)i, (long long)size_at(self, self->axis + i),
+                  (int)(self->axis + i));
+  laze_export lent = {0};
+  laze_error error = {0};
+  laze_status status;
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_export(handle, &lent, &error);
+  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise(status, error.message) != NULL;
+  bool added = rank == 0 ? take_bool(self, *(const char *)lent.data != 0) : add_places(self, &lent);
+  laze_export_release(&lent);
+  return added;
+}
+
+/* Without dimensions: the element of the axis that the tensor names when the graph runs. */
+static bool take_tensor_scalar(indexing *self, PyObject *index) {
+  const int64_t one = 1;
+  int64_t axis = self->axis;
+  PyObject *list[LAZE_PYTHON_MAX_RANK] = {0};
+  list[axis] = laze_python_call_format("reshape", "TI", index, (int32_t)1, &one);
+  PyObject *row = list[axis] ? laze_python_index_lists(self->tensor, list, rank_of(self)) : NULL;
+  Py_XDECREF(list[axis]);
+  PyObject *result = laze_python_call_format("select", "Tii", row, axis, (int64_t)0);
+  Py_XDECREF(row);
+  return replace(self, result);
+}
+
+static bool take_tensor(indexing *self, PyObject *index) {
+  laze_dtype dtype = laze_tensor_dtype(laze_python_handle(index));
+  char kind = laze_python_dtype_kind(dtype);
+  if (kind == 'b') return take_mask(self, index);
+  if (kind != 'i' && kind != 'u')
+    return fail("tensors that are indices have integers or bools, and this one has %s", laze_python_dtype_name(dtype));
+  PyObject *wide = laze_python_cast(laze_python_share(index), LAZE_I64);
+  if (!wide) return false;
+  if (laze_tensor_rank(laze_python_handle(wide)) > 0) return set_list(self, wide);
+  bool taken = take_tensor_scalar(self, wide);
+  Py_DECREF(wide);
+  return taken;
+}
+
+/* An item that stands for itself, or as a tensor: arrays and lists. */
+static PyObject *simplify(PyObject *item) {
+  if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_Check(item) ||
+      laze_python_is_tensor(item))
+    return laze_python_share(item);
+  if (PyList_Check(item) || PyTuple_Check(item)) {
+    if (PySequence_Size(item) == 0) return laze_python_from_lists(item, LAZE_I64);
+    return laze_python_from_lists(item, LAZE_DTYPE_NONE);
+  }
+  if (laze_python_has_dlpack(item)) return laze_python_from_any(item, LAZE_DTYPE_NONE, false);
+  if (PyIndex_Check(item) && !PyObject_HasAttrString(item, "shape")) return PyNumber_Index(item);
+  if (PyObject_HasAttrString(item, "item")) { /* NumPy's scalars */
+    PyObject *number = PyObject_CallMethod(item, "item", NULL);
+    if (number && PyLong_Check(number)) return number;
+    Py_XDECREF(number);
+    PyErr_Clear();
+  }
+  PyErr_Clear();
+  fail("a tensor is indexed by integers, slices, None, ... and tensors or lists of integers or bools");
+  return NULL;
+}
+
+/* The axes of the tensor that an item takes up. */
+static int32_t axes_of(PyObject *item) {
+  if (item == Py_None || item == Py_Ellipsis || PyBool_Check(item)) return 0;
+  if (!laze_python_is_tensor(item)) return 1;
+  laze_tensor *handle = laze_python_handle(item);
+  return laze_tensor_dtype(handle) == LAZE_BOOL ? laze_tensor_rank(handle) : 1;
+}
+
+static bool take(indexing *self, PyObject *item) {
+  if (item == Py_None) return add_axis(self);
+  if (item == Py_Ellipsis) {
+    if (self->ellipsis) return fail("an index has one ellipsis ('...') at most");
+    self->ellipsis = true;
+    self->axis = rank_of(self) - self->needed;
+    return true;
+  }
+  if (PyBool_Check(item)) return take_bool(self, item == Py_True);
+  self->needed -= axes_of(item);
+  if (PySlice_Check(item)) return take_slice(self, item);
+  return laze_python_is_tensor(item) ? take_tensor(self, item) : take_integer(self, item);
+}
+
+/* The items of an index, simplified: a tuple. */
+static PyObject *items_of(PyObject *index) {
+  bool several = PyTuple_Check(index);
+  Py_ssize_t count = several ? PyTuple_Size(index) : 1;
+  PyObject *items = PyTuple_New(count);
+  for (Py_ssize_t i = 0; items && i < count; i++) {
+    PyObject *item = simplify(several ? PyTuple_GetItem(index, i) : index);
+    if (!item)
+      Py_CLEAR(items);
+    else
+      PyTuple_SetItem(items, i, item);
+  }
+  return items;
+}
+
+static bool take_all(indexing *self, PyObject *items) {
+  Py_ssize_t count = PyTuple_Size(items);
+  int32_t rank = rank_of(self);
+  for (Py_ssize_t i = 0; i < count && self->needed <= rank; i++) self->needed += axes_of(PyTuple_GetItem(items, i));
+  if (rank == 0 && self->needed > 0) return fail("a tensor without dimensions cannot be indexed; its value is item()");
+  if (self->needed > rank || count > LAZE_PYTHON_MAX_RANK)
+    return fail("too many indices for a tensor of %d dimensions", (int)rank);
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (!take(self, PyTuple_GetItem(items, i))) return false;
+  return true;
+}
+
+PyObject *laze_python_subscript(PyObject *tensor, PyObject *index) {
+  PyObject *items = items_of(index), *result = NULL;
+  if (!items) return NULL;
+  indexing self = {.tensor = laze_python_share(tensor)};
+  if (take_all(&self, items))
+    result = self.has_lists ? laze_python_index_lists(self.tensor, self.lists, rank_of(&self))
+                            : laze_python_share(self.tensor);
+  for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) Py_XDECREF(self.lists[i]);
+  Py_DECREF(self.tensor);
+  Py_DECREF(items);
+  return result;
+}

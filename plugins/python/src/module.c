@@ -1,0 +1,104 @@
+/* The module laze._laze: functions that make tensors, and the order in which everything is added. */
+#include "binding.h"
+
+static bool parse_data(PyObject *arguments, PyObject *names, const char *format, PyObject **data, laze_dtype *dtype) {
+  static char *words[] = {"data", "dtype", NULL};
+  PyObject *wanted = Py_None;
+  *dtype = LAZE_DTYPE_NONE;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, format, words, data, &wanted)) return false;
+  return wanted == Py_None || laze_python_dtype_from(wanted, dtype);
+}
+
+static PyObject *tensor(PyObject *module, PyObject *arguments, PyObject *names) {
+  (void)module;
+  PyObject *data;
+  laze_dtype dtype;
+  if (!parse_data(arguments, names, "O|O:tensor", &data, &dtype)) return NULL;
+  return laze_python_from_any(data, dtype, true);
+}
+
+static PyObject *asarray(PyObject *module, PyObject *arguments, PyObject *names) {
+  (void)module;
+  PyObject *data;
+  laze_dtype dtype;
+  if (!parse_data(arguments, names, "O|O:asarray", &data, &dtype)) return NULL;
+  return laze_python_from_any(data, dtype, false);
+}
+
+static PyObject *from_dlpack(PyObject *module, PyObject *object) {
+  (void)module;
+  return laze_python_from_dlpack(object);
+}
+
+/* What pickle calls: a tensor of dtype, shape and bytes. */
+static PyObject *rebuild(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *name, *shape;
+  const char *bytes;
+  Py_ssize_t size;
+  laze_dtype dtype;
+  int64_t sizes[LAZE_PYTHON_MAX_RANK];
+  if (!PyArg_ParseTuple(arguments, "OO!y#:_rebuild", &name, &PyTuple_Type, &shape, &bytes, &size)) return NULL;
+  if (!laze_python_dtype_from(name, &dtype)) return NULL;
+  Py_ssize_t rank = PyTuple_Size(shape);
+  if (rank > LAZE_PYTHON_MAX_RANK) return laze_python_raise_type("a pickled tensor of %zd dimensions", rank);
+  for (Py_ssize_t i = 0; i < rank; i++) {
+    sizes[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    if (sizes[i] == -1 && PyErr_Occurred()) return NULL;
+  }
+  return laze_python_tensor(laze_tensor_from_data(NULL, dtype, (laze_ints){sizes, (int32_t)rank}, bytes, (size_t)size));
+}
+
+PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+  (void)arguments, (void)names;
+  return laze_python_raise_type("%R is not made by calling it; tensors are made by laze.tensor()", type);
+}
+
+#define WITH_NAMES(function) ((PyCFunction)(void (*)(void))(function))
+static PyMethodDef functions[] = {
+    {"tensor", WITH_NAMES(tensor), METH_VARARGS | METH_KEYWORDS,
+     "tensor(data, dtype=None)\n--\n\n"
+     "A tensor with a copy of numbers: nested lists, a number, a NumPy array, anything with a buffer or DLPack.\n"
+     "Without a dtype, integers are int64, floats float32, bools bool, and arrays keep theirs."},
+    {"asarray", WITH_NAMES(asarray), METH_VARARGS | METH_KEYWORDS,
+     "asarray(data, dtype=None)\n--\n\n"
+     "As tensor(), but without a copy where memory is row-major and aligned: it must not change while the tensor, or\n"
+     "what was recorded from it, is in use."},
+    {"as_tensor", WITH_NAMES(asarray), METH_VARARGS | METH_KEYWORDS,
+     "as_tensor(data, dtype=None)\n--\n\nThe same as asarray()."},
+    {"from_numpy", WITH_NAMES(asarray), METH_VARARGS | METH_KEYWORDS,
+     "from_numpy(data, dtype=None)\n--\n\nThe same as asarray()."},
+    {"from_dlpack", from_dlpack, METH_O,
+     "from_dlpack(object, /)\n--\n\nA tensor that shares the memory of an object with __dlpack__."},
+    {"manual_seed", laze_python_manual_seed, METH_O,
+     "manual_seed(seed, /)\n--\n\nMakes laze.rand() and others draw the same numbers from here on."},
+    {"_rebuild", rebuild, METH_VARARGS, NULL},
+    {0},
+};
+
+static int add_version(PyObject *module) {
+  return PyModule_AddStringConstant(module, "__version__", LAZE_PYTHON_VERSION);
+}
+
+static int execute(PyObject *module) {
+  /* Handles, types and the default context belong to the process. */
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_ImportError, "laze works in the main interpreter only, and this is a subinterpreter");
+    return -1;
+  }
+  int (*const parts[])(PyObject *) = {laze_python_add_errors,    laze_python_add_dtypes, laze_python_add_tensor,
+                                      laze_python_add_operators, laze_python_add_scopes, add_version};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (parts[i](module) < 0) return -1;
+  return laze_python_watch();
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)execute}, {0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "laze._laze", NULL, 0, functions, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__laze(void);
+PyMODINIT_FUNC PyInit__laze(void) {
+  return PyModuleDef_Init(&definition);
+}

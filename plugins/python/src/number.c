@@ -1,0 +1,150 @@
+/* Python's operators on tensors: each is a call by name. Numbers take part as PyTorch has them: they do not change the
+ * dtype of a tensor unless their kind is higher (an integer tensor plus 0.5 gives floats).
+ */
+#include "binding.h"
+
+/* What an operator takes beside a tensor: numbers and arrays. Lists and all else are left to their own types. */
+static bool is_operand(PyObject *object) {
+  if (laze_python_is_tensor(object) || PyLong_Check(object) || PyFloat_Check(object)) return true;
+  if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object)) return false;
+  if (laze_python_has_dlpack(object) || PyIndex_Check(object)) return true;
+  return PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item");
+}
+
+static laze_dtype dtype_beside(laze_scalar scalar, laze_dtype other) {
+  char kind = laze_python_dtype_kind(other);
+  if (scalar.dtype == LAZE_F64) return kind == 'f' || kind == 'c' ? other : LAZE_F32;
+  return scalar.dtype == LAZE_I64 && kind == 'b' ? LAZE_I64 : other;
+}
+
+/* The number on the left of a tensor, as a tensor without dimensions whose dtype is what the number counts as. */
+static PyObject *left_number(PyObject *number, PyObject *tensor) {
+  laze_python_arguments arguments = {.count = 0};
+  laze_scalar scalar;
+  if (!laze_python_argument_add(&arguments, number, LAZE_PYTHON_TAKES(LAZE_TAKES_SCALAR), "the number")) return NULL;
+  const laze_argument *item = &arguments.items[0];
+  if (item->kind == LAZE_PASS_BOOL)
+    scalar = laze_scalar_boolean(item->value.integer != 0);
+  else
+    scalar = item->value.scalar;
+  bool is_number = item->kind == LAZE_PASS_BOOL || item->kind == LAZE_PASS_SCALAR;
+  laze_python_arguments_clear(&arguments);
+  if (!is_number) return laze_python_raise_type("%R is no number", number);
+  laze_dtype dtype = dtype_beside(scalar, laze_tensor_dtype(laze_python_handle(tensor)));
+  return laze_python_tensor(laze_tensor_from_scalar(NULL, dtype, scalar));
+}
+
+static PyObject *binary(const char *name, PyObject *left, PyObject *right) {
+  if (!is_operand(left) || !is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
+  if (laze_python_is_tensor(left) || laze_python_has_dlpack(left))
+    return laze_python_call_objects(name, (PyObject *const[]){left, right}, 2);
+  PyObject *number = left_number(left, right);
+  PyObject *result = number ? laze_python_call_objects(name, (PyObject *const[]){number, right}, 2) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
+/* A slot of a type carries nothing but the function, so that each operator needs one of its own. */
+#define BINARY(slot, name)                                                                                             \
+  static PyObject *slot(PyObject *left, PyObject *right) {                                                             \
+    return binary(name, left, right);                                                                                  \
+  }
+#define UNARY(slot, name)                                                                                              \
+  static PyObject *slot(PyObject *self) {                                                                              \
+    return laze_python_call_objects(name, &self, 1);                                                                   \
+  }
+
+BINARY(number_add, "add")
+BINARY(number_subtract, "sub")
+BINARY(number_multiply, "mul")
+BINARY(number_matrix_multiply, "matmul")
+BINARY(number_true_divide, "div")
+BINARY(number_floor_divide, "floor_divide")
+BINARY(number_remainder, "remainder")
+BINARY(number_and, "bitwise_and")
+BINARY(number_or, "bitwise_or")
+BINARY(number_xor, "bitwise_xor")
+BINARY(number_left_shift, "bitwise_left_shift")
+BINARY(number_right_shift, "bitwise_right_shift")
+UNARY(number_negative, "neg")
+UNARY(number_absolute, "abs")
+UNARY(number_invert, "bitwise_not")
+
+static PyObject *number_power(PyObject *left, PyObject *right, PyObject *modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary("pow", left, right);
+}
+
+static PyObject *number_divmod(PyObject *left, PyObject *right) {
+  PyObject *quotient = number_floor_divide(left, right);
+  if (!quotient || quotient == Py_NotImplemented) return quotient;
+  PyObject *rest = number_remainder(left, right);
+  if (rest) return Py_BuildValue("(NN)", quotient, rest);
+  Py_DECREF(quotient);
+  return NULL;
+}
+
+static PyObject *number_positive(PyObject *self) {
+  return laze_python_share(self);
+}
+
+static int number_bool(PyObject *self) {
+  laze_scalar scalar;
+  if (!laze_python_scalar(self, &scalar)) return -1;
+  return scalar.dtype == LAZE_F64 ? scalar.value.real != 0 : scalar.value.integer != 0;
+}
+
+static PyObject *number_float(PyObject *self) {
+  PyObject *item = laze_python_item(self), *result = item ? PyNumber_Float(item) : NULL;
+  Py_XDECREF(item);
+  return result;
+}
+
+static PyObject *number_int(PyObject *self) {
+  PyObject *item = laze_python_item(self), *result = item ? PyNumber_Long(item) : NULL;
+  Py_XDECREF(item);
+  return result;
+}
+
+static PyObject *number_index(PyObject *self) {
+  laze_dtype dtype = laze_tensor_dtype(laze_python_handle(self));
+  char kind = laze_python_dtype_kind(dtype);
+  if (kind == 'f' || kind == 'c' || laze_tensor_elements(laze_python_handle(self)) != 1)
+    return laze_python_raise_type("only integer tensors of a single element can be an index, and this is %s of %lld",
+                                  laze_python_dtype_name(dtype),
+                                  (long long)laze_tensor_elements(laze_python_handle(self)));
+  return number_int(self);
+}
+
+PyObject *laze_python_compare(PyObject *left, PyObject *right, int operation) {
+  static const char *const names[] = {
+      [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq", [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
+  if (!is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
+  return laze_python_call_objects(names[operation], (PyObject *const[]){left, right}, 2);
+}
+
+PyType_Slot laze_python_number_slots[] = {
+    {Py_nb_add, number_add},
+    {Py_nb_subtract, number_subtract},
+    {Py_nb_multiply, number_multiply},
+    {Py_nb_matrix_multiply, number_matrix_multiply},
+    {Py_nb_true_divide, number_true_divide},
+    {Py_nb_floor_divide, number_floor_divide},
+    {Py_nb_remainder, number_remainder},
+    {Py_nb_divmod, number_divmod},
+    {Py_nb_power, number_power},
+    {Py_nb_and, number_and},
+    {Py_nb_or, number_or},
+    {Py_nb_xor, number_xor},
+    {Py_nb_lshift, number_left_shift},
+    {Py_nb_rshift, number_right_shift},
+    {Py_nb_negative, number_negative},
+    {Py_nb_positive, number_positive},
+    {Py_nb_absolute, number_absolute},
+    {Py_nb_invert, number_invert},
+    {Py_nb_bool, number_bool},
+    {Py_nb_float, number_float},
+    {Py_nb_int, number_int},
+    {Py_nb_index, number_index},
+    {0, NULL},
+};

@@ -1,0 +1,110 @@
+/* Scopes and steps as context managers, and metrics.
+ *
+ *   with laze.step():            everything recorded inside that a variable still holds at the end is computed there,
+ *       w = w - 0.1 * gradient   in one graph
+ */
+#include "binding.h"
+
+typedef struct {
+  PyObject_HEAD laze_scope *scope; /* NULL: not open */
+  bool is_step;
+} scope_object;
+
+static PyTypeObject *scope_type;
+
+static PyObject *make(bool is_step) {
+  scope_object *made = PyObject_New(scope_object, scope_type);
+  if (!made) return NULL;
+  made->scope = NULL;
+  made->is_step = is_step;
+  return (PyObject *)made;
+}
+
+static PyObject *scope_enter(PyObject *self, PyObject *unused) {
+  (void)unused;
+  scope_object *object = (scope_object *)self;
+  if (object->scope) return laze_python_raise(LAZE_FAILED_PRECONDITION, "this scope has begun already");
+  object->scope = laze_scope_begin(NULL);
+  return object->scope ? laze_python_share(self) : PyErr_NoMemory();
+}
+
+static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
+  scope_object *object = (scope_object *)self;
+  PyObject *type = Py_None, *value = Py_None, *trace = Py_None;
+  if (!PyArg_ParseTuple(arguments, "OOO:__exit__", &type, &value, &trace)) return NULL;
+  laze_error error = {0};
+  laze_status status;
+  laze_scope *scope = object->scope;
+  bool failed = type != Py_None; /* then what was recorded is not computed, and its errors are not the news */
+  object->scope = NULL;
+  Py_BEGIN_ALLOW_THREADS status =
+      object->is_step && !failed ? laze_step_end(scope, &error) : laze_scope_end_error(scope, &error);
+  Py_END_ALLOW_THREADS if (status != LAZE_OK && !failed) return laze_python_raise(status, error.message);
+  return laze_python_share(Py_False);
+}
+
+static void scope_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+static PyMethodDef scope_methods[] = {
+    {"__enter__", scope_enter, METH_NOARGS, NULL}, {"__exit__", scope_exit, METH_VARARGS, NULL}, {0}};
+static PyType_Slot scope_slots[] = {
+    {Py_tp_doc, "What laze.scope() and laze.step() give, for `with`."},
+    {Py_tp_new, laze_python_refuse_new},
+    {Py_tp_dealloc, scope_dealloc},
+    {Py_tp_methods, scope_methods},
+    {0},
+};
+static PyType_Spec scope_spec = {"laze.Scope", sizeof(scope_object), 0, Py_TPFLAGS_DEFAULT, scope_slots};
+
+static PyObject *scope(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return make(false);
+}
+
+static PyObject *step(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return make(true);
+}
+
+static void add_metric(void *self, const char *name, int64_t value) {
+  PyObject *metrics = self, *number = PyLong_FromLongLong(value);
+  if (number && !PyErr_Occurred()) PyDict_SetItemString(metrics, name, number);
+  Py_XDECREF(number);
+}
+
+static PyObject *metrics(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *all = PyDict_New();
+  if (all) laze_metric_each(NULL, add_metric, all);
+  if (PyErr_Occurred()) Py_CLEAR(all);
+  return all;
+}
+
+static PyObject *reset_metrics(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  laze_metric_reset(NULL);
+  return laze_python_share(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"scope", scope, METH_NOARGS,
+     "scope()\n--\n\nFor `with`: errors of what is recorded inside, and that nobody read, are raised at its end."},
+    {"step", step, METH_NOARGS,
+     "step()\n--\n\nFor `with`: at its end, everything that was recorded inside and that a variable still holds is\n"
+     "computed, in one graph. Around the body of a loop it keeps graphs small and alike."},
+    {"metrics", metrics, METH_NOARGS,
+     "metrics()\n--\n\nWhat was counted and measured so far, a dict: graphs that ran, kernels that were compiled, "
+     "bytes."},
+    {"reset_metrics", reset_metrics, METH_NOARGS,
+     "reset_metrics()\n--\n\nSets metrics to zero; what says how many bytes are held now stays."},
+    {0},
+};
+
+int laze_python_add_scopes(PyObject *module) {
+  if (!scope_type) scope_type = (PyTypeObject *)PyType_FromSpec(&scope_spec);
+  return scope_type ? PyModule_AddFunctions(module, functions) : -1;
+}

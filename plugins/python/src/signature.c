@@ -1,0 +1,144 @@
+/* What schemas say to people: signatures, help texts, and whether arguments were of the wrong kind.
+ *
+ *   sum(Tensor self, *, ScalarType? dtype=None)                     sum(input, dim=..., keepdim=False, *, dtype=None)
+ *   sum.dim_IntList(Tensor self, int[1]? dim=None, bool keepdim=... ──>
+ *
+ * Overloads have one signature where one of them has the arguments of all others; "..." stands as the default of an
+ * argument that only some overloads need.
+ */
+#include "binding.h"
+
+#include <string.h>
+
+static const laze_operator_argument *find_argument(const laze_operator *op, const char *name) {
+  for (int32_t k = 0; k < laze_operator_argument_count(op); k++)
+    if (strcmp(laze_operator_argument_at(op, k)->name, name) == 0) return laze_operator_argument_at(op, k);
+  return NULL;
+}
+
+static bool covers(const laze_operator *op, const laze_operator *other) {
+  for (int32_t k = 0; k < laze_operator_argument_count(other); k++)
+    if (!find_argument(op, laze_operator_argument_at(other, k)->name)) return false;
+  return true;
+}
+
+/* Whether each overload has the argument, without a default. */
+static bool is_required(const laze_operator *const *overloads, int32_t count, const char *name) {
+  for (int32_t i = 0; i < count; i++) {
+    const laze_operator_argument *argument = find_argument(overloads[i], name);
+    if (!argument || argument->default_value) return false;
+  }
+  return true;
+}
+
+/* Appends text that is formatted to a string, which becomes NULL where that fails. Takes the reference of `piece`. */
+static void append(PyObject **text, PyObject *piece) {
+  PyObject *joined = *text && piece ? PyUnicode_Concat(*text, piece) : NULL;
+  Py_XDECREF(*text);
+  Py_XDECREF(piece);
+  *text = joined;
+}
+
+/* Python's spelling: PyTorch's functions call the tensor `input`. */
+static const char *name_of(const laze_operator_argument *argument) {
+  return strcmp(argument->name, "self") == 0 ? "input" : argument->name;
+}
+
+static const char *default_of(const laze_operator_argument *argument) {
+  return argument->default_value && strcmp(argument->default_value, "[]") == 0 ? "()" : argument->default_value;
+}
+
+/* "(input, dim, *, dtype=None)" of `op`, where an argument that not all overloads need has a default. NULL without an
+ * exception: an argument that has to be passed stands behind one that has not. */
+static PyObject *write_signature(const laze_operator *op, const laze_operator *const *overloads, int32_t count) {
+  PyObject *text = PyUnicode_FromString("(");
+  bool keyword_only = false, defaulted = false;
+  for (int32_t k = 0; k < laze_operator_argument_count(op); k++) {
+    const laze_operator_argument *argument = laze_operator_argument_at(op, k);
+    const char *value = default_of(argument);
+    if (!value && !is_required(overloads, count, argument->name)) value = "...";
+    if (argument->keyword_only && !keyword_only) append(&text, PyUnicode_FromString(k > 0 ? ", *" : "*"));
+    keyword_only = keyword_only || argument->keyword_only;
+    if (!value && defaulted && !keyword_only) {
+      Py_CLEAR(text);
+      return NULL;
+    }
+    defaulted = defaulted || value;
+    append(&text, PyUnicode_FromFormat("%s%s%s%s", k > 0 || keyword_only ? ", " : "", name_of(argument),
+                                       value ? "=" : "", value ? value : ""));
+  }
+  append(&text, PyUnicode_FromString(")"));
+  return text;
+}
+
+PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    int32_t covered = 0;
+    while (covered < count && covers(overloads[i], overloads[covered])) covered++;
+    PyObject *text = covered == count ? write_signature(overloads[i], overloads, count) : NULL;
+    if (text || PyErr_Occurred()) return text;
+  }
+  /* Only the tensor is common to all. */
+  bool tensor = is_required(overloads, count, "self");
+  return PyUnicode_FromString(tensor ? "(input, *args, **kwargs)" : "(*args, **kwargs)");
+}
+
+PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count) {
+  PyObject *text = PyUnicode_FromString("");
+  for (int32_t i = 0; text && i < count; i++) {
+    PyObject *signature = write_signature(overloads[i], &overloads[i], 1);
+    append(&text, PyUnicode_FromFormat("%s%s%V\n    %s\n    Schema: %s\n", i > 0 ? "\n" : "",
+                                       laze_operator_base_name(overloads[i]), signature, "(...)",
+                                       laze_operator_doc(overloads[i]) ? laze_operator_doc(overloads[i]) : "",
+                                       laze_operator_schema(overloads[i])));
+    Py_XDECREF(signature);
+  }
+  return text;
+}
+
+/* ---- Kinds that do not fit, apart from values that do not. */
+
+static bool accepts(const laze_operator_argument *argument, const laze_argument *passed) {
+  laze_argument_type takes = argument->takes;
+  bool number = takes == LAZE_TAKES_SCALAR || takes == LAZE_TAKES_TENSOR;
+  switch (passed->kind) {
+  case LAZE_PASS_NONE: return argument->optional;
+  case LAZE_PASS_TENSOR: return takes == LAZE_TAKES_TENSOR;
+  case LAZE_PASS_TENSORS: return takes == LAZE_TAKES_TENSORS;
+  case LAZE_PASS_BOOL: return number || takes == LAZE_TAKES_BOOL;
+  case LAZE_PASS_INTEGERS: return takes == LAZE_TAKES_INTEGERS;
+  case LAZE_PASS_STRING: return takes == LAZE_TAKES_STRING;
+  case LAZE_PASS_DTYPE: return takes == LAZE_TAKES_DTYPE;
+  default: break;
+  }
+  if (number || takes == LAZE_TAKES_REAL) return true;
+  bool list = takes == LAZE_TAKES_INTEGERS && argument->list_size > 0;
+  return passed->value.scalar.dtype != LAZE_F64 && (takes == LAZE_TAKES_INTEGER || list);
+}
+
+static bool fits(const laze_operator *op, const laze_python_arguments *arguments) {
+  uint64_t seen = 0; /* arguments of the schema that were passed */
+  for (int32_t i = 0; i < arguments->count; i++) {
+    const laze_argument *passed = &arguments->items[i];
+    int32_t k = 0;
+    if (!passed->name)
+      k = i;
+    else
+      while (k < laze_operator_argument_count(op) && strcmp(laze_operator_argument_at(op, k)->name, passed->name) != 0)
+        k++;
+    if (k >= laze_operator_argument_count(op) || k >= 64 || seen >> k & 1) return false;
+    if (!passed->name && laze_operator_argument_at(op, k)->keyword_only) return false;
+    if (!accepts(laze_operator_argument_at(op, k), passed)) return false;
+    seen |= (uint64_t)1 << k;
+  }
+  for (int32_t k = 0; k < laze_operator_argument_count(op) && k < 64; k++)
+    if (!(seen >> k & 1) && !laze_operator_argument_at(op, k)->default_value) return false;
+  return true;
+}
+
+bool laze_python_fits_none(const laze_operator *const *overloads, int32_t count,
+                           const laze_python_arguments *arguments) {
+  for (int32_t i = 0; i < count; i++)
+    if (fits(overloads[i], arguments)) return false;
+  return true;
+}

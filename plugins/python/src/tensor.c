@@ -1,0 +1,309 @@
+/* The Tensor type: one handle of the library, taken out of its scope, so that Python's references alone decide how long
+ * it lives. It holds no Python object and so takes no part in cycles.
+ */
+#include "binding.h"
+
+#include <structmember.h>
+
+typedef struct {
+  PyObject_HEAD laze_tensor *handle; /* owned */
+  PyObject *weak_references;
+} tensor_object;
+
+static PyTypeObject *tensor_type;
+
+bool laze_python_is_tensor(PyObject *object) {
+  return Py_TYPE(object) == tensor_type;
+}
+
+laze_tensor *laze_python_handle(PyObject *tensor) {
+  return ((tensor_object *)tensor)->handle;
+}
+
+PyObject *laze_python_tensor(laze_tensor *handle) {
+  laze_python_loans_settle();
+  if (laze_tensor_status(handle) != LAZE_OK) {
+    laze_tensor_take(handle);
+    laze_python_raise_tensor(handle);
+    laze_tensor_release(handle);
+    return NULL;
+  }
+  tensor_object *made = PyObject_New(tensor_object, tensor_type);
+  if (!made) return NULL;
+  made->weak_references = NULL;
+  made->handle = laze_tensor_take(handle);
+  return (PyObject *)made;
+}
+
+static void tensor_dealloc(PyObject *self) {
+  tensor_object *tensor = (tensor_object *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  if (tensor->weak_references) PyObject_ClearWeakRefs(self);
+  laze_tensor_release(tensor->handle);
+  laze_python_loans_settle();
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+PyObject *laze_python_shape(laze_tensor *handle) {
+  int32_t rank = laze_tensor_rank(handle);
+  PyObject *shape = PyTuple_New(rank < 0 ? 0 : rank);
+  for (int32_t axis = 0; shape && axis < rank; axis++) {
+    PyObject *size = PyLong_FromLongLong(laze_tensor_size(handle, axis));
+    if (!size)
+      Py_CLEAR(shape);
+    else
+      PyTuple_SetItem(shape, axis, size);
+  }
+  return shape;
+}
+
+static PyObject *get_shape(PyObject *self, void *closure) {
+  (void)closure;
+  return laze_python_shape(laze_python_handle(self));
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure) {
+  (void)closure;
+  PyObject *dtype = laze_python_dtype(laze_tensor_dtype(laze_python_handle(self)));
+  return dtype ? laze_python_share(dtype) : laze_python_raise_tensor(laze_python_handle(self));
+}
+
+static PyObject *get_ndim(PyObject *self, void *closure) {
+  (void)closure;
+  return PyLong_FromLong(laze_tensor_rank(laze_python_handle(self)));
+}
+
+static PyObject *get_itemsize(PyObject *self, void *closure) {
+  (void)closure;
+  return PyLong_FromLongLong(laze_dtype_size(laze_tensor_dtype(laze_python_handle(self))));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure) {
+  (void)closure;
+  laze_tensor *handle = laze_python_handle(self);
+  return PyLong_FromLongLong(laze_tensor_elements(handle) * laze_dtype_size(laze_tensor_dtype(handle)));
+}
+
+/* Axes turned round: all of them (T), or the last two (mT). */
+static PyObject *permute(PyObject *self, int32_t from, const char *name) {
+  int64_t axes[LAZE_PYTHON_MAX_RANK];
+  int32_t rank = laze_tensor_rank(laze_python_handle(self));
+  if (rank > LAZE_PYTHON_MAX_RANK || from < 0)
+    return laze_python_raise_type("%s: the tensor has %d dimensions", name, (int)rank);
+  for (int32_t i = 0; i < rank; i++) axes[i] = i < from ? i : rank - 1 - (i - from);
+  return laze_python_call_format("permute", "TI", self, rank, axes);
+}
+
+static PyObject *get_transposed(PyObject *self, void *closure) {
+  (void)closure;
+  return permute(self, 0, "T");
+}
+
+static PyObject *get_matrix_transposed(PyObject *self, void *closure) {
+  (void)closure;
+  return permute(self, laze_tensor_rank(laze_python_handle(self)) - 2, "mT");
+}
+
+static Py_ssize_t tensor_length(PyObject *self) {
+  laze_tensor *handle = laze_python_handle(self);
+  if (laze_tensor_rank(handle) > 0) return (Py_ssize_t)laze_tensor_size(handle, 0);
+  laze_python_raise_type("len() of a tensor without dimensions");
+  return -1;
+}
+
+static PyObject *tensor_at(PyObject *self, Py_ssize_t i) {
+  laze_tensor *handle = laze_python_handle(self);
+  if (laze_tensor_rank(handle) > 0 && (i < 0 || i >= laze_tensor_size(handle, 0)))
+    return laze_python_raise(LAZE_OUT_OF_RANGE, "the tensor has no more rows"); /* how iteration ends */
+  return laze_python_select(self, 0, i);
+}
+
+static PyObject *tensor_iterate(PyObject *self) {
+  if (laze_tensor_rank(laze_python_handle(self)) > 0) return PySeqIter_New(self);
+  return laze_python_raise_type("a tensor without dimensions has no rows to iterate over");
+}
+
+static int tensor_contains(PyObject *self, PyObject *value) {
+  PyObject *equal = laze_python_compare(self, value, Py_EQ);
+  if (!equal || equal == Py_NotImplemented) {
+    Py_XDECREF(equal);
+    if (!PyErr_Occurred()) laze_python_raise_type("a tensor contains numbers, and no %R", Py_TYPE(value));
+    return -1;
+  }
+  PyObject *any = laze_python_call_objects("any", &equal, 1);
+  int result = any ? PyObject_IsTrue(any) : -1;
+  Py_DECREF(equal);
+  Py_XDECREF(any);
+  return result;
+}
+
+static int tensor_assign(PyObject *self, PyObject *index, PyObject *value) {
+  (void)self, (void)index, (void)value;
+  laze_python_raise_type("tensors do not change: elements cannot be assigned or deleted; "
+                         "make a new tensor, with laze.where(mask, new, old) or laze.cat for instance");
+  return -1;
+}
+
+static Py_hash_t tensor_hash(PyObject *self) {
+  return (Py_hash_t)((uintptr_t)self >> 4);
+}
+
+static PyObject *method_size(PyObject *self, PyObject *arguments) {
+  int axis = 0;
+  if (PyTuple_Size(arguments) == 0) return get_shape(self, NULL);
+  if (!PyArg_ParseTuple(arguments, "i:size", &axis)) return NULL;
+  int32_t rank = laze_tensor_rank(laze_python_handle(self));
+  if (axis >= -rank && axis < rank) return PyLong_FromLongLong(laze_tensor_size(laze_python_handle(self), axis));
+  char message[96];
+  snprintf(message, sizeof message, "size: the tensor has %d dimensions, and no axis %d", (int)rank, axis);
+  return laze_python_raise(LAZE_OUT_OF_RANGE, message);
+}
+
+static PyObject *method_elements(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(laze_tensor_elements(laze_python_handle(self)));
+}
+
+static PyObject *method_rank(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return get_ndim(self, NULL);
+}
+
+static PyObject *method_item(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return laze_python_item(self);
+}
+
+static PyObject *method_list(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return laze_python_list(self);
+}
+
+static PyObject *method_numpy(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return laze_python_to_array(self, Py_None, false);
+}
+
+static PyObject *method_array(PyObject *self, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"dtype", "copy", NULL};
+  PyObject *dtype = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OO:__array__", words, &dtype, &copy)) return NULL;
+  return laze_python_to_array(self, dtype, copy == Py_True);
+}
+
+static PyObject *method_dlpack_device(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  return Py_BuildValue("(ii)", 1, 0); /* kDLCPU */
+}
+
+static PyObject *method_evaluate(PyObject *self, PyObject *unused) {
+  (void)unused;
+  laze_status status;
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise(laze_python_handle(self));
+  Py_END_ALLOW_THREADS return status == LAZE_OK
+      ? laze_python_share(self)
+      : laze_python_raise(status, laze_tensor_error(laze_python_handle(self)));
+}
+
+/* Tensors do not change, so that a copy is the tensor itself. */
+static PyObject *method_copy(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return laze_python_share(self);
+}
+
+/* pickle keeps dtype, shape and the elements' bytes (laze._rebuild). */
+static PyObject *method_reduce(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *module = PyImport_ImportModule("laze._laze"), *view = NULL, *bytes = NULL, *result = NULL;
+  PyObject *rebuild = module ? PyObject_GetAttrString(module, "_rebuild") : NULL;
+  if (rebuild) view = PyMemoryView_FromObject(self);
+  if (view) bytes = PyBytes_FromObject(view);
+  if (bytes)
+    result = Py_BuildValue("(O(sNO))", rebuild, laze_python_dtype_name(laze_tensor_dtype(laze_python_handle(self))),
+                           laze_python_shape(laze_python_handle(self)), bytes);
+  Py_XDECREF(module);
+  Py_XDECREF(rebuild);
+  Py_XDECREF(view);
+  Py_XDECREF(bytes);
+  return result;
+}
+
+static PyMethodDef methods[] = {
+    {"size", method_size, METH_VARARGS, "size($self, dim=None, /)\n--\n\nThe shape, or the size of one axis."},
+    {"numel", method_elements, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
+    {"dim", method_rank, METH_NOARGS, "dim($self)\n--\n\nThe number of axes."},
+    {"item", method_item, METH_NOARGS,
+     "item($self)\n--\n\nThe value of a tensor of one element, as a number of Python. Computes it."},
+    {"tolist", method_list, METH_NOARGS, "tolist($self)\n--\n\nThe values as nested lists of numbers. Computes them."},
+    {"numpy", method_numpy, METH_NOARGS,
+     "numpy($self)\n--\n\nA NumPy array that shares the tensor's memory, read-only. Computes it."},
+    {"evaluate", method_evaluate, METH_NOARGS,
+     "evaluate($self)\n--\n\nComputes the tensor now, without reading it; gives the tensor."},
+    {"__array__", (PyCFunction)(void (*)(void))method_array, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__dlpack__", (PyCFunction)(void (*)(void))laze_python_to_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A DLPack capsule of the tensor's memory, which is read-only. Computes it."},
+    {"__dlpack_device__", method_dlpack_device, METH_NOARGS, NULL},
+    {"__copy__", method_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", method_copy, METH_O, NULL},
+    {"__reduce__", method_reduce, METH_NOARGS, NULL},
+    {0},
+};
+static PyGetSetDef attributes[] = {
+    {"shape", get_shape, NULL, "The sizes of the axes, a tuple.", NULL},
+    {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
+    {"ndim", get_ndim, NULL, "The number of axes.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of one element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"T", get_transposed, NULL, "The tensor with its axes in reverse.", NULL},
+    {"mT", get_matrix_transposed, NULL, "The tensor with its last two axes swapped.", NULL},
+    {0},
+};
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(tensor_object, weak_references), READONLY, NULL},
+    {0},
+};
+static const PyType_Slot own_slots[] = {
+    {Py_tp_doc, "A tensor whose value is computed when it is read. Made by laze.tensor() and by operators."},
+    {Py_tp_dealloc, tensor_dealloc},
+    {Py_tp_new, laze_python_refuse_new},
+    {Py_tp_repr, laze_python_repr},
+    {Py_tp_hash, tensor_hash},
+    {Py_tp_iter, tensor_iterate},
+    {Py_tp_richcompare, laze_python_compare},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_tp_members, members},
+    {Py_sq_length, tensor_length},
+    {Py_sq_item, tensor_at},
+    {Py_sq_contains, tensor_contains},
+    {Py_mp_length, tensor_length},
+    {Py_mp_subscript, laze_python_subscript},
+    {Py_mp_ass_subscript, tensor_assign},
+    {Py_bf_getbuffer, laze_python_buffer_get},
+    {Py_bf_releasebuffer, laze_python_buffer_release},
+};
+
+static int make_type(void) {
+  if (tensor_type) return 0;
+  enum { OWN = sizeof own_slots / sizeof own_slots[0], ALL = OWN + 64 };
+  PyType_Slot slots[ALL] = {0};
+  int count = OWN;
+  memcpy(slots, own_slots, sizeof own_slots);
+  for (const PyType_Slot *slot = laze_python_number_slots; slot->slot && count < ALL - 1; slot++)
+    slots[count++] = *slot;
+  PyType_Spec spec = {"laze.Tensor", sizeof(tensor_object), 0, Py_TPFLAGS_DEFAULT, slots};
+  tensor_type = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (!tensor_type) return -1;
+  /* An array on the left leaves x + tensor to the tensor. */
+  PyObject *priority = PyLong_FromLong(1000);
+  int status = priority ? PyObject_SetAttrString((PyObject *)tensor_type, "__array_priority__", priority) : -1;
+  Py_XDECREF(priority);
+  return status;
+}
+
+int laze_python_add_tensor(PyObject *module) {
+  if (make_type() < 0) return -1;
+  return PyObject_SetAttrString(module, "Tensor", (PyObject *)tensor_type);
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Prints the type stubs of the package, from the schemas that the library has: laze/__init__.pyi.
+
+usage: write_stubs.py     with the built package in PYTHONPATH
+"""
+import inspect
+import keyword
+import re
+
+import laze
+
+HEAD = '''# Generated from the operators' schemas by plugins/python/stubs/write_stubs.py.
+# Operators and dtypes have names that builtins have as well, so that types stand under other names here.
+from builtins import bool as _bool, float as _float, int as _int
+from typing import Any, ContextManager, Iterator, NamedTuple, Sequence, Union, overload
+
+import numpy as _numpy
+
+__version__: str
+inf: _float
+nan: _float
+pi: _float
+newaxis: None
+
+
+class dtype:
+    name: str
+    itemsize: _int
+    is_floating_point: _bool
+
+
+_dtype = dtype
+_DType = Union[dtype, str, type]
+_Number = Union[_int, _float, _bool]
+_Size = Union[_int, Sequence[_int]]
+
+'''
+ARGUMENT = re.compile(r"(?P<type>\w+(?:\(\w+\))?(?:\[\d*\])?\??) (?P<name>\w+)(?:=(?P<default>.*))?")
+SCHEMA = re.compile(r"(?P<name>\w+)(?:\.\w+)?\((?P<arguments>.*)\) -> (?P<results>.*)")
+TYPES = {"Tensor": "Tensor", "Scalar": "_Number", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool",
+         "str": "str", "ScalarType": "_DType"}
+REFLECTED = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift divmod".split()
+
+
+def python_type(text):
+    optional, text = text.endswith("?"), text.rstrip("?")
+    base = re.match(r"\w+", text).group()
+    result = TYPES.get(base, "Any")
+    if "[" in text:
+        result = "Sequence[Tensor]" if base == "Tensor" else "_Size"
+    return f"Union[{result}, None]" if optional else result
+
+
+def parameters(schema, receiver):
+    """The parameters of a schema as Python has them; of a method, behind self."""
+    written, required_seen = [], True
+    for part in re.split(r", (?![^\[]*\])", schema) if schema else []:
+        if part == "*":
+            written.append("*")
+            continue
+        match = ARGUMENT.fullmatch(part)
+        name = match["name"]
+        if receiver and name == "self":
+            continue
+        name = "input" if name == "self" else name
+        name = name + "_" if keyword.iskeyword(name) else name
+        written.append(f"{name}: {python_type(match['type'])}" + ("" if match["default"] is None else " = ..."))
+    return written
+
+
+def result_type(name, results, classes):
+    fields = re.findall(r"Tensor(?:\(\w+\))?(?: (\w+))?", results)
+    if results.startswith("("):
+        classes[name] = fields
+        return f"_{name}_result"
+    return "list[Tensor]" if results.endswith("[]") else "Tensor"
+
+
+def definitions(operator, classes, method=False):
+    """The lines that define an operator; several of them are overloads."""
+    name, found = operator.__name__, []
+    for schema in operator.schemas:
+        match = SCHEMA.fullmatch(schema)
+        parts = parameters(match["arguments"], method)
+        if method and not re.search(r"Tensor(\(\w+\))? self", match["arguments"]):
+            continue
+        result = result_type(match["name"], match["results"], classes)
+        text = f"def {name}({', '.join((['self'] if method else []) + parts)}) -> {result}: ..."
+        if text not in found:
+            found.append(text)
+    # Sizes may stand one by one.
+    if len(found) == 1 and re.search(r"(size|shape|dims): _Size\b", found[0]):
+        found.append(re.sub(r"(size|shape|dims): _Size", r"*\1: _int", found[0]).replace("*, ", ""))
+    return ["@overload\n" + text for text in found] if len(found) > 1 else found
+
+
+def tensor_class(classes):
+    lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "T: Tensor",
+             "mT: Tensor", "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
+             "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
+             "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
+             "def evaluate(self) -> Tensor: ...", "def __len__(self) -> _int: ...", "def __bool__(self) -> _bool: ...",
+             "def __int__(self) -> _int: ...", "def __float__(self) -> _float: ...", "def __index__(self) -> _int: ...",
+             "def __iter__(self) -> Iterator[Tensor]: ...", "def __getitem__(self, index: Any) -> Tensor: ...",
+             "def __array__(self, dtype: Any = ..., copy: Union[_bool, None] = ...) -> _numpy.ndarray: ...",
+             "def __dlpack__(self, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: Any = ...)"
+             " -> Any: ...", "def __dlpack_device__(self) -> tuple[_int, _int]: ..."]
+    lines += [f"def __{name}__(self) -> Tensor: ..." for name in ("neg", "pos", "abs", "invert")]
+    lines += [f"def __{side}{name}__(self, other: Any) -> Tensor: ..." for name in REFLECTED for side in ("", "r")]
+    lines += [f"def __{name}__(self, other: Any) -> Tensor: ...  # type: ignore[override]"
+              for name in ("eq", "ne", "lt", "le", "gt", "ge")]
+    named = set(re.findall(r"def (\w+)|^(\w+):", "\n".join(lines), re.MULTILINE))
+    taken = {name for pair in named for name in pair if name}
+    for name, value in sorted(vars(laze.Tensor).items()):
+        if isinstance(value, laze.Operator) and name not in taken and not keyword.iskeyword(name):
+            is_cast = value.__text_signature__ == "(input)" and name != value.schemas[0].split("(")[0].split(".")[0]
+            lines += [f"def {name}(self) -> Tensor: ..."] if is_cast else definitions(value, classes, method=True)
+    return "class Tensor:\n" + "\n".join(f"    {line}" for text in lines for line in text.split("\n")) + "\n"
+
+
+def functions():
+    skipped = {"Tensor", "dtype", "Operator", "Scope"}
+    for name in sorted(laze.__all__):
+        value = getattr(laze, name)
+        if isinstance(value, laze.dtype):
+            yield f"{name}: _dtype"
+        elif inspect.isclass(value) and issubclass(value, Exception):
+            bases = ", ".join(base.__name__ for base in value.__bases__)
+            yield f"class {name}({bases}): ..."
+    yield ""
+    yield "class Operator:\n    schemas: tuple[str, ...]\n    def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
+    for name in ("tensor", "asarray", "as_tensor", "from_numpy"):
+        yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
+    yield "def from_dlpack(object: Any, /) -> Tensor: ..."
+    yield "def manual_seed(seed: _int, /) -> None: ..."
+    yield "def scope() -> ContextManager[Any]: ..."
+    yield "def step() -> ContextManager[Any]: ..."
+    yield "def metrics() -> dict[str, int]: ..."
+    yield "def reset_metrics() -> None: ..."
+
+
+def main():
+    classes = {}
+    operators = [getattr(laze, name) for name in sorted(laze.__all__) if isinstance(getattr(laze, name), laze.Operator)]
+    defined = [line for operator in operators for line in definitions(operator, classes)]
+    tensor = tensor_class(classes)
+    print(HEAD)
+    for name, fields in sorted(classes.items()):
+        print(f"class _{name}_result(NamedTuple):")
+        print("\n".join(f"    {field}: Tensor" for field in fields) + "\n")
+    print(tensor)
+    print("\n".join(functions()))
+    print("\n".join(defined))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""Tensors out of Python's and NumPy's values, and back."""
+import copy
+import math
+import pickle
+import unittest
+
+import laze
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+class FromLists(unittest.TestCase):
+    def test_the_dtype_follows_the_numbers_as_in_pytorch(self):
+        for data, dtype in [([1, 2], laze.int64), ([1, 2.0], laze.float32), ([True], laze.bool), ([True, 2], laze.int64),
+                            (3, laze.int64), (2.5, laze.float32), ([], laze.float32)]:
+            self.assertIs(laze.tensor(data).dtype, dtype, data)
+
+    def test_shapes(self):
+        for data, shape in [(1, ()), ([], (0,)), ([[]], (1, 0)), ([[], []], (2, 0)), (((1, 2), [3, 4]), (2, 2)),
+                            ([[[1]], [[2]]], (2, 1, 1))]:
+            tensor = laze.tensor(data)
+            self.assertEqual(tensor.shape, shape)
+            self.assertEqual(tensor.size(), shape)
+            self.assertEqual(tensor.ndim, len(shape))
+            self.assertEqual(tensor.numel(), math.prod(shape))
+
+    def test_values_come_back(self):
+        for data in [[[1, -2], [3, 2**62]], [0.5, -1.25], [[True, False]], 7, 0.5, True]:
+            self.assertEqual(laze.tensor(data).tolist(), data)
+
+    def test_a_dtype_converts(self):
+        self.assertEqual(laze.tensor([1.75, -1.75], dtype=laze.int32).tolist(), [1, -1])
+        self.assertEqual(laze.tensor([0, 2], dtype=laze.bool).tolist(), [False, True])
+        self.assertEqual(laze.tensor([2**53 + 1], dtype=laze.int64).tolist(), [2**53 + 1])
+        self.assertEqual(laze.tensor([0.1], dtype=laze.float64).item(), 0.1)
+
+    def test_lists_that_are_no_tensor(self):
+        for data in [[[1, 2], [3]], [1, [2]], [[1], 2]]:
+            with self.assertRaises(ValueError):
+                laze.tensor(data)
+        for data in ["text", {}, [None], object(), 1j, [b"x"]]:
+            with self.assertRaises(TypeError):
+                laze.tensor(data)
+        with self.assertRaises(OverflowError):
+            laze.tensor([2**63])
+        with self.assertRaises(ValueError):
+            laze.tensor([math.nan], dtype=laze.int64)
+
+    def test_a_list_that_contains_itself_is_an_error(self):
+        data = []
+        data.append(data)
+        with self.assertRaises(TypeError):
+            laze.tensor(data)
+
+
+class Dtypes(unittest.TestCase):
+    def test_what_is_a_dtype(self):
+        for spelled in [laze.float64, laze.f64, "float64", "f64", float]:
+            self.assertIs(laze.zeros(1, dtype=spelled).dtype, laze.float64)
+        self.assertIs(laze.zeros(1, dtype=int).dtype, laze.int64)
+        self.assertIs(laze.zeros(1, dtype=bool).dtype, laze.bool)
+
+    def test_what_is_none(self):
+        for wrong in ["float65", str, 3.5, [laze.float32]]:
+            with self.assertRaises(TypeError):
+                laze.zeros(1, dtype=wrong)
+
+    def test_what_a_dtype_says(self):
+        self.assertEqual(repr(laze.float32), "laze.float32")
+        self.assertEqual((laze.int32.name, laze.int32.itemsize, laze.int32.is_floating_point), ("int32", 4, False))
+        self.assertIs(pickle.loads(pickle.dumps(laze.int64)), laze.int64)
+        self.assertIs(copy.deepcopy(laze.int64), laze.int64)
+
+    def test_casts_are_methods(self):
+        tensor = laze.tensor([1.5, 0.0])
+        for name, dtype in [("double", laze.float64), ("float", laze.float32), ("long", laze.int64),
+                            ("int", laze.int32), ("bool", laze.bool)]:
+            self.assertIs(getattr(tensor, name)().dtype, dtype)
+            self.assertIs(tensor.to(dtype).dtype, dtype)
+        self.assertEqual(tensor.bool().tolist(), [True, False])
+
+
+class ToPython(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(laze.tensor(2.5).item(), 2.5)
+        self.assertIs(type(laze.tensor([[3]]).item()), int)
+        self.assertIs(laze.tensor(True).item(), True)
+        self.assertEqual(float(laze.tensor([2.5])), 2.5)
+        self.assertEqual(int(laze.tensor(2.75)), 2)
+        self.assertEqual([10, 20, 30][laze.tensor(1)], 20)
+        self.assertEqual(laze.tensor(2**62 + 1).item(), 2**62 + 1)
+        self.assertTrue(laze.tensor([0.5]))
+        self.assertFalse(laze.tensor(0))
+
+    def test_what_has_no_single_value(self):
+        two = laze.tensor([1, 2])
+        for ask in (bool, float, int, lambda x: x.item()):
+            with self.assertRaises(ValueError):
+                ask(two)
+        with self.assertRaises(TypeError):
+            [1][laze.tensor(0.0)]
+
+    def test_rows(self):
+        tensor = laze.tensor([[1, 2], [3, 4], [5, 6]])
+        self.assertEqual(len(tensor), 3)
+        self.assertEqual([row.tolist() for row in tensor], [[1, 2], [3, 4], [5, 6]])
+        first, *rest = tensor
+        self.assertEqual((first.tolist(), len(rest)), ([1, 2], 2))
+        for function in (len, iter):
+            with self.assertRaises(TypeError):
+                function(laze.tensor(1))
+
+    def test_membership(self):
+        self.assertIn(3, laze.tensor([[1, 2], [3, 4]]))
+        self.assertNotIn(7, laze.tensor([[1, 2], [3, 4]]))
+        with self.assertRaises(TypeError):
+            "x" in laze.tensor([1])  # noqa: B015
+
+    def test_repr_prints_values(self):
+        self.assertRegex(repr(laze.tensor([1, 2])), r"^tensor\(\[1,? 2\]\)$")
+        self.assertIn("dtype=laze.float64", repr(laze.tensor([1.0], dtype=laze.float64)))
+        self.assertEqual(repr(laze.zeros(0, 3)), "tensor([], shape=(0, 3))")
+        lines = repr(laze.tensor([[1, 2], [3, 4]])).split("\n")
+        self.assertEqual([line.index("[") for line in lines], [7, 8])
+        self.assertLess(len(repr(laze.zeros(1000, 1000))), 2000)
+
+    def test_a_copy_is_the_tensor_and_a_pickle_its_values(self):
+        tensor = laze.tensor([[1.5, 2.5]]) + 1
+        self.assertIs(copy.copy(tensor), tensor)
+        self.assertIs(copy.deepcopy([tensor])[0], tensor)
+        for value in [tensor, laze.tensor(True), laze.zeros(0, 3), laze.tensor([2**62])]:
+            again = pickle.loads(pickle.dumps(value))
+            self.assertEqual((again.dtype, again.shape, again.tolist()), (value.dtype, value.shape, value.tolist()))
+
+    def test_tensors_are_keys_by_identity(self):
+        one, other = laze.tensor([1]), laze.tensor([1])
+        self.assertEqual({one: "one", other: "other"}[one], "one")
+
+
+@unittest.skipUnless(numpy, "needs NumPy")
+class NumPy(unittest.TestCase):
+    def arrays(self):
+        for dtype in ["?", "i4", "i8", "f4", "f8"]:
+            for shape in [(), (0,), (3,), (2, 3), (2, 0, 3), (1, 2, 3, 4)]:
+                yield (numpy.arange(math.prod(shape)) % 5 - 1).reshape(shape).astype(dtype)
+
+    def test_there_and_back(self):
+        for array in self.arrays():
+            for make in (laze.tensor, laze.asarray, laze.from_numpy):
+                back = numpy.asarray(make(array))
+                self.assertEqual((back.dtype, back.shape), (array.dtype, array.shape))
+                numpy.testing.assert_array_equal(back, array)
+
+    def test_other_orders_of_memory(self):
+        array = numpy.arange(24, dtype="f4").reshape(4, 6)
+        for view in [array.T, array[::2], array[:, 1::2], array[::-1], numpy.asfortranarray(array),
+                     numpy.broadcast_to(array[0], (3, 6))]:
+            numpy.testing.assert_array_equal(numpy.asarray(laze.asarray(view)), view)
+
+    def test_memory_that_is_not_aligned(self):
+        raw = numpy.zeros(17, "u1")
+        array = raw[1:].view("f4")
+        array[:] = [1, 2, 3, 4]
+        self.assertEqual((laze.asarray(array) + 0).tolist(), [1, 2, 3, 4])
+
+    def test_tensor_copies_and_asarray_does_not(self):
+        array = numpy.ones(3, "f4")
+        copied, shared = laze.tensor(array), laze.asarray(array)
+        array[0] = 5
+        self.assertEqual(copied.tolist(), [1, 1, 1])
+        self.assertEqual(shared.tolist(), [5, 1, 1])
+
+    def test_what_laze_has_no_dtype_for(self):
+        for array in [numpy.zeros(2, ">f4"), numpy.array(["x"]), numpy.array([object()]), numpy.zeros(2, "M8[s]")]:
+            with self.assertRaises((TypeError, ValueError)):
+                laze.tensor(array)
+
+    def test_arrays_are_read_only_and_copies_are_not(self):
+        tensor = laze.tensor([1.0, 2.0])
+        self.assertFalse(numpy.asarray(tensor).flags.writeable)
+        self.assertFalse(tensor.numpy().flags.writeable)
+        self.assertTrue(numpy.array(tensor).flags.writeable)
+        self.assertEqual(numpy.asarray(tensor, dtype="f8").dtype, numpy.float64)
+        self.assertEqual(numpy.sin(tensor).shape, (2,))
+
+    def test_scalars_and_dtypes_of_numpy(self):
+        self.assertEqual(laze.tensor([numpy.float32(1.5), numpy.int8(2)]).tolist(), [1.5, 2.0])
+        self.assertIs(laze.tensor(numpy.float64(0.5)).dtype, laze.float32)
+        self.assertIs(laze.zeros(1, dtype=numpy.float64).dtype, laze.float64)
+        self.assertIs(laze.zeros(1, dtype=numpy.dtype("i4")).dtype, laze.int32)
+        self.assertIs(laze.zeros(1, dtype=numpy.bool_).dtype, laze.bool)
+        self.assertEqual(laze.zeros(numpy.int64(2), numpy.int32(3)).shape, (2, 3))
+        self.assertEqual(laze.zeros(numpy.array([2, 3])).shape, (2, 3))
+
+
+if __name__ == "__main__":
+    unittest.main()

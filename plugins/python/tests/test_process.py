@@ -1,0 +1,207 @@
+"""Threads, signals, forks, interpreters, and the end of the process."""
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+
+import laze
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+
+
+class Threads(unittest.TestCase):
+    def test_threads_compute_at_once(self):
+        results, errors = {}, []
+
+        def work(number):
+            try:
+                x = laze.arange(100).float() + number
+                for _ in range(50):
+                    x = x * 0.5 + 1
+                    if x.numel() > 50:
+                        x.evaluate()
+                with laze.step():
+                    total = x.sum()
+                results[number] = total.item()
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(n % 4,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertEqual(sorted(results), [0, 1, 2, 3])
+        again = dict(results)
+        work(2)
+        self.assertEqual(results, again)
+
+    def test_a_tensor_of_a_thread_that_ended(self):
+        box = []
+        thread = threading.Thread(target=lambda: box.append(laze.arange(3) + 1))
+        thread.start()
+        thread.join()
+        self.assertEqual((box[0] * 2).tolist(), [2, 4, 6])
+
+    def test_others_run_while_a_read_computes(self):
+        code = """
+            import threading, laze
+            x = laze.rand(400, 400)
+            for _ in range(30):
+                x = x @ x * 0.005
+            seen, done = 0, threading.Event()
+            def count():
+                global seen
+                while not done.is_set():
+                    seen += 1
+            thread = threading.Thread(target=count)
+            thread.start()
+            before = seen
+            x.evaluate()
+            during = seen - before
+            done.set()
+            thread.join()
+            print(during > 1000)
+        """
+        self.assertEqual(run(code).stdout.strip(), "True")
+
+
+class Signals(unittest.TestCase):
+    # Work of minutes, where nothing stops it.
+    LONG = """
+        x = laze.rand(300, 300)
+        for _ in range(20000):
+            x = x @ x * 0.005
+    """
+
+    def interrupt(self, work):
+        code = "import os, signal, threading, laze\n" + textwrap.dedent(work) + textwrap.dedent("""
+            started = threading.Event()
+            def press():
+                started.wait()
+                os.kill(os.getpid(), signal.SIGINT)
+            threading.Thread(target=press).start()
+            try:
+                started.set()
+                x.evaluate()
+                print("ended")
+            except KeyboardInterrupt:
+                print("interrupted")
+            print((laze.arange(3) + 1).tolist())
+        """)
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=250)
+
+    def test_control_c_stops_a_run(self):
+        result = self.interrupt(self.LONG)
+        self.assertEqual(result.stdout.split("\n")[:2], ["interrupted", "[1, 2, 3]"], result.stderr)
+
+    def test_a_handler_of_the_program_is_called(self):
+        handler = """
+            def handler(number, frame):
+                print("handled")
+                raise KeyboardInterrupt
+            signal.signal(signal.SIGINT, handler)
+        """
+        result = self.interrupt(textwrap.dedent(handler) + textwrap.dedent(self.LONG))
+        self.assertEqual(result.stdout.split("\n")[:2], ["handled", "interrupted"], result.stderr)
+
+
+class Processes(unittest.TestCase):
+    def test_a_child_goes_on_with_what_its_parent_had(self):
+        x = laze.arange(3) + 1
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(writer, repr((x * 2).tolist()).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(os.read(reader, 100), b"[2, 4, 6]")
+        os.close(reader)
+        self.assertEqual((x * 3).tolist(), [3, 6, 9])
+
+    def test_subinterpreters_are_refused(self):
+        code = """
+            try:
+                import _interpreters as interpreters
+            except ImportError:
+                try: import _xxsubinterpreters as interpreters
+                except ImportError: print("absent"); raise SystemExit
+            import laze
+            code = "try:\\n import laze\\nexcept ImportError as error: print('refused')"
+            one = interpreters.create()
+            run = getattr(interpreters, "run_string", None) or interpreters.exec
+            run(one, code)
+            interpreters.destroy(one)
+            print((laze.arange(2) + 1).tolist())
+        """
+        result = run(code)
+        self.assertIn(result.stdout.split(), (["refused", "[1,", "2]"], ["absent"]), result.stderr)
+
+    def test_the_module_can_be_imported_again(self):
+        result = run("""
+            import sys, laze
+            old = laze.arange(2)
+            for name in [name for name in sys.modules if name.startswith("laze")]: del sys.modules[name]
+            import laze as again
+            print((again.arange(2) + old).tolist())
+        """)
+        self.assertEqual(result.stdout.strip(), "[0, 2]", result.stderr)
+
+    def test_the_process_ends_quietly(self):
+        result = run("""
+            import array, laze, threading
+            data = array.array("d", range(100))
+            kept = [laze.asarray(data) + 1, memoryview(laze.arange(5) + 1), laze.arange(4).__dlpack__(), laze.step()]
+            kept.append(kept)
+            class Late:
+                def __del__(self): print(kept[0].tolist()[0])
+            late = Late()
+            threading.Thread(target=lambda: [(laze.rand(50, 50) @ laze.rand(50, 50)).sum().item() for _ in range(100)],
+                             daemon=True).start()
+            print("end")
+        """)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+class Progress(unittest.TestCase):
+    def test_a_line_appears_on_a_terminal_only_and_goes(self):
+        code = """
+            import io, sys
+            from laze import _progress
+            class Terminal(io.StringIO):
+                def isatty(self): return True
+            for stream in (Terminal(), io.StringIO()):
+                sys.stderr, error = stream, sys.stderr
+                _progress.show(1, 12)
+                shown = stream.getvalue()
+                _progress.clear(12, 12)
+                sys.stderr = error
+                print(repr(shown), repr(stream.getvalue()[len(shown):].strip()))
+        """
+        result = run(code)
+        self.assertEqual(result.stdout.split("\n")[:2],
+                         ["'\\rlaze: compiling, 1 of 12 kernels' ''", "'' ''"], result.stderr)
+
+
+class Command(unittest.TestCase):
+    def test_it_says_what_is_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([sys.executable, "-m", "laze"], capture_output=True, text=True, timeout=120,
+                                    env={**os.environ, "LAZE_CACHE_DIR": folder})
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            for word in ("version", laze.__version__, "backend", "processor", "threads", folder):
+                self.assertIn(word, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
