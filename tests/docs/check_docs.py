@@ -9,6 +9,8 @@ folder as build/ and the tools in PATH:
   sh     is run, and must succeed; a text block right after it is what it prints (on standard output)
   c      with a main(): saved under the name that the text behind it gives ("Saved as `first.c`"), so that the commands
          which follow can compile it
+  python   is run, behind the blocks of Python before it on the page (what those print is not looked at), or saved as c is;
+           a text block right after it is what it prints. Not where the package was not built
   lz, and text that starts with "laze 1"   must be a right graph
   yaml   that is a whole entry of an operator table: opgen must take it in place of the entry of that name
 
@@ -19,6 +21,7 @@ changes what is checked:
 
   <!-- docs: fails -->        the command must fail
   <!-- docs: native -->       only where the native backend was built
+  <!-- docs: python -->       only where the Python package was built
   <!-- docs: not run -->      the commands are not run
 """
 import json
@@ -35,7 +38,7 @@ DIRECTIVE = re.compile(r"^<!-- docs: ([a-z ,]+) -->$")
 DEV = re.compile(r"\./dev ([a-z]+)")
 DEV_LINE = re.compile(r"^\s*\./dev\b")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
-SAVED = re.compile(r"[Ss]aved as `([^`/]+\.c)`")
+SAVED = re.compile(r"[Ss]aved as `([^`/]+\.(?:c|py))`")
 SECONDS = 120
 WIDTH = 120
 # Pages whose blocks change the sources: tests/extending/follow.py does what they say.
@@ -104,6 +107,7 @@ class Checker:
         self.commands = set(re.findall(r"^cmd_(\w+)\(\)", (source / "dev").read_text(), re.MULTILINE))
         options = json.loads((build / "meson-info" / "intro-buildoptions.json").read_text())
         sanitizers = next((o["value"] for o in options if o["name"] == "b_sanitize"), "none")
+        self.package = build / "plugins" / "python"
         self.sanitized = sanitizers not in ("none", "", [], ["none"])
 
     def fail(self, block, message):
@@ -121,6 +125,7 @@ class Checker:
 
     def environment(self, home):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("LAZE_", "MESON"))}
+        kept.update(PYTHONPATH=str(self.package), PYTHONDONTWRITEBYTECODE="1")
         kept.update(PATH=f"{self.build / 'tools'}:{kept['PATH']}", HOME=str(home), LC_ALL="C.UTF-8",
                     LAZE_CACHE_DIR=str(home / "cache"))
         return kept
@@ -135,6 +140,7 @@ class Checker:
         root = home / "tree"
         root.mkdir(parents=True)
         self.make_root(root)
+        python = []
         for index, block in enumerate(followed):
             following = blocks[index + 1] if index + 1 < len(blocks) else None
             expected = following if following and following.adjacent and following.language == "text" else None
@@ -142,6 +148,8 @@ class Checker:
                 self.check_commands(block, expected, root)
             elif block.language == "c" and re.search(r"\bint main\b", block.text):
                 self.save_program(block, lines, root)
+            elif block.language == "python" and "not run" not in block.directives:
+                self.check_python(block, python, expected, lines, root)
             elif block.language == "lz" or (block.language == "text" and block.text.startswith("laze 1\n")):
                 self.check_graph(block, root)
             elif block.language == "yaml" and block.text.startswith("- func:"):
@@ -169,7 +177,8 @@ class Checker:
     def check_commands(self, block, expected, root):
         commands = [line for line in block.lines if not DEV_LINE.match(line)]
         compiles = self.sanitized and any(re.match(r"(cc|gcc|clang) ", line) for line in commands)
-        not_run = "not run" in block.directives or ("native" in block.directives and not self.native)
+        not_run = "not run" in block.directives or ("native" in block.directives and not self.native) or (
+            "python" in block.directives and not self.has_package())
         if not commands or not_run or compiles:
             self.count("skipped")
             return
@@ -180,11 +189,7 @@ class Checker:
             self.fail(block, f"exit code {result.returncode}\n{result.stdout}{result.stderr}")
         if expected is None:
             return
-        self.count("compared")
-        found = [comparable(line) for line in self.as_below_build(result.stdout).rstrip("\n").split("\n")]
-        wanted = [comparable(line) for line in expected.text.rstrip("\n").split("\n")]
-        if not matches(wanted, found):
-            self.fail(expected, f"the commands before print\n{result.stdout}{result.stderr}")
+        self.compare(expected, self.as_below_build(result.stdout), result)
 
     def as_below_build(self, output):
         """Output with the names of sources as a program has them that was built in build/."""
@@ -197,6 +202,41 @@ class Checker:
             return
         self.count("programs")
         (root / name).write_text(block.text)
+
+    def has_package(self):
+        return (self.package / "laze" / "__init__.pyi").exists() and not self.sanitized
+
+    def check_python(self, block, before, expected, lines, root):
+        end = block.line + len(block.lines)
+        near = "\n".join(lines[end:end + 4])
+        if expected is None and SAVED.search(near):
+            self.save_program(block, lines, root)
+            return
+        if not self.has_package():
+            self.count("skipped")
+            return
+        mark = "---- this block"
+        program = root / "block.py"
+        program.write_text("\n".join([part.text for part in before] + [f"print({mark!r}, flush=True)", block.text]))
+        before.append(block)
+        self.count("run")
+        result = self.run(root, "python3 block.py")
+        printed = result.stdout.partition(mark + "\n")[2]
+        failed = result.returncode != 0
+        if failed != ("fails" in block.directives):
+            self.fail(block, f"exit code {result.returncode}\n{result.stdout}{result.stderr}")
+        if failed:
+            printed += result.stderr.strip().rpartition("\n")[2] + "\n"
+            before.pop()
+        if expected is not None:
+            self.compare(expected, printed, result)
+
+    def compare(self, expected, printed, result):
+        self.count("compared")
+        found = [comparable(line) for line in printed.rstrip("\n").split("\n")]
+        wanted = [comparable(line) for line in expected.text.rstrip("\n").split("\n")]
+        if not matches(wanted, found):
+            self.fail(expected, f"the commands before print\n{result.stdout}{result.stderr}")
 
     def check_graph(self, block, root):
         self.count("graphs")
