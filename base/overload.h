@@ -83,7 +83,7 @@ typedef struct laze_passed {
 /* Which arguments positions stand for. */
 typedef enum {
   LAZE_POSITIONS_ALL,             /* every argument in schema order: calls by name */
-  LAZE_POSITIONS_BEFORE_KEYWORDS, /* those before "*": expressions */
+  LAZE_POSITIONS_BEFORE_KEYWORDS, /* those before "*": expressions, and calls as Python has them */
   LAZE_POSITIONS_OPERANDS,        /* operands: graph text, which names attributes */
 } laze_positions;
 

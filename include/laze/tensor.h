@@ -221,6 +221,13 @@ LAZE_API int32_t laze_call_by_name_at(laze_context *context, const char *name, c
                                       int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
                                       int32_t line);
 
+/* Whether such a call would find an operator, without calling it: by names and kinds alone. LAZE_NOT_FOUND: there is
+ * none of that name; LAZE_INVALID_ARGUMENT: none takes these arguments, and the message says what each lacks. So a
+ * front end tells calls that are wrong in themselves from those that refuse their values. With `positions_end` 1,
+ * positions stand only for arguments before the "*" of a schema, as in Python. */
+LAZE_API LAZE_MUST_USE laze_status laze_call_match(const char *name, const laze_argument *arguments,
+                                                   int32_t argument_count, int32_t positions_end, laze_error *error);
+
 /* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning). A cut
  * for nodes stores held values and what was recorded last, or what is smaller among the values it is made from. A cut
  * for bytes (of the pending results) stores held values, or what is smaller among those they are made from, and only

@@ -272,6 +272,20 @@ static int32_t call_by_name(laze_context *context, passed *given, laze_tensor **
   return status == LAZE_OK && info->result_count > 0 ? info->result_count : 1;
 }
 
+laze_status laze_call_match(const char *name, const laze_argument *arguments, int32_t argument_count,
+                            int32_t positions_end, laze_error *error) {
+  laze_passed listed[MAX_ARGUMENTS];
+  laze_error refusal;
+  laze_op op;
+  const passed given = {.name = name, .arguments = arguments, .count = arguments ? argument_count : 0};
+  laze_status status = list_passed(&given, listed, &refusal);
+  laze_overload_call call = {name, positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL, listed,
+                             given.count};
+  if (status == LAZE_OK) status = laze_call_resolve(&call, &op, &refusal);
+  if (status != LAZE_OK && error) *error = refusal;
+  return status;
+}
+
 int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze_argument *arguments,
                              int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
                              int32_t line) {

@@ -1,6 +1,7 @@
 // Includes every public header as strict C++ (tests/system/meson.build compiles it with -pedantic-errors): a program in
 // C++ uses laze as it is.
 #include <laze/laze.h>
+#include <laze/schema.h>
 
 laze_tensor *from_cplusplus(laze_tensor *x);
 

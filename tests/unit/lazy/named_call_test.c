@@ -24,6 +24,13 @@ static laze_tensor *matrix(void) {
   return laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2, 3), elements, sizeof elements);
 }
 
+/* In the test's own context, also where no argument is a tensor. */
+static laze_tensor *call_here(const char *name, const laze_argument *arguments, int32_t count) {
+  laze_tensor *results[4];
+  ck_assert_int_ge(laze_call_by_name(context, name, arguments, count, results, 4), 1);
+  return results[0];
+}
+
 static laze_argument named(const char *name, laze_argument argument) {
   argument.name = name;
   return argument;
@@ -92,8 +99,8 @@ START_TEST(names_stand_for_positions) {
       by_position[k] = named(NULL, calls[i].arguments[k]);
       by_name[k] = calls[i].arguments[calls[i].count - 1 - k];
     }
-    assert_same(calls[i].op, call(calls[i].op, by_position, calls[i].count),
-                call(calls[i].op, by_name, calls[i].count));
+    assert_same(calls[i].op, call_here(calls[i].op, by_position, calls[i].count),
+                call_here(calls[i].op, by_name, calls[i].count));
   }
   end(false);
 }
@@ -104,21 +111,21 @@ START_TEST(names_leave_out_what_has_a_default) {
   begin();
   laze_tensor *x = matrix();
   laze_argument keep[] = {pass(x), named("keepdim", whole(LAZE_PASS_BOOL, 1))};
-  laze_tensor *total = call("sum.dim_IntList", keep, 2);
+  laze_tensor *total = call_here("sum.dim_IntList", keep, 2);
   ck_assert_int_eq(laze_tensor_rank(total), 2);
   ck_assert_float_eq(first(total, 1), 28.5f);
   laze_argument of_default[] = {pass(x), named("dim", whole(LAZE_PASS_DEFAULT, 0)),
                                 named("keepdim", whole(LAZE_PASS_BOOL, 0))};
-  ck_assert_int_eq(laze_tensor_rank(call("sum.dim_IntList", of_default, 3)), 0);
+  ck_assert_int_eq(laze_tensor_rank(call_here("sum.dim_IntList", of_default, 3)), 0);
   /* The names alone say which operator is meant. */
   laze_argument dims[] = {pass(x), named("dim", whole(LAZE_PASS_INTEGER, 0))};
-  ck_assert_int_eq(laze_tensor_rank(call("sum", dims, 2)), 1);
+  ck_assert_int_eq(laze_tensor_rank(call_here("sum", dims, 2)), 1);
   end(false);
 }
 END_TEST
 
 static void refuses(const char *op, const laze_argument *arguments, int32_t count, const char *part) {
-  laze_tensor *result = call(op, arguments, count);
+  laze_tensor *result = call_here(op, arguments, count);
   ck_assert_int_eq(laze_tensor_rank(result), -1);
   ck_assert_msg(strstr(laze_tensor_error(result), part) != NULL, "'%s' lacks '%s'", laze_tensor_error(result), part);
 }
@@ -166,9 +173,32 @@ START_TEST(kinds_are_told_apart) {
   laze_argument negative[] = {{.kind = LAZE_PASS_TENSORS, .count = -1}};
   refuses("cat", negative, 1, "argument 'tensors'");
   laze_argument truth[] = {pass(x), whole(LAZE_PASS_BOOL, 1)};
-  ck_assert_float_eq(first(call("mul", truth, 2), 6), 1);
-  ck_assert_int_eq(laze_tensor_dtype(call("mul", truth, 2)), LAZE_F32); /* a number */
+  ck_assert_float_eq(first(call_here("mul", truth, 2), 6), 1);
+  ck_assert_int_eq(laze_tensor_dtype(call_here("mul", truth, 2)), LAZE_F32); /* a number */
   end(true);
+}
+END_TEST
+
+/* What is wrong with a call itself is told from what its values are refused for. */
+START_TEST(a_call_can_be_matched_without_being_made) {
+  begin();
+  laze_tensor *x = matrix();
+  laze_error error;
+  laze_argument apart[] = {pass(x), pass(filled(context, 2, 1))}, wrong[] = {pass(x), text("x")};
+  ck_assert_int_eq(laze_call_match("sub", apart, 2, 0, &error), LAZE_OK); /* whose shapes do not fit */
+  ck_assert_int_eq(laze_call_match("sub", wrong, 2, 0, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "argument 'other' is Tensor, given a string"));
+  ck_assert_int_eq(laze_call_match("no_such_operator", apart, 2, 0, NULL), LAZE_NOT_FOUND);
+  ck_assert_int_eq(laze_call_match(NULL, apart, 2, 0, NULL), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_call_match("sub", NULL, 2, 0, NULL), LAZE_INVALID_ARGUMENT);
+  /* alpha stands behind the "*". */
+  laze_argument alpha[] = {pass(x), pass(x), pass_real(2)};
+  ck_assert_int_eq(laze_call_match("sub.Tensor", alpha, 3, 0, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_call_match("sub.Tensor", alpha, 3, 1, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "more arguments than it takes (2)"));
+  alpha[2].name = "alpha";
+  ck_assert_int_eq(laze_call_match("sub.Tensor", alpha, 3, 1, NULL), LAZE_OK);
+  end(false);
 }
 END_TEST
 
@@ -269,6 +299,7 @@ int main(void) {
                                 names_leave_out_what_has_a_default,
                                 wrong_names_are_errors_that_list_the_arguments,
                                 kinds_are_told_apart,
+                                a_call_can_be_matched_without_being_made,
                                 messages_name_the_place_of_the_call,
                                 every_operator_refuses_what_it_does_not_take,
                                 every_argument_of_every_operator_meets_every_kind};

@@ -110,8 +110,57 @@ START_TEST(release_callbacks_may_use_laze) {
 }
 END_TEST
 
+static _Atomic int64_t watched;
+
+static int32_t count_reports(void *self, const laze_activity *activity) {
+  (void)self, (void)activity;
+  watched++;
+  return 0;
+}
+
+/* What was lent is given back here, and lent again; somebody watches, or nobody. */
+static void *give_back_and_lend(void *self) {
+  laze_export *lent = self;
+  for (int round = 0; round < ROUNDS; round++) {
+    void *managed;
+    laze_export_release(lent);
+    laze_context_watch(context, round % 2 ? count_reports : NULL, NULL);
+    if (laze_tensor_export(shared, lent, NULL) != LAZE_OK) return NULL;
+    if (laze_tensor_to_dlpack(shared, LAZE_DLPACK_VERSIONED, &managed, NULL) != LAZE_OK) return NULL;
+    laze_tensor *back = laze_tensor_take(laze_tensor_from_dlpack(context, LAZE_DLPACK_VERSIONED, managed));
+    if (first(neg(back), 2) != -6) return NULL;
+    laze_tensor_release(back);
+  }
+  return self;
+}
+
+/* Another language's collector frees objects on whatever thread it runs. */
+START_TEST(lent_memory_is_given_back_on_any_thread) {
+  context = new_context();
+  laze_tensor *x = filled(context, 2, 2);
+  shared = laze_tensor_take(add(mul(x, x), x));
+  pthread_t threads[THREADS];
+  laze_export lent[THREADS];
+  for (int i = 0; i < THREADS; i++) ck_assert_int_eq(laze_tensor_export(shared, &lent[i], NULL), LAZE_OK);
+  for (int i = 0; i < THREADS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, give_back_and_lend, &lent[i]), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *result;
+    ck_assert_int_eq(pthread_join(threads[i], &result), 0);
+    ck_assert_ptr_eq(result, &lent[i]);
+  }
+  laze_tensor_release(shared);
+  laze_context_release(context);
+  for (int i = 0; i < THREADS; i++) {
+    ck_assert_float_eq(((const float *)lent[i].data)[1], 6);
+    laze_export_release(&lent[i]); /* the last of them ends the context */
+  }
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {threads_share_pending_values, a_thread_may_end_with_pending_values,
-                                steps_may_move_between_threads, release_callbacks_may_use_laze};
+                                steps_may_move_between_threads, release_callbacks_may_use_laze,
+                                lent_memory_is_given_back_on_any_thread};
   return run_tests("threads", tests, sizeof tests / sizeof *tests);
 }
