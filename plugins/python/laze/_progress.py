@@ -1,10 +1,14 @@
 """One line that says that a compile takes long, where somebody looks: on a terminal or in a notebook.
 
-The module laze._laze calls show() when a compile has taken a second, a few times a second, and clear() at its end.
+The module laze._laze calls begin() and end() on the thread that compiles. Between them it holds no lock of Python's, so
+that a thread started here can write: nothing in the first second, then a line that counts, which end() takes away.
 """
 import sys
+import threading
+import time
 
-_shown = 0  # letters of the line that is there now
+INTERVAL = 1.0  # seconds
+_lines = {}  # by the thread that compiles
 
 
 def _is_watched(stream):
@@ -13,19 +17,41 @@ def _is_watched(stream):
     return getattr(stream, "isatty", lambda: False)()
 
 
-def show(done, total):
-    global _shown
-    if not _is_watched(sys.stderr):
-        return
-    line = f"laze: compiling, {done} of {total} kernels" if total > 0 else "laze: compiling"
-    sys.stderr.write("\r" + line + " " * (_shown - len(line)))
-    sys.stderr.flush()
-    _shown = max(_shown, len(line))
+class _Line(threading.Thread):
+    def __init__(self, kernels, stream):
+        super().__init__(name="laze progress", daemon=True)
+        self.text = f"laze: compiling {kernels} kernel" + ("s" if kernels != 1 else "")
+        self.stream, self.ended, self.letters = stream, threading.Event(), 0
+
+    def run(self):
+        start = time.monotonic()
+        while not self.ended.wait(INTERVAL):
+            line = f"{self.text}, {time.monotonic() - start:.0f} s"
+            self.letters = max(self.letters, len(line))
+            self.stream.write("\r" + line)
+            self.stream.flush()
+
+    def end(self):
+        self.ended.set()
+        self.join()
+        if self.letters:
+            self.stream.write("\r" + " " * self.letters + "\r")
+            self.stream.flush()
 
 
-def clear(_done, _total):
-    global _shown
-    if _shown and _is_watched(sys.stderr):
-        sys.stderr.write("\r" + " " * _shown + "\r")
-        sys.stderr.flush()
-    _shown = 0
+def begin(kernels):
+    try:
+        if _is_watched(sys.stderr):
+            line = _lines[threading.get_ident()] = _Line(kernels, sys.stderr)
+            line.start()
+    except Exception:  # no reason to fail a computation
+        pass
+
+
+def end():
+    line = _lines.pop(threading.get_ident(), None)
+    try:
+        if line:
+            line.end()
+    except Exception:
+        pass

@@ -56,6 +56,8 @@ bool laze_python_error_is_invalid(void);
 /* ---- watch.c */
 /* Sets what stopped the work on this thread, if anything did. */
 bool laze_python_raise_interrupt(void);
+/* Ends the line that says what is compiled: where the work has failed, nothing else does. */
+void laze_python_progress_end(void);
 
 /* ---- dtype.c */
 /* The object of a dtype; borrowed, static. NULL where there is none (no exception). */

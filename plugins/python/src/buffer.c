@@ -38,7 +38,11 @@ static int refuse(exported *out, const char *message, const char *what) {
   return -1;
 }
 
+/* A read by NumPy was stopped. NumPy drops what is raised while it asks for a buffer, and asks for __array__ then. */
+static _Thread_local bool was_stopped;
+
 int laze_python_buffer_get(PyObject *tensor, Py_buffer *view, int flags) {
+  was_stopped = false;
   laze_tensor *handle = laze_python_handle(tensor);
   const char *format = laze_python_dtype_format(laze_tensor_dtype(handle));
   view->obj = NULL;
@@ -53,8 +57,7 @@ int laze_python_buffer_get(PyObject *tensor, Py_buffer *view, int flags) {
   Py_BEGIN_ALLOW_THREADS status = laze_tensor_export(handle, &out->lent, &error);
   Py_END_ALLOW_THREADS if (status != LAZE_OK) {
     free(out);
-    /* NumPy drops what is raised here and goes another way: the signal is set again, for there. */
-    if (status == LAZE_CANCELLED) PyErr_SetInterrupt();
+    was_stopped = status == LAZE_CANCELLED;
     laze_python_raise(status, error.message);
     return -1;
   }
@@ -116,6 +119,11 @@ PyObject *laze_python_from_buffer(PyObject *object, bool copy) {
 
 /* numpy.asarray(memoryview(tensor), dtype), or numpy.array. */
 PyObject *laze_python_to_array(PyObject *tensor, PyObject *dtype, bool copy) {
+  if (was_stopped) {
+    was_stopped = false;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
+  }
   PyObject *numpy = PyImport_ImportModule("numpy");
   PyObject *view = numpy ? PyMemoryView_FromObject(tensor) : NULL;
   PyObject *array = view ? PyObject_CallMethod(numpy, copy ? "array" : "asarray", "OO", view, dtype) : NULL;

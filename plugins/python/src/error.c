@@ -67,8 +67,10 @@ int laze_python_add_errors(PyObject *module) {
 }
 
 PyObject *laze_python_raise(laze_status status, const char *message) {
+  laze_python_progress_end();
+  if (laze_python_raise_interrupt()) return NULL;
   if (status == LAZE_CANCELLED) {
-    if (!laze_python_raise_interrupt()) PyErr_SetString(PyExc_KeyboardInterrupt, message);
+    PyErr_SetString(PyExc_KeyboardInterrupt, message);
     return NULL;
   }
   PyObject *raised = base_error;

@@ -1,5 +1,5 @@
 /* What happens in Python while laze compiles and runs without the GIL: signals are looked for, so that Ctrl-C stops the
- * work, and a line on a terminal says that a compile takes long.
+ * work, and laze._progress is told of compiles, which shows those that take long.
  *
  * The library calls now and then, maybe thousands of times a second. The GIL is taken only when enough time has passed.
  */
@@ -10,12 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIGNALS_EVERY_MS = 20, PROGRESS_AFTER_MS = 1000, PROGRESS_EVERY_MS = 200 };
+enum { SIGNALS_EVERY_MS = 20 };
 
 static _Thread_local struct {
   PyObject *type, *value, *trace; /* what a signal handler raised, until the read that it stopped comes back */
 } interrupt;
-static _Thread_local struct { int64_t looked, compiling_since, shown; /* milliseconds; 0: not */ } times;
+static _Thread_local int64_t looked;    /* for signals, in milliseconds */
+static _Thread_local bool is_compiling; /* since laze._progress was told */
 
 static int64_t now_ms(void) {
   struct timespec now;
@@ -35,52 +36,56 @@ static bool is_main_thread(void) {
   return syscall(SYS_gettid) == getpid();
 }
 
-static bool is_interrupted(void) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  bool raised = PyErr_CheckSignals() < 0;
-  if (raised) {
-    laze_python_raise_interrupt(); /* one that nobody asked for goes */
-    PyErr_Fetch(&interrupt.type, &interrupt.value, &interrupt.trace);
-  }
-  PyGILState_Release(state);
-  return raised;
+/* Keeps the exception that is set for the read; one that nobody asked for goes. */
+static void keep_exception(void) {
+  Py_XDECREF(interrupt.type);
+  Py_XDECREF(interrupt.value);
+  Py_XDECREF(interrupt.trace);
+  PyErr_Fetch(&interrupt.type, &interrupt.value, &interrupt.trace);
 }
 
-/* laze._progress decides whether anybody sees it. */
-static void call_progress(const char *function, const laze_activity *activity) {
+static void look_for_signals(void) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  if (PyErr_CheckSignals() < 0) keep_exception();
+  PyGILState_Release(state);
+}
+
+/* laze._progress decides whether anybody sees it, and keeps its own errors to itself: what comes out of there is a
+ * signal's, whose handler Python called on the way. */
+static void call_progress(const char *function, const char *format, long long kernels) {
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *module = PyImport_ImportModule("laze._progress");
-  PyObject *done =
-      module ? PyObject_CallMethod(module, function, "LL", (long long)activity->done, (long long)activity->total)
-             : NULL;
-  PyErr_Clear(); /* no reason to fail a computation */
+  PyObject *done = module ? PyObject_CallMethod(module, function, format, kernels) : NULL;
+  if (!done) keep_exception();
   Py_XDECREF(done);
   Py_XDECREF(module);
   PyGILState_Release(state);
 }
 
-static void show_progress(const laze_activity *activity, int64_t now) {
-  bool ended = activity->done == activity->total || strcmp(activity->what, "compile") != 0;
-  if (ended) {
-    if (times.shown) call_progress("clear", activity);
-    times.compiling_since = times.shown = 0;
-    return;
-  }
-  if (!times.compiling_since || activity->done == 0) times.compiling_since = now;
-  int64_t since = times.shown ? times.shown + PROGRESS_EVERY_MS : times.compiling_since + PROGRESS_AFTER_MS;
-  if (now < since) return;
-  times.shown = now;
-  call_progress("show", activity);
+void laze_python_progress_end(void) {
+  if (!is_compiling) return;
+  is_compiling = false;
+  call_progress("end", "", 0);
+}
+
+static void follow_progress(const laze_activity *activity) {
+  bool compiles = strcmp(activity->what, "compile") == 0 && activity->done < activity->total;
+  if (!compiles) laze_python_progress_end();
+  if (!compiles || is_compiling) return;
+  is_compiling = true;
+  call_progress("begin", "L", (long long)activity->total);
 }
 
 static int32_t watch(void *self, const laze_activity *activity) {
   (void)self;
   if (!Py_IsInitialized()) return 0;
   int64_t now = now_ms();
-  show_progress(activity, now);
-  if (now - times.looked < SIGNALS_EVERY_MS || !is_main_thread()) return 0;
-  times.looked = now;
-  return is_interrupted();
+  follow_progress(activity);
+  if (now - looked >= SIGNALS_EVERY_MS && is_main_thread()) {
+    looked = now;
+    look_for_signals();
+  }
+  return interrupt.type != NULL;
 }
 
 int laze_python_watch(void) {

@@ -9,6 +9,11 @@ import unittest
 
 import laze
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
 
 def run(code, **environment):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
@@ -81,7 +86,7 @@ class Signals(unittest.TestCase):
             x = x @ x * 0.005
     """
 
-    def interrupt(self, work):
+    def interrupt(self, work, read="x.evaluate()"):
         code = "import os, signal, threading, laze\n" + textwrap.dedent(work) + textwrap.dedent("""
             started = threading.Event()
             def press():
@@ -90,16 +95,21 @@ class Signals(unittest.TestCase):
             threading.Thread(target=press).start()
             try:
                 started.set()
-                x.evaluate()
+                READ
                 print("ended")
             except KeyboardInterrupt:
                 print("interrupted")
             print((laze.arange(3) + 1).tolist())
-        """)
+        """).replace("READ", read)
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=250)
 
     def test_control_c_stops_a_run(self):
         result = self.interrupt(self.LONG)
+        self.assertEqual(result.stdout.split("\n")[:2], ["interrupted", "[1, 2, 3]"], result.stderr)
+
+    @unittest.skipUnless(numpy, "needs NumPy")
+    def test_control_c_stops_a_read_by_numpy(self):
+        result = self.interrupt("import numpy\n" + textwrap.dedent(self.LONG), "numpy.asarray(x)")
         self.assertEqual(result.stdout.split("\n")[:2], ["interrupted", "[1, 2, 3]"], result.stderr)
 
     def test_a_handler_of_the_program_is_called(self):
@@ -174,23 +184,42 @@ class Processes(unittest.TestCase):
 
 
 class Progress(unittest.TestCase):
-    def test_a_line_appears_on_a_terminal_only_and_goes(self):
-        code = """
-            import io, sys
+    CODE = """
+        import io, sys, threading
+        from laze import _progress
+        class Stream(io.StringIO):
+            written = threading.Event()
+            def isatty(self): return TERMINAL
+            def flush(self): self.written.set()
+        _progress.INTERVAL = 0.01
+        sys.stderr, error = Stream(), sys.stderr
+        _progress.begin(12)
+        if TERMINAL: Stream.written.wait(60)
+        _progress.end()
+        stream, sys.stderr = sys.stderr, error
+        lines = stream.getvalue().split("\\r")
+        print(repr(lines[1:2]), repr(lines[-1]), len(lines) > 3)
+    """
+
+    def test_a_line_appears_on_a_terminal_and_goes(self):
+        result = run(self.CODE.replace("TERMINAL", "True"))
+        self.assertEqual(result.stdout, "['laze: compiling 12 kernels, 0 s'] '' True\n", result.stderr)
+
+    def test_elsewhere_nothing_does(self):
+        result = run(self.CODE.replace("TERMINAL", "False"))
+        self.assertEqual(result.stdout, "[] '' False\n", result.stderr)
+
+    def test_the_library_reports_compiles(self):
+        result = run("""
+            import laze
             from laze import _progress
-            class Terminal(io.StringIO):
-                def isatty(self): return True
-            for stream in (Terminal(), io.StringIO()):
-                sys.stderr, error = stream, sys.stderr
-                _progress.show(1, 12)
-                shown = stream.getvalue()
-                _progress.clear(12, 12)
-                sys.stderr = error
-                print(repr(shown), repr(stream.getvalue()[len(shown):].strip()))
-        """
-        result = run(code)
-        self.assertEqual(result.stdout.split("\n")[:2],
-                         ["'\\rlaze: compiling, 1 of 12 kernels' ''", "'' ''"], result.stderr)
+            calls = []
+            _progress.begin = lambda kernels: calls.append(kernels > 0)
+            _progress.end = lambda: calls.append("end")
+            (laze.rand(3, 3).sin() @ laze.rand(3, 3)).tolist()
+            print(calls if laze.metrics()["kernels_compiled"] else [True, "end"])
+        """, LAZE_CACHE_DIR="")
+        self.assertEqual(result.stdout, "[True, 'end']\n", result.stderr)
 
 
 class Command(unittest.TestCase):
