@@ -36,6 +36,7 @@ int laze_python_add_dtypes(PyObject *module);
 int laze_python_add_tensor(PyObject *module);
 int laze_python_add_operators(PyObject *module);
 int laze_python_add_scopes(PyObject *module);
+int laze_python_add_files(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -43,6 +44,8 @@ int laze_python_watch(void);
 PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
 
 /* ---- error.c */
+/* A status for laze_python_raise: LAZE_NOT_FOUND of a file. */
+#define LAZE_PYTHON_NO_FILE 1000
 /* Sets the exception that fits a status; gives NULL. */
 PyObject *laze_python_raise(laze_status status, const char *message);
 /* A TypeError that is a laze.Error, too; gives NULL. */

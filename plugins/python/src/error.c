@@ -22,6 +22,7 @@ static const error_kind kinds[] = {
     {LAZE_INTERNAL, "laze.InternalError", &PyExc_SystemError, "A fault of laze itself: please report it."},
     {LAZE_INVALID_ARGUMENT, "laze.InvalidArgumentError", &PyExc_ValueError,
      "A value that was passed is wrong in itself: a shape, a dtype, a name."},
+    {LAZE_PYTHON_NO_FILE, "laze.MissingFileError", &PyExc_FileNotFoundError, "There is no such file."},
     {LAZE_NOT_FOUND, "laze.NotFoundError", &PyExc_LookupError, "There is no such operator, metric or backend."},
     {LAZE_OUT_OF_MEMORY, "laze.OutOfMemoryError", &PyExc_MemoryError, "There is no memory for it."},
     {LAZE_OUT_OF_RANGE, "laze.OutOfRangeError", &PyExc_IndexError, "An index or axis lies outside of the tensor."},

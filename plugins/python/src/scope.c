@@ -90,7 +90,19 @@ static PyObject *reset_metrics(PyObject *module, PyObject *unused) {
   return laze_python_share(Py_None);
 }
 
+static PyObject *set_budget(PyObject *module, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"nodes", "bytes", NULL};
+  long long nodes = 100000, bytes = 0;
+  (void)module;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|LL:set_budget", words, &nodes, &bytes)) return NULL;
+  laze_set_budget(NULL, nodes, bytes);
+  return laze_python_share(Py_None);
+}
+
 static PyMethodDef functions[] = {
+    {"set_budget", (PyCFunction)(void (*)(void))set_budget, METH_VARARGS | METH_KEYWORDS,
+     "set_budget(nodes=100000, bytes=0)\n--\n\n"
+     "How much may be recorded before it is computed early: operators, and bytes of their results (0: no limit)."},
     {"scope", scope, METH_NOARGS,
      "scope()\n--\n\nFor `with`: errors of what is recorded inside, and that nobody read, are raised at its end."},
     {"step", step, METH_NOARGS,

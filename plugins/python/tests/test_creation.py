@@ -1,7 +1,9 @@
 """Tensors out of Python's and NumPy's values, and back."""
 import copy
 import math
+import pathlib
 import pickle
+import tempfile
 import unittest
 
 import laze
@@ -138,6 +140,34 @@ class ToPython(unittest.TestCase):
     def test_tensors_are_keys_by_identity(self):
         one, other = laze.tensor([1]), laze.tensor([1])
         self.assertEqual({one: "one", other: "other"}[one], "one")
+
+
+class Files(unittest.TestCase):
+    def test_what_is_saved_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "values.npy")
+            for tensor in [laze.arange(6).reshape(2, 3) + 1, laze.tensor(0.5), laze.tensor([True]), laze.zeros(0, 2)]:
+                laze.save(tensor, path)
+                again = laze.load(str(path))
+                self.assertEqual((again.dtype, again.shape, again.tolist()),
+                                 (tensor.dtype, tensor.shape, tensor.tolist()))
+            if numpy:
+                self.assertEqual(numpy.load(path).shape, (0, 2))
+
+    def test_files_that_cannot_be_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "values.npy")
+            with self.assertRaisesRegex(FileNotFoundError, "values.npy") as caught:
+                laze.load(path)
+            self.assertIsInstance(caught.exception, laze.Error)
+            path.write_text("no array")
+            with self.assertRaisesRegex(OSError, "values.npy"):
+                laze.load(path)
+            with self.assertRaises(OSError):
+                laze.save(laze.zeros(2), pathlib.Path(folder, "missing", "values.npy"))
+        for wrong in (3.5, None):
+            with self.assertRaises(TypeError):
+                laze.load(wrong)
 
 
 @unittest.skipUnless(numpy, "needs NumPy")
