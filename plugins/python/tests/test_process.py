@@ -48,6 +48,28 @@ class Threads(unittest.TestCase):
         work(2)
         self.assertEqual(results, again)
 
+    def test_threads_read_and_use_the_same_tensors(self):
+        for _ in range(20):
+            start, found = threading.Barrier(6), []
+            shared = laze.arange(50).float() * 2
+            failing = laze.index_select(laze.arange(3), 0, laze.tensor([9])) + 1
+
+            def work():
+                start.wait()
+                found.append(((shared + 1).sum().item(), shared.tolist()[3], memoryview(shared)[2], len(repr(shared))))
+                try:
+                    failing.tolist()
+                except IndexError as error:
+                    found.append("index 9" in str(error))
+
+            threads = [threading.Thread(target=work) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(len(found), 12)
+            self.assertEqual({one for one in found if one is not True}, {(2500.0, 6.0, 4.0, len(repr(shared)))})
+
     def test_a_tensor_of_a_thread_that_ended(self):
         box = []
         thread = threading.Thread(target=lambda: box.append(laze.arange(3) + 1))
