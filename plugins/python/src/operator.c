@@ -71,6 +71,31 @@ static bool add_rotated(operator_object *self, laze_python_arguments *arguments,
   return true;
 }
 
+/* What programs for PyTorch say of where a tensor lies and how, with the values that are so anyway: only those are
+ * taken, and change nothing. */
+static bool is_so_anyway(const char *name, PyObject *value) {
+  static const char *const words[][4] = {
+      {"device", "None", "cpu"},
+      {"layout", "None", "torch.strided"},
+      {"pin_memory", "None", "False"},
+      {"requires_grad", "False"},
+      {"non_blocking", "False"},
+      {"copy", "False"},
+      {"out", "None"},
+      {"memory_format", "None", "torch.preserve_format", "torch.contiguous_format"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(words[i][0], name) != 0) continue;
+    PyObject *text = PyObject_Str(value);
+    const char *said = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    bool found = false;
+    for (size_t k = 1; said && k < 4 && words[i][k]; k++) found = found || strcmp(words[i][k], said) == 0;
+    Py_XDECREF(text);
+    return found;
+  }
+  return false;
+}
+
 static bool add_positional(operator_object *self, laze_python_arguments *arguments, PyObject *const *passed,
                            Py_ssize_t count) {
   Py_ssize_t single = count;
@@ -97,9 +122,13 @@ static bool add_named(operator_object *self, laze_python_arguments *arguments, P
     if (!text) return false;
     laze_python_takes takes;
     const char *name = find_alias(self, text, &takes);
-    if (!name)
-      return laze_python_raise_type("%s() has no argument '%s'; help(laze.%s) lists those it has", self->own_name, text,
-                                    self->own_name) != NULL;
+    if (!name && is_so_anyway(text, values[i])) continue;
+    if (!name) {
+      if (!PyErr_Occurred())
+        laze_python_raise_type("%s() has no argument '%s'; help(laze.%s) lists those it has", self->own_name, text,
+                               self->own_name);
+      return false;
+    }
     if (!laze_python_argument_add(arguments, values[i], takes, self->own_name)) return false;
     arguments->items[arguments->count - 1].name = name;
   }

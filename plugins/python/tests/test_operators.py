@@ -93,6 +93,13 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.x.sum(axis=1, keepdims=True).shape, (2, 1))
         self.assertIs(self.x.sum(dtype="float64").dtype, laze.float64)
 
+    def test_what_pytorch_says_of_places(self):
+        self.assertEqual(laze.zeros(2, device="cpu", requires_grad=False, pin_memory=False).shape, (2,))
+        self.assertEqual(laze.ones_like(self.x, device=None, memory_format=None).shape, (2, 2))
+        for wrong in ({"device": "cuda"}, {"requires_grad": True}, {"out": self.x}):
+            with self.assertRaises(TypeError):
+                laze.zeros(2, **wrong)
+
     def test_sizes_stand_one_by_one_or_in_a_list(self):
         for result in [self.x.reshape(4), self.x.reshape((4,)), self.x.reshape([4]), self.x.view(-1),
                        laze.reshape(self.x, (4,))]:
