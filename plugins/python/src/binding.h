@@ -1,13 +1,13 @@
 /* The package's C side: what its files offer each other.
  *
  *   laze.add(x, 2)         operator.c   an object for each base name of the schemas, made at import
+ *        │  operator_call.c   arguments by position and by name
  *        │  argument.c     Python objects become laze_arguments, by what the schemas take
  *        v  call.c         laze_call_by_name_at, with the caller's file and line; failures become exceptions
  *   Tensor                 tensor.c     owns one handle, and no Python object
  *        │  number.c, index.c, index_lists.c   Python's operators and x[...], all as calls by name
  *        v  convert.c      item, tolist, repr
- *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies where that is
- * possible
+ *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
  * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
  * otherwise needs the GIL. State is the process's, not the module's: laze has one default context, and the module

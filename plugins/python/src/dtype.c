@@ -14,7 +14,8 @@
 enum { DTYPE_END = 64 }; /* no dtype has a number as large */
 
 typedef struct {
-  PyObject_HEAD laze_dtype dtype;
+  PyObject ob_base; /* what PyObject_HEAD is */
+  laze_dtype dtype;
   char name[16];
 } dtype_object;
 

@@ -6,7 +6,8 @@
 #include "binding.h"
 
 typedef struct {
-  PyObject_HEAD laze_scope *scope; /* NULL: not open */
+  PyObject ob_base;  /* what PyObject_HEAD is */
+  laze_scope *scope; /* NULL: not open */
   bool is_step;
 } scope_object;
 

@@ -6,7 +6,8 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD laze_tensor *handle; /* owned */
+  PyObject ob_base;    /* what PyObject_HEAD is */
+  laze_tensor *handle; /* owned */
   PyObject *weak_references;
 } tensor_object;
 

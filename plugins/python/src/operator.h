@@ -1,0 +1,28 @@
+/* An operator's object, for the two files about it: operator.c makes them, operator_call.c calls them. */
+#ifndef LAZE_PYTHON_OPERATOR_H
+#define LAZE_PYTHON_OPERATOR_H
+
+#include "binding.h"
+
+typedef struct laze_python_operator {
+  PyObject ob_base; /* what PyObject_HEAD is */
+  vectorcallfunc call;
+  const char *name; /* static */
+  const laze_operator **overloads;
+  int32_t overload_count;
+  int32_t varargs;      /* the argument for which integers may stand one by one: x.reshape(2, 3); -1: none */
+  int32_t most;         /* arguments that any overload takes by position */
+  bool random;          /* seed and offset come from the generator where they are left out */
+  int32_t receiver;     /* of a method: the argument that the tensor is, x.where(condition, y) */
+  laze_dtype preset;    /* of x.float(): the dtype that is passed behind the arguments */
+  const char *own_name; /* "float" */
+  laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS]; /* by position */
+  PyObject *result_type;                              /* made when it is needed */
+} laze_python_operator;
+
+/* The schema's own string for an argument of that name, and what is taken there; NULL: no overload has it. */
+const char *laze_python_operator_argument(const laze_python_operator *self, const char *name, laze_python_takes *takes);
+/* What the object's `call` is. */
+PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed, size_t flagged, PyObject *names);
+
+#endif

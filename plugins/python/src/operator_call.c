@@ -1,0 +1,192 @@
+/* A call of an operator: arguments by position and by name become laze_arguments, the library chooses the overload, and
+ * several results become a named tuple.
+ */
+#include "operator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names that PyTorch takes as well, as NumPy has them. */
+static const char *const aliases[][2] = {
+    {"input", "self"}, {"a", "self"},   {"x", "self"},           {"x1", "self"},   {"x", "input"},
+    {"x2", "other"},   {"axis", "dim"}, {"keepdims", "keepdim"}, {"axis", "dims"},
+};
+
+const char *laze_python_operator_argument(const laze_python_operator *self, const char *name,
+                                          laze_python_takes *takes) {
+  const char *found = NULL;
+  *takes = 0;
+  for (int32_t i = 0; i < self->overload_count; i++) {
+    for (int32_t k = 0; k < laze_operator_argument_count(self->overloads[i]); k++) {
+      const laze_operator_argument *argument = laze_operator_argument_at(self->overloads[i], k);
+      if (strcmp(argument->name, name) != 0) continue;
+      found = argument->name;
+      *takes |= LAZE_PYTHON_TAKES(argument->takes);
+    }
+  }
+  return found;
+}
+
+static const char *find_alias(const laze_python_operator *self, const char *name, laze_python_takes *takes) {
+  const char *found = laze_python_operator_argument(self, name, takes);
+  for (size_t i = 0; !found && i < sizeof aliases / sizeof aliases[0]; i++)
+    if (strcmp(aliases[i][0], name) == 0) found = laze_python_operator_argument(self, aliases[i][1], takes);
+  return found;
+}
+
+/* Of a method whose tensor is not its first argument: the tensor goes to its place. */
+static bool add_rotated(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
+                        Py_ssize_t count) {
+  int32_t before = count - 1 < self->receiver ? (int32_t)count - 1 : self->receiver;
+  for (Py_ssize_t i = 1; i <= before; i++)
+    if (!laze_python_argument_add(arguments, passed[i], self->takes[i - 1], self->own_name)) return false;
+  if (!laze_python_argument_add(arguments, passed[0], 0, self->own_name)) return false;
+  if (before < self->receiver) arguments->items[arguments->count - 1].name = "self";
+  for (Py_ssize_t i = before + 1; i < count; i++)
+    if (!laze_python_argument_add(arguments, passed[i], self->takes[i], self->own_name)) return false;
+  return true;
+}
+
+/* What programs for PyTorch say of where a tensor lies and how, with the values that are so anyway: only those are
+ * taken, and change nothing. */
+static bool is_so_anyway(const char *name, PyObject *value) {
+  static const char *const words[][4] = {
+      {"device", "None", "cpu"},
+      {"layout", "None", "torch.strided"},
+      {"pin_memory", "None", "False"},
+      {"requires_grad", "False"},
+      {"non_blocking", "False"},
+      {"copy", "False"},
+      {"out", "None"},
+      {"memory_format", "None", "torch.preserve_format", "torch.contiguous_format"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(words[i][0], name) != 0) continue;
+    PyObject *text = PyObject_Str(value);
+    const char *said = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    bool found = false;
+    for (size_t k = 1; said && k < 4 && words[i][k]; k++) found = found || strcmp(words[i][k], said) == 0;
+    Py_XDECREF(text);
+    return found;
+  }
+  return false;
+}
+
+static bool add_positional(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
+                           Py_ssize_t count) {
+  Py_ssize_t single = count;
+  if (self->varargs >= 0 && count > self->varargs) {
+    bool integers = count > self->varargs + 1;
+    for (Py_ssize_t i = self->varargs; integers && i < count; i++) integers = laze_python_is_integer(passed[i]);
+    if (integers) single = self->varargs;
+  }
+  if (single == count && count > self->most)
+    return laze_python_raise_type("%s takes at most %d positional arguments, and was given %zd", self->own_name,
+                                  (int)self->most, count) != NULL;
+  if (self->receiver > 0 && count > 0) return add_rotated(self, arguments, passed, count);
+  for (Py_ssize_t i = 0; i < single; i++)
+    if (!laze_python_argument_add(arguments, passed[i], self->takes[i], self->own_name)) return false;
+  return single == count ||
+         laze_python_argument_add_integers(arguments, passed + single, count - single, self->own_name);
+}
+
+static bool add_named(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *values,
+                      PyObject *names) {
+  Py_ssize_t count = names ? PyTuple_Size(names) : 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
+    if (!text) return false;
+    laze_python_takes takes;
+    const char *name = find_alias(self, text, &takes);
+    if (!name && is_so_anyway(text, values[i])) continue;
+    if (!name) {
+      if (!PyErr_Occurred())
+        laze_python_raise_type("%s() has no argument '%s'; help(laze.%s) lists those it has", self->own_name, text,
+                               self->own_name);
+      return false;
+    }
+    if (!laze_python_argument_add(arguments, values[i], takes, self->own_name)) return false;
+    arguments->items[arguments->count - 1].name = name;
+  }
+  return true;
+}
+
+static bool add_number(laze_python_arguments *arguments, const char *name, int64_t value) {
+  if (arguments->count == LAZE_PYTHON_MAX_ARGUMENTS) return false;
+  arguments->items[arguments->count++] =
+      (laze_argument){.name = name, .kind = LAZE_PASS_SCALAR, .value.scalar = laze_scalar_integer(value)};
+  return true;
+}
+
+/* Seed and offset of the generator where the call names neither. True: it was asked. */
+static bool add_generator(laze_python_operator *self, laze_python_arguments *arguments) {
+  int64_t seed, offset;
+  if (!self->random) return false;
+  for (int32_t i = 0; i < arguments->count; i++) {
+    const char *name = arguments->items[i].name;
+    if (name && (strcmp(name, "seed") == 0 || strcmp(name, "offset") == 0)) return false;
+  }
+  laze_python_generator_next(&seed, &offset);
+  return add_number(arguments, "seed", seed) && add_number(arguments, "offset", offset);
+}
+
+/* The named tuple of an operator with several results. */
+static PyObject *result_type(laze_python_operator *self, int32_t count) {
+  static const char *const unnamed[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"};
+  enum { MOST = sizeof unnamed / sizeof unnamed[0] };
+  PyStructSequence_Field fields[MOST + 1] = {{0}};
+  const laze_operator *op = NULL;
+  for (int32_t i = 0; !op && i < self->overload_count; i++)
+    if (laze_operator_result_count(self->overloads[i]) == count) op = self->overloads[i];
+  if (!op || count > MOST) return NULL;
+  for (int32_t i = 0; i < count; i++) {
+    const char *name = laze_operator_result_name(op, i);
+    fields[i].name = (char *)(uintptr_t)(name && *name ? name : unnamed[i]); /* CPython does not write to it */
+  }
+  size_t size = strlen(self->name) + sizeof "laze.return_types.";
+  char *name = malloc(size); /* the type keeps it */
+  if (!name) return PyErr_NoMemory();
+  snprintf(name, size, "laze.return_types.%s", self->name);
+  PyStructSequence_Desc description = {name, "The results of an operator.", fields, count};
+  return (PyObject *)PyStructSequence_NewType(&description);
+}
+
+/* A tuple as the operator's named tuple. Takes the reference. */
+static PyObject *name_results(laze_python_operator *self, PyObject *results, int32_t count) {
+  if (!self->result_type) self->result_type = result_type(self, count);
+  if (!self->result_type) return PyErr_Occurred() ? (Py_DECREF(results), NULL) : results;
+  PyObject *named = PyStructSequence_New((PyTypeObject *)self->result_type);
+  for (int32_t i = 0; named && i < count; i++)
+    PyStructSequence_SetItem(named, i, laze_python_share(PyTuple_GetItem(results, i)));
+  Py_DECREF(results);
+  return named;
+}
+
+static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments *arguments) {
+  int32_t count = 1;
+  bool drawn = add_generator(self, arguments);
+  PyObject *result = laze_python_call(self->name, arguments, &count);
+  if (!result && laze_python_error_is_invalid() &&
+      laze_python_fits_none(self->overloads, self->overload_count, arguments))
+    laze_python_raise_as_type();
+  if (!result) return NULL;
+  if (drawn && count == 1) laze_python_generator_advance(laze_tensor_elements(laze_python_handle(result)));
+  return count > 1 ? name_results(self, result, count) : result;
+}
+
+PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed, size_t flagged, PyObject *names) {
+  laze_python_operator *self = (laze_python_operator *)callable;
+  Py_ssize_t count = (Py_ssize_t)(flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
+  laze_python_arguments arguments; /* large, and not cleared as a whole */
+  arguments.count = 0;
+  arguments.held = NULL;
+  bool added = add_positional(self, &arguments, passed, count);
+  if (added && self->preset != LAZE_DTYPE_NONE)
+    added = laze_python_argument_add(&arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
+                                     self->own_name);
+  if (added) added = add_named(self, &arguments, passed + count, names);
+  PyObject *result = added ? call_prepared(self, &arguments) : NULL;
+  laze_python_arguments_clear(&arguments);
+  return result;
+}
