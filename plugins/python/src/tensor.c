@@ -86,6 +86,11 @@ static PyObject *get_nbytes(PyObject *self, void *closure) {
   return PyLong_FromLongLong(laze_tensor_elements(handle) * laze_dtype_size(laze_tensor_dtype(handle)));
 }
 
+static PyObject *get_device(PyObject *self, void *closure) {
+  (void)self, (void)closure;
+  return PyUnicode_FromString("cpu");
+}
+
 /* Axes turned round: all of them (T), or the last two (mT). */
 static PyObject *permute(PyObject *self, int32_t from, const char *name) {
   int64_t axes[LAZE_PYTHON_MAX_RANK];
@@ -207,7 +212,20 @@ static PyObject *method_evaluate(PyObject *self, PyObject *unused) {
       : laze_python_raise(status, laze_tensor_error(laze_python_handle(self)));
 }
 
-/* Tensors do not change, so that a copy is the tensor itself. */
+/* f"{loss:.3f}" is that of the number, where there is one. */
+static PyObject *method_format(PyObject *self, PyObject *specification) {
+  if (laze_tensor_rank(laze_python_handle(self)) > 0) {
+    if (PyObject_IsTrue(specification))
+      return laze_python_raise_type("only a tensor without dimensions has a format such as %R", specification);
+    return PyObject_Str(self);
+  }
+  PyObject *item = laze_python_item(self);
+  PyObject *text = item ? PyObject_Format(item, specification) : NULL;
+  Py_XDECREF(item);
+  return text;
+}
+
+/* Tensors do not change, so that a copy is the tensor itself; and they are all on the CPU, and row-major. */
 static PyObject *method_copy(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_share(self);
@@ -246,6 +264,11 @@ static PyMethodDef methods[] = {
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A DLPack capsule of the tensor's memory, which is read-only. Computes it."},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, NULL},
+    {"clone", method_copy, METH_NOARGS, "clone($self)\n--\n\nThe tensor itself: tensors do not change."},
+    {"contiguous", method_copy, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
+    {"cpu", method_copy, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
+    {"detach", method_copy, METH_NOARGS, "detach($self)\n--\n\nThe tensor itself: tensors have no gradients."},
+    {"__format__", method_format, METH_O, NULL},
     {"__copy__", method_copy, METH_NOARGS, NULL},
     {"__deepcopy__", method_copy, METH_O, NULL},
     {"__reduce__", method_reduce, METH_NOARGS, NULL},
@@ -257,6 +280,7 @@ static PyGetSetDef attributes[] = {
     {"ndim", get_ndim, NULL, "The number of axes.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of one element.", NULL},
     {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"device", get_device, NULL, "Where the elements lie: \"cpu\".", NULL},
     {"T", get_transposed, NULL, "The tensor with its axes in reverse.", NULL},
     {"mT", get_matrix_transposed, NULL, "The tensor with its last two axes swapped.", NULL},
     {0},

@@ -96,8 +96,9 @@ def definitions(operator, classes, method=False):
 
 
 def tensor_class(classes):
-    lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "T: Tensor",
-             "mT: Tensor", "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
+    lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
+             "T: Tensor", "mT: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
+             "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...", "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
              "def evaluate(self) -> Tensor: ...", "def __len__(self) -> _int: ...", "def __bool__(self) -> _bool: ...",

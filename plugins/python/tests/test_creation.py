@@ -137,6 +137,17 @@ class ToPython(unittest.TestCase):
             again = pickle.loads(pickle.dumps(value))
             self.assertEqual((again.dtype, again.shape, again.tolist()), (value.dtype, value.shape, value.tolist()))
 
+    def test_formats_are_those_of_the_number(self):
+        self.assertEqual(f"{laze.tensor(2.5):.3f} {laze.tensor(7):03d}", "2.500 007")
+        self.assertEqual(f"{laze.tensor([1, 2])}", "tensor([1 2])")
+        with self.assertRaises(TypeError):
+            f"{laze.tensor([1, 2]):.3f}"
+
+    def test_what_programs_for_pytorch_write_before_they_read(self):
+        tensor = laze.tensor([1.0])
+        self.assertIs(tensor.detach().cpu().contiguous().clone(), tensor)
+        self.assertEqual(tensor.device, "cpu")
+
     def test_tensors_are_keys_by_identity(self):
         one, other = laze.tensor([1]), laze.tensor([1])
         self.assertEqual({one: "one", other: "other"}[one], "one")
