@@ -235,11 +235,6 @@ LAZE_API LAZE_MUST_USE laze_status laze_call_match(const char *name, const laze_
  * 100,000 nodes, no limit of bytes. */
 LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
 
-/* Switches call locations off (they are then unknown in dumps), which makes recording a little faster. */
-#ifndef LAZE_NO_LOCATIONS
-#define LAZE_LOCATIONS 1
-#endif
-
 #ifdef __cplusplus
 }
 #endif

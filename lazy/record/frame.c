@@ -1,6 +1,7 @@
 /* Recording a call: operands become values of the frame, the call a node or an expansion, results handles. */
 #include "lazy/record/frame.h"
 
+#include "laze/call.h"
 #include "lazy/lazy.h"
 #include "lazy/record/layers.h"
 #include "lazy/record/record_state.h"
@@ -47,6 +48,10 @@ static laze_status push_tensor(laze_thread_state *thread, const char *op, const 
   }
   laze_error *error = &problem->error;
   laze_slot *slot = laze_slot_at(tensor);
+  if (tensor == LAZE_NOT_A_TENSOR)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is a number; beside the other arguments of this call it needs a tensor", op,
+                     argument);
   if (slot && slot->lazy != thread->lazy)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' belongs to another context than the other operands", op, argument);
@@ -75,7 +80,7 @@ static laze_status push_operand(laze_thread_state *thread, const char *op, const
                      argument->name);
   if (!is_number(dtype))
     return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
-                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean", op,
+                     "%s: argument '%s' is a number of dtype %d; write it as it is, or with LAZE_NUMBER", op,
                      argument->name, (int)dtype);
   return push_scalar(thread, operand->scalar, &problem->error);
 }
@@ -102,7 +107,7 @@ static bool is_dtype(int64_t number) {
 }
 
 /* What the caller can get wrong in an attribute whatever the operator: a list with a length but no items, a number of
- * no kind. */
+ * no kind, or of another one (lazy/record/pack.h). */
 static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
                                    const laze_attribute *attribute, laze_error *error) {
   bool is_list = argument->kind == LAZE_ARGUMENT_INT_LIST || argument->kind == LAZE_ARGUMENT_SIZE_LIST;
@@ -110,6 +115,9 @@ static laze_status check_attribute(const laze_op_info *info, const laze_argument
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is no list: its items are NULL or its count is negative; use LAZE_INTS",
                      info->name, argument->name);
+  if (!is_list && attribute->count < 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is a real number; it needs %s", info->name,
+                     argument->name, argument->kind == LAZE_ARGUMENT_BOOL ? "true or false" : "an integer");
   for (int32_t i = 0; is_list && i < attribute->count; i++) {
     laze_size item = attribute->value.items[i]; /* one further down would read as an expression */
     if (item < LAZE_SIZE_CONSTANT_MIN || item > LAZE_SIZE_CONSTANT_MAX)
@@ -121,8 +129,8 @@ static laze_status check_attribute(const laze_op_info *info, const laze_argument
                      info->name, argument->name, (long long)attribute->value.integer, laze_dtype_constants());
   if (argument->kind == LAZE_ARGUMENT_LITERAL && !is_number(attribute->value.literal.dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: argument '%s' is a number of dtype %d; use laze_scalar_real, _integer or _boolean",
-                     info->name, argument->name, (int)attribute->value.literal.dtype);
+                     "%s: argument '%s' is a number of dtype %d; write it as it is, or with LAZE_NUMBER", info->name,
+                     argument->name, (int)attribute->value.literal.dtype);
   return LAZE_OK;
 }
 

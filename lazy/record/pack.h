@@ -50,6 +50,20 @@ static inline int32_t laze_pack_tensors(laze_frame_operand *operands, int32_t *c
   return tensor_count;
 }
 
+/* A number that may be absent, then it is `otherwise`. Only an integer can be one where the kind is not float: for a
+ * real number the count is -1, which laze_frame_record() refuses. */
+static inline laze_attribute laze_pack_number(laze_argument_kind kind, laze_scalar number, laze_attribute otherwise) {
+  const bool is_real = number.dtype == LAZE_F64;
+  if (number.dtype == LAZE_DTYPE_NONE) return otherwise;
+  if (kind == LAZE_ARGUMENT_FLOAT)
+    return laze_attribute_real(is_real ? number.value.real : (double)number.value.integer);
+  laze_attribute attribute = laze_attribute_integer(number.value.integer);
+  if (kind == LAZE_ARGUMENT_SIZE) attribute = laze_attribute_size(laze_size_saturate(number.value.integer));
+  if (kind == LAZE_ARGUMENT_BOOL) attribute = laze_attribute_boolean(number.value.integer != 0);
+  if (is_real || (number.dtype != LAZE_I64 && number.dtype != LAZE_BOOL)) attribute.count = -1;
+  return attribute;
+}
+
 /* A list without items but with a length gets the length -1, which laze_frame_record() refuses. */
 static inline laze_attribute laze_pack_ints(laze_argument_kind kind, laze_ints ints) {
   const int32_t count = ints.items == NULL && ints.count > 0 ? -1 : ints.count;

@@ -251,6 +251,56 @@ static void read_variants(gen_table *table, gen_operator *op, const gen_tree *va
   op->is_method = is_method;
 }
 
+/* What `c` lists: arguments, for which `set` is called. */
+static void read_named(gen_table *table, gen_operator *op, const char *key, const gen_tree *value,
+                       const char *(*set)(gen_argument *argument)) {
+  if (value->form != TREE_LIST) {
+    report_error(&table->report, place_of(op, value), "\"c: {%s}\" is a list of arguments: [name, ...]", key);
+    return;
+  }
+  for (int i = 0; i < value->count; i++) {
+    const int index = schema_find(&op->schema, value->items[i]->text);
+    const char *wrong = index < 0 ? "is no argument; write the name of one" : set(&op->schema.arguments[index]);
+    if (wrong != NULL)
+      report_error(&table->report, place_of(op, value->items[i]), "\"c: {%s}\" names \"%s\", which %s", key,
+                   value->items[i]->text, wrong);
+  }
+}
+
+static const char *set_positional(gen_argument *argument) {
+  if (!argument->has_default) return "has no default and is positional anyway; drop it";
+  argument->is_option = false;
+  return NULL;
+}
+
+static const char *set_integer(gen_argument *argument) {
+  if (argument->kind != KIND_SCALAR || argument->has_default || argument->optional)
+    return "is no Scalar that has to be given; only those can be written as integers";
+  argument->as_integer = true;
+  return NULL;
+}
+
+static void read_c(gen_table *table, gen_operator *op, const gen_tree *value) {
+  for (int i = 0; value->form == TREE_MAP && i < value->count; i++) {
+    const char *key = value->keys[i]->text;
+    if (strcmp(key, "name") == 0) {
+      op->c_name = text_of(table, op, key, value->items[i]);
+      if (strcmp(op->c_name, "none") == 0) op->c_name = NULL;
+    } else if (strcmp(key, "positional") == 0) {
+      for (int k = 0; k < op->schema.count; k++)
+        op->schema.arguments[k].is_option = op->schema.arguments[k].has_default;
+      read_named(table, op, key, value->items[i], set_positional);
+    } else if (strcmp(key, "integers") == 0) {
+      read_named(table, op, key, value->items[i], set_integer);
+    } else {
+      report_error(&table->report, place_of(op, value->keys[i]),
+                   "\"c\" has no key \"%s\"; write name, positional or integers", key);
+    }
+  }
+  if (value->form != TREE_MAP)
+    report_error(&table->report, place_of(op, value), "\"c\" is a map: {name: sum_dim, positional: [dim, keepdim]}");
+}
+
 static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
   (void)text_of(table, op, "combine", value); /* looked up when all operators are known */
 }
@@ -278,6 +328,7 @@ static const struct {
     {"literals", EVERY_CLASS, read_literals},
     {"regions", BIT(CLASS_CONTROL), read_regions},
     {"effect", EVERY_CLASS, read_effect},
+    {"c", EVERY_CLASS, read_c},
     {"test", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_test},
     {"doc", EVERY_CLASS, read_doc},
 };
@@ -315,8 +366,19 @@ static void read_key(gen_table *table, gen_operator *op, const gen_tree *key, co
                class_name(op->op_class), all);
 }
 
+/* Where an entry does not say otherwise: the C function has the base name, and its parameters are what stands before
+ * "*" in the schema, but for dtypes that may be left out. */
+static void set_c_defaults(gen_operator *op) {
+  op->c_name = op->schema.base;
+  for (int i = 0; i < op->schema.count; i++) {
+    gen_argument *argument = &op->schema.arguments[i];
+    argument->is_option = argument->has_default && (argument->keyword_only || argument->kind == KIND_DTYPE);
+  }
+}
+
 void entry_read(gen_table *table, gen_operator *op) {
   op->effect = "NONE";
+  set_c_defaults(op);
   read_class(table, op);
   for (int i = 0; i < op->entry->count; i++) read_key(table, op, op->entry->keys[i], op->entry->items[i]);
 }

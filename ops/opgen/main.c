@@ -2,13 +2,15 @@
  *
  *   tables, rules.yaml        tree
  *     -> entries              table, entry, operator, with schema and expression
- *     -> checks               entry_check, entry_rules, check, check_call; known: what headers declare
+ *     -> names                operator inside the library, function in C; known: what headers declare
+ *     -> checks               entry_check, entry_rules, check, check_call
  *     -> C                    write_*, emit, emit_call
  *     -> files                output
  *
  * Nothing is written while there are errors.
  */
 #include "ops/opgen/check.h"
+#include "ops/opgen/function.h"
 #include "ops/opgen/output.h"
 #include "ops/opgen/allocate.h"
 
@@ -80,10 +82,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   case 't': options->list = true; break;
   case ARGP_KEY_ARG: add_table(options, argument); break;
   case ARGP_KEY_END:
-    if (options->list) break;
     if (options->rules == NULL) argp_error(state, "no rules; write --rules FILE");
     if (options->table_count == 0) argp_error(state, "no tables; name the YAML files");
-    if (options->output == NULL && !options->check) argp_error(state, "nothing to do; write --output DIR or --check");
+    if (options->output == NULL && !options->check && !options->list)
+      argp_error(state, "nothing to do; write --output DIR or --check");
     break;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -102,6 +104,7 @@ static void read_tables(gen_table *table, const gen_options *options) {
 static void check_tables(gen_table *table) {
   const int read_errors = table->report.errors;
   table_name_operators(table);
+  table_name_functions(table);
   table_check_entries(table);
   if (read_errors > 0) return;
   for (int i = 0; i < table->count; i++) check_operator(table, table->operators[i]);
@@ -122,13 +125,13 @@ int main(int argc, char **argv) {
   argp_err_exit_status = 2;
   argp_parse(&parser, argc, argv, 0, NULL, &options);
   bool folder_known = true;
-  if (options.list) folder_known = files_list(options.only);
   gen_table table = {0};
-  if (!options.list) {
-    read_tables(&table, &options);
-    check_tables(&table);
-    if (table.report.errors == 0 && !options.check) folder_known = files_write(&table, options.output, options.only);
-  }
+  read_tables(&table, &options);
+  check_tables(&table);
+  if (table.report.errors == 0 && options.list)
+    folder_known = files_list(&table, options.only);
+  else if (table.report.errors == 0 && !options.check)
+    folder_known = files_write(&table, options.output, options.only);
   if (!folder_known) {
     fprintf(stderr, "opgen: nothing is generated for the folder \"%s\"; see --list\n", options.only);
     return 2;

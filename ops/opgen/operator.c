@@ -1,5 +1,5 @@
-/* What an entry is called in C: words of classes, and symbols. "add.Tensor" is laze_add and LAZE_OP_ADD,
- * "sum.dim_IntList" is laze_sum_dim_intlist. */
+/* What an entry is called inside the library: words of classes, and symbols. "add.Tensor" is LAZE_OP_ADD,
+ * "sum.dim_IntList" is LAZE_OP_SUM_DIM_INTLIST. (What users call it: function.h.) */
 #include "ops/opgen/operator.h"
 
 #include "ops/opgen/allocate.h"
@@ -112,39 +112,10 @@ static void name_operator(const gen_table *table, gen_operator *op) {
   op->upper = upper;
 }
 
-/* The names that an operator takes: its functions and its options. */
-#define FORM_COUNT 4
-
-static const char *form_name(int form, const char *symbol) {
-  switch (form) {
-  case 0: return memory_format("laze_%s", symbol);
-  case 1: return memory_format("laze_%s_with", symbol);
-  case 2: return memory_format("laze_%s_at", symbol);
-  default: return memory_format("laze_%s_options", symbol);
-  }
-}
-
-static void check_against_api(gen_table *table, const gen_operator *op) {
-  for (int form = 0; form < FORM_COUNT && operator_is_public(op); form++) {
-    const char *name = form_name(form, op->symbol);
-    if (!known_has(&table->known, KNOWN_API, name)) continue;
-    report_error(&table->report, op->at,
-                 "its function %s is already part of the hand-written interface; rename the operator", name);
-    return;
-  }
-}
-
 static void check_against(gen_table *table, const gen_operator *op, const gen_operator *other) {
-  if (strcmp(op->symbol, other->symbol) == 0) {
-    report_error(&table->report, op->at, "its C name laze_%s is also that of %s (%s:%d); rename one", op->symbol,
+  if (strcmp(op->symbol, other->symbol) == 0)
+    report_error(&table->report, op->at, "LAZE_OP_%s also stands for %s (%s:%d); rename one", op->upper,
                  other->schema.name, other->at.file, other->at.line);
-    return;
-  }
-  for (int a = 0; a < FORM_COUNT; a++)
-    for (int b = 0; b < FORM_COUNT; b++)
-      if (a != b && strcmp(form_name(a, op->symbol), form_name(b, other->symbol)) == 0)
-        report_error(&table->report, op->at, "its function %s is also one of %s; rename one", form_name(a, op->symbol),
-                     other->schema.name);
 }
 
 /* LAZE_A_B_C may be attribute C of a_b or attribute b_c of a. */
@@ -168,7 +139,6 @@ void table_name_operators(gen_table *table) {
     gen_operator *op = table->operators[i];
     if (strcmp(op->symbol, "count") == 0 || strcmp(op->symbol, "none") == 0)
       report_error(&table->report, op->at, "LAZE_OP_%s has another meaning; rename the operator", op->upper);
-    check_against_api(table, op);
     for (int k = 0; k < table->count; k++) {
       if (k < i) check_against(table, op, table->operators[k]);
       if (k != i) check_attribute_names(table, op, table->operators[k]);

@@ -62,7 +62,10 @@ struct gen_operator {
   gen_place at;
   const gen_tree *entry;
   gen_schema schema;
-  const char *symbol, *upper; /* "sum_dim", "SUM_DIM" */
+  const char *symbol, *upper; /* "sum_dim_intlist", "SUM_DIM_INTLIST": names inside the library */
+  const char *c_name;         /* "sum_dim": its C function; NULL: it has none */
+  const char *function;       /* what the library exports for it: the C name, "mul_number" beside "mul" */
+  const gen_operator *lead;   /* whose C name it shares: the one that takes tensors only, or itself */
   gen_class op_class;
   gen_compute compute;
   int shape_count; /* 0, 1 (for all results), or one per result */
@@ -103,9 +106,13 @@ static inline bool operator_has_inference(const gen_operator *op) {
 }
 /* Whether expressions may call it: regions and raw elements cannot be passed. */
 bool operator_is_callable(const gen_operator *op);
-/* Whether users call it through a function of laze/functions.h: those whose name starts with "_" are ours. */
+/* Whether users may call it: those whose name starts with "_" are ours. */
 static inline bool operator_is_public(const gen_operator *op) {
   return operator_is_callable(op) && op->schema.base[0] != '_';
+}
+/* Whether they do so through a function of its own (laze/functions/). */
+static inline bool operator_has_function(const gen_operator *op) {
+  return operator_is_public(op) && op->c_name != NULL;
 }
 /* Number of operand arguments, and of attributes. */
 int operator_segments(const gen_operator *op);

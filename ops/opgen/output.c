@@ -248,10 +248,11 @@ void output_write(gen_report *report, const gen_output *output, const char *text
 #define LINE_LIMIT 2000
 
 /* Long files by first letters; ops/meson.build names the same ones. */
-static const gen_shard a_to_d = {'a', 'd'}, e_to_l = {'e', 'l'}, m_to_r = {'m', 'r'}, s_to_z = {'s', 'z'};
+static const gen_shard a_to_d = {'a', 'd', NULL}, e_to_l = {'e', 'l', NULL}, m_to_r = {'m', 'r', NULL},
+                       s_to_z = {'s', 'z', NULL};
 
 static const struct {
-  const char *folder, *name;
+  const char *folder, *name; /* NULL: one <family>.h for each table with C functions */
   gen_writer write;
   const gen_shard *shard;
   int line_limit;
@@ -272,6 +273,7 @@ static const struct {
     {"codegen/schedule", "joins.gen.c", write_joins, NULL, 0},
     {"codegen/llvm", "lowerings.gen.c", write_lowerings, NULL, LINE_LIMIT},
     {"include/laze", "functions.h", write_functions_header, NULL, 0},
+    {"include/laze/functions", NULL, write_family_header, NULL, 0},
     {"lazy", "functions_a_d.gen.c", write_functions, &a_to_d, LINE_LIMIT},
     {"lazy", "functions_e_l.gen.c", write_functions, &e_to_l, LINE_LIMIT},
     {"lazy", "functions_m_r.gen.c", write_functions, &m_to_r, LINE_LIMIT},
@@ -289,41 +291,72 @@ static void make_folders(gen_report *report, const char *path) {
   }
 }
 
-static void write_file(gen_table *table, size_t index, const char *path) {
+static void write_file(gen_table *table, size_t index, const gen_shard *shard, const char *path) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
   if (out == NULL) exit(1);
-  files[index].write(table, files[index].shard, out);
+  files[index].write(table, shard, out);
   fclose(out);
   make_folders(&table->report, path);
-  const gen_output output = {path, memory_format("%s/%s", files[index].folder, files[index].name),
+  const gen_output output = {path, memory_format("%s/%s", files[index].folder, strrchr(path, '/') + 1),
                              files[index].line_limit};
   output_write(&table->report, &output, text);
   free(text);
+}
+
+const char *output_family(const char *table_path) {
+  const char *name = strrchr(table_path, '/') == NULL ? table_path : strrchr(table_path, '/') + 1;
+  return memory_copy(name, strcspn(name, "."));
+}
+
+bool output_starts_family(const gen_table *table, int index) {
+  if (!operator_has_function(table->operators[index])) return false;
+  for (int i = 0; i < index; i++)
+    if (operator_has_function(table->operators[i]) &&
+        strcmp(table->operators[i]->at.file, table->operators[index]->at.file) == 0)
+      return false;
+  return true;
+}
+
+static void write_families(gen_table *table, size_t index, const char *folder) {
+  for (int i = 0; i < table->count; i++) {
+    if (!output_starts_family(table, i)) continue;
+    const gen_shard shard = {.table = table->operators[i]->at.file};
+    write_file(table, index, &shard, memory_format("%s/%s.h", folder, output_family(shard.table)));
+  }
 }
 
 bool files_write(gen_table *table, const char *directory, const char *only) {
   bool found = false;
   for (size_t i = 0; i < FILE_COUNT; i++) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
+    const char *folder = only != NULL ? directory : memory_format("%s/%s", directory, files[i].folder);
     found = true;
-    write_file(table, i,
-               only != NULL ? memory_format("%s/%s", directory, files[i].name)
-                            : memory_format("%s/%s/%s", directory, files[i].folder, files[i].name));
+    if (files[i].name == NULL)
+      write_families(table, i, folder);
+    else
+      write_file(table, i, files[i].shard, memory_format("%s/%s", folder, files[i].name));
   }
   return found;
 }
 
-bool files_list(const char *only) {
+static void list_file(const char *only, const char *folder, const char *name) {
+  if (only != NULL)
+    puts(name);
+  else
+    printf("%s/%s\n", folder, name);
+}
+
+bool files_list(const gen_table *table, const char *only) {
   bool found = false;
   for (size_t i = 0; i < FILE_COUNT; i++) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     found = true;
-    if (only != NULL)
-      puts(files[i].name);
-    else
-      printf("%s/%s\n", files[i].folder, files[i].name);
+    if (files[i].name != NULL) list_file(only, files[i].folder, files[i].name);
+    for (int k = 0; k < table->count && files[i].name == NULL; k++)
+      if (output_starts_family(table, k))
+        list_file(only, files[i].folder, memory_format("%s.h", output_family(table->operators[k]->at.file)));
   }
   return found;
 }

@@ -6,9 +6,11 @@
 
 #include <stdio.h>
 
-/* A range of first letters of symbols: long files are split by name, so that each stays readable. */
+/* A part of the operators: a range of first letters of symbols, by which long files are split so that each stays
+ * readable, or those of one table. */
 typedef struct gen_shard {
   char first, last;
+  const char *table; /* its path */
 } gen_shard;
 
 static inline bool shard_holds(const gen_shard *shard, const gen_operator *op) {
@@ -31,10 +33,18 @@ void write_eval(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_execute(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_joins(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_lowerings(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_family_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_functions_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_functions(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_page(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_cases(const gen_table *table, const gen_shard *shard, FILE *out);
+
+/* "arithmetic" for ops/native_functions/arithmetic.yaml, and whether an operator is the first with a C function of its
+ * table, so that there is a header of that name. */
+const char *output_family(const char *table_path);
+bool output_starts_family(const gen_table *table, int index);
+/* How an operator is called in C: "laze_sum_dim(self, dim, keepdim)", and what is more about its arguments. */
+void write_call_form(const gen_table *table, const gen_operator *op, FILE *out);
 
 /* The line above everything written for an operator: its source and schema. */
 void write_origin(const gen_operator *op, FILE *out);
@@ -67,6 +77,6 @@ void output_write(gen_report *report, const gen_output *output, const char *text
  * itself. False when no file is in a folder of that name. */
 bool files_write(gen_table *table, const char *directory, const char *only);
 /* Prints the names of the folder's files (NULL: of all, with their folders), one a line. */
-bool files_list(const char *only);
+bool files_list(const gen_table *table, const char *only);
 
 #endif

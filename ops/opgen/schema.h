@@ -24,6 +24,8 @@ typedef struct gen_argument {
   bool has_default, keyword_only;
   int list_size;            /* int[N] */
   int position;             /* among the operands, or among the attributes */
+  bool is_option;    /* a field of the options of its C function, no parameter */
+  bool as_integer;   /* a Scalar that C writes as int64_t */
   gen_literal value;        /* the default */
   const char *default_text; /* as the schema has it, "1" */
 } gen_argument;

@@ -1,5 +1,6 @@
 /* docs/operators.md: the operators for people. */
 #include "ops/opgen/allocate.h"
+#include "ops/opgen/function.h"
 #include "ops/opgen/output.h"
 
 #include <string.h>
@@ -32,10 +33,10 @@ static void write_cell(const char *text, FILE *out) {
 }
 
 static void write_row(const gen_operator *op, FILE *out) {
-  if (operator_is_public(op))
-    fprintf(out, "| `laze_%s` | `", op->symbol);
-  else
-    fprintf(out, "| | `");
+  fprintf(out, "| ");
+  if (operator_has_function(op)) fprintf(out, "`laze_%s(%s)` ", op->c_name, function_arguments(op));
+  if (operator_has_function(op) && function_has_options(op)) fprintf(out, "`_with` ");
+  fprintf(out, "| `");
   write_cell(op->schema.text, out);
   fprintf(out, "` | %s | %s | %s | ", kind_of(op), dtypes_of(op), test_of(op));
   write_cell(op->doc == NULL ? "" : op->doc, out);
@@ -45,8 +46,9 @@ static void write_row(const gen_operator *op, FILE *out) {
 void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
   (void)shard;
   fprintf(out, "# Operators\n\n"
-               "Generated from `ops/native_functions/`. *Function* is the C function of `laze/functions.h`. *Kind* is "
-               "the class, or\n"
+               "Generated from `ops/native_functions/`. *In C* is the call of `laze/functions.h` (where several rows "
+               "have the\n"
+               "same, it takes tensors and numbers; `_with`: there is also one with options). *Kind* is the class, or\n"
                "*composite* for an operator that is recorded as others (a *late* one stays whole until just before "
                "scheduling).\n"
                "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value "
@@ -57,7 +59,7 @@ void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
     if (strcmp(op->at.file, file) != 0) {
       file = op->at.file;
       const char *name = strrchr(file, '/') == NULL ? file : strrchr(file, '/') + 1;
-      fprintf(out, "\n## %.*s\n\n| Function | Schema | Kind | Computes in | Test | |\n|---|---|---|---|---|---|\n",
+      fprintf(out, "\n## %.*s\n\n| In C | Schema | Kind | Computes in | Test | |\n|---|---|---|---|---|---|\n",
               (int)strcspn(name, "."), name);
     }
     write_row(op, out);
