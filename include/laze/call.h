@@ -5,7 +5,6 @@
  *   laze_mul(x, 2)  laze_mul(x, 0.5)  laze_mul(x, y)
  *   laze_sum_dim(x, 1, false)  laze_sum_dim(x, LAZE_INTS(0, 1), false)
  *   laze_slice(x, 0, 1, LAZE_NONE, 1)
- *   laze_add_with(x, y, &(laze_add_options){.alpha = LAZE_NUMBER(2)})
  */
 #ifndef LAZE_CALL_H
 #define LAZE_CALL_H
@@ -175,5 +174,9 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
 #define LAZE_TENSORS(...)                                                                                              \
   (laze_tensor *const[]){__VA_ARGS__}, (int32_t)(sizeof((laze_tensor *const[]){__VA_ARGS__}) / sizeof(laze_tensor *))
 
+#endif
+#ifndef LAZE_NO_MACROS
+/* A number as it is: laze_tensor_from_scalar(NULL, LAZE_F32, 0.5). */
+#define laze_tensor_from_scalar(context, dtype, ...) laze_tensor_from_scalar(context, dtype, LAZE_NUMBER(__VA_ARGS__))
 #endif
 #endif

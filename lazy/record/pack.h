@@ -12,15 +12,6 @@
 
 #include <string.h>
 
-/* Copies an options structure as far as both the caller and this library know it. `given` was zeroed. A struct_size of
- * zero stands for the size that this library knows. */
-static inline void laze_pack_options(void *given, size_t size, const void *options) {
-  if (options == NULL) return;
-  size_t known = *(const size_t *)options;
-  if (known == 0 || known > size) known = size;
-  memcpy(given, options, known);
-}
-
 /* Appends a tensor or a number that may be absent (NULL, dtype LAZE_DTYPE_NONE); returns the segment. */
 static inline int32_t laze_pack_tensor(laze_frame_operand *operands, int32_t *count, laze_tensor *tensor) {
   if (tensor == NULL) return -1;

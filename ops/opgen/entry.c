@@ -269,7 +269,7 @@ static void read_named(gen_table *table, gen_operator *op, const char *key, cons
 
 static const char *set_positional(gen_argument *argument) {
   if (!argument->has_default) return "has no default and is positional anyway; drop it";
-  argument->is_option = false;
+  argument->is_further = false;
   return NULL;
 }
 
@@ -288,7 +288,7 @@ static void read_c(gen_table *table, gen_operator *op, const gen_tree *value) {
       if (strcmp(op->c_name, "none") == 0) op->c_name = NULL;
     } else if (strcmp(key, "positional") == 0) {
       for (int k = 0; k < op->schema.count; k++)
-        op->schema.arguments[k].is_option = op->schema.arguments[k].has_default;
+        op->schema.arguments[k].is_further = op->schema.arguments[k].has_default;
       read_named(table, op, key, value->items[i], set_positional);
     } else if (strcmp(key, "integers") == 0) {
       read_named(table, op, key, value->items[i], set_integer);
@@ -372,7 +372,7 @@ static void set_c_defaults(gen_operator *op) {
   op->c_name = op->schema.base;
   for (int i = 0; i < op->schema.count; i++) {
     gen_argument *argument = &op->schema.arguments[i];
-    argument->is_option = argument->has_default && (argument->keyword_only || argument->kind == KIND_DTYPE);
+    argument->is_further = argument->has_default && (argument->keyword_only || argument->kind == KIND_DTYPE);
   }
 }
 

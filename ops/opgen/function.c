@@ -8,12 +8,13 @@
 #include <string.h>
 
 const char *function_join(const char *list, const char *item) {
+  if (*item == '\0') return list;
   return *list == '\0' ? item : memory_format("%s, %s", list, item);
 }
 
-bool function_has_options(const gen_operator *op) {
+bool function_has_more(const gen_operator *op) {
   for (int i = 0; i < op->schema.count; i++)
-    if (op->schema.arguments[i].is_option) return true;
+    if (op->schema.arguments[i].is_further) return true;
   return false;
 }
 
@@ -24,10 +25,7 @@ bool function_takes_context(const gen_operator *op) {
 }
 
 bool function_passes_scalar(const gen_argument *argument) {
-  const gen_literal *value = &argument->value;
-  if (!kind_is_number(argument->kind) || argument->kind == KIND_LITERAL) return false;
-  if (argument->optional) return true;
-  return argument->is_option && (argument->kind == KIND_FLOAT ? value->real != 0 : value->integer != 0);
+  return argument->optional && kind_is_number(argument->kind) && argument->kind != KIND_LITERAL;
 }
 
 const gen_operator *function_next(const gen_table *table, const gen_operator *lead, int *index) {
@@ -55,7 +53,7 @@ const char *function_result(const gen_operator *op) {
   return op->schema.result_count == 1 ? "laze_tensor *" : "void ";
 }
 
-const char *function_field(const gen_argument *argument) {
+const char *function_parameter(const gen_argument *argument) {
   const char *name = c_name(argument->name);
   if (argument->as_integer) return memory_format("int64_t %s", name);
   if (function_passes_scalar(argument)) return memory_format("laze_scalar %s", name);
@@ -79,40 +77,65 @@ static const char *argument_name(const gen_argument *argument) {
   return argument->kind == KIND_TENSOR_LIST ? memory_format("%s, %s_count", name, name) : name;
 }
 
-/* Context, parameters and results, each as `write` gives it; never empty. */
-static const char *parameter_list(const gen_operator *op, const char *context, const char *results,
-                                  const char *(*write)(const gen_argument *argument)) {
+/* Context, arguments as `write` gives them, results, further arguments; never empty. */
+static const char *argument_list(const gen_operator *op, const char *context, const char *results, bool further,
+                                 const char *(*write)(const gen_argument *argument)) {
   const char *list = function_takes_context(op) ? context : "";
   for (int i = 0; i < op->schema.count; i++)
-    if (!op->schema.arguments[i].is_option) list = function_join(list, write(&op->schema.arguments[i]));
-  return op->schema.result_count > 1 ? function_join(list, results) : list;
+    if (!op->schema.arguments[i].is_further) list = function_join(list, write(&op->schema.arguments[i]));
+  if (op->schema.result_count > 1) list = function_join(list, results);
+  for (int i = 0; i < op->schema.count && further; i++)
+    if (op->schema.arguments[i].is_further) list = function_join(list, write(&op->schema.arguments[i]));
+  return list;
 }
 
-const char *function_arguments(const gen_operator *op) {
-  return parameter_list(op, "context", "results", argument_name);
+const char *function_arguments(const gen_operator *op, bool further) {
+  return argument_list(op, "context", "results", further, argument_name);
 }
 
-static const char *parameters(const gen_operator *op) {
-  return parameter_list(op, "laze_context *context", "laze_tensor **results", function_field);
+static const char *parameters(const gen_operator *op, bool further) {
+  return argument_list(op, "laze_context *context", "laze_tensor **results", further, function_parameter);
 }
 
 const char *function_declaration(const gen_operator *op) {
-  return memory_format("%slaze_%s(%s)", function_result(op), op->function, parameters(op));
+  return memory_format("%slaze_%s(%s)", function_result(op), op->function, parameters(op, false));
 }
 
 const char *function_declaration_at(const gen_operator *op) {
-  const char *options = function_has_options(op) ? memory_format(", const laze_%s_options *options", op->c_name) : "";
-  return memory_format("%slaze_%s_at(%s%s, const char *file, int32_t line)", function_result(op), op->function,
-                       parameters(op), options);
+  return memory_format("%slaze_%s_at(%s, const char *file, int32_t line)", function_result(op), op->function,
+                       parameters(op, true));
+}
+
+static const char *default_argument(const gen_argument *argument) {
+  if (function_passes_scalar(argument)) return "LAZE_NONE";
+  switch (argument->kind) {
+  case KIND_SCALAR:
+  case KIND_LITERAL: return "LAZE_NONE";
+  case KIND_DTYPE: return "LAZE_DTYPE_NONE";
+  case KIND_INT_LIST:
+  case KIND_SIZE_LIST: return "LAZE_ALL_DIMS";
+  case KIND_FLOAT: return c_real(argument->value.real);
+  case KIND_BOOL: return argument->value.integer ? "true" : "false";
+  case KIND_INT:
+  case KIND_SIZE: return c_integer(argument->value.integer);
+  default: return "NULL";
+  }
+}
+
+const char *function_defaults(const gen_operator *op) {
+  const char *list = "";
+  for (int i = 0; i < op->schema.count; i++)
+    if (op->schema.arguments[i].is_further) list = function_join(list, default_argument(&op->schema.arguments[i]));
+  return list;
 }
 
 /* --- who shares a function --- */
 
 static bool argument_agrees(const gen_argument *a, const gen_argument *b) {
   const bool kinds = a->kind == b->kind || (is_tensor_or_number(a->kind) && is_tensor_or_number(b->kind));
-  return kinds && strcmp(a->name, b->name) == 0 && a->optional == b->optional && a->is_option == b->is_option &&
+  return kinds && strcmp(a->name, b->name) == 0 && a->optional == b->optional && a->is_further == b->is_further &&
          a->as_integer == b->as_integer && a->has_default == b->has_default &&
-         (!a->is_option || (a->kind == b->kind && literal_equal(&a->value, &b->value)));
+         (!a->is_further || (a->kind == b->kind && literal_equal(&a->value, &b->value)));
 }
 
 /* Whether the two differ in Tensor and Scalar alone, and in that. */
@@ -174,7 +197,7 @@ static void find_leads(gen_table *table) {
     op->lead = find_lead(table, op);
     if (op->lead == op || shares(op, op->lead)) continue;
     report_conflict(table, op, op->lead);
-    op->lead = op;
+    op->c_name = NULL; /* of which is no more to be said */
   }
   for (int i = 0; i < table->count; i++)
     if (operator_has_function(table->operators[i]))
@@ -198,14 +221,13 @@ static void take(taken_names *names, const char *name, const gen_operator *op) {
   names->items[names->count++] = (taken_name){name, op};
 }
 
-/* What an operator adds to the interface, whether or not it has options now: they may come. */
+/* What an operator adds to the interface, whether or not it has a longer form now: that may come. */
 static void take_names(taken_names *names, const gen_operator *op) {
   take(names, memory_format("laze_%s_at", op->function), op);
   if (op->lead != op) return;
   take(names, memory_format("laze_%s", op->c_name), op);
   take(names, memory_format("laze_%s_with", op->c_name), op);
   take(names, memory_format("laze_%s_of", op->c_name), op);
-  take(names, memory_format("laze_%s_options", op->c_name), op);
 }
 
 static void check_name(gen_table *table, const taken_names *names, int index) {

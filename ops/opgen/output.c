@@ -71,8 +71,7 @@ const char *c_name(const char *name) {
       "restrict", "return",  "short",    "signed",   "sizeof",     "static",  "struct",    "switch",   "template",
       "this",     "typedef", "union",    "unsigned", "using",      "virtual", "void",      "volatile", "while",
       "bool",     "true",    "false",    "and",      "or",         "not",     "xor",       "recorder", "call",
-      "results",  "error",   "operands", "segments", "attributes", "options", "file",      "line",     "context",
-      "given",    "count"};
+      "results",  "error",   "operands", "segments", "attributes", "file",    "line",      "context",  "count"};
   for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
     if (strcmp(taken[i], name) == 0) return memory_format("%s_", name);
   return name;

@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-/* Where an argument's value is: a parameter, or a field of the options. */
+/* An argument's value. */
 static const char *source(const gen_argument *argument) {
   const char *name = c_name(argument->name);
-  if (argument->is_option) return memory_format("given.%s", name);
   return argument->as_integer ? memory_format("laze_scalar_integer(%s)", name) : name;
 }
 
@@ -164,10 +163,7 @@ static void write_frame(const gen_operator *op, FILE *out) {
 }
 
 static void write_at(const gen_operator *op, FILE *out) {
-  const bool options = function_has_options(op);
   fprintf(out, "%s {\n", function_declaration_at(op));
-  if (options)
-    fprintf(out, "  laze_%s_options given = {0};\n  laze_pack_options(&given, sizeof(given), options);\n", op->c_name);
   if (!is_plain(op))
     write_packed_operands(op, out);
   else if (operator_segments(op) > 0)
@@ -189,9 +185,9 @@ static void write_function(const gen_operator *op, FILE *out) {
   write_origin(op, out);
   write_at(op, out);
   if (op->lead == op)
-    fprintf(out, "%s {\n  %slaze_%s_at(%s%s, NULL, 0);\n}\n", function_declaration(op),
-            op->schema.result_count == 1 ? "return " : "", op->c_name, function_arguments(op),
-            function_has_options(op) ? ", NULL" : "");
+    fprintf(out, "%s {\n  %slaze_%s_at(%s, NULL, 0);\n}\n", function_declaration(op),
+            op->schema.result_count == 1 ? "return " : "", op->c_name,
+            function_join(function_arguments(op, false), function_defaults(op)));
   fputc('\n', out);
 }
 

@@ -13,39 +13,23 @@
 
 /* --- comments --- */
 
-static const char *default_text(const gen_argument *argument) {
-  const gen_literal *value = &argument->value;
-  const char *items = "";
-  switch (value->form) {
-  case LITERAL_NONE: return "absent";
-  case LITERAL_INTEGER: return c_integer(value->integer);
-  case LITERAL_REAL: return c_real(value->real);
-  case LITERAL_BOOL: return value->integer ? "true" : "false";
-  case LITERAL_LIST:
-    for (int i = 0; i < value->count; i++) items = function_join(items, c_integer(value->items[i]));
-    return memory_format("{%s}", items);
-  default: return value->text;
-  }
-}
-
 /* What the call shows of arguments that are more than their type says. */
 static const char *argument_note(const gen_table *table, const gen_operator *op, int index) {
   const gen_argument *argument = &op->schema.arguments[index];
   const char *name = c_name(argument->name);
-  if (argument->is_option) return NULL;
-  const char *none = argument->optional ? ", or LAZE_NONE" : "";
-  if (function_is_mixed(table, op, index)) return memory_format("%s: a tensor or a number%s", name, none);
-  if (function_passes_scalar(argument)) return memory_format("%s: a number%s", name, none);
-  if (argument->kind == KIND_TENSOR && argument->optional) return memory_format("%s: may be NULL", name);
-  if (argument->kind == KIND_DTYPE && argument->has_default)
-    return memory_format("%s: LAZE_DTYPE_NONE for the default", name);
-  if (kind_is_list(argument->kind) && argument->has_default) return memory_format("%s: may be LAZE_ALL_DIMS", name);
+  if (function_is_mixed(table, op, index))
+    return memory_format("%s: a tensor or a number%s", name, argument->optional ? ", or LAZE_NONE" : "");
+  if (function_passes_scalar(argument)) return memory_format("%s: or LAZE_NONE", name);
+  if (argument->kind == KIND_SCALAR && argument->has_default) return memory_format("%s: or LAZE_NONE", name);
+  if (argument->kind == KIND_TENSOR && argument->optional) return memory_format("%s: or NULL", name);
+  if (argument->kind == KIND_DTYPE && argument->has_default) return memory_format("%s: or LAZE_DTYPE_NONE", name);
+  if (kind_is_list(argument->kind) && argument->has_default) return memory_format("%s: or LAZE_ALL_DIMS", name);
   return NULL;
 }
 
 void write_call_form(const gen_table *table, const gen_operator *op, FILE *out) {
-  fprintf(out, "laze_%s(%s)", op->c_name, function_arguments(op));
-  if (function_has_options(op)) fprintf(out, ", laze_%s_with(%s, options)", op->c_name, function_arguments(op));
+  fprintf(out, "laze_%s(%s)", op->c_name, function_arguments(op, false));
+  if (function_has_more(op)) fprintf(out, ", laze_%s_with(%s)", op->c_name, function_arguments(op, true));
   for (int i = 0; i < op->schema.count; i++)
     if (argument_note(table, op, i) != NULL) fprintf(out, "; %s", argument_note(table, op, i));
 }
@@ -66,50 +50,40 @@ static void write_comment(const gen_table *table, const gen_operator *op, FILE *
 
 /* --- declarations --- */
 
-static void write_options(const gen_operator *op, FILE *out) {
-  fprintf(out, "typedef struct laze_%s_options {\n  size_t struct_size;\n", op->c_name);
-  for (int i = 0; i < op->schema.count; i++) {
-    const gen_argument *argument = &op->schema.arguments[i];
-    if (argument->is_option)
-      fprintf(out, "  %s; /* default: %s */\n", function_field(argument), default_text(argument));
-  }
-  fprintf(out, "} laze_%s_options;\n", op->c_name);
-}
-
 static bool is_mixed(const gen_table *table, const gen_operator *op) {
   for (int i = 0; i < op->schema.count; i++)
     if (function_is_mixed(table, op, i)) return true;
   return false;
 }
 
-/* Parameters of the inline function that chooses: operands where operators differ. */
+/* The parameters of the inline function that chooses: operands where operators differ. */
 static const char *mixed_parameters(const gen_table *table, const gen_operator *lead) {
-  const char *list = "";
+  const char *list = "", *further = "";
   for (int i = 0; i < lead->schema.count; i++) {
     const gen_argument *argument = &lead->schema.arguments[i];
-    if (argument->is_option) continue;
-    list =
-        function_join(list, function_is_mixed(table, lead, i) ? memory_format("laze_operand %s", c_name(argument->name))
-                                                              : function_field(argument));
+    const char **to = argument->is_further ? &further : &list;
+    *to =
+        function_join(*to, function_is_mixed(table, lead, i) ? memory_format("laze_operand %s", c_name(argument->name))
+                                                             : function_parameter(argument));
   }
-  if (function_has_options(lead)) list = memory_format("%s, const laze_%s_options *options", list, lead->c_name);
-  return memory_format("%s, const char *file, int32_t line", list);
+  if (lead->schema.result_count > 1) list = function_join(list, "laze_tensor **results");
+  return memory_format("%s, const char *file, int32_t line", function_join(list, further));
 }
 
+/* What it passes on to one of them. */
 static const char *mixed_arguments(const gen_table *table, const gen_operator *op) {
-  const char *list = "";
+  const char *list = "", *further = "";
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
-    const char *name = c_name(argument->name);
-    if (argument->is_option) continue;
-    if (!function_is_mixed(table, op, i))
-      list = function_join(list, name);
-    else if (argument->kind == KIND_SCALAR)
-      list = function_join(list, memory_format("%s.number", name));
-    else
-      list = function_join(list, memory_format(op == op->lead ? "laze_operand_tensor(%s)" : "%s.tensor", name));
+    const char *name = c_name(argument->name), **to = argument->is_further ? &further : &list;
+    if (function_is_mixed(table, op, i) && argument->kind == KIND_SCALAR)
+      name = memory_format("%s.number", name);
+    else if (function_is_mixed(table, op, i))
+      name = memory_format(op == op->lead ? "laze_operand_tensor(%s)" : "%s.tensor", name);
+    *to = function_join(*to, name);
   }
-  return memory_format("%s%s, file, line", list, function_has_options(op) ? ", options" : "");
+  if (op->schema.result_count > 1) list = function_join(list, "results");
+  return memory_format("%s, file, line", function_join(list, further));
 }
 
 /* Whether what was given is what the operator takes. An absent operand is as good as a number. */
@@ -144,7 +118,6 @@ static void write_choice(const gen_table *table, const gen_operator *lead, FILE 
 static void write_declarations(const gen_table *table, const gen_operator *lead, FILE *out) {
   int next = 0;
   write_comment(table, lead, out);
-  if (function_has_options(lead)) write_options(lead, out);
   fprintf(out, "LAZE_API %s;\n", function_declaration(lead));
   for (const gen_operator *op; (op = function_next(table, lead, &next)) != NULL;)
     fprintf(out, "LAZE_API %s;\n", function_declaration_at(op));
@@ -163,61 +136,92 @@ static const char *conversion(const gen_table *table, const gen_operator *op, in
   return kind_is_list(argument->kind) ? "LAZE_LIST" : NULL;
 }
 
+/* A parameter of the C function: its name, and what the macro passes it through (NULL: nothing). */
 typedef struct {
-  const char *parameters; /* "self, ..." */
-  const char *arguments;  /* "self, LAZE_LIST(__VA_ARGS__)" */
-} gen_macro;
+  const char *name, *conversion;
+} gen_macro_parameter;
 
-/* The last argument that is converted, -1: none. Not behind a list of tensors, which is two arguments of the call and
- * may be one of the macro (LAZE_TENSORS). */
-static int last_converted(const gen_table *table, const gen_operator *op) {
-  int last = -1;
-  for (int i = 0; i < op->schema.count && op->schema.arguments[i].kind != KIND_TENSOR_LIST; i++)
-    if (!op->schema.arguments[i].is_option && conversion(table, op, i) != NULL) last = i;
-  return last;
+typedef struct {
+  gen_macro_parameter *items;
+  int count;
+} gen_macro_parameters;
+
+static void add_parameter(gen_macro_parameters *list, const char *name, const char *conversion) {
+  list->items = memory_grow(list->items, list->count, sizeof(*list->items));
+  list->items[list->count++] = (gen_macro_parameter){name, conversion};
 }
 
-static bool has_arguments_behind(const gen_operator *op, int last) {
-  for (int i = last + 1; i < op->schema.count; i++)
-    if (!op->schema.arguments[i].is_option) return true;
-  return op->schema.result_count > 1;
-}
-
-/* Names parameters up to the last one that is converted; what comes behind it, or else that one, is "...", which commas
- * inside of braces do no harm. */
-static gen_macro macro_of(const gen_table *table, const gen_operator *op, bool options) {
-  const int last = last_converted(table, op);
-  if (last < 0) return (gen_macro){"...", "__VA_ARGS__"};
-  const bool rest = options || has_arguments_behind(op, last);
-  const char *context = function_takes_context(op) ? "context" : "";
-  gen_macro macro = {context, context};
-  for (int i = 0; i <= last; i++) {
+static void add_arguments(gen_macro_parameters *list, const gen_table *table, const gen_operator *op, bool further) {
+  for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
-    const char *call = conversion(table, op, i);
-    if (argument->is_option) continue;
-    const bool is_last = i == last && !rest;
-    const char *name = is_last ? "__VA_ARGS__" : c_name(argument->name);
-    macro.parameters = function_join(macro.parameters, is_last ? "..." : name);
-    macro.arguments = function_join(macro.arguments, call == NULL ? name : memory_format("%s(%s)", call, name));
+    if (argument->is_further != further) continue;
+    add_parameter(list, c_name(argument->name), conversion(table, op, i));
+    if (argument->kind == KIND_TENSOR_LIST)
+      add_parameter(list, memory_format("%s_count", c_name(argument->name)), NULL);
   }
-  if (!rest) return macro;
-  return (gen_macro){function_join(macro.parameters, "..."), function_join(macro.arguments, "__VA_ARGS__")};
 }
 
+static gen_macro_parameters list_parameters(const gen_table *table, const gen_operator *op, bool further) {
+  gen_macro_parameters list = {0};
+  if (function_takes_context(op)) add_parameter(&list, "context", NULL);
+  add_arguments(&list, table, op, false);
+  if (op->schema.result_count > 1) add_parameter(&list, "results", NULL);
+  if (further) add_arguments(&list, table, op, true);
+  return list;
+}
+
+/* How many parameters the macro names: up to the last one that is converted; what comes behind is "...", or else that
+ * one, so that commas inside of braces do it no harm. None where there is a list of tensors, which is two arguments of
+ * the call and may be one of the macro (LAZE_TENSORS). */
+static int count_named(const gen_operator *op, const gen_macro_parameters *list) {
+  int named = 0;
+  for (int i = 0; i < op->schema.count; i++)
+    if (op->schema.arguments[i].kind == KIND_TENSOR_LIST) return 0;
+  for (int i = 0; i < list->count; i++)
+    if (list->items[i].conversion != NULL) named = i + 1;
+  return named;
+}
+
+#define MACRO_COLUMNS 116
+
+/* A #define, on several lines where it is too long for one: broken behind commas. */
 static void write_macro(const char *head, const char *value, FILE *out) {
-  const bool fits = strlen(head) + strlen(value) < 110;
-  fprintf(out, "#define %s%s%s\n", head, fits ? " " : " \\\n  ", value);
+  fprintf(out, "#define %s", head);
+  if (strlen(head) + strlen(value) + sizeof("#define") > MACRO_COLUMNS) fprintf(out, " \\\n ");
+  while (strlen(value) > MACRO_COLUMNS) {
+    size_t at = MACRO_COLUMNS;
+    while (at > 0 && (value[at] != ' ' || value[at - 1] != ',')) at--;
+    if (at == 0) break;
+    fprintf(out, " %.*s \\\n     ", (int)at, value);
+    value += at + 1;
+  }
+  fprintf(out, " %s\n", value);
+}
+
+/* #define laze_mul(self, ...) laze_mul_of(self, LAZE_OPERAND(__VA_ARGS__), LAZE_HERE), or the longer form. */
+static void write_form(const gen_table *table, const gen_operator *op, bool further, FILE *out) {
+  const gen_macro_parameters list = list_parameters(table, op, further);
+  const int named = count_named(op, &list);
+  const char *parameters = "", *arguments = "";
+  for (int i = 0; i < named; i++) {
+    const bool is_last = i == list.count - 1;
+    const char *name = is_last ? "__VA_ARGS__" : list.items[i].name, *through = list.items[i].conversion;
+    parameters = function_join(parameters, is_last ? "..." : name);
+    arguments = function_join(arguments, through == NULL ? name : memory_format("%s(%s)", through, name));
+  }
+  if (named < list.count) {
+    parameters = function_join(parameters, "...");
+    arguments = function_join(arguments, "__VA_ARGS__");
+  }
+  if (!further) arguments = function_join(arguments, function_defaults(op));
+  write_macro(memory_format("laze_%s%s(%s)", op->c_name, further ? "_with" : "", parameters),
+              memory_format("laze_%s_%s(%s, LAZE_HERE)", op->c_name, is_mixed(table, op) ? "of" : "at", arguments),
+              out);
 }
 
 static void write_macros(const gen_table *table, const gen_operator *op, FILE *out) {
-  const char *called = memory_format("laze_%s_%s", op->c_name, is_mixed(table, op) ? "of" : "at");
-  const bool options = function_has_options(op);
-  const gen_macro plain = macro_of(table, op, false), with = macro_of(table, op, true);
-  write_macro(memory_format("laze_%s(%s)", op->c_name, plain.parameters),
-              memory_format("%s(%s%s, LAZE_HERE)", called, plain.arguments, options ? ", NULL" : ""), out);
-  if (options)
-    write_macro(memory_format("laze_%s_with(%s)", op->c_name, with.parameters),
-                memory_format("%s(%s, LAZE_HERE)", called, with.arguments), out);
+  write_form(table, op, false, out);
+  if (function_has_more(op)) write_form(table, op, true, out);
 }
 
 /* --- files --- */
@@ -251,24 +255,18 @@ static const char head[] =
     " *   laze_sum_dim(x, 1, true)                 one axis; several are LAZE_INTS(0, 1), all are LAZE_ALL_DIMS\n"
     " *   laze_slice(x, 0, 1, LAZE_NONE, 1)        a number that may be absent\n"
     " *   laze_cat(LAZE_TENSORS(x, y), 0)          a list of tensors: an array and its length\n"
-    " *   laze_add_with(x, y, &(laze_add_options){.alpha = LAZE_NUMBER(2)})\n"
-    " *\n"
-    " * In options, what is left out is the schema's default, and every field that is set counts: an optional number "
-    "is\n"
-    " * a laze_scalar, absent when it is zero as a whole. struct_size 0 stands for the size in the library's own "
-    "header,\n"
-    " * good for programs that are built with it; others set it to sizeof.\n"
+    " *   laze_sum_with(x, LAZE_F64)               the same with the arguments that the short form leaves out, in the\n"
+    " *   laze_add_with(x, y, 2)                   order of the schema; LAZE_NONE, LAZE_DTYPE_NONE, NULL: the default\n"
     " *\n"
     " * A function returns a new handle of the current scope, never NULL: what is wrong becomes an error handle\n"
     " * (laze/tensor.h). Operators with several results write them to `results` (may be NULL). Those without a tensor\n"
     " * argument take the context first (NULL: the default).\n"
     " *\n"
     " * The calls are macros (laze/call.h), which add where they stand: a file name must live as long as what was\n"
-    " * recorded (a string literal does). What the library exports is plain functions: laze_add, which has an "
-    "address,\n"
-    " * takes tensors and no options; laze_add_at and, for numbers, laze_add_number_at take all. LAZE_NO_MACROS "
-    "leaves\n"
-    " * these alone.\n"
+    " * recorded (a string literal does). What the library exports is plain functions: laze_add, which has an address\n"
+    " * and takes tensors; laze_add_at and, for numbers, laze_add_number_at, which take all. LAZE_NO_MACROS leaves "
+    "these\n"
+    " * alone.\n"
     " */\n"
     "#ifndef LAZE_FUNCTIONS_H\n"
     "#define LAZE_FUNCTIONS_H\n\n";

@@ -34,8 +34,8 @@ static void write_cell(const char *text, FILE *out) {
 
 static void write_row(const gen_operator *op, FILE *out) {
   fprintf(out, "| ");
-  if (operator_has_function(op)) fprintf(out, "`laze_%s(%s)` ", op->c_name, function_arguments(op));
-  if (operator_has_function(op) && function_has_options(op)) fprintf(out, "`_with` ");
+  if (operator_has_function(op)) fprintf(out, "`laze_%s(%s)` ", op->c_name, function_arguments(op, false));
+  if (operator_has_function(op) && function_has_more(op)) fprintf(out, "`_with(%s)` ", function_arguments(op, true));
   fprintf(out, "| `");
   write_cell(op->schema.text, out);
   fprintf(out, "` | %s | %s | %s | ", kind_of(op), dtypes_of(op), test_of(op));
@@ -48,7 +48,7 @@ void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
   fprintf(out, "# Operators\n\n"
                "Generated from `ops/native_functions/`. *In C* is the call of `laze/functions.h` (where several rows "
                "have the\n"
-               "same, it takes tensors and numbers; `_with`: there is also one with options). *Kind* is the class, or\n"
+               "same, it takes tensors and numbers; `_with` is a longer form of it). *Kind* is the class, or\n"
                "*composite* for an operator that is recorded as others (a *late* one stays whole until just before "
                "scheduling).\n"
                "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value "

@@ -1,15 +1,27 @@
-// Includes every public header as strict C++ (tests/system/meson.build compiles it with -pedantic-errors): a program in
-// C++ uses laze as it is.
+// Includes every public header as strict C++ (tests/system/meson.build compiles it with -pedantic-errors, as C++11 and
+// C++17): a program in C++ uses laze as it is, with the calls of C.
 #include <laze/laze.h>
 #include <laze/schema.h>
 
-laze_tensor *from_cplusplus(laze_tensor *x);
+laze_tensor *from_cplusplus(laze_tensor *x, laze_tensor *y, laze_tensor **results);
 
-laze_tensor *from_cplusplus(laze_tensor *x) {
-  laze_add_options twice = laze_add_options();
-  twice.struct_size = sizeof twice;
-  twice.alpha = laze_scalar_real(2);
-  laze_tensor *scalar = laze_full(nullptr, LAZE_SHAPE_SCALAR, laze_scalar_integer(3));
-  laze_tensor *both[] = {laze_add_with(x, scalar, &twice), laze_reshape(x, LAZE_SHAPE(2, 3))};
-  return laze_mul_scalar(laze_cat(both, 2), laze_scalar_boolean(true));
+laze_tensor *from_cplusplus(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
+  const std::size_t size = 3;
+  const int64_t wide = 2;
+  const float real = 0.5F;
+  laze_tensor *scalar = laze_full(nullptr, LAZE_SHAPE_SCALAR, 3, LAZE_F32);
+  laze_tensor *whole = laze_cat(LAZE_TENSORS(laze_add_with(x, scalar, 2), laze_reshape(x, LAZE_SHAPE(2, 3))), 0);
+  laze_max_dim(whole, 1, false, results);
+  // A number of any type, a tensor, or none.
+  x = laze_mul(laze_mul(laze_mul(laze_mul(x, 0), size), real), true);
+  x = laze_add_with(x, 2.0, LAZE_NONE);
+  x = laze_pow(laze_pow(2, x), laze_pow(x, wide));
+  x = laze_where(laze_lt(x, y), x, laze_where(y, 1.5, LAZE_NUMBER(2)));
+  x = laze_clamp(laze_clamp(laze_clamp(x, LAZE_NONE, 6), nullptr, y), 0, 1L);
+  x = laze_slice(laze_slice(x, 0, 1, LAZE_NONE, 1), 1, wide, size, 1);
+  // One axis, several, all.
+  x = laze_sum_dim(laze_sum_dim(laze_sum_dim(x, 1, true), LAZE_INTS(0, 1), true), LAZE_ALL_DIMS, false);
+  x = laze_sum_dim_with(laze_argmax(x, LAZE_NONE, false), 0, true, LAZE_F64);
+  x = laze_rand(nullptr, wide, 7, 0, LAZE_F32);
+  return laze_linear(x, laze_tensor_from_scalar(nullptr, LAZE_F32, real), nullptr);
 }

@@ -73,7 +73,7 @@ START_TEST(writes_one_folder) {
   expect(OPGEN RULES "--output all " FEATURES, 0);
   expect(OPGEN RULES "--only ir --output one " FEATURES, 0);
   expect("diff -r all/ir one", 0);
-  expect(OPGEN
+  expect(OPGEN RULES FEATURES
          " --list >listed && (cd all && find . -type f | sed 's,^./,,') | sort >found && sort listed | diff - found",
          0);
 }
@@ -127,22 +127,22 @@ START_TEST(default_lists_are_whole) {
 }
 END_TEST
 
-/* What a reader of the header is told: defaults, names that C has taken, and lines as long as they may be. */
-START_TEST(headers_tell_defaults) {
+/* What a reader of the header is told: the call, names that C has taken, and lines as long as they may be. */
+START_TEST(headers_tell_calls) {
   expect(OPGEN RULES "--output . " FEATURES, 0);
-  expect(
-      "cd include/laze && grep -qF 'laze_ints kernel; /* default: {1, 1} */' functions.h && grep -qF 'double eps; /* "
-      "default: 1e-05 */' functions.h && grep -qF 'const char *mode; /* default: mean */' functions.h && grep -qF "
-      "'laze_scalar beta; /* default: absent */' functions.h && grep -qF 'results[1]: high.' functions.h",
-      0);
-  expect("! grep -q 'laze_neg_options' include/laze/functions.h", 0); /* nothing to leave out: no options */
-  expect("grep -qE '^.{120}$' ir/*.c lazy/*.c include/laze/*.h", 0);
+  expect("cd include/laze/functions && grep -qF ' *   laze_sum(self, dim, keepdim), laze_sum_with(self, dim, keepdim, "
+         "dtype); dim: or LAZE_ALL_DIMS' features.h && grep -qF 'results[1]: high.' features.h",
+         0);
+  expect("! grep -q 'laze_neg_with' include/laze/functions/features.h", 0); /* nothing to leave out: one form */
+  expect("grep -qF '#include \"laze/functions/features.h\"' include/laze/functions.h", 0);
+  expect("test ! -e include/laze/functions/control.h", 0); /* nothing in it that users call */
+  expect("grep -qE '^.{120}$' ir/*.c lazy/*.c include/laze/functions/*.h", 0);
   expect(
       "printf -- '- func: taken(Tensor self, int count, int auto, int context, Tensor[] if) -> Tensor\n  class: "
       "movement\n  shape: cat(if, count)\n  dtype: same(self)\n  interpret: cat\n  lower: cat\n' >taken.yaml && " OPGEN
           RULES "--output taken taken.yaml && grep -qF 'int64_t count_, int64_t auto_, int64_t context_,' "
-      "taken/include/laze/functions.h && grep -qF 'laze_tensor *const *if_, int32_t if__count' "
-      "taken/include/laze/functions.h",
+      "taken/include/laze/functions/taken.h && grep -qF 'laze_tensor *const *if_, int32_t if__count' "
+      "taken/include/laze/functions/taken.h",
       0);
 }
 END_TEST
@@ -213,7 +213,7 @@ int main(void) {
   tcase_add_test(cases, code_is_readable);
   tcase_add_test(cases, default_lists_are_whole);
   tcase_add_test(cases, code_names_the_line_it_comes_from);
-  tcase_add_test(cases, headers_tell_defaults);
+  tcase_add_test(cases, headers_tell_calls);
   tcase_add_test(cases, writes_nothing_when_tables_are_wrong);
   tcase_add_test(cases, refuses_wrong_usage);
   tcase_add_test(cases, reports_files_it_cannot_use);

@@ -1,0 +1,30 @@
+/* Calls as programs write them, for compilers to look at with all warnings (tests/system/meson.build): the macros of
+ * laze/call.h are read by compilers that the library was not built with. */
+#include <laze/laze.h>
+
+laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results);
+
+laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
+  const size_t size = 3;
+  const int64_t wide = 2;
+  const float real = 0.5f;
+  const bool yes = true;
+  const laze_ints none = {NULL, 0};
+  laze_tensor *(*function)(laze_tensor *, laze_tensor *) = laze_add;
+  laze_max_dim(laze_cat(LAZE_TENSORS(x, laze_reshape(x, LAZE_SHAPE(2, 3))), 0), 1, false, results);
+  /* A number of any type, a tensor, or none. */
+  x = laze_mul(laze_mul(laze_mul(laze_mul(x, 0), size), real), yes);
+  x = laze_add_with(function(x, y), 2.0, wide);
+  x = laze_pow(laze_pow(2, x), laze_pow(x, wide));
+  x = laze_where(laze_lt(x, y), x, laze_where(y, 1.5, LAZE_NUMBER(2)));
+  x = laze_clamp(laze_clamp(laze_clamp(x, LAZE_NONE, 6), NULL, y), 0, 1L);
+  x = laze_slice(laze_slice(x, 0, 1, LAZE_NONE, 1), 1, wide, size, 1);
+  /* One axis, several, all; a list that is written in place. */
+  x = laze_sum_dim(laze_sum_dim(laze_sum_dim(x, 1, true), LAZE_INTS(0, 1), true), LAZE_ALL_DIMS, false);
+  x = laze_reshape(laze_reshape(x, (laze_ints){&wide, 1}), none);
+  x = laze_sum_dim_with(laze_argmax(x, LAZE_NONE, false), 0, true, LAZE_F64);
+  x = laze_rand(NULL, wide, 7, 0, LAZE_F32);
+  /* Calls inside of calls. */
+  x = laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, 2))))))));
+  return laze_linear(x, laze_tensor_from_scalar(NULL, LAZE_F32, real), NULL);
+}
