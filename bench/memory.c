@@ -50,7 +50,7 @@ static laze_status run_steps(laze_context *context, laze_tensor *x, laze_tensor 
   laze_status status = LAZE_OK;
   for (int i = 0; i < count && status == LAZE_OK; i++) {
     laze_scope *scope = laze_scope_begin(context);
-    (void)laze_tensor_assign(x, laze_add(laze_mul_scalar(x, laze_scalar_real(0.5)), y));
+    (void)laze_tensor_assign(x, laze_add(laze_mul(x, 0.5), y));
     status = laze_step_end(scope, error);
   }
   return status;
@@ -84,11 +84,12 @@ static laze_status measure_growth(bench_report *report, laze_error *error) {
 static laze_status run_network(laze_context *context, int length, laze_error *error) {
   enum { WIDTH = 16 };
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *x = laze_ones(context, LAZE_SHAPE(length, WIDTH)), *h = laze_ones(context, LAZE_SHAPE(1, WIDTH));
-  laze_tensor *w = laze_zeros(context, LAZE_SHAPE(WIDTH, WIDTH));
+  laze_tensor *x = laze_ones(context, LAZE_SHAPE(length, WIDTH), LAZE_F32),
+              *h = laze_ones(context, LAZE_SHAPE(1, WIDTH), LAZE_F32);
+  laze_tensor *w = laze_zeros(context, LAZE_SHAPE(WIDTH, WIDTH), LAZE_F32);
   for (int t = 0; t < length; t++) {
-    laze_slice_options one = {.has_start = true, .start = t, .has_end = true, .end = t + 1};
-    h = laze_tanh(laze_add(laze_mm(laze_slice_with(x, &one), w), laze_mm(h, w)));
+    laze_tensor *now = laze_slice(x, 0, t, t + 1, 1);
+    h = laze_tanh(laze_add(laze_mm(now, w), laze_mm(h, w)));
   }
   (void)laze_tensor_materialise(h); /* the scope reports a failure */
   return laze_scope_end_error(scope, error);

@@ -52,28 +52,21 @@ static int64_t elements_of(const int64_t *sizes) {
 }
 
 static laze_tensor *cut(laze_tensor *x, int64_t dim, int64_t from, int64_t to) {
-  return laze_slice_with(x, &(laze_slice_options){.struct_size = sizeof(laze_slice_options),
-                                                  .dim = dim,
-                                                  .has_start = true,
-                                                  .start = from,
-                                                  .has_end = true,
-                                                  .end = to});
+  return laze_slice(x, dim, from, to, 1);
 }
 
 static laze_tensor *joined(laze_tensor *const *pieces, int32_t count, int64_t dim) {
-  return laze_cat_with(pieces, count, &(laze_cat_options){.struct_size = sizeof(laze_cat_options), .dim = dim});
+  return laze_cat(pieces, count, dim);
 }
 
 /* The calls */
 
 static laze_tensor *record_column_sum(shape_run *run) {
-  return laze_sum_dim_intlist_with(
-      run->inputs[0],
-      &(laze_sum_dim_intlist_options){.struct_size = sizeof(laze_sum_dim_intlist_options), .dim = LAZE_INTS(0)});
+  return laze_sum_dim(run->inputs[0], 0, false);
 }
 
 static laze_tensor *record_column_softmax(shape_run *run) {
-  return laze_softmax_int(run->inputs[0], 0);
+  return laze_softmax(run->inputs[0], 0);
 }
 
 static laze_tensor *record_cat(shape_run *run) {
@@ -81,7 +74,7 @@ static laze_tensor *record_cat(shape_run *run) {
 }
 
 static laze_tensor *record_stack(shape_run *run) {
-  return laze_stack(run->inputs, run->what->input_count);
+  return laze_stack(run->inputs, run->what->input_count, 0);
 }
 
 static laze_tensor *record_cat_chain(shape_run *run) {
@@ -96,9 +89,9 @@ static laze_tensor *record_cat_chain(shape_run *run) {
 /* The image in a frame of zeros. */
 static laze_tensor *framed(shape_run *run, laze_tensor *x, int64_t radius) {
   const int64_t rows = laze_tensor_size(x, 0), columns = laze_tensor_size(x, 1);
-  const laze_zeros_options options = {.struct_size = sizeof options, .dtype = laze_tensor_dtype(x)};
-  laze_tensor *above = laze_zeros_with(run->context, LAZE_SHAPE(radius, columns), &options);
-  laze_tensor *beside = laze_zeros_with(run->context, LAZE_SHAPE(rows + 2 * radius, radius), &options);
+  const laze_dtype dtype = laze_tensor_dtype(x);
+  laze_tensor *above = laze_zeros(run->context, LAZE_SHAPE(radius, columns), dtype);
+  laze_tensor *beside = laze_zeros(run->context, LAZE_SHAPE(rows + 2 * radius, radius), dtype);
   laze_tensor *tall = joined((laze_tensor *[]){above, x, above}, 3, 0);
   return joined((laze_tensor *[]){beside, tall, beside}, 3, 1);
 }
@@ -116,9 +109,9 @@ static laze_tensor *record_blur(shape_run *run) {
 }
 
 static laze_tensor *next_generation(laze_tensor *alive, laze_tensor *around) {
-  laze_tensor *born = laze_eq_scalar(around, laze_scalar_integer(3));
-  laze_tensor *stays = laze_logical_and(alive, laze_eq_scalar(around, laze_scalar_integer(2)));
-  return laze_to_dtype(laze_logical_or(born, stays), laze_tensor_dtype(alive));
+  laze_tensor *born = laze_eq(around, 3);
+  laze_tensor *stays = laze_logical_and(alive, laze_eq(around, 2));
+  return laze_to(laze_logical_or(born, stays), laze_tensor_dtype(alive));
 }
 
 static laze_tensor *record_life(shape_run *run) {
@@ -127,7 +120,7 @@ static laze_tensor *record_life(shape_run *run) {
   for (int64_t i = 0; i < 3; i++)
     for (int64_t j = 0; j < 3; j++) {
       laze_tensor *shifted = cut(cut(x, 0, i, i + IMAGE), 1, j, j + IMAGE);
-      if (laze_tensor_dtype(shifted) == LAZE_BOOL) shifted = laze_to_dtype(shifted, LAZE_I32);
+      if (laze_tensor_dtype(shifted) == LAZE_BOOL) shifted = laze_to(shifted, LAZE_I32);
       if (i != 1 || j != 1) around = around != NULL ? laze_add(around, shifted) : shifted;
     }
   return next_generation(alive, around);

@@ -27,14 +27,14 @@ laze_tensor *workload_adds(laze_tensor *x, laze_tensor *y) {
 }
 
 laze_tensor *workload_chain(laze_tensor *x, laze_tensor *y) {
-  laze_tensor *half = laze_mul_scalar(laze_add(laze_mul(x, y), x), laze_scalar_real(0.5));
+  laze_tensor *half = laze_mul(laze_add(laze_mul(x, y), x), 0.5);
   laze_tensor *positive = laze_relu(laze_sub(half, y));
-  return laze_add_scalar(laze_mul(laze_mul(positive, positive), x), laze_scalar_real(1));
+  return laze_add(laze_mul(laze_mul(positive, positive), x), 1.0);
 }
 
 laze_tensor *workload_chain_functions(laze_tensor *x, laze_tensor *y) {
-  laze_tensor *half = laze_mul_scalar(laze_add(laze_tanh(laze_mul(x, y)), x), laze_scalar_real(0.5));
-  return laze_add_scalar(laze_relu(laze_sub(laze_exp(half), y)), laze_scalar_real(1));
+  laze_tensor *half = laze_mul(laze_add(laze_tanh(laze_mul(x, y)), x), 0.5);
+  return laze_add(laze_relu(laze_sub(laze_exp(half), y)), 1.0);
 }
 
 laze_tensor *workload_first(laze_tensor *x) {
@@ -51,7 +51,7 @@ laze_status workload_network(digits_network *out, laze_context *context, laze_er
     const int64_t sizes[2] = {laze_tensor_size(out->parameters[i], 0), laze_tensor_size(out->parameters[i], 1)};
     laze_tensor *value =
         workload_tensor(context, (laze_ints){sizes, laze_tensor_rank(out->parameters[i])}, (uint32_t)i * 10000);
-    (void)laze_tensor_assign(out->parameters[i], laze_mul_scalar(value, laze_scalar_real(0.125)));
+    (void)laze_tensor_assign(out->parameters[i], laze_mul(value, 0.125));
     laze_tensor_release(value);
   }
   return laze_step_end(scope, error);

@@ -124,11 +124,10 @@ static laze_status train(training *run, const digits_settings *settings, laze_er
 
 /* The share of the held-out digits that the network reads right. */
 static laze_status test(training *run, double *accuracy, laze_error *error) {
-  const laze_argmax_options over_classes = {.struct_size = sizeof over_classes, .has_dim = true, .dim = 1};
   laze_scope *scope = laze_scope_begin(run->context);
   laze_tensor *images, *labels;
   pick(run, run->train_count, HELD_OUT, &images, &labels);
-  laze_tensor *read = laze_argmax_with(digits_network_logits(&run->network, images), &over_classes);
+  laze_tensor *read = laze_argmax(digits_network_logits(&run->network, images), 1, false);
   *accuracy = laze_tensor_item(laze_sum(laze_eq(read, labels))) / HELD_OUT;
   return laze_scope_end_error(scope, error);
 }

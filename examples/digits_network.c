@@ -22,22 +22,20 @@ static laze_ints parameter_shape(int parameter) {
 laze_status digits_network_init(digits_network *out, laze_context *context, int64_t seed, laze_error *error) {
   *out = (digits_network){.context = context};
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *seed_tensor = laze_tensor_from_scalar(context, LAZE_I64, laze_scalar_integer(seed));
   int64_t offset = 0; /* each weight takes its own part of the stream of random numbers */
   for (int i = 0; i < DIGITS_PARAMETERS; i++) {
     const laze_ints shape = parameter_shape(i);
-    laze_tensor *value = laze_zeros(context, shape);
+    laze_tensor *value = laze_zeros(context, shape, LAZE_F32);
     if (shape.count == 2) {
-      laze_tensor *offset_tensor = laze_tensor_from_scalar(context, LAZE_I64, laze_scalar_integer(offset));
-      laze_tensor *noise = laze_randn(shape, seed_tensor, offset_tensor);
-      value = laze_mul_scalar(noise, laze_scalar_real(sqrt(2.0 / (double)shape.items[0])));
+      laze_tensor *noise = laze_randn(context, shape, seed, offset, LAZE_F32);
+      value = laze_mul(noise, sqrt(2.0 / (double)shape.items[0]));
       offset += shape.items[0] * shape.items[1];
     }
     /* A retained handle outlives its scope, and its value is computed and kept when a step ends. */
     out->parameters[i] = laze_tensor_retain(value);
-    out->velocities[i] = laze_tensor_retain(laze_zeros(context, shape));
+    out->velocities[i] = laze_tensor_retain(laze_zeros(context, shape, LAZE_F32));
   }
-  out->loss = laze_tensor_retain(laze_zeros(context, LAZE_SHAPE_SCALAR));
+  out->loss = laze_tensor_retain(laze_zeros(context, LAZE_SHAPE_SCALAR, LAZE_F32));
   const laze_status status = laze_step_end(scope, error);
   if (status != LAZE_OK) digits_network_deinit(out);
   return status;
@@ -65,8 +63,7 @@ laze_tensor *digits_network_logits(digits_network *network, laze_tensor *images)
 }
 
 static laze_tensor *sum_rows(laze_tensor *matrix) {
-  const laze_sum_dim_intlist_options rows = {.struct_size = sizeof rows, .dim = LAZE_INTS(0)};
-  return laze_sum_dim_intlist_with(matrix, &rows);
+  return laze_sum_dim(matrix, 0, false);
 }
 
 /* velocity = momentum velocity + gradient; parameter = parameter - learning_rate velocity.
@@ -74,9 +71,9 @@ static laze_tensor *sum_rows(laze_tensor *matrix) {
  * The learning rate is another number at every step. A number that the caller passes is an input of the recorded graph
  * and not part of it, so the graph stays the same and nothing is compiled anew. */
 static void update(digits_network *network, int parameter, laze_tensor *gradient, double learning_rate) {
-  laze_tensor *old = laze_mul_scalar(network->velocities[parameter], laze_scalar_real(MOMENTUM));
+  laze_tensor *old = laze_mul(network->velocities[parameter], MOMENTUM);
   laze_tensor *velocity = laze_add(old, gradient);
-  laze_tensor *change = laze_mul_scalar(velocity, laze_scalar_real(learning_rate));
+  laze_tensor *change = laze_mul(velocity, learning_rate);
   /* A failed assignment changes nothing, and the end of the step reports it. */
   (void)laze_tensor_assign(network->velocities[parameter], velocity);
   (void)laze_tensor_assign(network->parameters[parameter], laze_sub(network->parameters[parameter], change));
@@ -84,21 +81,19 @@ static void update(digits_network *network, int parameter, laze_tensor *gradient
 
 laze_status digits_network_step(digits_network *network, laze_scope *scope, laze_tensor *images, laze_tensor *labels,
                                 double learning_rate, laze_error *error) {
-  const laze_one_hot_options classes = {
-      .struct_size = sizeof classes, .has_num_classes = true, .num_classes = DIGITS_CLASSES};
-  const laze_scalar share = laze_scalar_real(1.0 / (double)laze_tensor_size(images, 0)); /* of one image in the mean */
+  const double share = 1.0 / (double)laze_tensor_size(images, 0); /* of one image in the mean */
 
   /* Forward. Nothing runs here: each call records one operation and knows its shape. */
   laze_tensor *hidden = hidden_layer(network, images);
-  laze_tensor *log_p = laze_log_softmax_int(output_layer(network, hidden), 1);
-  laze_tensor *truth = laze_to_dtype(laze_one_hot_with(labels, &classes), LAZE_F32);
-  laze_tensor *loss = laze_neg(laze_mul_scalar(laze_sum(laze_mul(truth, log_p)), share));
+  laze_tensor *log_p = laze_log_softmax(output_layer(network, hidden), 1);
+  laze_tensor *truth = laze_to(laze_one_hot(labels, DIGITS_CLASSES), LAZE_F32);
+  laze_tensor *loss = laze_neg(laze_mul(laze_sum(laze_mul(truth, log_p)), share));
 
   /* Backward: d_x is the derivative of the loss by x. */
-  laze_tensor *d_logits = laze_mul_scalar(laze_sub(laze_exp(log_p), truth), share);
+  laze_tensor *d_logits = laze_mul(laze_sub(laze_exp(log_p), truth), share);
   laze_tensor *d_hidden = laze_mm(d_logits, laze_t(network->parameters[W2]));
-  laze_tensor *active = laze_gt_scalar(hidden, laze_scalar_integer(0)); /* where relu let its input through */
-  laze_tensor *d_sum = laze_where_scalarother(active, d_hidden, laze_scalar_integer(0));
+  laze_tensor *active = laze_gt(hidden, 0); /* where relu let its input through */
+  laze_tensor *d_sum = laze_where(active, d_hidden, 0);
   laze_tensor *gradients[DIGITS_PARAMETERS] = {
       [W1] = laze_mm(laze_t(images), d_sum),
       [B1] = sum_rows(d_sum),

@@ -49,7 +49,7 @@ static inline laze_attribute laze_pack_number(laze_argument_kind kind, laze_scal
   if (kind == LAZE_ARGUMENT_FLOAT)
     return laze_attribute_real(is_real ? number.value.real : (double)number.value.integer);
   laze_attribute attribute = laze_attribute_integer(number.value.integer);
-  if (kind == LAZE_ARGUMENT_SIZE) attribute = laze_attribute_size(laze_size_saturate(number.value.integer));
+  if (kind == LAZE_ARGUMENT_SIZE) attribute = laze_attribute_size(laze_size_from_number(number.value.integer));
   if (kind == LAZE_ARGUMENT_BOOL) attribute = laze_attribute_boolean(number.value.integer != 0);
   if (is_real || (number.dtype != LAZE_I64 && number.dtype != LAZE_BOOL)) attribute.count = -1;
   return attribute;

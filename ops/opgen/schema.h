@@ -22,10 +22,10 @@ typedef struct gen_argument {
   gen_kind kind;
   bool optional; /* written with "?" */
   bool has_default, keyword_only;
-  int list_size;   /* int[N] */
-  int position;    /* among the operands, or among the attributes */
-  bool is_further; /* only the longer form of its C function takes it: laze_add_with(x, y, alpha) */
-  bool as_integer;   /* a Scalar that C writes as int64_t */
+  int list_size;            /* int[N] */
+  int position;             /* among the operands, or among the attributes */
+  bool is_further;          /* only the longer form of its C function takes it: laze_add_with(x, y, alpha) */
+  bool as_integer;          /* a Scalar that C writes as int64_t */
   gen_literal value;        /* the default */
   const char *default_text; /* as the schema has it, "1" */
 } gen_argument;

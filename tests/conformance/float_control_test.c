@@ -308,10 +308,10 @@ static void convert_numbers(script *self) {
   laze_tensor *scalar, *copied, *borrowed;
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
     double item;
-    UNDER(self, scalar, laze_tensor_from_scalar(self->context, LAZE_F32, laze_scalar_real(reals[i])));
+    UNDER(self, scalar, laze_tensor_from_scalar(self->context, LAZE_F32, reals[i]));
     note_read(self, scalar, LAZE_F32);
     note_read(self, scalar, LAZE_F64);
-    UNDER(self, scalar, laze_add_scalar(scalar, laze_scalar_real(0)));
+    UNDER(self, scalar, laze_add(scalar, 0.0));
     note_read(self, scalar, LAZE_F32);
     UNDER(self, item, laze_tensor_item(scalar));
     note_bytes(self, &item, sizeof item);
@@ -321,7 +321,7 @@ static void convert_numbers(script *self) {
     UNDER(self, borrowed, laze_tensor_borrow(self->context, LAZE_F64, LAZE_SHAPE(5), reals, sizeof reals, NULL, NULL));
     note_read(self, copied, dtype);
     note_read(self, borrowed, dtype);
-    UNDER(self, copied, laze_to_dtype(copied, dtype));
+    UNDER(self, copied, laze_to(copied, dtype));
     laze_status status;
     UNDER(self, status, laze_tensor_materialise(copied));
     ck_assert_int_eq(status, LAZE_OK);
@@ -332,9 +332,9 @@ static void convert_numbers(script *self) {
 /* Expansions and inference compute with the numbers of a call; so do boxed calls. */
 static void record_numbers(script *self) {
   laze_tensor *made;
-  UNDER(self, made, laze_linspace(self->context, laze_scalar_real(0), laze_scalar_real(0.7), 8));
+  UNDER(self, made, laze_linspace(self->context, 0.0, 0.7, 8, LAZE_F32));
   note_read(self, made, LAZE_F32);
-  UNDER(self, made, laze_arange(self->context, laze_scalar_real(0.7)));
+  UNDER(self, made, laze_arange(self->context, 0.7, LAZE_F32));
   note_read(self, made, LAZE_F32);
   const laze_argument arguments[] = {
       {.kind = LAZE_PASS_TENSOR, .value.tensor = made},
@@ -344,17 +344,17 @@ static void record_numbers(script *self) {
   UNDER(self, count, laze_call_by_name(self->context, "mul", arguments, 2, &made, 1));
   ck_assert_int_eq(count, 1);
   note_read(self, made, LAZE_F64);
-  UNDER(self, made, laze_gelu(laze_tensor_from_scalar(self->context, LAZE_F32, laze_scalar_real(1))));
+  UNDER(self, made, laze_gelu(laze_tensor_from_scalar(self->context, LAZE_F32, 1.0)));
   note_read(self, made, LAZE_F32);
 }
 
 /* A budget cut compiles and runs inside of a recording call. */
 static void cut_budget(script *self) {
   laze_scope *scope = laze_scope_begin(self->context);
-  laze_tensor *sum = laze_tensor_from_scalar(self->context, LAZE_F32, laze_scalar_real(0.1));
+  laze_tensor *sum = laze_tensor_from_scalar(self->context, LAZE_F32, 0.1);
   laze_status status;
   laze_set_budget(self->context, 3, 0);
-  for (int i = 0; i < 8; i++) UNDER(self, sum, laze_mul(sum, laze_add_scalar(sum, laze_scalar_real(1e-38))));
+  for (int i = 0; i < 8; i++) UNDER(self, sum, laze_mul(sum, laze_add(sum, 1e-38)));
   note_read(self, sum, LAZE_F32);
   laze_set_budget(self->context, 0, 0);
   UNDER(self, status, laze_scope_end(scope));
@@ -447,7 +447,7 @@ START_TEST(workers_do_not_inherit_the_mode) {
     ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
     laze_scope *scope = laze_scope_begin(context);
     laze_tensor *y = laze_tensor_borrow(context, LAZE_F32, LAZE_SHAPE(COUNT), x, sizeof x, NULL, NULL);
-    y = laze_div_scalar(laze_mul(y, y), laze_scalar_real(3));
+    y = laze_div(laze_mul(y, y), 3.0);
     enter(&modes[m]);
     laze_status status = laze_tensor_read(y, LAZE_F32, results[m], sizeof x);
     leave(&modes[m], "laze_tensor_read");

@@ -84,7 +84,7 @@ static laze_tensor *plain_b(const operands *o) {
   return matrix(o->of, o->depth, o->columns, o->b);
 }
 static laze_tensor *column_of_b(const operands *o, int64_t column) {
-  return laze_select_int(plain_b(o), 1, column);
+  return laze_select(plain_b(o), 1, column);
 }
 
 static laze_tensor *by_mm(const operands *o) {
@@ -102,18 +102,17 @@ static laze_tensor *by_mm_of_both(const operands *o) {
 static laze_tensor *by_bmm(const operands *o) {
   laze_tensor *a = laze_expand(plain_a(o), LAZE_SHAPE(2, o->rows, o->depth));
   laze_tensor *b = laze_expand(plain_b(o), LAZE_SHAPE(2, o->depth, o->columns));
-  return laze_select_int(laze_bmm(a, b), 0, 1);
+  return laze_select(laze_bmm(a, b), 0, 1);
 }
 static laze_tensor *by_matmul(const operands *o) {
   laze_tensor *a = laze_reshape(plain_a(o), LAZE_SHAPE(1, o->rows, o->depth));
-  return laze_select_int(laze_matmul(a, plain_b(o)), 0, 0);
+  return laze_select(laze_matmul(a, plain_b(o)), 0, 0);
 }
 static laze_tensor *by_linear(const operands *o) {
-  return laze_linear(plain_a(o), laze_t(by_columns(o->of, o->depth, o->columns, o->b)));
+  return laze_linear(plain_a(o), laze_t(by_columns(o->of, o->depth, o->columns, o->b)), NULL);
 }
 static laze_tensor *side_by_side(laze_tensor *const *columns, int64_t count) {
-  const laze_cat_options options = {.struct_size = sizeof options, .dim = 1};
-  return laze_cat_with(columns, (int32_t)count, &options);
+  return laze_cat(columns, (int32_t)count, 1);
 }
 /* Each column by itself. */
 static laze_tensor *by_mv(const operands *o) {
@@ -124,7 +123,7 @@ static laze_tensor *by_mv(const operands *o) {
 }
 /* Each element of the last row by itself. */
 static laze_tensor *by_dot(const operands *o) {
-  laze_tensor *elements[8], *row = laze_select_int(plain_a(o), 0, o->rows - 1);
+  laze_tensor *elements[8], *row = laze_select(plain_a(o), 0, o->rows - 1);
   for (int64_t j = 0; j < o->columns; j++)
     elements[j] = laze_reshape(laze_dot(row, column_of_b(o, j)), LAZE_SHAPE(1, 1));
   return side_by_side(elements, o->columns);
@@ -219,13 +218,11 @@ static double read_number(laze_tensor *tensor) {
 }
 
 static laze_tensor *mean(laze_tensor *x, laze_ints dim) {
-  const laze_mean_dim_options options = {.struct_size = sizeof options, .dim = dim};
-  return laze_mean_dim_with(x, &options);
+  return laze_mean_dim(x, dim, false);
 }
 
 static laze_tensor *reduced(laze_tensor *x, laze_ints dim) {
-  const laze_sum_dim_intlist_options options = {.struct_size = sizeof options, .dim = dim};
-  return laze_sum_dim_intlist_with(x, &options);
+  return laze_sum_dim(x, dim, false);
 }
 
 /* The same number over and over is the hardest sum: every rounding goes the same way. */
@@ -234,7 +231,7 @@ START_TEST(sums_of_equal_numbers_stay_accurate) {
   const int64_t n = native ? INT64_C(1) << 24 : 1 << 18;
   const double exact = (double)0.1f * (double)n;
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *tenth = laze_tensor_from_scalar(context, LAZE_F32, laze_scalar_real(0.1));
+  laze_tensor *tenth = laze_tensor_from_scalar(context, LAZE_F32, 0.1);
   laze_tensor *columns = laze_expand(tenth, LAZE_SHAPE(n, 2)), *flat = laze_expand(tenth, LAZE_SHAPE(n));
   laze_tensor *nested = laze_expand(tenth, LAZE_SHAPE(n / 64, 2, 64));
   laze_tensor *short_rows = laze_expand(tenth, LAZE_SHAPE(n / 4, 2, 4, 3));
@@ -242,13 +239,11 @@ START_TEST(sums_of_equal_numbers_stay_accurate) {
     const char *name;
     laze_tensor *sum;
   } sums[] = {
-      {"axis 0 of [n,2]", laze_select_int(reduced(columns, LAZE_SHAPE(0)), 0, 1)},
+      {"axis 0 of [n,2]", laze_select(reduced(columns, LAZE_SHAPE(0)), 0, 1)},
       {"all of [n]", laze_sum(flat)},
-      {"axes 0 and 2 of [n/64,2,64]", laze_select_int(reduced(nested, LAZE_SHAPE(0, 2)), 0, 1)},
-      {"axes 0 and 2 of [n/4,2,4,3]",
-       laze_select_int(laze_select_int(reduced(short_rows, LAZE_SHAPE(0, 2)), 0, 1), 0, 2)},
-      {"the mean of axis 0, times n",
-       laze_mul_scalar(laze_select_int(mean(columns, LAZE_SHAPE(0)), 0, 0), laze_scalar_real((double)n))},
+      {"axes 0 and 2 of [n/64,2,64]", laze_select(reduced(nested, LAZE_SHAPE(0, 2)), 0, 1)},
+      {"axes 0 and 2 of [n/4,2,4,3]", laze_select(laze_select(reduced(short_rows, LAZE_SHAPE(0, 2)), 0, 1), 0, 2)},
+      {"the mean of axis 0, times n", laze_mul(laze_select(mean(columns, LAZE_SHAPE(0)), 0, 0), (double)n)},
   };
   for (int i = 0; i < 5; i++) {
     double error = fabs(read_number(sums[i].sum) - exact) / exact;
@@ -265,12 +260,10 @@ START_TEST(variances_of_many_stay_accurate) {
   const int64_t n = native ? INT64_C(1) << 22 : 1 << 16;
   const float pair[] = {0.1f, 0.3f};
   const double half = ((double)pair[1] - (double)pair[0]) / 2;
-  const laze_var_correction_options over_rows = {
-      .struct_size = sizeof over_rows, .dim = LAZE_SHAPE(0, 1), .correction = laze_scalar_integer(0)};
   laze_scope *scope = laze_scope_begin(context);
   laze_tensor *two = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(1, 2, 1), pair, sizeof pair);
   laze_tensor *many = laze_expand(two, LAZE_SHAPE(n, 2, 3));
-  double var = read_number(laze_select_int(laze_var_correction_with(many, &over_rows), 0, 2));
+  double var = read_number(laze_select(laze_var_dim_with(many, LAZE_INTS(0, 1), false, 0), 0, 2));
   ck_assert_msg(fabs(var - half * half) < 2e-6 * half * half, "variance %.9g, expected %.9g", var, half * half);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
   close_context();
@@ -356,7 +349,7 @@ START_TEST(many_ones_are_counted) {
   open_context(_i, 1);
   const int64_t n = native ? INT64_C(1) << 25 : INT64_C(1) << 24 | 1024;
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *one = laze_tensor_from_scalar(context, LAZE_F32, laze_scalar_real(1));
+  laze_tensor *one = laze_tensor_from_scalar(context, LAZE_F32, 1.0);
   laze_tensor *ones = laze_expand(one, LAZE_SHAPE(n));
   ck_assert(read_number(laze_dot(ones, ones)) == (double)n);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);

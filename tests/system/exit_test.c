@@ -44,7 +44,7 @@ static laze_context *new_context(const laze_allocator *allocator, laze_log_funct
 static laze_status compute(unsigned number) {
   double value;
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *x = laze_tensor_from_scalar(context, LAZE_F64, laze_scalar_real(0.5));
+  laze_tensor *x = laze_tensor_from_scalar(context, LAZE_F64, 0.5);
   for (int i = 0; i < LINKS; i++) {
     number = number * 1103515245u + 12345u;
     unsigned choice = number >> 16 & 3;
@@ -162,7 +162,7 @@ END_TEST
 static void compile_late(void) {
   laze_error error = {0};
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *x = laze_tensor_from_scalar(context, LAZE_F64, laze_scalar_real(0.5));
+  laze_tensor *x = laze_tensor_from_scalar(context, LAZE_F64, 0.5);
   double value;
   bool refused = laze_tensor_read(laze_sinh(x), LAZE_F64, &value, sizeof value) == LAZE_FAILED_PRECONDITION;
   (void)laze_scope_end_error(scope, &error);

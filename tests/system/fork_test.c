@@ -47,8 +47,8 @@ START_TEST(a_child_goes_on) {
   const laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = THREADS};
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *three = laze_full(context, LAZE_SHAPE(COUNT), laze_scalar_real(3));
-  laze_tensor *pending = laze_to_dtype(three, LAZE_F32);
+  laze_tensor *three = laze_full(context, LAZE_SHAPE(COUNT), 3.0, LAZE_F32);
+  laze_tensor *pending = laze_to(three, LAZE_F32);
   ck_assert_int_eq(run_child(pending, 1), 0); /* before the parent ran anything */
   ck_assert(runs_right(pending, 1));
   ck_assert_int_eq(run_child(pending, 1), 0);

@@ -194,10 +194,10 @@ static void exhaust_keys(void) {
   pthread_key_t keys[MOST];
   int count = 0;
   while (count < MOST && pthread_key_create(&keys[count], NULL) == 0) count++;
-  for (int i = 0; i < 2; i++) ck_assert_str_ne(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2))), "");
+  for (int i = 0; i < 2; i++) ck_assert_str_ne(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2), LAZE_F32)), "");
   while (count > 0) pthread_key_delete(keys[--count]);
   laze_scope *scope = laze_scope_begin(context);
-  ck_assert_str_eq(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2))), ""); /* tried again */
+  ck_assert_str_eq(laze_tensor_error(laze_zeros(context, LAZE_SHAPE(2), LAZE_F32)), ""); /* tried again */
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
 }
 

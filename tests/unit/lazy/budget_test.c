@@ -76,13 +76,13 @@ END_TEST
 enum { WIDE = 1 << 16 };
 
 static laze_tensor *sum_of_expand(laze_context *context) {
-  return laze_sum(laze_expand(laze_full(context, LAZE_SHAPE_SCALAR, laze_scalar_real(2)), LAZE_SHAPE(WIDE)));
+  return laze_sum(laze_expand(laze_full(context, LAZE_SHAPE_SCALAR, 2.0, LAZE_F32), LAZE_SHAPE(WIDE)));
 }
 static laze_tensor *sum_of_arange(laze_context *context) {
-  return laze_sum(laze_exp(laze_neg(laze_arange(context, laze_scalar_integer(WIDE)))));
+  return laze_sum(laze_exp(laze_neg(laze_arange(context, WIDE, LAZE_I64))));
 }
 static laze_tensor *sum_of_full(laze_context *context) {
-  return laze_sum(laze_add_scalar(laze_full(context, LAZE_SHAPE(WIDE), laze_scalar_real(1)), laze_scalar_real(1)));
+  return laze_sum(laze_add(laze_full(context, LAZE_SHAPE(WIDE), 1.0, LAZE_F32), 1.0));
 }
 static laze_tensor *sum_of_outer_sum(laze_context *context) {
   laze_tensor *x = filled(context, 256, 1);
@@ -92,13 +92,11 @@ static laze_tensor *sum_of_outer_sum(laze_context *context) {
 static laze_tensor *sum_of_cat(laze_context *context) {
   laze_tensor *pieces[8], *x = filled(context, WIDE / 8, 1);
   for (int i = 0; i < 8; i++) pieces[i] = x;
-  return laze_sum(laze_cat(pieces, 8));
+  return laze_sum(laze_cat(pieces, 8, 0));
 }
 static laze_tensor *sum_of_one_hot(laze_context *context) {
-  laze_tensor *classes = laze_to_dtype(filled(context, 64, 3), LAZE_I64);
-  return laze_sum(laze_to_dtype(
-      laze_one_hot_with(classes, &(laze_one_hot_options){.has_num_classes = true, .num_classes = WIDE / 64}),
-      LAZE_F32));
+  laze_tensor *classes = laze_to(filled(context, 64, 3), LAZE_I64);
+  return laze_sum(laze_to(laze_one_hot(classes, WIDE / 64), LAZE_F32));
 }
 static laze_tensor *sum_of_doubled_expand(laze_context *context) {
   laze_tensor *x = laze_expand(filled(context, 1, 1), LAZE_SHAPE(WIDE));

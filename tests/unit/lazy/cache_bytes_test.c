@@ -41,11 +41,11 @@ static int64_t reported(void) {
 static void run_network(int length) {
   enum { WIDTH = 4 };
   laze_scope *scope = laze_scope_begin(context);
-  laze_tensor *x = laze_ones(context, LAZE_SHAPE(length, WIDTH)), *w = laze_zeros(context, LAZE_SHAPE(WIDTH, WIDTH));
-  laze_tensor *h = laze_ones(context, LAZE_SHAPE(1, WIDTH));
+  laze_tensor *x = laze_ones(context, LAZE_SHAPE(length, WIDTH), LAZE_F32),
+              *w = laze_zeros(context, LAZE_SHAPE(WIDTH, WIDTH), LAZE_F32);
+  laze_tensor *h = laze_ones(context, LAZE_SHAPE(1, WIDTH), LAZE_F32);
   for (int t = 0; t < length; t++) {
-    laze_tensor *now =
-        laze_slice_with(x, &(laze_slice_options){.has_start = true, .start = t, .has_end = true, .end = t + 1});
+    laze_tensor *now = laze_slice(x, 0, t, t + 1, 1);
     h = laze_maximum(laze_add(laze_mm(now, w), laze_mm(h, w)), h);
   }
   ck_assert_float_eq(first(h, WIDTH), 1);
@@ -112,7 +112,7 @@ START_TEST(a_loop_over_growing_tensors_stays_flat) {
   for (int step = 0; step < 2400; step++) {
     laze_scope *scope = laze_scope_begin(context);
     laze_tensor *pieces[] = {keys, filled(context, 1, 1)};
-    laze_tensor *grown = laze_tensor_retain(laze_cat(pieces, 2));
+    laze_tensor *grown = laze_tensor_retain(laze_cat(pieces, 2, 0));
     ck_assert_int_eq(laze_step_end(scope, NULL), LAZE_OK);
     laze_tensor_release(keys);
     keys = grown;

@@ -139,9 +139,8 @@ START_TEST(calls_of_a_failed_value_fail_whatever_they_record) {
   laze_tensor *good = filled(context, 2, 1), *bad = pick(good, 2, 0), *pending = laze_neg(good);
   check_error(bad, "index 2");
   int64_t runs = metric(context, "graphs_run");
-  const laze_add_options twice = {.struct_size = sizeof twice, .alpha = laze_scalar_integer(2)};
-  laze_tensor *failed[] = {laze_neg(bad), laze_softmax_int(bad, 0), laze_relu(bad), laze_add_with(good, bad, &twice),
-                           laze_var(bad)};
+  laze_tensor *failed[] = {laze_neg(bad), laze_softmax(bad, 0), laze_relu(bad), laze_add_with(good, bad, 2),
+                           laze_var(bad, true)};
   for (size_t i = 0; i < sizeof failed / sizeof *failed; i++) check_error(failed[i], "index 2");
   ck_assert_int_eq(metric(context, "graphs_run"), runs);
   ck_assert_float_eq(first(laze_relu(pending), 2), 0);
