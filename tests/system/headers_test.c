@@ -11,7 +11,7 @@ laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
   const bool yes = true;
   const laze_ints none = {NULL, 0};
   laze_tensor *(*function)(laze_tensor *, laze_tensor *) = laze_add;
-  laze_max_dim(laze_cat(LAZE_TENSORS(x, laze_reshape(x, LAZE_SHAPE(2, 3))), 0, 0), 1, false, results);
+  laze_max_dim(laze_cat(LAZE_TENSORS(x, laze_reshape(x, LAZE_SHAPE(2, 3))), 0), 1, false, results);
   /* A number of any type, a tensor, or none. */
   x = laze_mul(laze_mul(laze_mul(laze_mul(x, 0), size), real), yes);
   x = laze_add_with(function(x, y), 2.0, wide);
