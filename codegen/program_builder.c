@@ -223,14 +223,91 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
   return laze_program_add_step(builder->program, &step, error);
 }
 
-laze_status laze_program_builder_add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
-                                           laze_error *error) {
+/* The numbers of values in the program, in scratch. */
+static laze_status number_all(laze_program_builder *builder, const laze_value *values, int64_t count, int32_t **out,
+                              laze_error *error) {
+  *out = laze_arena_alloc_array(&builder->arena, count, sizeof **out);
+  if (!*out) return laze_fail_memory(error, "a step", -1);
+  for (int64_t i = 0; i < count; i++) LAZE_TRY(laze_program_builder_value(builder, values[i], &(*out)[i], error));
+  return LAZE_OK;
+}
+
+static laze_status begin_control(laze_program_builder *builder, const laze_group *group, laze_error *error) {
+  const laze_node *node = laze_graph_node(builder->graph, group->root);
+  int32_t count = node->operand_count + node->result_count;
+  laze_value *values = laze_arena_alloc_array(&builder->arena, count, sizeof *values);
+  int32_t *buffers;
+  if (!values) return laze_fail_memory(error, "a step", -1);
+  for (int32_t i = 0; i < count; i++)
+    values[i] = i < node->operand_count ? node->operands[i] : (laze_value){group->root.node, i - node->operand_count};
+  LAZE_TRY(number_all(builder, values, count, &buffers, error));
+  laze_step step = {.buffers = buffers,
+                    .buffer_count = count,
+                    .write_count = node->result_count,
+                    .domain = 1,
+                    .label = group->label,
+                    .needs_success = true,
+                    .control = group->control,
+                    .region_count = node->region_count};
+  LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
+  return laze_program_begin_control(builder->program, &step, error);
+}
+
+static laze_status begin_region(laze_program_builder *builder, const laze_block *block, laze_error *error) {
+  int32_t *parameters = laze_arena_alloc_array(&builder->arena, block->parameter_count, sizeof *parameters);
+  if (!parameters) return laze_fail_memory(error, "a region", -1);
+  for (int64_t i = 0; i < block->parameter_count; i++) {
+    laze_value value = {block->parameters[i], 0};
+    LAZE_TRY(add_value(builder, LAZE_ROLE_PARAMETER, value, error));
+    parameters[i] = *slot(builder, value);
+  }
+  return laze_program_begin_region(builder->program, parameters, (int32_t)block->parameter_count, error);
+}
+
+static laze_status end_region(laze_program_builder *builder, const laze_block *block, laze_error *error) {
+  int32_t *results;
+  LAZE_TRY(number_all(builder, block->results, block->result_count, &results, error));
+  return laze_program_end_region(builder->program, results, (int32_t)block->result_count, error);
+}
+
+static laze_status add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
+                             laze_error *error) {
   if (kernel) return add_kernel_step(builder, group, kernel, error);
   if (group->interpreted) return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
+  if (group->control) {
+    LAZE_TRY(begin_control(builder, group, error));
+    builder->open[builder->open_count].group = group;
+    builder->open[builder->open_count++].region = 0;
+    return begin_region(builder, laze_graph_node(builder->graph, group->root)->regions[0], error);
+  }
   LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
   laze_status status = add_kernel_step(builder, group, kernel, error);
   laze_kernel_release(kernel);
   return status;
+}
+
+/* Ends the region at hand, and begins the next one or ends its step. */
+static laze_status leave_region(laze_program_builder *builder, laze_error *error) {
+  int32_t top = builder->open_count - 1;
+  const laze_node *node = laze_graph_node(builder->graph, builder->open[top].group->root);
+  LAZE_TRY(end_region(builder, node->regions[builder->open[top].region], error));
+  if (++builder->open[top].region < node->region_count)
+    return begin_region(builder, node->regions[builder->open[top].region], error);
+  builder->open_count--;
+  return laze_program_end_control(builder->program, error);
+}
+
+static bool ends_region(const laze_program_builder *builder) {
+  int32_t top = builder->open_count - 1;
+  return top >= 0 && builder->open[top].group->region_ends[builder->open[top].region] == builder->group_count;
+}
+
+laze_status laze_program_builder_add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
+                                           laze_error *error) {
+  LAZE_TRY(add_group(builder, group, kernel, error));
+  builder->group_count++;
+  while (ends_region(builder)) LAZE_TRY(leave_region(builder, error));
+  return LAZE_OK;
 }
 
 laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out) {

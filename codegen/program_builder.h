@@ -6,12 +6,20 @@
 #include "ir/graph.h"
 #include "runtime/program.h"
 
+struct laze_group;
+
 typedef struct laze_program_builder {
   const laze_graph *graph;
   laze_program *program; /* owned until laze_program_builder_end */
   laze_arena arena;      /* scratch until then */
   int64_t *first;        /* by node: where its results begin in `values` */
   int32_t *values;       /* numbers in the program; -1: not yet added */
+  int32_t group_count;   /* added so far */
+  struct {
+    const struct laze_group *group;
+    int32_t region;
+  } open[LAZE_MAX_NESTING]; /* groups whose regions are being added, and which of them */
+  int32_t open_count;
 } laze_program_builder;
 
 /* Creates the program, with a copy of the graph's size table, and adds the graph's inputs and, in the order of its
@@ -21,10 +29,9 @@ LAZE_MUST_USE laze_status laze_program_builder_begin(laze_program_builder *build
 /* The number of a value in the program; one not yet seen becomes a constant or a temporary. */
 LAZE_MUST_USE laze_status laze_program_builder_value(laze_program_builder *builder, laze_value value, int32_t *out,
                                                      laze_error *error);
-/* Adds the step of a group of the schedule: a call of `kernel` (borrowed; the program retains it), or, where the group
- * has no loop IR and `kernel` is NULL, of the copy kernel for copies, and otherwise the interpreter's step for its
- * node, counted as a fallback. */
-struct laze_group;
+/* Adds the step of the next group of the schedule: a call of `kernel` (borrowed; the program retains it), or, where the
+ * group has no loop IR and `kernel` is NULL, a walk through its regions, whose groups follow, a call of the copy kernel
+ * for copies, or the interpreter's step for its node, counted as a fallback. */
 LAZE_MUST_USE laze_status laze_program_builder_add_group(laze_program_builder *builder, const struct laze_group *group,
                                                          laze_kernel *kernel, laze_error *error);
 /* Adds the interpreter's step for node `number`. `why` says, in a native program, why it runs there, which is counted

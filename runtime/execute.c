@@ -1,4 +1,4 @@
-/* Running an executable: memory for outputs and temporaries, then the steps in order.
+/* Running an executable: memory for outputs and temporaries, then the steps in order, through regions with a stack.
  *
  *   inputs  ─┐
  *   outputs ─┼─> pointer of each value ─> step: pointers + sizes ─> kernel over [0, domain), on threads if it pays
@@ -72,7 +72,7 @@ static void log_step(const program_run *run, const laze_step *step, const bound_
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
   step_run step = {.step = &program->steps[index], .bound = &run->executable->steps[index], .run = run};
-  if (step.bound->domain <= 0 || (step.step->needs_success && run->failure_count > 0)) return LAZE_OK;
+  if (step.bound->domain <= 0) return LAZE_OK;
   run->kernels_run++;
   int64_t start = log ? laze_clock() : 0;
   for (int32_t i = 0; i < step.step->buffer_count; i++) run->step_pointers[i] = run->pointers[step.step->buffers[i]];
@@ -94,14 +94,68 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   return step.step->check_count > 0 ? program_run_note(run, step.step, error) : LAZE_OK;
 }
 
+static void log_control(const program_run *run, const control_frame *frame) {
+  laze_context *context = run->executable->program->context;
+  laze_log_message(context, LAZE_LOG_DEBUG, "run: %8.1f us  %s, regions ran %lld times",
+                   (double)(laze_clock() - frame->start) / 1000, frame->step->label, (long long)frame->rounds);
+}
+
+/* What goes on after a region ended, and the step behind it: the first of the region that is next, or the one behind
+ * all of them. */
+static int64_t leave_region(program_run *run, control_frame *stack, int *depth, bool log) {
+  control_frame *top = &stack[*depth - 1];
+  top->rounds++;
+  int32_t next = run->failure_count > 0 ? CONTROL_DONE : top->step->control->end(run, top);
+  if (next != CONTROL_DONE) {
+    top->region = next;
+    return top->step->regions[next].first;
+  }
+  if (log) log_control(run, top);
+  (*depth)--;
+  return top->step->end;
+}
+
+static int64_t enter_control(program_run *run, const laze_step *step, control_frame *stack, int *depth, bool log) {
+  control_frame *top = &stack[(*depth)++];
+  *top = (control_frame){.step = step, .start = log ? laze_clock() : 0};
+  top->region = step->control->begin(run, top);
+  return step->regions[top->region].first;
+}
+
+static bool ends_region(const control_frame *stack, int depth, int64_t at) {
+  return depth > 0 && at == stack[depth - 1].step->regions[stack[depth - 1].region].end;
+}
+
+/* A failed check keeps operators with regions from starting, and from going on: a loop over wrong values might not end.
+ * The steps of the region in which it failed run to the region's end, so that of several checks there the same one is
+ * reported whatever their order. */
+static laze_status run_steps(program_run *run, bool log, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  control_frame stack[LAZE_PROGRAM_MAX_NESTING];
+  int depth = 0;
+  for (int64_t at = 0; at < program->step_count || depth > 0;) {
+    LAZE_TRY(laze_context_report(program->context, "run", at, program->step_count, error));
+    if (ends_region(stack, depth, at)) {
+      at = leave_region(run, stack, &depth, log);
+      continue;
+    }
+    const laze_step *step = &program->steps[at];
+    bool runs = program_run_has_memory(run, step) && !(step->needs_success && run->failure_count > 0);
+    if (runs && step->control) {
+      at = enter_control(run, step, stack, &depth, log);
+      continue;
+    }
+    if (runs) LAZE_TRY(run_step(run, at, log && depth == 0, error));
+    at = step->control ? step->end : at + 1;
+  }
+  return LAZE_OK;
+}
+
 static laze_status run_all(program_run *run, laze_error *error) {
   const laze_program *program = run->executable->program;
   bool log = laze_context_debug(program->context, LAZE_DEBUG_RUN);
   LAZE_TRY(program_run_prepare(run, error));
-  for (int64_t i = 0; i < program->step_count; i++) {
-    LAZE_TRY(laze_context_report(program->context, "run", i, program->step_count, error));
-    if (program_run_has_memory(run, &program->steps[i])) LAZE_TRY(run_step(run, i, log, error));
-  }
+  LAZE_TRY(run_steps(run, log, error));
   LAZE_TRY(laze_context_report(program->context, "run", program->step_count, program->step_count, error));
   LAZE_TRY(program_run_alias(run, error));
   return program_run_verdict(run, error);

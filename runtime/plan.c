@@ -7,7 +7,8 @@
  *
  * One walk over the steps with a list of free ranges sorted by offset. A value takes the smallest range it fits (so
  * that large holes stay for large values), or the arena grows, extending a free range at its end. After a step the
- * ranges of the values it was the last to touch return and join their neighbours.
+ * ranges of the values it was the last to touch return and join their neighbours. What a step with regions keeps all
+ * through them returns where they end.
  */
 #include "runtime/program_internal.h"
 
@@ -23,7 +24,9 @@ typedef struct {
   laze_context *context;
   free_range *ranges;
   int64_t count, capacity;
-  int64_t end; /* of the arena so far */
+  int64_t end;                            /* of the arena so far */
+  int32_t open[LAZE_PROGRAM_MAX_NESTING]; /* steps whose regions are being walked */
+  int32_t open_count;
 } memory_plan;
 
 static void remove_range(memory_plan *plan, int64_t index) {
@@ -82,24 +85,66 @@ static int64_t aligned(int64_t bytes) {
   return (bytes + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
 }
 
-static laze_status plan_step(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
-                             laze_error *error) {
+static laze_status place_value(memory_plan *plan, const bound_value *bound, int64_t *offset, laze_error *error) {
+  if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, "a temporary", bound->bytes);
+  return place(plan, aligned(bound->bytes), offset, error);
+}
+
+/* A step may name a value twice; it goes back once. */
+static laze_status return_value(memory_plan *plan, bound_value *bound, laze_error *error) {
+  if (bound->offset < 0 || bound->bytes == 0 || bound->returned) return LAZE_OK;
+  bound->returned = true;
+  LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
+  if (bound->second < 0) return LAZE_OK;
+  return give_back(plan, bound->second, bound->second + aligned(bound->bytes), error);
+}
+
+/* Gives the values that `index` is the last step to touch back. */
+static laze_status return_values(const laze_program *program, memory_plan *plan, int32_t index, const int32_t *numbers,
+                                 int32_t count, bound_value *values, laze_error *error) {
+  for (int32_t i = 0; i < count; i++)
+    if (program->values[numbers[i]].last_step == index) LAZE_TRY(return_value(plan, &values[numbers[i]], error));
+  return LAZE_OK;
+}
+
+static laze_status begin_step(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
+                              laze_error *error) {
   const laze_step *step = &program->steps[index];
   for (int32_t i = 0; i < step->buffer_count; i++) {
     const program_value *value = &program->values[step->buffers[i]];
     bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
-    if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, "a temporary", bound->bytes);
-    LAZE_TRY(place(plan, aligned(bound->bytes), &bound->offset, error));
+    LAZE_TRY(place_value(plan, bound, &bound->offset, error));
   }
-  for (int32_t i = 0; i < step->buffer_count; i++) {
-    const program_value *value = &program->values[step->buffers[i]];
-    bound_value *bound = &values[step->buffers[i]];
-    if (value->role != LAZE_ROLE_TEMPORARY || value->last_step != index || bound->bytes == 0) continue;
-    if (bound->returned) continue; /* a step may name a value twice; it goes back once */
-    bound->returned = true;
-    LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
+  for (int32_t i = 0; i < step->carried_count; i++) {
+    bound_value *bound = &values[step->carried[i]];
+    LAZE_TRY(place_value(plan, bound, &bound->offset, error));
+    LAZE_TRY(place_value(plan, bound, &bound->second, error));
   }
+  if (step->control) plan->open[plan->open_count++] = index;
+  return LAZE_OK;
+}
+
+/* What a step with regions, the last of which ends with step `index`, has kept. */
+static laze_status end_control(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
+                               laze_error *error) {
+  const laze_step *step = &program->steps[plan->open[--plan->open_count]];
+  LAZE_TRY(return_values(program, plan, index, step->buffers, step->buffer_count, values, error));
+  LAZE_TRY(return_values(program, plan, index, step->carried, step->carried_count, values, error));
+  for (int32_t i = 0; i < step->region_count; i++) {
+    const laze_step_region *region = &step->regions[i];
+    LAZE_TRY(return_values(program, plan, region->end - 1, region->results, region->result_count, values, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status plan_step(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
+                             laze_error *error) {
+  const laze_step *step = &program->steps[index];
+  LAZE_TRY(begin_step(program, plan, index, values, error));
+  if (!step->control) LAZE_TRY(return_values(program, plan, index, step->buffers, step->buffer_count, values, error));
+  while (plan->open_count > 0 && program->steps[plan->open[plan->open_count - 1]].end == index + 1)
+    LAZE_TRY(end_control(program, plan, index, values, error));
   return LAZE_OK;
 }
 
@@ -107,7 +152,7 @@ laze_status laze_plan_memory(const laze_program *program, bound_value *values, i
   memory_plan plan = {.context = program->context};
   laze_status status = LAZE_OK;
   for (int64_t i = 0; i < program->value_count; i++) {
-    values[i].offset = -1;
+    values[i].offset = values[i].second = -1;
     values[i].returned = false;
   }
   for (int64_t i = 0; i < program->step_count && status == LAZE_OK; i++)

@@ -110,7 +110,7 @@ laze_status laze_program_add_output_alias(laze_program *program, int32_t value, 
   return append_number(program, &program->outputs, &program->output_count, &program->output_capacity, value, error);
 }
 
-static void note_use(laze_program *program, int32_t value, int32_t step) {
+void program_note_use(laze_program *program, int32_t value, int32_t step) {
   program_value *used = &program->values[value];
   if (used->first_step < 0) used->first_step = step;
   used->last_step = step;
@@ -136,8 +136,9 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   step.label = laze_arena_copy_string(&program->arena, given->label);
   if (!step.buffers || !step.sizes || !step.label) return laze_fail_memory(error, "a step of a program", -1);
   LAZE_TRY(copy_origins(program, given, &step, error));
-  for (int32_t i = 0; i < step.buffer_count; i++) note_use(program, step.buffers[i], (int32_t)program->step_count);
-  laze_kernel_retain(step.kernel);
+  for (int32_t i = 0; i < step.buffer_count; i++)
+    program_note_use(program, step.buffers[i], (int32_t)program->step_count);
+  if (step.kernel) laze_kernel_retain(step.kernel);
   program->steps[program->step_count++] = step;
   program->fallback_count += step.interpreted != NULL;
   if (step.buffer_count > program->most_buffers) program->most_buffers = step.buffer_count;
@@ -200,7 +201,7 @@ void laze_program_finish(laze_program *program) {
                   (program->input_capacity + program->output_capacity) * (int64_t)sizeof(int32_t);
   for (int64_t i = 0; i < program->step_count; i++) {
     const laze_kernel *kernel = program->steps[i].kernel;
-    if (!kernel->counted) bytes += laze_kernel_weight(kernel);
+    if (kernel && !kernel->counted) bytes += laze_kernel_weight(kernel);
   }
   program->bytes = bytes;
   laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, bytes);

@@ -1,5 +1,6 @@
 /* Programs: what a compiled graph is. A program is data, generic in sizes: values whose sizes are expressions, and
- * steps that call kernels. Binding its symbols to numbers gives an *executable*, which has a memory plan and runs.
+ * steps that call kernels or go through regions, blocks of further steps. Binding its symbols to numbers gives an
+ * *executable*, which has a memory plan and runs.
  *
  * A program is built by one thread; finished, it is immutable and shared (refcounted). An executable is immutable and
  * may run on several threads at once.
@@ -15,7 +16,13 @@
 typedef struct laze_program laze_program;
 typedef struct laze_executable laze_executable;
 
-typedef enum { LAZE_ROLE_INPUT, LAZE_ROLE_OUTPUT, LAZE_ROLE_TEMPORARY, LAZE_ROLE_CONSTANT } laze_value_role;
+typedef enum {
+  LAZE_ROLE_INPUT,
+  LAZE_ROLE_OUTPUT,
+  LAZE_ROLE_TEMPORARY,
+  LAZE_ROLE_CONSTANT,
+  LAZE_ROLE_PARAMETER, /* of a region: it stands for another value each time the region runs */
+} laze_value_role;
 
 /* Creates an empty program. Takes ownership of `sizes`, also on failure. */
 LAZE_MUST_USE laze_status laze_program_create(laze_context *context, laze_size_table *sizes, laze_program **out,
@@ -32,9 +39,26 @@ LAZE_MUST_USE laze_status laze_program_add_value(laze_program *program, laze_val
  */
 LAZE_MUST_USE laze_status laze_program_add_output_alias(laze_program *program, int32_t value, laze_error *error);
 
-/* One kernel call. */
+/* How a step goes through its regions: which runs first, and what follows the end of each (control.c). The last
+ * `write_count` buffers of such a step are its results, those before them its operands.
+ *
+ *   if     condition, inputs   one of its two regions, on the inputs; what it returns are the results
+ *   while  inputs              region 0 (a condition), region 1 (the next values), 0, 1, ... until the condition fails
+ */
+typedef struct laze_step_control laze_step_control;
+extern const laze_step_control laze_step_control_if, laze_step_control_while;
+
+/* A region of a step: steps [first, end) behind it, on values of their own. */
+typedef struct laze_step_region {
+  int32_t first, end;
+  int32_t parameter_count, result_count;
+  const int32_t *parameters; /* values, LAZE_ROLE_PARAMETER */
+  const int32_t *results;    /* values: of the region's steps, parameters of it, constants */
+} laze_step_region;
+
+/* One kernel call, or a walk through regions. */
 typedef struct laze_step {
-  laze_kernel *kernel;    /* retained by the program */
+  laze_kernel *kernel;    /* retained by the program; NULL with `control` */
   const int32_t *buffers; /* values, in the kernel's order; copied */
   int32_t buffer_count;
   int32_t write_count;    /* the last `write_count` buffers are written */
@@ -51,9 +75,25 @@ typedef struct laze_step {
   const int32_t *checks;   /* of each of the kernel's checks: the index of the node that it checks; copied */
   const char *interpreted; /* in a native program: why the interpreter runs it, static; NULL: it does not */
   int32_t origin_count;
-  bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
+  bool needs_success;               /* does not run once a check has failed: a loop over wrong values might not end */
+  const laze_step_control *control; /* NULL: it calls its kernel */
+  int32_t region_count;             /* with `control` */
+  /* The program's own, set by laze_program_end_control: */
+  laze_step_region *regions;
+  int32_t end;            /* the step behind its regions */
+  const int32_t *carried; /* values that go around the loop: each has two places, for this round and for the last */
+  int32_t carried_count;
 } laze_step;
 LAZE_MUST_USE laze_status laze_program_add_step(laze_program *program, const laze_step *step, laze_error *error);
+/* A step with regions: between begin and end, each of its regions in order, and in a region further steps, with regions
+ * as well, at most LAZE_PROGRAM_MAX_NESTING deep. `parameters` and `results` are copied. */
+#define LAZE_PROGRAM_MAX_NESTING 64
+LAZE_MUST_USE laze_status laze_program_begin_control(laze_program *program, const laze_step *step, laze_error *error);
+LAZE_MUST_USE laze_status laze_program_begin_region(laze_program *program, const int32_t *parameters, int32_t count,
+                                                    laze_error *error);
+LAZE_MUST_USE laze_status laze_program_end_region(laze_program *program, const int32_t *results, int32_t count,
+                                                  laze_error *error);
+LAZE_MUST_USE laze_status laze_program_end_control(laze_program *program, laze_error *error);
 /* How many graph nodes a run of the program executes, for nodes_executed; 0 until set. */
 void laze_program_set_node_count(laze_program *program, int64_t count);
 /* Which outputs fail with which nodes. `nodes`, ascending, are those that may fail, as in laze_origin; bit k mod 64 of

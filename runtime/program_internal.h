@@ -1,4 +1,4 @@
-/* What program.c, plan.c and execute.c share. */
+/* What the files of a program share: those that build it, bind it, plan its memory and run it. */
 #ifndef LAZE_RUNTIME_PROGRAM_INTERNAL_H
 #define LAZE_RUNTIME_PROGRAM_INTERNAL_H
 
@@ -12,6 +12,7 @@ typedef struct program_value {
   int32_t number;                /* which input or output */
   const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
+  bool is_copied; /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
 } program_value;
 
 struct laze_program {
@@ -31,6 +32,9 @@ struct laze_program {
   int64_t fallback_count;
   int64_t most_buffers; /* of any step */
   int64_t most_checks;
+  int32_t open[LAZE_PROGRAM_MAX_NESTING];         /* while it is built: steps whose regions are being filled */
+  int32_t open_regions[LAZE_PROGRAM_MAX_NESTING]; /* and which of them, by number */
+  int32_t open_count;
   const int32_t *checked; /* nodes that may fail, ascending */
   int64_t checked_count;
   const uint64_t *depends; /* as in laze_program_set_checks */
@@ -42,6 +46,7 @@ struct laze_program {
 typedef struct bound_value {
   int64_t bytes;
   int64_t offset; /* of a temporary in the plan's arena; -1: no step touches it */
+  int64_t second; /* of one that goes around a loop: its place in every other round */
   bool returned;  /* while planning: its place is free again */
 } bound_value;
 
@@ -80,6 +85,25 @@ typedef struct program_run {
   int64_t kernels_run;
   laze_error *stopped; /* why a step was stopped on the way; `code` LAZE_OK: none was */
 } program_run;
+
+/* program.c. Notes that a step touches a value: the later of the steps so far. */
+void program_note_use(laze_program *program, int32_t value, int32_t step);
+
+/* A step whose regions are running. */
+typedef struct control_frame {
+  const laze_step *step;
+  int32_t region;
+  int64_t rounds; /* of regions that ran to their end */
+  int64_t start;  /* when it began, for the log */
+} control_frame;
+#define CONTROL_DONE (-1)
+
+/* control.c. Both return the region that runs next, or CONTROL_DONE, and leave its parameters set. */
+struct laze_step_control {
+  int32_t carrying; /* the region whose results go around; -1: none does */
+  int32_t (*begin)(program_run *run, const control_frame *frame);
+  int32_t (*end)(program_run *run, const control_frame *frame);
+};
 
 /* run_memory.c. Makes memory for outputs, temporaries and scratch, and sets the pointers of all values. */
 LAZE_MUST_USE laze_status program_run_prepare(program_run *run, laze_error *error);

@@ -103,6 +103,7 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
     if (value->role == LAZE_ROLE_TEMPORARY)
       run->pointers[i] = offset < 0 || !run->arena ? NULL : (char *)run->arena->data + offset;
+    if (value->role == LAZE_ROLE_PARAMETER) run->pointers[i] = NULL;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
     LAZE_TRY(create_output(run, value->number, (int32_t)i, error));
     laze_buffer *output = run->request->outputs[value->number];

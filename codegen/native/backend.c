@@ -2,9 +2,9 @@
  *
  *   graph ── schedule ──> groups with loop IR ── kernels ──> native functions ── program ──> values and steps
  *
- * Copies of many pieces are steps of the runtime's copy kernel. Other groups that have no loop IR (control flow, what
- * no lowering exists for) become steps of the reference interpreter in the same program, so that they cost a call and
- * do not cut the graph.
+ * Copies of many pieces are steps of the runtime's copy kernel, and operators with regions are steps that the runtime
+ * goes through. Other groups that have no loop IR (what no lowering exists for) become steps of the reference
+ * interpreter in the same program, so that they cost a call and do not cut the graph.
  */
 #include "codegen/native/native.h"
 
@@ -89,10 +89,15 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
                                     laze_text *out, laze_error *error) {
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
-    if (group->kernel) continue;
+    if (group->kernel || (group->control && kind != LAZE_EMIT_OBJECT)) continue;
     const laze_location *location = &laze_graph_node(graph, group->root)->location;
     laze_status status = LAZE_OK;
-    if (kind == LAZE_EMIT_OBJECT)
+    if (kind == LAZE_EMIT_OBJECT && group->control)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "%s runs kernels of its regions in turns, which an object of kernels cannot say; its schedule "
+                         "shows which parts are native",
+                         group->label);
+    else if (kind == LAZE_EMIT_OBJECT)
       status = laze_fail(error, LAZE_UNSUPPORTED,
                          "%s runs on the interpreter, so that an object of the graph's kernels could be called for "
                          "nothing; its schedule shows which parts are native",

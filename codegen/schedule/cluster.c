@@ -96,32 +96,84 @@ static laze_status visit_named(laze_scheduler *scheduler, int32_t node_index) {
   return status;
 }
 
-static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
-  const laze_block *body = scheduler->graph->body;
-  for (int64_t i = 0; i < body->result_count; i++) scheduler->is_output[body->results[i].node] = true;
-  LAZE_TRY(laze_schedule_find_costs(scheduler, scratch));
-  for (int64_t i = body->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, body->nodes[i]));
-  for (int64_t i = 0; i < body->parameter_count; i++) LAZE_TRY(laze_schedule_load_uses(scheduler, body->parameters[i]));
+static laze_status visit_block(laze_scheduler *scheduler, const laze_block *block) {
+  for (int64_t i = 0; i < block->result_count; i++) scheduler->is_output[block->results[i].node] = true;
+  laze_schedule_find_costs(scheduler, block);
+  for (int64_t i = block->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, block->nodes[i]));
+  for (int64_t i = 0; i < block->parameter_count; i++) LAZE_TRY(laze_schedule_load_uses(scheduler, block->parameters[i]));
   return LAZE_OK;
 }
 
-/* Finishing: groups in the order of their roots, each lowered. */
-
-static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
-  const laze_block *body = scheduler->graph->body;
-  int64_t count = 0;
-  out->groups = laze_arena_alloc_array(scheduler->arena, scheduler->group_count, sizeof *out->groups);
-  if (!out->groups) return laze_scheduler_memory_error(scheduler);
-  for (int64_t i = 0; i < body->node_count; i++) {
-    laze_group_builder *group = scheduler->group_of_root[body->nodes[i]];
-    if (group && group->piece && !scheduler->options->kernels_only)
-      LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
-    for (; group; group = group->next) {
-      LAZE_TRY(laze_group_rules_of(group)->emit(scheduler, group));
-      out->groups[count++] = &group->group;
+/* The body, and the regions of every group that has some. No block uses values of another. */
+static laze_status visit_all(laze_scheduler *scheduler, laze_arena *scratch) {
+  const laze_graph *graph = scheduler->graph;
+  int64_t most = 1, count = 0;
+  for (int64_t i = 0; i < graph->node_count; i++) most += graph->nodes[i].region_count;
+  const laze_block **blocks = laze_arena_alloc_array(scratch, most, sizeof *blocks);
+  if (!blocks) return laze_scheduler_memory_error(scheduler);
+  blocks[count++] = graph->body;
+  for (int64_t next = 0; next < count; next++) {
+    const laze_block *block = blocks[next];
+    LAZE_TRY(visit_block(scheduler, block));
+    for (int64_t i = 0; i < block->node_count; i++) {
+      const laze_group_builder *group = scheduler->group_of_root[block->nodes[i]];
+      if (!group || !group->group.control) continue;
+      const laze_node *node = &graph->nodes[block->nodes[i]];
+      for (int32_t region = 0; region < node->region_count; region++) blocks[count++] = node->regions[region];
     }
   }
-  out->group_count = (int32_t)count;
+  return LAZE_OK;
+}
+
+/* Finishing: groups in the order of their roots, each lowered, and behind one with regions the groups of these. */
+
+typedef struct {
+  const laze_block *block;
+  laze_group *owner; /* whose region it is; NULL: the body */
+  int32_t region;
+  int64_t next; /* node of the block */
+} finishing;
+
+static laze_status finish_group(laze_scheduler *scheduler, laze_group_builder *group, laze_schedule *out) {
+  if (group && group->piece && !scheduler->options->kernels_only)
+    LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
+  for (; group; group = group->next) {
+    LAZE_TRY(laze_group_rules_of(group)->emit(scheduler, group));
+    out->groups[out->group_count++] = &group->group;
+  }
+  return LAZE_OK;
+}
+
+/* The block that follows one whose groups are all there: the next region of its node, or the one around it. */
+static void finish_block(const laze_scheduler *scheduler, finishing *stack, int *depth, const laze_schedule *out) {
+  finishing *top = &stack[*depth - 1];
+  if (top->owner) top->owner->region_ends[top->region] = out->group_count;
+  const laze_node *node = top->owner ? laze_graph_node(scheduler->graph, top->owner->root) : NULL;
+  if (node && top->region + 1 < node->region_count)
+    *top = (finishing){.block = node->regions[top->region + 1], .owner = top->owner, .region = top->region + 1};
+  else
+    (*depth)--;
+}
+
+static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
+  finishing stack[LAZE_MAX_NESTING + 1] = {{.block = scheduler->graph->body}};
+  int depth = 1;
+  out->group_count = 0;
+  out->groups = laze_arena_alloc_array(scheduler->arena, scheduler->group_count, sizeof *out->groups);
+  if (!out->groups) return laze_scheduler_memory_error(scheduler);
+  while (depth > 0) {
+    finishing *top = &stack[depth - 1];
+    if (top->next == top->block->node_count) {
+      finish_block(scheduler, stack, &depth, out);
+      continue;
+    }
+    int32_t number = top->block->nodes[top->next++];
+    laze_group_builder *group = scheduler->group_of_root[number];
+    LAZE_TRY(finish_group(scheduler, group, out));
+    if (group && group->group.control)
+      stack[depth++] =
+          (finishing){.block = scheduler->graph->nodes[number].regions[0], .owner = &group->group, .region = 0};
+  }
   return LAZE_OK;
 }
 
@@ -139,6 +191,7 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   laze_status status = LAZE_OK;
   if (!scheduler.uses || !scheduler.is_output || !scheduler.group_of_root || !scheduler.latest || !scheduler.listed)
     status = laze_scheduler_memory_error(&scheduler);
+  if (status == LAZE_OK) status = laze_schedule_prepare_costs(&scheduler, &scratch);
   if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);
   if (status == LAZE_OK) status = finish(&scheduler, out);
   laze_arena_deinit(&scratch);

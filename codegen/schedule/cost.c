@@ -76,19 +76,21 @@ static void count_moves(laze_scheduler *scheduler, int32_t node_index) {
     if (scheduler->moved[node->operands[i].node] < MAPS_MOST) scheduler->moved[node->operands[i].node]++;
 }
 
-laze_status laze_schedule_find_costs(laze_scheduler *scheduler, laze_arena *arena) {
-  const laze_block *body = scheduler->graph->body;
+laze_status laze_schedule_prepare_costs(laze_scheduler *scheduler, laze_arena *arena) {
   int64_t count = scheduler->graph->node_count;
   scheduler->costs = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *scheduler->costs);
   scheduler->moved = laze_arena_alloc_zero(arena, count * (int64_t)sizeof *scheduler->moved);
-  if (!scheduler->costs || !scheduler->moved) return laze_fail_memory(scheduler->error, "a schedule", -1);
-  for (int64_t i = 0; i < body->node_count; i++) count_moves(scheduler, body->nodes[i]);
-  for (int64_t i = 0; i < body->parameter_count; i++) scheduler->costs[body->parameters[i]] = 1;
-  for (int64_t i = 0; i < body->node_count; i++) {
-    int32_t cost = node_cost(scheduler, body->nodes[i]);
-    scheduler->costs[body->nodes[i]] = cost < COST_MOST ? cost : COST_MOST;
+  if (scheduler->costs && scheduler->moved) return LAZE_OK;
+  return laze_fail_memory(scheduler->error, "a schedule", -1);
+}
+
+void laze_schedule_find_costs(laze_scheduler *scheduler, const laze_block *block) {
+  for (int64_t i = 0; i < block->node_count; i++) count_moves(scheduler, block->nodes[i]);
+  for (int64_t i = 0; i < block->parameter_count; i++) scheduler->costs[block->parameters[i]] = 1;
+  for (int64_t i = 0; i < block->node_count; i++) {
+    int32_t cost = node_cost(scheduler, block->nodes[i]);
+    scheduler->costs[block->nodes[i]] = cost < COST_MOST ? cost : COST_MOST;
   }
-  return LAZE_OK;
 }
 
 bool laze_schedule_is_cheap(const laze_scheduler *scheduler, int32_t node_index) {

@@ -6,7 +6,7 @@
  *   join.c         what a node needs of its operands at a given access map
  *   reduce.c       the same for reductions, whose axes join the domain
  *   cost.c         what computing a value again costs, against storing it
- *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c, fallback.c
+ *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
  *   emit.c         a finished group as loops
  *   print.c        the schedule as text
@@ -153,6 +153,11 @@ LAZE_MUST_USE laze_status laze_schedule_add_instance(laze_scheduler *scheduler, 
 /* An instance of `value` in `group` at an equal map, or -1. */
 LAZE_MUST_USE laze_status laze_schedule_find_instance(laze_scheduler *scheduler, laze_group_builder *group,
                                                       laze_value value, const laze_map *map, int32_t *out);
+/* Starts a group of one node that reads its operands whole. */
+LAZE_MUST_USE laze_status laze_schedule_store_node(laze_scheduler *scheduler, laze_group_kind kind, int32_t node_index,
+                                                   laze_group_builder **out);
+/* Finishes it: what it reads, and its label. */
+LAZE_MUST_USE laze_status laze_schedule_emit_node(laze_scheduler *scheduler, laze_group_builder *group);
 /* Registers that a slot of an instance (-1: a fallback) waits for `operand` at `map`. */
 LAZE_MUST_USE laze_status laze_schedule_add_use(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
                                                 int32_t slot, laze_value operand, const laze_map *map);
@@ -166,8 +171,10 @@ LAZE_MUST_USE laze_status laze_schedule_add_write(laze_scheduler *scheduler, laz
                                                   int32_t instance);
 
 /* cost.c */
-/* Fills scheduler->costs and moved, which live in `arena`. Outputs are known. */
-LAZE_MUST_USE laze_status laze_schedule_find_costs(laze_scheduler *scheduler, laze_arena *arena);
+/* Makes scheduler->costs and moved, which live in `arena`. */
+LAZE_MUST_USE laze_status laze_schedule_prepare_costs(laze_scheduler *scheduler, laze_arena *arena);
+/* Fills them for the nodes of a block, whose outputs are known. */
+void laze_schedule_find_costs(laze_scheduler *scheduler, const laze_block *block);
 /* Whether a node costs less than an inexact function to compute. */
 bool laze_schedule_is_cheap(const laze_scheduler *scheduler, int32_t node_index);
 /* What joining would mean for a node all of whose uses lie in one group: how many instances the group would hold or

@@ -15,7 +15,7 @@
 static const char *const split_reasons[] = {
     [LAZE_SPLIT_OUTPUT] = "returned",
     [LAZE_SPLIT_SHARED] = "used by several kernels",
-    [LAZE_SPLIT_OPERAND] = "read by a matrix product or the interpreter",
+    [LAZE_SPLIT_OPERAND] = "read by a matrix product, an operator with regions or the interpreter",
     [LAZE_SPLIT_REDUCTION] = "a reduction that does not fit its user's loops",
     [LAZE_SPLIT_REPEATED] = "fusing would compute it again for each element of an outer axis",
     [LAZE_SPLIT_DEAR] = "storing it costs less than computing it again",
@@ -72,11 +72,28 @@ static void print_repeated(laze_text *text, const laze_graph *graph, const laze_
   if (any) laze_text_append(text, "\n");
 }
 
+/* Where the groups of its regions are among those of the schedule. */
+static void print_regions(laze_text *text, const laze_graph *graph, const laze_group *group, int32_t index) {
+  int32_t first = index + 1, count = laze_graph_node(graph, group->root)->region_count;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t end = group->region_ends[i];
+    if (first == end)
+      laze_text_format(text, "  region %d: no kernels\n", (int)i);
+    else if (first + 1 == end)
+      laze_text_format(text, "  region %d: kernel %d\n", (int)i, (int)first);
+    else
+      laze_text_format(text, "  region %d: kernels %d to %d\n", (int)i, (int)first, (int)end - 1);
+    first = end;
+  }
+}
+
 static void print_group(laze_text *text, const laze_graph *graph, const laze_group *group, int32_t index,
                         const int32_t *times) {
+  bool whole = group->interpreted || group->control; /* a node whose results are values of the program */
   laze_text_format(text, "kernel %d: %s  [%s]\n", (int)index, group->label, split_reasons[group->split]);
   if (group->interpreted) laze_text_format(text, "  interpreted: %s\n", group->interpreted);
-  if (!group->interpreted) {
+  if (group->control) print_regions(text, graph, group, index);
+  if (!whole) {
     laze_text_append(text, "  domain ");
     laze_size_print(text, graph->sizes, group->domain);
     laze_text_append(text, "  bytes ");
@@ -86,7 +103,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
     laze_text_append(text, "\n");
   }
   print_values(text, graph, "reads", group->reads, group->read_count);
-  if (group->interpreted)
+  if (whole)
     print_values(text, graph, "writes", &group->root, 1);
   else
     print_values(text, graph, "writes", group->writes, group->write_count);

@@ -20,6 +20,7 @@ typedef enum {
   LAZE_GROUP_COPY,     /* a concatenation of many pieces, by runtime/copy_kernel.h */
   LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
   LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
+  LAZE_GROUP_CONTROL,  /* one node with regions, which the runtime goes through; their groups follow it */
   LAZE_GROUP_FALLBACK, /* one node, run by the reference interpreter's kernel */
   LAZE_GROUP_KIND_COUNT,
 } laze_group_kind;
@@ -28,7 +29,7 @@ typedef enum {
 typedef enum {
   LAZE_SPLIT_OUTPUT,    /* the graph returns it */
   LAZE_SPLIT_SHARED,    /* several groups use it */
-  LAZE_SPLIT_OPERAND,   /* a matrix product or the interpreter reads it */
+  LAZE_SPLIT_OPERAND,   /* a matrix product, an operator with regions or the interpreter reads it */
   LAZE_SPLIT_REDUCTION, /* a reduction that does not fit its user's loops */
   LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
   LAZE_SPLIT_DEAR,      /* computing it at each of its uses' maps costs more than storing and loading it */
@@ -48,7 +49,7 @@ typedef struct laze_group_node {
 typedef struct laze_group {
   laze_group_kind kind;
   laze_split split;
-  laze_value root;         /* FALLBACK: any result of the node */
+  laze_value root;         /* CONTROL, FALLBACK: any result of the node */
   const laze_value *reads; /* distinct, in the kernel's buffer order */
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
@@ -64,10 +65,13 @@ typedef struct laze_group {
   int32_t node_count;
   const int32_t *checked; /* of each of the kernel's checks: the node whose index it checks */
   int32_t check_count;
+  const struct laze_step_control *control; /* CONTROL; runtime/program.h */
+  int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are
+                           behind this one */
 } laze_group;
 
 typedef struct laze_schedule {
-  laze_group **groups; /* in an order in which reads come after writes */
+  laze_group **groups; /* of the body, in an order in which reads come after writes; so inside each region */
   int32_t group_count;
 } laze_schedule;
 

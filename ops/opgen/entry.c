@@ -317,7 +317,7 @@ static const struct {
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
-    {"lower", BIT(CLASS_ELEMENTWISE) | JOINED, read_lower},
+    {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_CONTROL), read_lower},
     {"infer", BIT(CLASS_CONTROL), read_infer},
     {"interpret", INTERPRETED, read_interpret},
     {"combine", BIT(CLASS_REDUCTION), read_combine},

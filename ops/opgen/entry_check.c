@@ -218,6 +218,7 @@ static void check_class(gen_table *table, gen_operator *op) {
     require(table, op, "infer", "the NAME of laze_control_rule_NAME in ir/control.h");
     check_function(table, op, "infer", op->infer, KNOWN_REGIONS);
     check_interpret(table, op, KNOWN_CONTROL);
+    check_join(table, op);
     break;
   case CLASS_STRUCTURE: break;
   default:

@@ -247,7 +247,8 @@ START_TEST(emit_shows_or_refuses) {
 }
 END_TEST
 
-/* The scratch of all threads together: that of one is beyond any memory, and 16 of it wrap to a few bytes. */
+/* The scratch of all threads together, which the interpreter keeps a region's values in: that of one is beyond any
+ * memory, and 16 of it wrap to a few bytes. Native code keeps them among its temporaries. */
 START_TEST(scratch_for_many_threads_does_not_wrap) {
   const laze_backend *backend = laze_backend_at(_i);
   laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = 16};
@@ -256,12 +257,12 @@ START_TEST(scratch_for_many_threads_does_not_wrap) {
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
   laze_executable *executable =
       conformance_compile(context, backend,
-                          "graph @g(%c: bool[], %x: f32[1]) -> f32[] {\n"
-                          "  %0 = if %c, [%x] (%a: f32[1]) {\n"
-                          "    %1 = expand %a, size=[288230376151711744] : f32[288230376151711744]\n"
-                          "    %2 = sum %1 : f32[]\n    return %2\n"
-                          "  } (%a: f32[1]) {\n"
-                          "    %3 = sum %a : f32[]\n    return %3\n"
+                          "graph @g(%c: bool[], %x: f32[1,1]) -> f32[] {\n"
+                          "  %0 = if %c, [%x] (%a: f32[1,1]) {\n"
+                          "    %1 = expand %a, size=[536870912, 536870912]\n"
+                          "    %2 = mm %1, %1\n    %3 = sum %2 : f32[]\n    return %3\n"
+                          "  } (%a: f32[1,1]) {\n"
+                          "    %4 = sum %a : f32[]\n    return %4\n"
                           "  } : f32[]\n"
                           "  return %0\n}\n");
   laze_buffer *inputs[] = {conformance_buffer(context, backend, &(uint8_t){1}, 1),

@@ -314,10 +314,10 @@ START_TEST(no_memory_names_call_line_and_type) {
        "  %1 = exp %0\n  return %1\n}\n",
        "test:4: exp: its value f64[536870912,1073741824]: no memory",
        "test:3: expand: its value f64[536870912,1073741824]: no memory"},
-      {"graph @g(%c: bool[], %x: f32[1]) -> f32[] {\n  %0 = if %c, [%x] (%a: f32[1]) {\n"
-       "    %1 = expand %a, size=[288230376151711744]\n    %2 = sum %1\n    return %2\n  } (%a: f32[1]) {\n"
-       "    %3 = sum %a\n    return %3\n  }\n  return %0\n}\n",
-       "test:3: if: ", "test:3: if: "},
+      {"graph @g(%c: bool[], %x: f32[1,1]) -> f32[] {\n  %0 = if %c, [%x] (%a: f32[1,1]) {\n"
+       "    %1 = expand %a, size=[3000000, 3000000]\n    %2 = mm %1, %1\n    %3 = sum %2\n    return %3\n"
+       "  } (%a: f32[1,1]) {\n    %4 = sum %a\n    return %4\n  }\n  return %0\n}\n",
+       "test:5: mm: its value f32[3000000,3000000]: no memory", "test:3: if: "},
   };
   const laze_backend *backend = laze_backend_at(_i);
   laze_context *context = test_context(NULL);
