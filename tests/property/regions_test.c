@@ -1,0 +1,276 @@
+/* Random graphs with loops and branches inside each other: native code against the interpreter, in bits, and fused
+ * against one kernel per node. What goes around a loop is what it computed, its own parameters in any order, several
+ * times or unchanged, and constants; a branch may give what it got. Now and then an index is out of range, in which
+ * case both name the same call and position.
+ *
+ *   %v0 = mul %a, %b                               statements, over f32[n]
+ *   %v1:4 = while [%i, %a, %v0, %a] (...) {...}    a counter goes first, and bounds the loop
+ *   %v2:2 = if %c, [%v1#1, %v0] (...) {...} (...) {...}
+ */
+#include "base/text.h"
+#include "ir/text/text.h"
+#include "tests/property/check_graphs.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 40, NAME = 16, DEPTH = 3 };
+
+/* The values of a block that statements may use. */
+typedef struct {
+  char names[MOST_VALUES][NAME];
+  int count;
+  char counter[NAME]; /* an i64[] that changes; "" in the body of the graph and in branches */
+} scope;
+
+typedef struct {
+  laze_text text;
+  test_random random;
+  int next; /* number of the next name */
+  int size;
+} writer;
+
+static int below(writer *w, int bound) {
+  return (int)test_random_below(&w->random, bound);
+}
+
+static const char *any(writer *w, const scope *s) {
+  return s->names[below(w, s->count)];
+}
+
+static void define(scope *s, const char *name) {
+  if (s->count < MOST_VALUES) snprintf(s->names[s->count++], NAME, "%s", name);
+}
+
+static void indent(writer *w, int depth) {
+  laze_text_format(&w->text, "%*s", 2 + 2 * depth, "");
+}
+
+/* A statement without regions. */
+static void write_operator(writer *w, scope *s, int depth) {
+  static const char *const unary[] = {"neg", "abs", "relu", "ceil"};
+  static const char *const binary[] = {"add", "sub", "mul", "maximum", "where"};
+  char name[NAME];
+  snprintf(name, sizeof name, "%%v%d", w->next++);
+  indent(w, depth);
+  int kind = below(w, 8);
+  if (kind < 2) {
+    laze_text_format(&w->text, "%s = %s %s\n", name, unary[below(w, 4)], any(w, s));
+  } else if (kind < 6) {
+    laze_text_format(&w->text, "%s = %s %s, %s\n", name, binary[below(w, 4)], any(w, s), any(w, s));
+  } else if (kind == 6 || !s->counter[0]) { /* rows of their own, stored in between */
+    laze_text_format(&w->text, "%ss = sum %s, dim=[0], keepdim=true\n", name, any(w, s));
+    indent(w, depth);
+    laze_text_format(&w->text, "%s = add %ss, %s\n", name, name, any(w, s));
+  } else { /* the counter as an index, which a long loop or a short axis makes fail */
+    laze_text_format(&w->text, "%ss = index_select %s, %s, dim=0\n", name, any(w, s), s->counter);
+    indent(w, depth);
+    laze_text_format(&w->text, "%s = sub %s, %ss\n", name, any(w, s), name);
+  }
+  define(s, name);
+}
+
+/* Parameters of a region: `count` f32[n], behind a counter if it has one. */
+static void write_parameters(writer *w, scope *s, int count, bool counts) {
+  memset(s, 0, sizeof *s);
+  laze_text_append(&w->text, "(");
+  if (counts) {
+    snprintf(s->counter, NAME, "%%v%d", w->next++);
+    laze_text_format(&w->text, "%s: i64[]%s", s->counter, count ? ", " : "");
+  }
+  for (int i = 0; i < count; i++) {
+    char name[NAME];
+    snprintf(name, sizeof name, "%%v%d", w->next++);
+    laze_text_format(&w->text, "%s%s: f32[%d]", i ? ", " : "", name, w->size);
+    define(s, name);
+  }
+  laze_text_append(&w->text, ") {\n");
+}
+
+/* Returns `count` values, some twice; a constant now and then. */
+static void write_return(writer *w, scope *s, int count, const char *first, int depth) {
+  char constant[NAME] = "";
+  if (below(w, 6) == 0) {
+    snprintf(constant, sizeof constant, "%%v%d", w->next++);
+    indent(w, depth);
+    laze_text_format(&w->text, "%s = full size=[%d], fill_value=0.75\n", constant, w->size);
+  }
+  indent(w, depth);
+  laze_text_format(&w->text, "return %s", first);
+  for (int i = 0; i < count; i++) {
+    /* Its own parameter is what comes around unchanged: often. */
+    const char *value = constant[0] && below(w, 3) == 0         ? constant
+                        : s->count >= count && below(w, 3) == 0 ? s->names[i]
+                                                                : any(w, s);
+    laze_text_format(&w->text, "%s%s", i || first[0] ? ", " : "", value);
+  }
+  laze_text_append(&w->text, "\n");
+}
+
+static void write_block(writer *w, scope *s, int depth);
+
+static void define_results(scope *s, const char *name, int first, int count) {
+  char result[NAME];
+  for (int i = 0; i < count; i++) {
+    snprintf(result, sizeof result, "%.8s#%d", name, first + i);
+    define(s, result);
+  }
+}
+
+static void write_while(writer *w, scope *s, int depth) {
+  char name[NAME], zero[NAME], next[NAME];
+  scope condition, body;
+  int count = 2 + below(w, 3), rounds = below(w, 5); /* two at least, so that results have numbers */
+  snprintf(name, sizeof name, "%%v%d", w->next++);
+  snprintf(zero, sizeof zero, "%%v%d", w->next++);
+  snprintf(next, sizeof next, "%%v%d", w->next++);
+  indent(w, depth);
+  laze_text_format(&w->text, "%s = constant 0 : i64[]\n", zero);
+  indent(w, depth);
+  laze_text_format(&w->text, "%s:%d = while [%s", name, count + 1, zero);
+  for (int i = 0; i < count; i++) laze_text_format(&w->text, ", %s", any(w, s));
+  laze_text_append(&w->text, "] ");
+  write_parameters(w, &condition, count, true);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "%sc = lt %s, %d\n", next, condition.counter, rounds);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "return %sc\n", next);
+  indent(w, depth);
+  laze_text_append(&w->text, "} ");
+  write_parameters(w, &body, count, true);
+  write_block(w, &body, depth + 1);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "%s = add %s, 1\n", next, body.counter);
+  write_return(w, &body, count, next, depth + 1);
+  indent(w, depth);
+  laze_text_append(&w->text, "}\n");
+  define_results(s, name, 1, count);
+}
+
+static void write_if(writer *w, scope *s, int depth) {
+  char name[NAME];
+  int count = 2 + below(w, 2), given = 1 + below(w, 3);
+  snprintf(name, sizeof name, "%%v%d", w->next++);
+  indent(w, depth);
+  laze_text_format(&w->text, "%ss = sum %s\n", name, any(w, s));
+  indent(w, depth);
+  laze_text_format(&w->text, "%sc = lt %ss, %d\n", name, name, below(w, 9) - 4);
+  indent(w, depth);
+  laze_text_format(&w->text, "%s:%d = if %sc, [", name, count, name);
+  for (int i = 0; i < given; i++) laze_text_format(&w->text, "%s%s", i ? ", " : "", any(w, s));
+  laze_text_append(&w->text, "] ");
+  for (int branch = 0; branch < 2; branch++) {
+    scope inside;
+    write_parameters(w, &inside, given, false);
+    if (below(w, 3) > 0) write_block(w, &inside, depth + 1);
+    write_return(w, &inside, count, "", depth + 1);
+    indent(w, depth);
+    laze_text_append(&w->text, branch ? "}\n" : "} ");
+  }
+  define_results(s, name, 0, count);
+}
+
+/* Nests at most DEPTH deep. */
+static void write_block(writer *w, scope *s, int depth) {
+  int statements = 1 + below(w, 4);
+  for (int i = 0; i < statements; i++) {
+    int kind = depth >= DEPTH ? 0 : below(w, 5);
+    if (kind == 4)
+      write_if(w, s, depth);
+    else if (kind == 3 || (depth == 0 && i == 0))
+      write_while(w, s, depth);
+    else
+      write_operator(w, s, depth);
+  }
+}
+
+static laze_graph *make_graph(laze_context *context, uint64_t seed) {
+  static const int sizes[] = {1, 3, 4, 17, 40};
+  writer w = {.random = {seed}};
+  scope body = {0};
+  laze_graph *graph;
+  laze_error error;
+  laze_text_init(&w.text, context);
+  w.size = sizes[below(&w, 5)];
+  laze_text_append(&w.text, "laze 1\ngraph @regions(");
+  for (int i = 0; i < 3; i++) {
+    char name[NAME];
+    snprintf(name, sizeof name, "%%x%d", i);
+    laze_text_format(&w.text, "%s%s: f32[%d]", i ? ", " : "", name, w.size);
+    define(&body, name);
+  }
+  laze_text_format(&w.text, ") -> f32[%d], f32[%d], f32[%d] {\n", w.size, w.size, w.size);
+  write_block(&w, &body, 0);
+  write_return(&w, &body, 3, "", 0);
+  laze_text_append(&w.text, "}\n");
+  laze_status status =
+      laze_graph_parse(context, laze_text_get(&w.text), (int64_t)w.text.size, "regions", &graph, &error);
+  ck_assert_msg(status == LAZE_OK, "seed %llu: %s\n%s", (unsigned long long)seed, error.message,
+                laze_text_get(&w.text));
+  laze_text_deinit(&w.text);
+  return graph;
+}
+
+static int32_t count_control_steps(laze_context *context, const laze_backend *backend, const laze_graph *graph) {
+  laze_executable *executable;
+  int32_t count = 0;
+  ck_assert_int_eq(laze_compile(context, backend, graph, &executable, NULL), LAZE_OK);
+  const laze_program *program = laze_executable_program(executable);
+  for (int32_t i = 0; i < laze_program_step_count(program); i++)
+    count += laze_program_step(program, i)->control != NULL;
+  laze_executable_release(executable);
+  return count;
+}
+
+static void check(const test_way *a, const test_way *b, int64_t count, bool native) {
+  uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
+  int32_t steps = 0;
+  for (uint64_t seed = first; seed < first + (uint64_t)(count * test_setting("LAZE_TEST_FACTOR", 1)); seed++) {
+    char message[4000] = "";
+    laze_graph *graph = make_graph(a->context, seed);
+    bool agree = test_ways_agree(a, b, graph, seed, message, sizeof message);
+    if (!agree) test_print_graph("this graph fails:", graph);
+    ck_assert_msg(agree, "LAZE_TEST_SEED=%llu: %s", (unsigned long long)seed, message);
+    steps += count_control_steps(a->context, b->backend, graph);
+    laze_graph_destroy(graph);
+  }
+  /* Otherwise two interpreters were compared, or two native programs. */
+  ck_assert(steps > 0 || !native);
+}
+
+static const laze_backend *find(laze_context *context, const char *name) {
+  const laze_backend *backend;
+  ck_assert_int_eq(laze_backend_find(context, name, &backend, NULL), LAZE_OK);
+  return backend;
+}
+
+START_TEST(native_regions_give_the_interpreters_bits) {
+  test_way a = {test_context(NULL), NULL, NULL}, b = {test_context("verify"), NULL, NULL};
+  a.backend = find(a.context, "interp");
+  b.backend = laze_backend_at(0);
+  check(&a, &b, 150, strcmp(b.backend->name, "interp") != 0);
+  laze_context_release(a.context);
+  laze_context_release(b.context);
+}
+END_TEST
+
+START_TEST(fusion_changes_no_bit_inside_regions) {
+  test_way a = {test_context(NULL), laze_backend_at(0), NULL}, b = {test_context("nofusion"), laze_backend_at(0), NULL};
+  check(&a, &b, 60, strcmp(b.backend->name, "interp") != 0);
+  laze_context_release(a.context);
+  laze_context_release(b.context);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("regions");
+  TCase *tests = tcase_create("random regions");
+  tcase_set_timeout(tests, 0);
+  tcase_add_test(tests, native_regions_give_the_interpreters_bits);
+  tcase_add_test(tests, fusion_changes_no_bit_inside_regions);
+  suite_add_tcase(suite, tests);
+  return test_run_suite(suite);
+}
