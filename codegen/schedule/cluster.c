@@ -100,7 +100,8 @@ static laze_status visit_block(laze_scheduler *scheduler, const laze_block *bloc
   for (int64_t i = 0; i < block->result_count; i++) scheduler->is_output[block->results[i].node] = true;
   laze_schedule_find_costs(scheduler, block);
   for (int64_t i = block->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, block->nodes[i]));
-  for (int64_t i = 0; i < block->parameter_count; i++) LAZE_TRY(laze_schedule_load_uses(scheduler, block->parameters[i]));
+  for (int64_t i = 0; i < block->parameter_count; i++)
+    LAZE_TRY(laze_schedule_load_uses(scheduler, block->parameters[i]));
   return LAZE_OK;
 }
 

@@ -255,16 +255,15 @@ START_TEST(scratch_for_many_threads_does_not_wrap) {
   laze_context *context;
   laze_error error;
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
-  laze_executable *executable =
-      conformance_compile(context, backend,
-                          "graph @g(%c: bool[], %x: f32[1,1]) -> f32[] {\n"
-                          "  %0 = if %c, [%x] (%a: f32[1,1]) {\n"
-                          "    %1 = expand %a, size=[536870912, 536870912]\n"
-                          "    %2 = mm %1, %1\n    %3 = sum %2 : f32[]\n    return %3\n"
-                          "  } (%a: f32[1,1]) {\n"
-                          "    %4 = sum %a : f32[]\n    return %4\n"
-                          "  } : f32[]\n"
-                          "  return %0\n}\n");
+  laze_executable *executable = conformance_compile(context, backend,
+                                                    "graph @g(%c: bool[], %x: f32[1,1]) -> f32[] {\n"
+                                                    "  %0 = if %c, [%x] (%a: f32[1,1]) {\n"
+                                                    "    %1 = expand %a, size=[536870912, 536870912]\n"
+                                                    "    %2 = mm %1, %1\n    %3 = sum %2 : f32[]\n    return %3\n"
+                                                    "  } (%a: f32[1,1]) {\n"
+                                                    "    %4 = sum %a : f32[]\n    return %4\n"
+                                                    "  } : f32[]\n"
+                                                    "  return %0\n}\n");
   laze_buffer *inputs[] = {conformance_buffer(context, backend, &(uint8_t){1}, 1),
                            conformance_buffer(context, backend, &(float){1}, 4)};
   laze_buffer *output;
