@@ -244,6 +244,8 @@ static laze_status begin_control(laze_program_builder *builder, const laze_group
   laze_step step = {.buffers = buffers,
                     .buffer_count = count,
                     .write_count = node->result_count,
+                    .sizes = group->sizes,
+                    .size_count = group->size_count,
                     .domain = 1,
                     .label = group->label,
                     .needs_success = true,

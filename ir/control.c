@@ -17,6 +17,7 @@ typedef struct control_call {
 
 struct laze_control_rule {
   int32_t first_input; /* operand that becomes the regions' first parameter; -1: none does */
+  bool slices;         /* what is behind the first list of operands is sliced */
   laze_status (*infer)(const control_call *control, laze_error *error);
 };
 
@@ -118,6 +119,82 @@ static laze_status infer_while(const control_call *control, laze_error *error) {
   return LAZE_OK;
 }
 
+/* The type of the slices of an operand. */
+static laze_status slice_type(const control_call *control, int32_t index, laze_type *out, laze_error *error) {
+  *out = *operand_type(control, index);
+  if (out->rank == 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "scan: input %d has no axis to go along, expected one at least",
+                     (int)index);
+  out->rank--;
+  memmove(out->sizes, out->sizes + 1, (size_t)out->rank * sizeof *out->sizes);
+  return LAZE_OK;
+}
+
+static laze_status same_length(const control_call *control, int32_t first, int32_t index, laze_error *error) {
+  laze_size wanted = operand_type(control, first)->sizes[0], got = operand_type(control, index)->sizes[0];
+  char texts[2][128];
+  bool same = got == wanted;
+  if (!same) LAZE_TRY(laze_size_ask_equal(control->graph->sizes, wanted, got, &same, error));
+  if (same) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "scan: inputs %s and %s differ along axis 0, which all go along",
+                   laze_type_format(control->graph->sizes, operand_type(control, first), texts[0], sizeof texts[0]),
+                   laze_type_format(control->graph->sizes, operand_type(control, index), texts[1], sizeof texts[1]));
+}
+
+/* What is returned behind the states, stacked along the inputs' axis. */
+static laze_status stacked_type(const control_call *control, const laze_type *value, laze_size length,
+                                const laze_type **out, laze_error *error) {
+  laze_type *type = laze_arena_alloc_zero(control->arena, sizeof *type);
+  if (!type) return laze_fail_memory(error, "result types", sizeof *type);
+  if (value->rank == LAZE_MAX_RANK)
+    return laze_fail(error, LAZE_UNSUPPORTED, "scan: what is stacked has %d axes, and tensors have no more",
+                     LAZE_MAX_RANK);
+  *type = *value;
+  type->rank++;
+  type->sizes[0] = length;
+  memcpy(type->sizes + 1, value->sizes, (size_t)value->rank * sizeof *value->sizes);
+  *out = type;
+  return LAZE_OK;
+}
+
+static laze_status check_scan_region(const control_call *control, int32_t states, laze_error *error) {
+  const laze_block *block = control->regions[0];
+  int32_t operands = control->call->operand_count;
+  if (states == operands)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "scan: got no inputs, expected one at least, whose axis 0 says how "
+                     "often the region runs");
+  LAZE_TRY(expect_count(control, "parameters of the region (one per state, then one per input)", block->parameter_count,
+                        operands, error));
+  for (int32_t i = 0; i < operands; i++) {
+    laze_type wanted = *operand_type(control, i);
+    if (i >= states) LAZE_TRY(slice_type(control, i, &wanted, error));
+    if (i > states) LAZE_TRY(same_length(control, states, i, error));
+    LAZE_TRY(expect_type(control, "the parameter of a region at", i,
+                         control->graph->nodes[block->parameters[i]].types[0], &wanted, error));
+  }
+  if (block->result_count >= states) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "scan: the region returns %lld values, expected the %d states first",
+                   (long long)block->result_count, (int)states);
+}
+
+static laze_status infer_scan(const control_call *control, laze_error *error) {
+  const laze_block *block = control->regions[0];
+  int32_t first, states = laze_call_segment(control->call, 0, &first);
+  const laze_type **types;
+  LAZE_TRY(check_scan_region(control, states, error));
+  LAZE_TRY(alloc_types(control, block->result_count, &types, error));
+  for (int32_t i = 0; i < *control->count; i++) {
+    const laze_type *returned = laze_graph_type(control->graph, block->results[i]);
+    types[i] = i < states ? operand_type(control, i) : NULL;
+    if (i < states)
+      LAZE_TRY(expect_type(control, "the result of the region at", i, returned, types[i], error));
+    else
+      LAZE_TRY(stacked_type(control, returned, operand_type(control, states)->sizes[0], &types[i], error));
+  }
+  return LAZE_OK;
+}
+
 /* Marks in `reduced` the axes of `self` that the call's `dim` names. */
 static laze_status reduced_axes(const control_call *control, bool *reduced, laze_error *error) {
   const laze_attribute *dim = &control->call->attributes[0];
@@ -170,9 +247,10 @@ static laze_status infer_reduce(const control_call *control, laze_error *error) 
   return LAZE_OK;
 }
 
-const laze_control_rule laze_control_rule_if = {1, infer_if};
-const laze_control_rule laze_control_rule_while = {0, infer_while};
-const laze_control_rule laze_control_rule_reduce = {-1, infer_reduce};
+const laze_control_rule laze_control_rule_if = {.first_input = 1, .infer = infer_if};
+const laze_control_rule laze_control_rule_while = {.first_input = 0, .infer = infer_while};
+const laze_control_rule laze_control_rule_scan = {.first_input = 0, .slices = true, .infer = infer_scan};
+const laze_control_rule laze_control_rule_reduce = {.first_input = -1, .infer = infer_reduce};
 
 laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
                                laze_block *const *regions, const laze_type *const **types, int32_t *count,
@@ -185,7 +263,12 @@ laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const
   return rule->infer(&control, error);
 }
 
-int32_t laze_control_parameter_operand(laze_op op, int32_t index) {
-  const laze_control_rule *rule = laze_control_rules[op];
-  return rule && rule->first_input >= 0 ? rule->first_input + index : -1;
+int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, bool *sliced) {
+  const laze_control_rule *rule = laze_control_rules[node->op];
+  *sliced = false;
+  if (!rule || rule->first_input < 0) return -1;
+  laze_call call = laze_node_call(node);
+  int32_t first;
+  *sliced = rule->slices && index >= laze_call_segment(&call, 0, &first);
+  return rule->first_input + index;
 }

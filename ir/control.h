@@ -2,6 +2,10 @@
  *
  *   if     condition: bool[], inputs   two regions; each takes the inputs; both return the results' types
  *   while  inputs                      region 0 takes the inputs and returns bool[]; region 1 takes and returns them
+ *   scan   initial, inputs             one region, run for each index of the inputs' first axis, which all share: takes
+ *                                      a state for each `initial` and a slice, without that axis, of each input (one at
+ *                                      least); returns the next states, then any values. Results: the last states, and
+ *                                      those values stacked along a first axis.
  *   reduce self, initial, dim          one region: takes a state for each 0-d `initial` and one element of `self`, all
  *                                      0-d, and returns the next states. Elements come in ascending row-major order of
  *                                      the reduced axes. Results drop those axes.
@@ -13,7 +17,8 @@
 
 /* What one operator demands: entries name these (`infer: while` is laze_control_rule_while). */
 typedef struct laze_control_rule laze_control_rule;
-extern const laze_control_rule laze_control_rule_if, laze_control_rule_while, laze_control_rule_reduce;
+extern const laze_control_rule laze_control_rule_if, laze_control_rule_while, laze_control_rule_scan,
+    laze_control_rule_reduce;
 /* By laze_op; NULL for operators of other classes. Generated. */
 extern const laze_control_rule *const laze_control_rules[];
 
@@ -23,8 +28,8 @@ LAZE_MUST_USE laze_status laze_control_infer(const laze_graph *graph, laze_arena
                                              laze_block *const *regions, const laze_type *const **types, int32_t *count,
                                              laze_error *error);
 /* The index of the operand that gives a region's parameter `index` its value and type, or -1 where its type has no
- * sizes to take over. */
-int32_t laze_control_parameter_operand(laze_op op, int32_t index);
+ * sizes to take over. *sliced: it gives a slice, and the operand's first axis is not the parameter's. */
+int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, bool *sliced);
 /* Whether two types are equal, sizes compared as facts. */
 LAZE_MUST_USE laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b,
                                                bool *same, laze_error *error);

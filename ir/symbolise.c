@@ -13,6 +13,7 @@
 #include "ir/rewrite.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct {
   int64_t *values; /* of the symbols so far */
@@ -39,9 +40,11 @@ static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t inde
   for (int i = 0; owner < 0 && i < type->rank; i++) LAZE_TRY(add_symbol(rewrite, self, false, &type->sizes[i], error));
   if (owner < 0) return LAZE_OK;
   const laze_node *node = &rewrite->source->nodes[owner];
-  int32_t operand = laze_control_parameter_operand(node->op, index);
-  if (operand >= 0 && operand < node->operand_count)
-    *type = *laze_graph_type(rewrite->target, laze_rewrite_value(rewrite, node->operands[operand]));
+  bool sliced;
+  int32_t operand = laze_control_parameter_operand(node, index, &sliced);
+  if (operand < 0 || operand >= node->operand_count) return LAZE_OK;
+  *type = *laze_graph_type(rewrite->target, laze_rewrite_value(rewrite, node->operands[operand]));
+  if (sliced) memmove(type->sizes, type->sizes + 1, (size_t)--type->rank * sizeof *type->sizes);
   return LAZE_OK;
 }
 

@@ -23,10 +23,10 @@ static void set_parameters(program_run *run, const laze_step_region *region, con
   for (int32_t i = 0; i < region->parameter_count; i++) run->pointers[region->parameters[i]] = run->pointers[values[i]];
 }
 
-static void store_results(program_run *run, const laze_step *step, const int32_t *values) {
+/* The first `count` results. */
+static void store_results(program_run *run, const laze_step *step, const int32_t *values, int32_t count) {
   const int32_t *results = results_of(step);
-  for (int32_t i = 0; i < step->write_count; i++)
-    copy_value(run, run->pointers[results[i]], run->pointers[values[i]], results[i]);
+  for (int32_t i = 0; i < count; i++) copy_value(run, run->pointers[results[i]], run->pointers[values[i]], results[i]);
 }
 
 static bool holds(const program_run *run, int32_t value) {
@@ -40,7 +40,7 @@ static int32_t begin_if(program_run *run, const control_frame *frame) {
   return region;
 }
 static int32_t end_if(program_run *run, const control_frame *frame) {
-  store_results(run, frame->step, frame->step->regions[frame->region].results);
+  store_results(run, frame->step, frame->step->regions[frame->region].results, frame->step->write_count);
   return CONTROL_DONE;
 }
 
@@ -52,20 +52,23 @@ static void *other_place(const program_run *run, int32_t value, const void *plac
   return arena + (place == arena + bound->offset ? bound->second : bound->offset);
 }
 
-/* What the body gave is what comes next: the condition's parameters, which keep it until the next time, point at it. */
-static void carry(program_run *run, const laze_step *step) {
-  const laze_step_region *condition = &step->regions[0], *body = &step->regions[1];
+/* What the last region gave is what comes next: the parameters of the first one, which keep it until then, point at it.
+ */
+static void carry(program_run *run, const control_frame *frame) {
+  const laze_step *step = frame->step;
+  const laze_step_region *first = &step->regions[0], *last = &step->regions[step->control->carrying];
   const program_value *values = run->executable->program->values;
-  for (int32_t i = 0; i < body->result_count; i++) {
-    int32_t parameter = condition->parameters[i];
-    void *next = run->pointers[body->results[i]];
-    if (values[parameter].is_copied) {
-      void *place = other_place(run, parameter, run->pointers[parameter]);
-      copy_value(run, place, next, parameter);
-      next = place;
-    }
-    run->pointers[parameter] = next;
+  void **next = run->step_pointers; /* nobody's between two steps */
+  int32_t count = (int32_t)frame->bound->sizes[0];
+  for (int32_t i = 0; i < count; i++) next[i] = run->pointers[last->results[i]];
+  for (int32_t i = 0; i < count; i++) {
+    int32_t parameter = first->parameters[i];
+    if (!values[parameter].is_copied) continue;
+    void *place = other_place(run, parameter, run->pointers[parameter]);
+    copy_value(run, place, next[i], parameter);
+    next[i] = place;
   }
+  for (int32_t i = 0; i < count; i++) run->pointers[first->parameters[i]] = next[i];
   for (int32_t i = 0; i < step->carried_count; i++)
     if (values[step->carried[i]].role == LAZE_ROLE_TEMPORARY)
       run->pointers[step->carried[i]] = other_place(run, step->carried[i], run->pointers[step->carried[i]]);
@@ -79,16 +82,60 @@ static int32_t end_while(program_run *run, const control_frame *frame) {
   const laze_step *step = frame->step;
   const laze_step_region *condition = &step->regions[0];
   if (frame->region == 1) {
-    carry(run, step);
+    carry(run, frame);
     return 0;
   }
   if (holds(run, condition->results[0])) {
     set_parameters(run, &step->regions[1], condition->parameters);
     return 1;
   }
-  store_results(run, step, condition->parameters);
+  store_results(run, step, condition->parameters, step->write_count);
+  return CONTROL_DONE;
+}
+
+/* Points the parameters behind the states at the slices of round `round`. */
+static void set_slices(program_run *run, const control_frame *frame, int64_t round) {
+  const laze_step_region *region = &frame->step->regions[0];
+  for (int32_t i = (int32_t)frame->bound->sizes[0]; i < region->parameter_count; i++) {
+    int32_t parameter = region->parameters[i];
+    char *input = run->pointers[frame->step->buffers[i]];
+    run->pointers[parameter] = input + round * run->executable->values[parameter].bytes;
+  }
+}
+
+static void stack_results(program_run *run, const control_frame *frame, int64_t round) {
+  const laze_step_region *region = &frame->step->regions[0];
+  const int32_t *results = results_of(frame->step);
+  for (int32_t i = (int32_t)frame->bound->sizes[0]; i < region->result_count; i++) {
+    int32_t value = region->results[i];
+    char *stack = run->pointers[results[i]];
+    copy_value(run, stack + round * run->executable->values[value].bytes, run->pointers[value], value);
+  }
+}
+
+static int32_t begin_scan(program_run *run, const control_frame *frame) {
+  const laze_step *step = frame->step;
+  int32_t states = (int32_t)frame->bound->sizes[0];
+  if (frame->bound->sizes[1] == 0) {
+    store_results(run, step, step->buffers, states);
+    return CONTROL_DONE;
+  }
+  for (int32_t i = 0; i < states; i++) run->pointers[step->regions[0].parameters[i]] = run->pointers[step->buffers[i]];
+  set_slices(run, frame, 0);
+  return 0;
+}
+static int32_t end_scan(program_run *run, const control_frame *frame) {
+  const laze_step *step = frame->step;
+  stack_results(run, frame, frame->rounds - 1);
+  carry(run, frame);
+  if (frame->rounds < frame->bound->sizes[1]) {
+    set_slices(run, frame, frame->rounds);
+    return 0;
+  }
+  store_results(run, step, step->regions[0].parameters, (int32_t)frame->bound->sizes[0]);
   return CONTROL_DONE;
 }
 
 const laze_step_control laze_step_control_if = {-1, begin_if, end_if};
 const laze_step_control laze_step_control_while = {1, begin_while, end_while};
+const laze_step_control laze_step_control_scan = {0, begin_scan, end_scan};

@@ -115,10 +115,13 @@ static int64_t leave_region(program_run *run, control_frame *stack, int *depth, 
   return top->step->end;
 }
 
-static int64_t enter_control(program_run *run, const laze_step *step, control_frame *stack, int *depth, bool log) {
-  control_frame *top = &stack[(*depth)++];
-  *top = (control_frame){.step = step, .start = log ? laze_clock() : 0};
+static int64_t enter_control(program_run *run, int64_t index, control_frame *stack, int *depth, bool log) {
+  const laze_step *step = &run->executable->program->steps[index];
+  control_frame *top = &stack[*depth];
+  *top = (control_frame){.step = step, .bound = &run->executable->steps[index], .start = log ? laze_clock() : 0};
   top->region = step->control->begin(run, top);
+  if (top->region == CONTROL_DONE) return step->end;
+  (*depth)++;
   return step->regions[top->region].first;
 }
 
@@ -142,7 +145,7 @@ static laze_status run_steps(program_run *run, bool log, laze_error *error) {
     const laze_step *step = &program->steps[at];
     bool runs = program_run_has_memory(run, step) && !(step->needs_success && run->failure_count > 0);
     if (runs && step->control) {
-      at = enter_control(run, step, stack, &depth, log);
+      at = enter_control(run, at, stack, &depth, log);
       continue;
     }
     if (runs) LAZE_TRY(run_step(run, at, log && depth == 0, error));

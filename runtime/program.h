@@ -40,13 +40,16 @@ LAZE_MUST_USE laze_status laze_program_add_value(laze_program *program, laze_val
 LAZE_MUST_USE laze_status laze_program_add_output_alias(laze_program *program, int32_t value, laze_error *error);
 
 /* How a step goes through its regions: which runs first, and what follows the end of each (control.c). The last
- * `write_count` buffers of such a step are its results, those before them its operands.
+ * `write_count` buffers of such a step are its results, those before them its operands; sizes[0], a constant, is how
+ * many of these a loop carries around.
  *
  *   if     condition, inputs   one of its two regions, on the inputs; what it returns are the results
  *   while  inputs              region 0 (a condition), region 1 (the next values), 0, 1, ... until the condition fails
+ *   scan   states, inputs      its region, sizes[1] times, on the states and a slice of each input; it returns the next
+ *                              states, and slices of the other results
  */
 typedef struct laze_step_control laze_step_control;
-extern const laze_step_control laze_step_control_if, laze_step_control_while;
+extern const laze_step_control laze_step_control_if, laze_step_control_while, laze_step_control_scan;
 
 /* A region of a step: steps [first, end) behind it, on values of their own. */
 typedef struct laze_step_region {

@@ -93,6 +93,7 @@ void program_note_use(laze_program *program, int32_t value, int32_t step);
 typedef struct control_frame {
   const laze_step *step;
   int32_t region;
+  const bound_step *bound;
   int64_t rounds; /* of regions that ran to their end */
   int64_t start;  /* when it began, for the log */
 } control_frame;

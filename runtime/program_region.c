@@ -70,7 +70,7 @@ static int32_t carried_by(laze_program *program, const laze_step *step, int32_t 
 static laze_status list_carried(laze_program *program, laze_step *step, laze_error *error) {
   if (step->control->carrying < 0) return LAZE_OK;
   int32_t start = (int32_t)(step - program->steps), last = (int32_t)program->step_count - 1;
-  int32_t most = step->regions[step->control->carrying].result_count;
+  int32_t most = (int32_t)step->sizes[0]; /* as many operands go around */
   int32_t *carried = laze_arena_alloc_array(&program->arena, most, sizeof *carried);
   if (!carried) return laze_fail_memory(error, "the values of a loop", -1);
   for (int32_t i = 0; i < most; i++) {

@@ -15,7 +15,7 @@ struct interp_frame {
   const interp_node *node;
   const interp_block *block; /* the region that runs; NULL: done */
   int32_t next;              /* node of the block */
-  int64_t outer, inner;      /* reduce: element of the result, and how many it has taken in */
+  int64_t outer, inner;      /* reduce: element of the result, and how many it has taken in; scan: round */
 };
 
 static void copy_value(const interp_run *run, int32_t to, int32_t from) {
@@ -64,6 +64,49 @@ static void end_while(const interp_run *run, interp_frame *top) {
     top->block = NULL;
   else
     copy_to_parameters(run, top->block, top->node->results);
+}
+
+/* Element `index` along axis 0 of a value, as a place in memory of `bytes` bytes. */
+static char *slice_at(const interp_run *run, int32_t value, int64_t index, int64_t *bytes) {
+  interp_tensor tensor = interp_get(run, value);
+  *bytes = tensor.dims[0] > 0 ? interp_bytes(&tensor) / tensor.dims[0] : 0;
+  return tensor.data + index * *bytes;
+}
+
+/* States rest in the node's results between two runs of the region, of which round `inner` is next. */
+static void next_slice(const interp_run *run, interp_frame *top) {
+  const interp_node *node = top->node;
+  const interp_block *block = &node->regions[0];
+  int64_t length = interp_operand(run, node, node->operand_count - 1).dims[0], bytes;
+  top->block = NULL;
+  if (top->inner == length) return;
+  enter(top, 0);
+  for (int32_t i = 0; i < block->parameter_count; i++) {
+    if (i < top->node->first_count) {
+      copy_value(run, block->parameters[i], node->results[i]);
+      continue;
+    }
+    const char *slice = slice_at(run, node->operands[i], top->inner, &bytes);
+    if (bytes > 0) memcpy(interp_get(run, block->parameters[i]).data, slice, (size_t)bytes);
+  }
+}
+static void begin_scan(const interp_run *run, interp_frame *top) {
+  top->inner = 0;
+  for (int32_t i = 0; i < top->node->first_count; i++) copy_value(run, top->node->results[i], top->node->operands[i]);
+  next_slice(run, top);
+}
+static void end_scan(const interp_run *run, interp_frame *top) {
+  for (int32_t i = 0; i < top->node->result_count; i++) {
+    int64_t bytes;
+    if (i < top->node->first_count) {
+      copy_value(run, top->node->results[i], top->block->results[i]);
+      continue;
+    }
+    char *slice = slice_at(run, top->node->results[i], top->inner, &bytes);
+    if (bytes > 0) memcpy(slice, interp_get(run, top->block->results[i]).data, (size_t)bytes);
+  }
+  top->inner++;
+  next_slice(run, top);
 }
 
 /* Position in self of element `inner` of the reduced axes, for element `outer` of the others. */
@@ -134,6 +177,7 @@ static void end_reduce(const interp_run *run, interp_frame *top) {
 
 const interp_control interp_control_if = {begin_if, end_if};
 const interp_control interp_control_while = {begin_while, end_while};
+const interp_control interp_control_scan = {begin_scan, end_scan};
 const interp_control interp_control_reduce = {begin_reduce, end_reduce};
 
 /* Whether a check failed: what comes after may be wrong, and a loop over it might not end. */

@@ -137,6 +137,7 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
                        .op = node->op,
                        .operand_count = node->operand_count,
                        .result_count = node->result_count,
+                       .first_count = node->segments ? node->segments[0] : 1,
                        .results = results,
                        .execute = interp_executes[node->op]};
   if (!results) return laze_fail_memory(error, "a node", -1);

@@ -35,6 +35,7 @@ struct interp_node {
   const laze_op_info *info;
   laze_op op;
   int32_t operand_count, result_count;
+  int32_t first_count;               /* operands of the first argument: a list's, where it is one */
   int32_t check;                     /* of a node that may fail: its number among those of the unit */
   const int32_t *operands, *results; /* values */
   const laze_attribute *attributes;  /* a SIZE's value is an index into the sizes; a SIZE_LIST's items are the graph's,
@@ -141,7 +142,7 @@ void interp_execute_matrix_product(const interp_run *run, const interp_node *nod
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);
 void interp_execute_size_tensor(const interp_run *run, const interp_node *node);
-extern const interp_control interp_control_if, interp_control_while, interp_control_reduce;
+extern const interp_control interp_control_if, interp_control_while, interp_control_scan, interp_control_reduce;
 /* Runs a node with regions and everything in them. */
 void interp_execute_control(const interp_run *run, const interp_node *node);
 

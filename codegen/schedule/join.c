@@ -238,6 +238,7 @@ const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
 const laze_join laze_join_if = {.control = &laze_step_control_if};
 const laze_join laze_join_while = {.control = &laze_step_control_while};
+const laze_join laze_join_scan = {.control = &laze_step_control_scan};
 
 const laze_join *laze_schedule_join_of(laze_op op) {
   static const laze_join elementwise = {.needs = elementwise_needs, .computes = true},

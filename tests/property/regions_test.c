@@ -6,6 +6,7 @@
  *   %v0 = mul %a, %b                               statements, over f32[n]
  *   %v1:4 = while [%i, %a, %v0, %a] (...) {...}    a counter goes first, and bounds the loop
  *   %v2:2 = if %c, [%v1#1, %v0] (...) {...} (...) {...}
+ *   %v3:2 = scan [%a], [%v3i0] (...) {...}         a state, and a table by rows
  */
 #include "base/text.h"
 #include "ir/text/text.h"
@@ -120,6 +121,12 @@ static void define_results(scope *s, const char *name, int first, int count) {
   }
 }
 
+static void define_suffixed(scope *s, const char *name) {
+  char result[NAME];
+  snprintf(result, sizeof result, "%.8ss", name);
+  define(s, result);
+}
+
 static void write_while(writer *w, scope *s, int depth) {
   char name[NAME], zero[NAME], next[NAME];
   scope condition, body;
@@ -150,6 +157,35 @@ static void write_while(writer *w, scope *s, int depth) {
   define_results(s, name, 1, count);
 }
 
+/* Along the first axis of what stands for a table: its rows go in, and others come out. */
+static void write_scan(writer *w, scope *s, int depth) {
+  char name[NAME];
+  scope body;
+  int states = 1 + below(w, 2), inputs = 1 + below(w, 2), stacked = 1 + below(w, 2), rounds = below(w, 5);
+  snprintf(name, sizeof name, "%%v%d", w->next++);
+  for (int i = 0; i < inputs; i++) {
+    indent(w, depth);
+    laze_text_format(&w->text, "%st%d = iota size=[%d, %d], dim=0, dtype=f32\n", name, i, rounds, w->size);
+    indent(w, depth);
+    laze_text_format(&w->text, "%si%d = add %st%d, %s\n", name, i, name, i, any(w, s));
+  }
+  indent(w, depth);
+  laze_text_format(&w->text, "%s:%d = scan [", name, states + stacked);
+  for (int i = 0; i < states; i++) laze_text_format(&w->text, "%s%s", i ? ", " : "", any(w, s));
+  laze_text_append(&w->text, "], [");
+  for (int i = 0; i < inputs; i++) laze_text_format(&w->text, "%s%si%d", i ? ", " : "", name, i);
+  laze_text_append(&w->text, "] ");
+  write_parameters(w, &body, states + inputs, false);
+  write_block(w, &body, depth + 1);
+  write_return(w, &body, states + stacked, "", depth + 1);
+  indent(w, depth);
+  laze_text_append(&w->text, "}\n");
+  define_results(s, name, 0, states);
+  indent(w, depth);
+  laze_text_format(&w->text, "%ss = sum %s#%d, dim=[0]\n", name, name, states + stacked - 1);
+  define_suffixed(s, name);
+}
+
 static void write_if(writer *w, scope *s, int depth) {
   char name[NAME];
   int count = 2 + below(w, 2), given = 1 + below(w, 3);
@@ -177,8 +213,10 @@ static void write_if(writer *w, scope *s, int depth) {
 static void write_block(writer *w, scope *s, int depth) {
   int statements = 1 + below(w, 4);
   for (int i = 0; i < statements; i++) {
-    int kind = depth >= DEPTH ? 0 : below(w, 5);
-    if (kind == 4)
+    int kind = depth >= DEPTH ? 0 : below(w, 6);
+    if (kind == 5)
+      write_scan(w, s, depth);
+    else if (kind == 4)
       write_if(w, s, depth);
     else if (kind == 3 || (depth == 0 && i == 0))
       write_while(w, s, depth);

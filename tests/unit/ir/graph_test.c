@@ -167,6 +167,23 @@ START_TEST(control_checks_its_regions) {
        "axis 0 is named twice"},
       {"laze 1\ngraph @g(%x: f32[4], %i: f32[]) { %0 = reduce %x, [%i], dim=[0] (%a: f32[]) { return %a }\n return }",
        "got 1, expected 2"},
+      {"laze 1\ngraph @g(%x: f32[4]) { %0 = scan [%x], [] (%a: f32[4]) { return %a }\n return }",
+       "scan: got no inputs, expected one at least"},
+      {"laze 1\ngraph @g(%x: f32[4], %y: f32[]) { %0 = scan [%x], [%y] (%a: f32[4], %b: f32[]) { return %a }\n "
+       "return }",
+       "scan: input 1 has no axis to go along"},
+      {"laze 1\ngraph @g(%x: f32[4], %y: f32[3]) { %0 = scan [], [%x, %y] (%a: f32[], %b: f32[]) { return %a }\n "
+       "return }",
+       "scan: inputs f32[4] and f32[3] differ along axis 0"},
+      {"laze 1\ngraph @g(%x: f32[4], %y: f32[4]) { %0 = scan [%x], [%y] (%a: f32[4], %b: f32[4]) { return %a }\n "
+       "return }",
+       "scan: the parameter of a region at 1 has type f32[4], expected f32[]"},
+      {"laze 1\ngraph @g(%x: f32[4], %y: f32[4]) { %0 = scan [%x], [%y] (%a: f32[4], %b: f32[]) { return %b }\n "
+       "return }",
+       "scan: the result of the region at 0 has type f32[], expected f32[4]"},
+      {"laze 1\ngraph @g(%x: f32[4], %y: f32[4]) { %0 = scan [%x, %x], [%y] (%a: f32[4], %c: f32[4], %b: f32[]) { "
+       "return %a }\n return }",
+       "scan: the region returns 1 values, expected the 2 states first"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     laze_graph *graph;
