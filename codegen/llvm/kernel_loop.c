@@ -17,6 +17,8 @@
  */
 #include "codegen/llvm/kernel.h"
 
+#include "codegen/order.h"
+
 /* Longest body, in instructions, that runs two strips in lockstep. */
 #define SHORT_BODY 16
 

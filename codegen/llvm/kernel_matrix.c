@@ -14,6 +14,8 @@
  */
 #include "codegen/llvm/kernel_product.h"
 
+#include "codegen/order.h"
+
 static laze_tile chain_tile(const laze_llvm_kernel *l) {
   return (laze_tile){LAZE_TILE_ROWS, l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2, 1};
 }

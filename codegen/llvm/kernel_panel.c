@@ -8,6 +8,8 @@
  */
 #include "codegen/llvm/kernel_product.h"
 
+#include "codegen/order.h"
+
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
   LLVMValueRef poison = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(scalar), (unsigned)p->lanes));

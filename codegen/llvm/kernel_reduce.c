@@ -11,6 +11,7 @@
  */
 #include "codegen/llvm/kernel.h"
 #include "codegen/llvm/lowerings.h"
+#include "codegen/order.h"
 
 laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute, const LLVMValueRef *operands,
                                 LLVMValueRef *result) {

@@ -17,7 +17,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "codegen/order.h"
 #include "ir/op.h"
 
 typedef enum {

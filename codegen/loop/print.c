@@ -11,6 +11,8 @@
  */
 #include "codegen/loop/loop.h"
 
+#include "codegen/order.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
  * induction variable by index arithmetic (`lane_index`). */
 #include "codegen/loop/loop.h"
 
+#include "codegen/order.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -15,6 +15,7 @@
 #define LAZE_CODEGEN_SCHEDULE_GROUP_H
 
 #include "codegen/loop/loop.h"
+#include "codegen/order.h"
 #include "codegen/schedule/map.h"
 #include "codegen/schedule/schedule.h"
 

@@ -7,6 +7,7 @@
 #include "tests/support/loop_interpreter.h"
 
 #include "codegen/interp/eval.h"
+#include "codegen/order.h"
 #include "runtime/kernel.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "codegen/llvm/generator.h"
 #include "codegen/loop/loop.h"
 #include "codegen/native/target.h"
+#include "codegen/order.h"
 #include "runtime/kernel.h"
 #include "runtime/object_loader.h"
 

@@ -2,6 +2,7 @@
  * lane, whole strips, one lane more, two strips and a bit, a block of 2048 and one more. */
 #include "tests/unit/codegen/kernel_runner.h"
 #include "codegen/interp/eval.h"
+#include "codegen/order.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

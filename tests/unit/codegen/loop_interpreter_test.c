@@ -1,6 +1,7 @@
 /* What instructions mean, against plain C: above all the named orders, written down here a second time. */
 #include "tests/support/loop_interpreter.h"
 
+#include "codegen/order.h"
 #include "runtime/kernel.h"
 #include "tests/support/order_sums.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,6 @@
 /* Printing, and the key of a kernel. */
 #include "codegen/loop/loop.h"
+#include "codegen/order.h"
 #include "tests/support/suite.h"
 
 #include <check.h>

@@ -1,5 +1,6 @@
 /* Each rule of loop IR, broken one at a time: the verifier must say which instruction is at fault and why. */
 #include "codegen/loop/loop.h"
+#include "codegen/order.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
