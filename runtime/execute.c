@@ -129,15 +129,28 @@ static bool ends_region(const control_frame *stack, int depth, int64_t at) {
   return depth > 0 && at == stack[depth - 1].step->regions[stack[depth - 1].region].end;
 }
 
+/* Tells whoever watches which step is next, or how often loops inside one went around. */
+static laze_status report(const laze_program *program, const control_frame *stack, int depth, int64_t at,
+                          int64_t *iterations, laze_error *error) {
+  const control_frame *top = depth > 0 ? &stack[depth - 1] : NULL;
+  if (!top) {
+    *iterations = 0;
+    return laze_context_report(program->context, "run", at, program->step_count, error);
+  }
+  if (!ends_region(stack, depth, at) || top->region != top->step->control->carrying) return LAZE_OK;
+  return laze_context_report(program->context, "loop", ++*iterations, -1, error);
+}
+
 /* A failed check keeps operators with regions from starting, and from going on: a loop over wrong values might not end.
  * The steps of the region in which it failed run to the region's end, so that of several checks there the same one is
  * reported whatever their order. */
 static laze_status run_steps(program_run *run, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
   control_frame stack[LAZE_PROGRAM_MAX_NESTING];
+  int64_t iterations;
   int depth = 0;
   for (int64_t at = 0; at < program->step_count || depth > 0;) {
-    LAZE_TRY(laze_context_report(program->context, "run", at, program->step_count, error));
+    LAZE_TRY(report(program, stack, depth, at, &iterations, error));
     if (ends_region(stack, depth, at)) {
       at = leave_region(run, stack, &depth, log);
       continue;
