@@ -44,8 +44,7 @@ bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *gra
   laze_status right_status = test_run(b->context, b->backend, graph, b->without, &inputs, &right, &right_error);
   /* Where sizes were changed an index may be out of range: then it is for both. */
   bool same = left_status == right_status && (left_status == LAZE_OK || left_status == LAZE_OUT_OF_RANGE);
-  if (same && left_status != LAZE_OK)
-    same = strcmp(index_of(left_error.message), index_of(right_error.message)) == 0;
+  if (same && left_status != LAZE_OK) same = strcmp(index_of(left_error.message), index_of(right_error.message)) == 0;
   if (!same)
     snprintf(message, size, "%s gives %s (%s), %s gives %s (%s)", a->backend->name, laze_status_name(left_status),
              left_error.message, b->backend->name, laze_status_name(right_status), right_error.message);
