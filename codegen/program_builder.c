@@ -252,6 +252,7 @@ static laze_status begin_control(laze_program_builder *builder, const laze_group
                     .control = group->control,
                     .region_count = node->region_count};
   LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
+  step.makers = NULL; /* all results are the one node's */
   return laze_program_begin_control(builder->program, &step, error);
 }
 

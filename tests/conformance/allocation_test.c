@@ -20,7 +20,7 @@ static const char *const graphs[] = {
     /* guards, strides and an index that is checked */
     "graph @moved(%x: f32[6], %i_below6: i64[4]) -> f32[4], f32[6] {\n  %0 = cat [%x, %x]\n  %1 = slice %0, step=2\n"
     "  %2 = index_select %1, %i_below6, dim=0\n  %3 = neg %2\n  return %3, %1\n}\n",
-    /* regions, which the interpreter runs within a native program */
+    /* regions, whose values go around */
     "graph @loop(%x: f32[4], %i_below2: i64[]) -> f32[4], i64[] {\n  %0:2 = while [%x, %i_below2] (%a: f32[4], %b: "
     "i64[]) "
     "{\n    %1 = lt %b, 3\n    return %1\n  } (%c: f32[4], %d: i64[]) {\n    %2 = mul %c, %c\n    %3 = add %d, 1\n"
