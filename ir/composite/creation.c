@@ -143,6 +143,7 @@ laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *ca
   laze_dtype dtype = call->attributes[LAZE_LINSPACE_DTYPE].present
                          ? (laze_dtype)call->attributes[LAZE_LINSPACE_DTYPE].value.integer
                          : LAZE_F32;
+  if (!laze_dtype_is_float(dtype)) start = trunc(start), end = trunc(end); /* both ends are among the results */
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   laze_value index, from_end, choice[3];
   laze_size count = steps;

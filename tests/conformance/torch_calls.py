@@ -179,6 +179,9 @@ def reductions():
         case(f"var_correction_{dtype}", "%r0 = var %a, dim=[0], correction=0\n%r1 = var %a, dim=[0], correction=3\n"
              "%r2 = var %a, dim=[0], correction=9", [tensor([1, 2, 4], dtype)],
              lambda a: [a.var(dim=0, correction=c) for c in (0, 3, 9)], None, 2)
+        case(f"var_dim_{dtype}", "%r0 = var %a, dim=[0], unbiased=false, keepdim=true\n"
+             "%r1 = var %a, dim=[0], unbiased=true, keepdim=false", [tensor([1, 2, 4], dtype)],
+             lambda a: [a.var(0, False, True), a.var(0, True)], tolerance=2)
         case(f"var_unbiased_{dtype}", "%r0 = var %a, unbiased=false\n%r1 = var %a, unbiased=true",
              [tensor([1, 2, 4], dtype)], lambda a: [a.var(unbiased=False), a.var(unbiased=True)], None, 2)
     case("sum_of_many", f"{MANY}\n%r0 = sum %many, dim=1\n%r1 = sum %kept, dim=0", [],
@@ -231,6 +234,9 @@ def creation():
         for steps in (-1, 0, 1, 2, 5):
             case(f"linspace_{steps}_{name}".replace("-", "m"), f"%r0 = linspace start=-2, end=6, steps={steps}, dtype={name}", [],
                  lambda: torch.linspace(-2, 6, steps, dtype=dtype))
+        for label, start, end in (("down", 4.3, -3.7), ("up", -2.9, 50.5)) if name in INTEGERS else ():
+            case(f"linspace_{label}_{name}", f"%r0 = linspace start={start}, end={end}, steps=50, dtype={name}", [],
+                 lambda: torch.linspace(start, end, 50, dtype=dtype))
         case(f"creation_{name}", f"%r0 = full size=[2], fill_value=2.5, dtype={name}\n%r1 = zeros size=[2], dtype={name}\n"
              f"%r2 = ones size=[2], dtype={name}\n%r3 = eye n=2, m=3, dtype={name}", [],
              lambda: [torch.full((2,), 2.5, dtype=dtype), torch.zeros(2, dtype=dtype), torch.ones(2, dtype=dtype),

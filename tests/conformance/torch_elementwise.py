@@ -114,6 +114,8 @@ def numbers():
     for mode in ("floor", "trunc"):
         case(f"div_{mode}", f'%r0 = div %a, %b, rounding_mode="{mode}"', [tensor([7, -7, 8], "i64"), tensor([2, 2, -3],
              "i64")], lambda a, b: torch.div(a, b, rounding_mode=mode))
+        case(f"div_number_{mode}", f'%r0 = div %a, -4, rounding_mode="{mode}"\n%r1 = div %a, -4.0, rounding_mode="{mode}"',
+             [tensor(7, "i32")], lambda a: [torch.div(a, -4, rounding_mode=mode), torch.div(a, -4.0, rounding_mode=mode)])
 
 
 def record():
