@@ -1,0 +1,64 @@
+"""Whether two results are the same as PyTorch's tests see it: by TestCase.assertEqual, with the tolerances of an OpInfo.
+
+assertEqual compares dtype, shape and values; NaN equals NaN, 0.0 equals -0.0. Its tolerances are the defaults of the
+dtype, or what decorators of the OpInfo widen them to. PyTorch attaches those to tests; the ones that count here are of
+tests that compare results on the CPU with a reference.
+"""
+import torch
+from torch.testing._internal import common_device_type, common_utils
+from torch.testing._internal.opinfo.core import DecorateInfo
+
+CLASSES = {None, "TestCommon", "TestUnaryUfuncs", "TestBinaryUfuncs", "TestBinaryUfuncsDevice", "TestReductions",
+           "TestFFT", "TestMasked"}
+TESTS = {None, "test_compare_cpu", "test_noncontiguous_samples", "test_numpy_ref", "test_numpy_refs", "test_out",
+         "test_variant_consistency_eager", "test_reference_numerics", "test_reference_numerics_normal",
+         "test_reference_numerics_small", "test_reference_numerics_large", "test_reference_numerics_hard",
+         "test_reference_numerics_extremal", "test_ref_small_input", "test_ref_duplicate_values",
+         "test_ref_extremal_values", "test_reference_masked", "test_reference_nd", "test_reference_1d"}
+
+
+def decorators(info, dtype):
+    """The decorators of an OpInfo that are in force for a dtype in a test of results on the CPU."""
+    for decorator in info.decorators:
+        if not isinstance(decorator, DecorateInfo):
+            yield decorator
+        elif (decorator.cls_name in CLASSES and decorator.test_name in TESTS and
+              decorator.device_type in (None, "cpu") and decorator.active_if and
+              (decorator.dtypes is None or dtype in decorator.dtypes)):
+            yield from decorator.decorators
+
+
+def tolerances(info, dtype):
+    """(absolute, relative), to which the defaults of a dtype are widened; 0 leaves them."""
+    absolute = relative = 0.0
+    for decorator in decorators(info, dtype):
+        if isinstance(decorator, common_device_type.toleranceOverride) and dtype in decorator.d:
+            absolute, relative = max(absolute, decorator.d[dtype].atol), max(relative, decorator.d[dtype].rtol)
+        elif isinstance(decorator, common_device_type.precisionOverride) and dtype in decorator.d:
+            absolute = max(absolute, decorator.d[dtype])
+    return absolute, relative
+
+
+class Comparison(common_utils.TestCase):
+    """A test case of PyTorch, of which only assertEqual is used."""
+
+    def runTest(self):
+        raise NotImplementedError
+
+    def difference(self, actual, expected, widened):
+        """None, or what is not equal in one line."""
+        self.precision, self.rel_tol = widened
+        try:
+            self.assertEqual(actual, expected)
+        except Exception as error:  # an AssertionError, or what comes of comparing a list with a tensor
+            return " ".join(str(error).split())
+        return None
+
+
+def form(value):
+    """Dtype and shape, for results whose values are nobody's business."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype, tuple(value.shape)
+    if isinstance(value, (list, tuple)):
+        return [form(item) for item in value]
+    return type(value)

@@ -1,0 +1,57 @@
+"""The library as the judge sees it: what operators it has, and tensors in and out. Nothing else here knows the package."""
+import torch
+
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int8, torch.uint8, torch.int16, torch.uint16,
+          torch.int32, torch.uint32, torch.int64, torch.uint64, torch.bool, torch.complex64, torch.complex128]
+
+
+class Absent(Exception):
+    """What the library does not have, and so cannot do rightly or wrongly; the text is the reason."""
+
+
+def name_of_dtype(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+class Library:
+    """The Python package `laze`, or what a test puts in its place."""
+
+    def __init__(self, package):
+        self.package = package
+        self.functions = {name: value for name, value in vars(package).items() if isinstance(value, package.Operator)}
+        self.dtypes = {dtype: getattr(package, name_of_dtype(dtype))
+                       for dtype in DTYPES if hasattr(package, name_of_dtype(dtype))}
+
+    def schemas(self):
+        """Whole name ("add.Tensor"): schema, of each operator; the one list of them is the library's."""
+        return {schema.partition("(")[0]: schema for function in self.functions.values() for schema in function.schemas}
+
+    def function(self, name):
+        return self.functions.get(name)
+
+    def method(self, name):
+        """The method or property of tensors, or None."""
+        return getattr(self.package.Tensor, name, None)
+
+    def has(self, name):
+        return (self.function(name) or self.method(name)) is not None
+
+    def dtype(self, dtype):
+        if dtype not in self.dtypes:
+            raise Absent(f"dtype {name_of_dtype(dtype)}")
+        return self.dtypes[dtype]
+
+    def take(self, tensor):
+        """A tensor of the library from one of PyTorch's."""
+        if tensor.layout != torch.strided:
+            raise Absent(f"layout {str(tensor.layout).removeprefix('torch.')}")
+        self.dtype(tensor.dtype)
+        return self.package.from_dlpack(tensor.detach().resolve_conj().resolve_neg())
+
+    def give(self, result):
+        """The result of a call as PyTorch would have it; what it takes is computed now."""
+        if isinstance(result, self.package.Tensor):
+            return torch.from_dlpack(result)
+        if isinstance(result, (list, tuple)):
+            return tuple(map(self.give, result))
+        return result

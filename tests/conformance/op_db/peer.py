@@ -1,0 +1,114 @@
+"""What PyTorch brings along: its operators, their samples, the calls that have to fail, the overloads of its core.
+
+An OpInfo is an operator of op_db with the functions that make its samples; some operators have several, told apart by
+a variant. A sample is made by PyTorch's own code from a seed, so (operator, variant, kind, dtype, index, seed) names it.
+"""
+import collections
+import contextlib
+import dataclasses
+import itertools
+import typing
+import warnings
+
+warnings.simplefilter("ignore")  # op_db is made of what PyTorch itself will drop one day
+
+import torch  # noqa: E402
+from torch.testing._internal import common_methods_invocations, common_utils  # noqa: E402
+
+# Of an operator's inputs; the order is the order of reports.
+DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "complex64"]
+KINDS = ["sample", "reference", "error"]
+
+
+@dataclasses.dataclass
+class Sample:
+    kind: str
+    index: int
+    input: typing.Any
+    args: tuple
+    kwargs: dict
+    finish: typing.Callable = lambda result: result  # makes a result that is not unique comparable
+
+    def tensors(self):
+        return list(tensors_in((self.input, self.args, self.kwargs)))
+
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+
+
+def operators():
+    """Name of op_db: its OpInfos."""
+    named = collections.defaultdict(list)
+    for info in common_methods_invocations.op_db:
+        named[info.name].append(info)
+    return dict(named)
+
+
+def aten_name(info):
+    """The function of ATen that an OpInfo is about: "linalg_norm" of "linalg.norm", "im2col" of "nn.functional.unfold"."""
+    name = info.aten_name
+    for prefix in ("nn.functional.", "torch.ops.aten.", "torch."):
+        name = name.removeprefix(prefix)
+    return name.removesuffix(".default").replace(".", "_")
+
+
+def title(info):
+    return f"{info.name}[{info.variant_test_name}]" if info.variant_test_name else info.name
+
+
+def core_overloads():
+    """Whole name ("add.Tensor", "relu") of each overload that PyTorch tags as core ATen: its schema."""
+    found = {}
+    for qualified in torch._C._dispatch_get_all_op_names():
+        namespace, _, whole = qualified.partition("::")
+        base, _, overload = whole.partition(".")
+        if namespace != "aten":
+            continue
+        operator = getattr(getattr(torch.ops.aten, base), overload or "default")
+        if torch.Tag.core in operator.tags:
+            found[whole] = operator._schema
+    return dict(sorted(found.items()))
+
+
+def samples(info, kind, dtype, seed):
+    """The samples of one kind; calls that have to be refused have dtypes of their own."""
+    if kind == "error":
+        made = info.error_inputs("cpu", set_seed=False) if info.error_inputs_func else []
+    else:
+        make = info.sample_inputs if kind == "sample" else info.reference_inputs
+        made = make("cpu", dtype_named(dtype), requires_grad=False, set_seed=False)
+    made = iter(made)
+    for index in itertools.count():
+        common_utils.set_rng_seed(seed)  # before each, as PyTorch's tests do: no sample depends on those before it
+        sample = next(made, None)
+        if sample is None:
+            return
+        sample = sample.sample_input if kind == "error" else sample
+        yield Sample(kind, index, sample.input, sample.args, sample.kwargs, sample.output_process_fn_grad)
+
+
+def dtype_named(name):
+    return getattr(torch, name)
+
+
+def supports(info, dtype):
+    return dtype_named(dtype) in info.supported_dtypes("cpu")
+
+
+@contextlib.contextmanager
+def reproducible():
+    """One thread: sums and products of PyTorch then have one order."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,149 @@
+"""What a run says: a line for each operator, then what is not listed, what is absent, and the sums.
+
+Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart.
+"""
+import collections
+import dataclasses
+import json
+import sys
+
+GOOD = 0.95  # of an operator's samples
+SHOWN = 3  # verdicts that are printed of one operator, dtype, kind and outcome
+
+
+@dataclasses.dataclass
+class Row:
+    operator: str
+    counts: collections.Counter  # outcome: samples
+    wrong: collections.Counter  # outcome: calls that have to be refused
+    listed: int = 0  # of those that do not agree, on the list of intended differences
+    reasons: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # of what is absent
+
+    def judged(self):
+        return sum(self.counts.values()) - self.counts["absent"]
+
+    def refusals(self):
+        return sum(self.wrong.values()) - self.wrong["absent"]
+
+
+class Report:
+    def __init__(self, differences):
+        self.differences = differences
+        self.rows = []
+        self.unlisted = []  # verdicts
+        self.listed = []  # (verdict, entry)
+
+    def add(self, operator, verdicts):
+        row = Row(operator, collections.Counter(), collections.Counter())
+        for verdict in verdicts:
+            (row.wrong if verdict.kind == "error" else row.counts)[verdict.outcome] += 1
+            if verdict.outcome == "absent":
+                row.reasons[verdict.detail] += 1
+            elif verdict.outcome != "agree":
+                entry = self.differences.find(verdict)
+                row.listed += entry is not None
+                self.listed.append((verdict, entry)) if entry else self.unlisted.append(verdict)
+        self.rows.append(row)
+        return row
+
+    def total(self, outcome=None):
+        return sum(row.judged() if outcome is None else row.counts[outcome] for row in self.rows)
+
+    def last_line(self):
+        judged, agreeing = self.total(), self.total("agree")
+        with_samples = [row for row in self.rows if row.judged()]
+        good = sum(row.counts["agree"] >= GOOD * row.judged() for row in with_samples)
+        return (f"op_db forward: {agreeing} of {judged} samples agree ({percent(agreeing, judged)}); "
+                f"{good} of {len(with_samples)} operators at 95% or more")
+
+    def wrong_line(self):
+        refused = sum(row.wrong["agree"] for row in self.rows)
+        wrong = sum(row.refusals() for row in self.rows)
+        return f"wrong calls: {refused} of {wrong} refused ({percent(refused, wrong)})"
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.1f}%" if whole else "none"
+
+
+HEAD = f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   wrong calls"
+
+
+def line(row):
+    differing = row.counts["differ"] + row.counts["crashed"]
+    wrong = f"{row.wrong['agree']} of {row.refusals()} refused" if row.refusals() else ""
+    return (f"{row.operator:<28}{sum(row.counts.values()):>8}{row.counts['agree']:>8}{differing:>8}"
+            f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {wrong}").rstrip()
+
+
+def print_end(report, missing, stale, plan, everything):
+    """Everything behind the lines of operators; `missing` are names of op_db that the library does not have."""
+    print_absent(report, missing)
+    if report.unlisted:
+        print(f"\nnot on the list of intended differences ({len(report.unlisted)}):")
+        print_verdicts(report.unlisted, plan, len(report.unlisted) if everything else SHOWN)
+    for operator, entry in stale:
+        print(f"\nno longer differs, but is listed: {operator}, {entry.outcome} {entry.detail!r}: {entry.reason}")
+    print()
+    print(report.wrong_line())
+    print(report.last_line())
+
+
+def print_absent(report, missing):
+    reasons = collections.Counter()
+    for row in report.rows:
+        reasons.update(row.reasons)
+    if reasons:
+        print("\nabsent samples: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
+    if missing:
+        print(f"\nabsent operators ({len(missing)}): {' '.join(missing)}")
+
+
+def print_verdicts(verdicts, plan, shown):
+    groups = collections.defaultdict(list)
+    for verdict in verdicts:
+        groups[verdict.operator, verdict.variant, verdict.dtype, verdict.kind, verdict.outcome].append(verdict)
+    for group in groups.values():
+        for verdict in group[:shown]:
+            print(f"\n{verdict.place()}: {verdict.outcome}: {verdict.detail}")
+            print(f"  {verdict.call or '(' + again(verdict, plan) + ')'}")
+        if len(group) > shown:
+            print(f"\n... and {len(group) - shown} more: {again(group[0], plan)}")
+
+
+def again(verdict, plan):
+    return f"./dev conformance torch --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
+
+
+def as_json(report, missing, stale, plan):
+    rows = [{"operator": row.operator, "samples": sum(row.counts.values()), "agreeing": row.counts["agree"],
+             "differing": row.counts["differ"], "crashed": row.counts["crashed"], "refused": row.counts["refused"],
+             "absent": row.counts["absent"], "listed": row.listed, "wrong_calls": row.refusals(),
+             "wrong_calls_refused": row.wrong["agree"], "absent_because": dict(row.reasons)} for row in report.rows]
+    return json.dumps({
+        "seed": plan.seed, "dtypes": plan.dtypes, "share": plan.share, "operators": rows,
+        "absent_operators": missing,
+        "unlisted": [dataclasses.asdict(verdict) for verdict in report.unlisted],
+        "listed": [{**dataclasses.asdict(verdict), "reason": entry.reason} for verdict, entry in report.listed],
+        "no_longer_differ": [{"operator": operator, "reason": entry.reason} for operator, entry in stale],
+        "summary": report.last_line(),
+    }, indent=1)
+
+
+class Progress:
+    """One line on a terminal that changes; nothing in a pipe."""
+
+    def __init__(self, count, stream=sys.stderr):
+        self.count, self.done, self.stream = count, 0, stream
+        self.on = stream.isatty()
+
+    def show(self, tasks):
+        if self.on:
+            now = ", ".join(f"{task.name} {len(task.verdicts)}" for task in tasks)
+            self.stream.write(f"\r\033[K[{self.done}/{self.count}] {now}"[:110])
+            self.stream.flush()
+
+    def clear(self):
+        if self.on:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
