@@ -31,6 +31,9 @@ CASES = {
     "digits": ("training step, batch 128", 10, 1e-3),
     "sizes": ("training steps at 20 new batch sizes", 1, None),
 }
+# What examples/tests/in_numpy.py has in NumPy; every library takes one thread.
+EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py"))
+EXAMPLE_TARGET = 0.5  # of NumPy's speed
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
 
 
@@ -98,6 +101,29 @@ def measure(workers, cases, rounds):
     return times
 
 
+def measure_examples(package, environment, rounds, as_json):
+    """A row for each program of examples/python: the shortest times, which other programs disturb least."""
+    one_thread = {**environment, **{name: "1" for name in THREADS}}
+    worker = Worker("examples", [sys.executable, str(HERE / "worker_examples.py"), str(package)], one_thread)
+    if not as_json:
+        print("\nexamples: whole programs in a steady state, one thread each, the shortest of all rounds")
+    for name in EXAMPLES:
+        if worker.ask(f"check {name}") != "ok":
+            raise SystemExit(f"peers: examples/python/{name}.py: laze and numpy differ")
+        times = {"laze": [], "numpy": []}
+        for _ in range(rounds):
+            for library, values in times.items():
+                values.append(float(worker.ask(f"time {name} {library}")))
+        ours, theirs = (1e6 * min(values) for values in times.values())
+        speed = theirs / ours
+        if as_json:
+            print(json.dumps({"case": f"example {name}", "laze_us": ours, "numpy_us": theirs, "speed": speed}))
+        else:
+            missed = "" if speed >= EXAMPLE_TARGET else f"  (target: {EXAMPLE_TARGET})"
+            print(f"  {name:<24} laze {ours:>10.1f} us   numpy {theirs:>10.1f} us   {speed:6.2f} of numpy's speed{missed}")
+    worker.stop()
+
+
 def time_process(command, environment):
     start = time.perf_counter()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -162,7 +188,7 @@ def blas_kernels():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default="build", help="the build folder (default: build)")
-    parser.add_argument("--only", choices=[*CASES, "first"], help="one case")
+    parser.add_argument("--only", choices=[*CASES, "first", "examples"], help="one case")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -197,6 +223,11 @@ def main():
         if options.only in ("first", None):
             times = measure_first(programs, environment, options.rounds, folder)
             show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
+        package = options.build.resolve() / "plugins" / "python"
+        if options.only in ("examples", None) and (package / "laze").exists():
+            measure_examples(package, environment, options.rounds, options.json)
+        elif options.only == "examples":
+            raise SystemExit(f"peers: the Python package is not in {package}: ./dev python builds it")
 
 
 if __name__ == "__main__":

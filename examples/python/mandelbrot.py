@@ -1,7 +1,7 @@
 """The Mandelbrot set.
 
-Shows a long chain of elementwise operators: 50 turns are recorded and become one kernel, which keeps z in registers
-and stores nothing but the counts.
+Shows a long chain of elementwise operators: 50 turns are recorded before anything runs, and become kernels of many
+operators each.
 
     python mandelbrot.py [PIXELS ON A SIDE]
 """
