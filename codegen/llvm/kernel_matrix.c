@@ -16,13 +16,29 @@
 
 #include "codegen/order.h"
 
-static laze_tile chain_tile(const laze_llvm_kernel *l) {
-  return (laze_tile){LAZE_TILE_ROWS, l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2, 1};
+#include <string.h>
+
+static laze_tile chain_tile(const laze_product *p) {
+  int vectors = p->l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2;
+  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : LAZE_TILE_ROWS, vectors, 1};
 }
 
-static laze_tile lanes_tile(const laze_llvm_kernel *l) {
-  int rows = l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
-  return (laze_tile){rows, 1, LAZE_PRODUCT_LANES};
+static laze_tile lanes_tile(const laze_product *p) {
+  int rows = p->l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
+  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : rows, 1, LAZE_PRODUCT_LANES};
+}
+
+/* One column is computed as one row, C' = B' A': lanes lie along columns, and would have one to work on. */
+static void turn_column(laze_product *p) {
+  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,     A_OFFSET, A_K,  A_ROW,
+                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,     DEPTH};
+  LLVMValueRef given[OPERAND_COUNT];
+  int64_t a = p->a;
+  if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;
+  memcpy(given, p->operands, sizeof given);
+  for (int k = 0; k < OPERAND_COUNT; k++) p->operands[k] = given[turned[k]];
+  p->a = p->b;
+  p->b = a;
 }
 
 /* A condition's two sides; what comes next follows both. */
@@ -201,7 +217,7 @@ static laze_status emit_parts(laze_product *p) {
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PASS_ROWS)));
-  LAZE_TRY(emit_panels(p, chain_tile(p->l), emit_passes));
+  LAZE_TRY(emit_panels(p, chain_tile(p), emit_passes));
   laze_counted_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
   return LAZE_OK;
 }
@@ -216,9 +232,10 @@ laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i
   if (p.lanes > LAZE_LANES) p.lanes = LAZE_LANES; /* more would fit of elements of one or two bytes */
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
+  turn_column(&p);
   p.first_row = number(&p, 0);
   p.row_end = p.operands[ROWS];
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  return laze_product_in_passes(&p) ? emit_parts(&p) : emit_panels(&p, lanes_tile(l), emit_copied);
+  return laze_product_in_passes(&p) ? emit_parts(&p) : emit_panels(&p, lanes_tile(&p), emit_copied);
 }

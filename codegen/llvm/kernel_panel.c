@@ -31,10 +31,6 @@ LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
   return LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, lanes, laze_product_splat(p, count), "");
 }
 
-static bool is_one(LLVMValueRef stride) {
-  return LLVMIsAConstantInt(stride) && LLVMConstIntGetSExtValue(stride) == 1;
-}
-
 bool laze_product_contiguous(const laze_product *p) {
   return is_one(p->operands[B_COLUMN]);
 }

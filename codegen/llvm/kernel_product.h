@@ -49,6 +49,10 @@ bool laze_product_in_passes(const laze_product *p);
 /* All rows of the panel, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
+/* Whether a stride or extent is a constant of the kernel, and 1. */
+static inline bool is_one(LLVMValueRef value) {
+  return LLVMIsAConstantInt(value) && LLVMConstIntGetSExtValue(value) == 1;
+}
 static inline LLVMValueRef number(const laze_product *p, int64_t value) {
   return laze_llvm_i64_constant(p->l, value);
 }

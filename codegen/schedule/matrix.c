@@ -124,6 +124,10 @@ static int32_t open_blocks(matrix_emitter *emitter, const laze_domain *domain, l
     emitter->batch = laze_loop_index(kernel, LAZE_LOOP_INDEX_FLOOR_DIV, block, count);
     block = laze_loop_index(kernel, LAZE_LOOP_INDEX_MOD, block, count);
   }
+  if (domain->axes[ROWS].extent == 1) { /* known to be one block, and one row */
+    emitter->first = -1;
+    return laze_loop_index_constant(kernel, 1);
+  }
   int32_t height = laze_loop_index_constant(kernel, ROW_BLOCK);
   emitter->first = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, height);
   int32_t rest =

@@ -1,5 +1,5 @@
-/* Kernels are generic in sizes: twenty batch sizes of one model compile what the first two needed and no more. Runs on
- * the native backend without a disk cache. */
+/* Kernels are generic in sizes: twenty batch sizes of one model compile what the first two needed and no more; and what
+ * a product gives does not depend on the batch. Runs on the native backend without a disk cache. */
 #include "tests/support/suite.h"
 
 #include <laze/laze.h>
@@ -47,10 +47,47 @@ START_TEST(twenty_batch_sizes_compile_once) {
 }
 END_TEST
 
+enum { ROWS = 75, DEPTH = 300, COLUMNS = 3 }; /* more than a block of rows, and of depth */
+
+/* The product of `rows` rows and `columns` columns of the same two matrices, the first ones. `turned`: the first comes
+ * as its transpose's transpose, so that its rows lie next to each other. */
+static void multiply(int64_t rows, int64_t columns, bool turned, float *out) {
+  static float left[ROWS * DEPTH], right[DEPTH * COLUMNS];
+  for (int64_t m = 0; m < rows; m++)
+    for (int64_t k = 0; k < DEPTH; k++) left[turned ? k * rows + m : m * DEPTH + k] = 1.0F / (float)(1 + m * 7 + k * 3);
+  for (int64_t k = 0; k < DEPTH; k++)
+    for (int64_t n = 0; n < columns; n++) right[k * columns + n] = 1.0F / (float)(1 + k * 5 + n);
+  laze_scope *scope = laze_scope_begin(context);
+  laze_ints sizes = turned ? LAZE_SHAPE(DEPTH, rows) : LAZE_SHAPE(rows, DEPTH);
+  laze_tensor *a = laze_tensor_from_data(context, LAZE_F32, sizes, left, (size_t)rows * DEPTH * 4);
+  sizes = LAZE_SHAPE(DEPTH, columns);
+  laze_tensor *b = laze_tensor_from_data(context, LAZE_F32, sizes, right, (size_t)columns * DEPTH * 4);
+  laze_tensor *c = laze_mm(turned ? laze_t(a) : a, b);
+  ck_assert_int_eq(laze_tensor_read(c, LAZE_F32, out, (size_t)(rows * columns) * 4), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+}
+
+/* A vector is lowered in its own way, and must not be another vector than it is as a row or column of a matrix. */
+START_TEST(a_row_or_column_alone_has_the_bits_it_has_among_others) {
+  const laze_context_options options = {.struct_size = sizeof options, .backend = "llvm", .cache_directory = ""};
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  for (int turned = 0; turned < 2; turned++) {
+    float all[ROWS * COLUMNS], column[ROWS], row[COLUMNS];
+    multiply(ROWS, COLUMNS, turned, all);
+    multiply(ROWS, 1, turned, column);
+    multiply(1, COLUMNS, turned, row);
+    for (int m = 0; m < ROWS; m++) ck_assert_mem_eq(&column[m], &all[m * COLUMNS], sizeof *column);
+    ck_assert_mem_eq(row, all, sizeof row);
+  }
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   TCase *group = tcase_create("batches");
   tcase_set_timeout(group, 300);
   tcase_add_test(group, twenty_batch_sizes_compile_once);
+  tcase_add_test(group, a_row_or_column_alone_has_the_bits_it_has_among_others);
   Suite *suite = suite_create("batches");
   suite_add_tcase(suite, group);
   return test_run_suite(suite);
