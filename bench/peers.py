@@ -31,7 +31,7 @@ CASES = {
     "digits": ("training step, batch 128", 10, 1e-3),
     "sizes": ("training steps at 20 new batch sizes", 1, None),
 }
-# What examples/tests/in_numpy.py has in NumPy; every library takes one thread.
+# Each is in examples/tests/in_numpy.py as well, in NumPy; both take one thread.
 EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py"))
 EXAMPLE_TARGET = 0.5  # of NumPy's speed
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
@@ -120,7 +120,8 @@ def measure_examples(package, environment, rounds, as_json):
             print(json.dumps({"case": f"example {name}", "laze_us": ours, "numpy_us": theirs, "speed": speed}))
         else:
             missed = "" if speed >= EXAMPLE_TARGET else f"  (target: {EXAMPLE_TARGET})"
-            print(f"  {name:<24} laze {ours:>10.1f} us   numpy {theirs:>10.1f} us   {speed:6.2f} of numpy's speed{missed}")
+            times_of_both = f"laze {ours:>10.1f} us   numpy {theirs:>10.1f} us"
+            print(f"  {name:<24} {times_of_both}   {speed:6.2f} of numpy's speed{missed}")
     worker.stop()
 
 
