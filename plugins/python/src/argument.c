@@ -40,9 +40,9 @@ static laze_argument pass_scalar(laze_scalar scalar) {
   return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = scalar};
 }
 
-static bool from_integer(PyObject *object, laze_argument *out) {
-  long long value = PyLong_AsLongLong(object);
-  if (value == -1 && PyErr_Occurred()) return false;
+static bool from_integer(PyObject *object, const char *where, laze_argument *out) {
+  int64_t value;
+  if (!laze_python_integer(object, where, &value)) return false;
   *out = pass_scalar(laze_scalar_integer(value));
   return true;
 }
@@ -67,9 +67,9 @@ bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObjec
     if (PyBool_Check(items[i]) || !PyIndex_Check(items[i]))
       return laze_python_raise_type("%s: element %zd of the list is %R, and no integer", where, i, items[i]) != NULL;
     PyObject *integer = PyNumber_Index(items[i]);
-    integers[i] = integer ? PyLong_AsLongLong(integer) : -1;
+    bool fits = integer && laze_python_integer(integer, where, &integers[i]);
     Py_XDECREF(integer);
-    if (integers[i] == -1 && PyErr_Occurred()) return false;
+    if (!fits) return false;
   }
   arguments->items[arguments->count++] =
       (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = (int32_t)count, .value.integers = integers};
@@ -145,7 +145,7 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
   else if (PyLong_Check(object) && self->takes == TAKES(INTEGERS))
     *done = laze_python_argument_add_integers(self->arguments, &object, 1, self->where);
   else if (PyLong_Check(object))
-    *done = from_integer(object, &number) && add(self, number);
+    *done = from_integer(object, self->where, &number) && add(self, number);
   else if (PyFloat_Check(object))
     *done = add(self, pass_scalar(laze_scalar_real(PyFloat_AsDouble(object))));
   else if (laze_python_is_dtype(object) || (self->takes & TAKES(DTYPE) && !(self->takes & TAKES(STRING))))

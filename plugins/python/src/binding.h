@@ -50,6 +50,8 @@ PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObje
 PyObject *laze_python_raise(laze_status status, const char *message);
 /* A TypeError that is a laze.Error, too; gives NULL. */
 PyObject *laze_python_raise_type(const char *format, ...);
+/* An integer of Python's as one of 64 bits; `where` names the function in the message of the error that it has none. */
+bool laze_python_integer(PyObject *integer, const char *where, int64_t *out);
 /* Sets the exception of a handle whose call or read has failed; gives NULL. */
 PyObject *laze_python_raise_tensor(laze_tensor *handle);
 /* Where the exception is an InvalidArgumentError: makes it an ArgumentTypeError of the same message. */

@@ -45,6 +45,7 @@ static bool visit(walk *self, PyObject *object, int32_t depth);
 static bool visit_list(walk *self, PyObject *list, int32_t depth) {
   char message[128];
   Py_ssize_t count = PySequence_Size(list);
+  if (count < 0) return false;
   if (depth == LAZE_PYTHON_MAX_RANK) return laze_python_raise_type("tensor: the lists are nested too deeply") != NULL;
   if (self->shape[depth] < 0) self->shape[depth] = count;
   if (self->shape[depth] != count) {
@@ -53,6 +54,8 @@ static bool visit_list(walk *self, PyObject *list, int32_t depth) {
     return laze_python_raise(LAZE_INVALID_ARGUMENT, message) != NULL;
   }
   if (count == 0 && self->rank < 0) self->rank = depth + 1;
+  if (self->rank >= 0 && depth >= self->rank)
+    return laze_python_raise(LAZE_INVALID_ARGUMENT, "tensor: the lists are not nested to the same depth") != NULL;
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *item = PySequence_GetItem(list, i);
     bool visited = item && visit(self, item, depth + 1);
@@ -84,10 +87,11 @@ static bool write_leaf(PyObject *leaf, laze_dtype dtype, char *out) {
     return truth >= 0;
   }
   PyObject *whole = PyNumber_Long(leaf); /* a float loses its fraction, NaN and infinity are errors */
-  long long integer = whole ? PyLong_AsLongLong(whole) : -1;
+  int64_t integer;
+  bool fits = whole && laze_python_integer(whole, "tensor", &integer);
   Py_XDECREF(whole);
-  memcpy(out, &integer, sizeof integer);
-  return integer != -1 || !PyErr_Occurred();
+  if (fits) memcpy(out, &integer, sizeof integer);
+  return fits;
 }
 
 /* The leaves as one of the three dtypes of the host, and from there as `dtype`. */

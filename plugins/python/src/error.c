@@ -33,7 +33,7 @@ static const error_kind kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-static PyObject *base_error, *type_error, *errors[KIND_COUNT];
+static PyObject *base_error, *type_error, *overflow_error, *errors[KIND_COUNT];
 
 static PyObject *make_class(const char *name, const char *doc, PyObject *base) {
   /* RuntimeError is what PyTorch raises for nearly everything. */
@@ -50,17 +50,20 @@ static int make_classes(void) {
   if (!base_error) return -1;
   type_error = make_class("laze.ArgumentTypeError",
                           "An argument is of a kind or has a name that the call does not take.", PyExc_TypeError);
-  for (int i = 0; type_error && i < KIND_COUNT; i++) {
+  overflow_error =
+      make_class("laze.IntegerOverflowError", "An integer of Python's does not fit in 64 bits.", PyExc_OverflowError);
+  for (int i = 0; type_error && overflow_error && i < KIND_COUNT; i++) {
     errors[i] = make_class(kinds[i].name, kinds[i].doc, *kinds[i].base);
     if (!errors[i]) return -1;
   }
-  return type_error ? 0 : -1;
+  return type_error && overflow_error ? 0 : -1;
 }
 
 int laze_python_add_errors(PyObject *module) {
   if (make_classes() < 0) return -1;
   if (PyObject_SetAttrString(module, "Error", base_error) < 0) return -1;
   if (PyObject_SetAttrString(module, "ArgumentTypeError", type_error) < 0) return -1;
+  if (PyObject_SetAttrString(module, "IntegerOverflowError", overflow_error) < 0) return -1;
   for (int i = 0; i < KIND_COUNT; i++) {
     if (PyObject_SetAttrString(module, kinds[i].name + sizeof "laze." - 1, errors[i]) < 0) return -1;
   }
@@ -91,6 +94,16 @@ PyObject *laze_python_raise_type(const char *format, ...) {
   PyErr_FormatV(type_error, format, list);
   va_end(list);
   return NULL;
+}
+
+bool laze_python_integer(PyObject *integer, const char *where, int64_t *out) {
+  *out = PyLong_AsLongLong(integer);
+  if (*out != -1 || !PyErr_Occurred()) return true;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear(); /* its message is only that something is too big */
+    PyErr_Format(overflow_error, "%s: %R does not fit in a 64-bit integer", where, integer);
+  }
+  return false;
 }
 
 PyObject *laze_python_raise_tensor(laze_tensor *handle) {

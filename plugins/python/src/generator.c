@@ -26,8 +26,8 @@ void laze_python_generator_advance(int64_t elements) {
 
 PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed) {
   (void)module;
-  long long value = PyLong_AsLongLong(seed);
-  if (value == -1 && PyErr_Occurred()) return NULL;
+  int64_t value;
+  if (!laze_python_integer(seed, "manual_seed", &value)) return NULL;
   generator.seed = value;
   generator.offset = 0;
   generator.seeded = true;

@@ -43,8 +43,7 @@ static PyObject *rebuild(PyObject *module, PyObject *arguments) {
   Py_ssize_t rank = PyTuple_Size(shape);
   if (rank > LAZE_PYTHON_MAX_RANK) return laze_python_raise_type("a pickled tensor of %zd dimensions", rank);
   for (Py_ssize_t i = 0; i < rank; i++) {
-    sizes[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
-    if (sizes[i] == -1 && PyErr_Occurred()) return NULL;
+    if (!laze_python_integer(PyTuple_GetItem(shape, i), "a pickled tensor", &sizes[i])) return NULL;
   }
   return laze_python_tensor(laze_tensor_from_data(NULL, dtype, (laze_ints){sizes, (int32_t)rank}, bytes, (size_t)size));
 }

@@ -36,11 +36,15 @@ static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
   laze_error error = {0};
   laze_status status;
   laze_scope *scope = object->scope;
+  if (!scope) return laze_python_raise(LAZE_FAILED_PRECONDITION, "this scope has not begun, or has ended already");
   bool failed = type != Py_None; /* then what was recorded is not computed, and its errors are not the news */
   object->scope = NULL;
   Py_BEGIN_ALLOW_THREADS status =
       object->is_step && !failed ? laze_step_end(scope, &error) : laze_scope_end_error(scope, &error);
-  Py_END_ALLOW_THREADS if (status != LAZE_OK && !failed) return laze_python_raise(status, error.message);
+  Py_END_ALLOW_THREADS
+      /* Out of order, or on another thread: it goes on, and can be ended later. */
+      if (status == LAZE_FAILED_PRECONDITION && !object->scope) object->scope = scope;
+  if (status != LAZE_OK && !failed) return laze_python_raise(status, error.message);
   return laze_python_share(Py_False);
 }
 

@@ -40,16 +40,24 @@ class FromLists(unittest.TestCase):
         self.assertEqual(laze.tensor([0.1], dtype=laze.float64).item(), 0.1)
 
     def test_lists_that_are_no_tensor(self):
-        for data in [[[1, 2], [3]], [1, [2]], [[1], 2]]:
+        for data in [[[1, 2], [3]], [1, [2]], [[1], 2], [1, []], [True, [[]]]]:
             with self.assertRaises(ValueError):
                 laze.tensor(data)
         for data in ["text", {}, [None], object(), 1j, [b"x"]]:
             with self.assertRaises(TypeError):
                 laze.tensor(data)
-        with self.assertRaises(OverflowError):
+        with self.assertRaisesRegex(OverflowError, "9223372036854775808 does not fit"):
             laze.tensor([2**63])
         with self.assertRaises(ValueError):
             laze.tensor([math.nan], dtype=laze.int64)
+
+    def test_a_list_whose_length_fails_is_its_error(self):
+        class Failing(list):
+            def __len__(self):
+                raise KeyError("length")
+
+        with self.assertRaises(KeyError):
+            laze.tensor(Failing([1]))
 
     def test_a_list_that_contains_itself_is_an_error(self):
         data = []

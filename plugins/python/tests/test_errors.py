@@ -31,6 +31,12 @@ class Kinds(unittest.TestCase):
         self.raised(lambda: self.x.sum(dim=7), IndexError)
         self.raised(lambda: self.x.size(3), IndexError)
 
+    def test_integers_beyond_64_bits_name_the_call_and_the_number(self):
+        for name, call in [("add", lambda: self.x + 2**70), ("reshape", lambda: self.x.reshape(2**70, 1)),
+                           ("zeros", lambda: laze.zeros([1, 2**70])), ("tensor", lambda: laze.tensor(2**70)),
+                           ("manual_seed", lambda: laze.manual_seed(2**70))]:
+            self.assertIn(f"{name}: {2**70} does not fit", self.raised(call, OverflowError))
+
     def test_kinds_of_objects(self):
         for call in [lambda: laze.add(self.x), lambda: laze.add(self.x, "a"), lambda: laze.add(self.x, {}),
                      lambda: laze.sum(), lambda: laze.sum(self.x, "a"), lambda: self.x.sum(1, 2, 3),
@@ -112,8 +118,17 @@ class Scopes(unittest.TestCase):
                 scope.__enter__()
         with scope:
             pass
-        with self.assertRaises(RuntimeError):
+        with self.assertRaisesRegex(laze.StateError, "not begun"):
             scope.__exit__(None, None, None)
+
+    def test_a_scope_that_ends_out_of_order_can_be_ended_later(self):
+        outer, inner = laze.scope(), laze.scope()
+        outer.__enter__()
+        inner.__enter__()
+        with self.assertRaisesRegex(laze.StateError, "innermost"):
+            outer.__exit__(None, None, None)
+        inner.__exit__(None, None, None)
+        outer.__exit__(None, None, None)
 
 
 class Metrics(unittest.TestCase):
