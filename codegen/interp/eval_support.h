@@ -40,6 +40,15 @@ static inline double accurate_erfc(double x) {
   return result;
 }
 
+/* Three roundings of double would be two units in the last place off now and then. */
+static inline double accurate_sigmoid(double x) {
+  fenv_t environment;
+  feholdexcept(&environment);
+  volatile double result = (double)(1 / (1 + expl(-(long double)x))); /* as above */
+  fesetenv(&environment);
+  return result;
+}
+
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
 /* The sign fills every bit once the count is at least the width less one. */
