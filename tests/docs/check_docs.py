@@ -35,6 +35,7 @@ import tempfile
 
 FENCE = re.compile(r"^ {0,3}```(\w*)\s*$")
 DIRECTIVE = re.compile(r"^<!-- docs: ([a-z ,]+) -->$")
+COMPILES = re.compile(r"(cc|gcc|clang|bash build\.sh) ")  # not under sanitizers, which a program needs at link time
 DEV = re.compile(r"\./dev ([a-z]+)")
 DEV_LINE = re.compile(r"^\s*\./dev\b")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
@@ -176,7 +177,7 @@ class Checker:
 
     def check_commands(self, block, expected, root):
         commands = [line for line in block.lines if not DEV_LINE.match(line)]
-        compiles = self.sanitized and any(re.match(r"(cc|gcc|clang) ", line) for line in commands)
+        compiles = self.sanitized and any(COMPILES.match(line) for line in commands)
         not_run = "not run" in block.directives or ("native" in block.directives and not self.native) or (
             "python" in block.directives and not self.has_package())
         if not commands or not_run or compiles:
