@@ -58,7 +58,6 @@ BINARY(number_add, "add")
 BINARY(number_subtract, "sub")
 BINARY(number_multiply, "mul")
 BINARY(number_matrix_multiply, "matmul")
-BINARY(number_true_divide, "div")
 BINARY(number_floor_divide, "floor_divide")
 BINARY(number_remainder, "remainder")
 BINARY(number_and, "bitwise_and")
@@ -69,6 +68,16 @@ BINARY(number_right_shift, "bitwise_right_shift")
 UNARY(number_negative, "neg")
 UNARY(number_absolute, "abs")
 UNARY(number_invert, "bitwise_not")
+
+/* A quotient is a float, and so is an integer on its left, which an integer tensor's dtype may not hold. */
+static PyObject *number_true_divide(PyObject *left, PyObject *right) {
+  if (!PyLong_Check(left)) return binary("div", left, right);
+  PyObject *real = PyNumber_Float(left);
+  if (!real) PyErr_Clear(); /* too large for a float as well: the call says so */
+  PyObject *result = binary("div", real ? real : left, right);
+  Py_XDECREF(real);
+  return result;
+}
 
 static PyObject *number_power(PyObject *left, PyObject *right, PyObject *modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;

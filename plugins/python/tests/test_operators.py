@@ -46,9 +46,13 @@ class PythonOperators(unittest.TestCase):
         self.assertEqual(listed(~laze.tensor([0, 5])), [-1, -6])
         self.assertEqual(listed(~laze.tensor([True])), [False])
 
-    def test_a_quotient_keeps_a_divisor_that_the_dividend_cannot_hold(self):
+    def test_a_quotient_keeps_a_number_that_the_tensor_cannot_hold(self):
         for dtype in (laze.int32, laze.int64, laze.bool):
             self.assertEqual((laze.tensor([1, 0], dtype=dtype) / 2**40).tolist(), [2.0**-40, 0.0])
+            quotient = 2**40 / laze.tensor([1, 1], dtype=dtype)
+            self.assertEqual((quotient.tolist(), quotient.dtype), ([2.0**40, 2.0**40], laze.float32))
+        with self.assertRaises(laze.Error):
+            2**2000 / laze.tensor([1])
 
     def test_matrix_product(self):
         self.assertEqual(listed(laze.tensor([[1, 2], [3, 4]]) @ laze.tensor([1, 1])), [3, 7])
