@@ -11,6 +11,7 @@
 
 #include "codegen/interp/interp.h"
 #include "codegen/node_site.h"
+#include "codegen/schedule/routine.h"
 #include "codegen/schedule/schedule.h"
 #include "runtime/copy_kernel.h"
 
@@ -216,6 +217,7 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
                     .sizes = group->sizes,
                     .size_count = group->size_count,
                     .domain = group->domain,
+                    .scratch = group->scratch,
                     .label = group->label};
   LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
   LAZE_TRY(laze_size_estimate(laze_program_sizes(builder->program), LAZE_SIZE_ADD, group->bytes, group->operations,
@@ -283,7 +285,11 @@ static laze_status add_group(laze_program_builder *builder, const laze_group *gr
     builder->open[builder->open_count++].region = 0;
     return begin_region(builder, laze_graph_node(builder->graph, group->root)->regions[0], error);
   }
-  LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
+  const laze_node *node = laze_graph_node(builder->graph, group->root);
+  if (group->routine)
+    LAZE_TRY(group->routine->create(builder->graph, node, &kernel, error));
+  else
+    LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
   laze_status status = add_kernel_step(builder, group, kernel, error);
   laze_kernel_release(kernel);
   return status;

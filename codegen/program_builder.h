@@ -30,8 +30,8 @@ LAZE_MUST_USE laze_status laze_program_builder_begin(laze_program_builder *build
 LAZE_MUST_USE laze_status laze_program_builder_value(laze_program_builder *builder, laze_value value, int32_t *out,
                                                      laze_error *error);
 /* Adds the step of the next group of the schedule: a call of `kernel` (borrowed; the program retains it), or, where the
- * group has no loop IR and `kernel` is NULL, a walk through its regions, whose groups follow, a call of the copy kernel
- * for copies, or the interpreter's step for its node, counted as a fallback. */
+ * group has no loop IR and `kernel` is NULL, a walk through its regions, whose groups follow, a call of the runtime's
+ * kernel for routines and copies, or the interpreter's step for its node, counted as a fallback. */
 LAZE_MUST_USE laze_status laze_program_builder_add_group(laze_program_builder *builder, const struct laze_group *group,
                                                          laze_kernel *kernel, laze_error *error);
 /* Adds the interpreter's step for node `number`. `why` says, in a native program, why it runs there, which is counted

@@ -139,6 +139,7 @@ void interp_execute_cat(const interp_run *run, const interp_node *node);
 void interp_execute_gather(const interp_run *run, const interp_node *node);
 void interp_execute_index_select(const interp_run *run, const interp_node *node);
 void interp_execute_matrix_product(const interp_run *run, const interp_node *node); /* mm and bmm */
+void interp_execute_sort(const interp_run *run, const interp_node *node);
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);
 void interp_execute_size_tensor(const interp_run *run, const interp_node *node);

@@ -97,6 +97,11 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
                          "%s runs kernels of its regions in turns, which an object of kernels cannot say; its schedule "
                          "shows which parts are native",
                          group->label);
+    else if (kind == LAZE_EMIT_OBJECT && group->routine)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "%s is a kernel of the library itself, so that an object of the graph's kernels could be "
+                         "called for nothing; its schedule shows which parts are native",
+                         group->label);
     else if (kind == LAZE_EMIT_OBJECT)
       status = laze_fail(error, LAZE_UNSUPPORTED,
                          "%s runs on the interpreter, so that an object of the graph's kernels could be called for "
@@ -106,9 +111,9 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
       return laze_error_prefix(error, "%s:%d", location->file, (int)location->line);
     if (status != LAZE_OK) return status;
     laze_text_format(out,
-                     kind == LAZE_EMIT_LLVM ? "; not here, for the interpreter runs it: %s\n"
-                                            : "/* not here, for the interpreter runs it: %s */\n",
-                     group->label);
+                     kind == LAZE_EMIT_LLVM ? "; not here, for %s runs it: %s\n"
+                                            : "/* not here, for %s runs it: %s */\n",
+                     group->routine ? "the library" : "the interpreter", group->label);
   }
   return LAZE_OK;
 }

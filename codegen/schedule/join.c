@@ -12,6 +12,7 @@
 
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/pieces.h"
+#include "codegen/schedule/routine.h"
 #include "ir/op.gen.h"
 #include "runtime/program.h"
 #include "shape_inference/rules.h"
@@ -236,6 +237,7 @@ const laze_join laze_join_gather = {.needs = gather_needs, .indexes = true};
 const laze_join laze_join_index_select = {.needs = index_select_needs, .indexes = true};
 const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
+const laze_join laze_join_sort = {.routine = &laze_routine_sort};
 const laze_join laze_join_if = {.control = &laze_step_control_if};
 const laze_join laze_join_while = {.control = &laze_step_control_while};
 const laze_join laze_join_scan = {.control = &laze_step_control_scan};

@@ -8,6 +8,7 @@
 
 struct laze_joiner;
 struct laze_needs;
+struct laze_routine;
 struct laze_step_control;
 
 /* A matrix product, which is a kernel of its own: how operands and result lie, a letter for each axis.
@@ -35,6 +36,7 @@ typedef struct laze_join {
   bool has_own_map;  /* the element is what its map says: instances are at another map than their uses */
   const laze_concatenation *concatenation; /* NULL: none */
   const laze_product *product;             /* NULL: none */
+  const struct laze_routine *routine;      /* a kernel of the runtime computes the node; NULL: none does */
   const struct laze_step_control *control; /* how the runtime goes through regions; NULL: it does not */
   /* What the node needs of its operands at a map; *possible is false where no map says it. NULL: nothing does. */
   laze_status (*needs)(struct laze_joiner *join, struct laze_needs *out, bool *possible);
@@ -42,7 +44,7 @@ typedef struct laze_join {
 
 extern const laze_join laze_join_reshape, laze_join_expand, laze_join_permute, laze_join_slice, laze_join_cat,
     laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select, laze_join_mm, laze_join_bmm,
-    laze_join_if, laze_join_while, laze_join_scan;
+    laze_join_sort, laze_join_if, laze_join_while, laze_join_scan;
 
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);

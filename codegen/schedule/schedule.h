@@ -19,6 +19,7 @@
 typedef enum {
   LAZE_GROUP_COPY,     /* a concatenation of many pieces, by runtime/copy_kernel.h */
   LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
+  LAZE_GROUP_ROUTINE,  /* one node, by a kernel of the runtime: routine.h */
   LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
   LAZE_GROUP_CONTROL,  /* one node with regions, which the runtime goes through; their groups follow it */
   LAZE_GROUP_FALLBACK, /* one node, run by the reference interpreter's kernel */
@@ -52,7 +53,7 @@ typedef struct laze_group {
   laze_value root;         /* CONTROL, FALLBACK: any result of the node */
   const laze_value *reads; /* distinct, in the kernel's buffer order */
   int32_t read_count;
-  const laze_value *writes; /* LOOPS, MATRIX: in the kernel's buffer order */
+  const laze_value *writes; /* LOOPS, MATRIX, ROUTINE: in the kernel's buffer order */
   int32_t write_count;
   struct laze_loop_kernel *kernel; /* LOOPS, MATRIX; codegen/loop/loop.h */
   const laze_size *sizes;          /* of the kernel's run-time integers */
@@ -65,6 +66,8 @@ typedef struct laze_group {
   int32_t node_count;
   const int32_t *checked; /* of each of the kernel's checks: the node whose index it checks */
   int32_t check_count;
+  const struct laze_routine *routine;      /* ROUTINE; codegen/schedule/routine.h */
+  laze_size scratch;                       /* ROUTINE: bytes that a call of it takes */
   const struct laze_step_control *control; /* CONTROL; runtime/program.h */
   int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are
                            behind this one */

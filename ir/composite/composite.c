@@ -90,3 +90,14 @@ laze_status laze_compose_swap_axes(laze_recorder *recorder, laze_value value, in
   for (int i = 0; i < rank; i++) axes[i] = i == a ? b : i == b ? a : i;
   return laze_compose_permute(recorder, value, axes, rank, out, error);
 }
+
+laze_status laze_compose_refuse_empty(laze_recorder *recorder, const laze_call *call, const laze_type *type, int axis,
+                                      laze_error *error) {
+  bool empty;
+  char text[128];
+  LAZE_TRY(laze_size_ask_equal(recorder->sizes, type->sizes[axis], 0, &empty, error));
+  if (!empty) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: axis %d of %s has no element to choose; search axes that have some", laze_compose_name(call),
+                   axis, laze_type_format(recorder->sizes, type, text, sizeof text));
+}

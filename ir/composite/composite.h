@@ -23,6 +23,10 @@ static inline laze_type laze_compose_type(laze_recorder *recorder, laze_value va
 LAZE_MUST_USE laze_status laze_compose_axis(laze_recorder *recorder, const laze_call *call, int64_t axis, int rank,
                                             int *out, laze_error *error);
 
+/* Refuses an axis without elements, of which one is to be chosen. */
+LAZE_MUST_USE laze_status laze_compose_refuse_empty(laze_recorder *recorder, const laze_call *call,
+                                                    const laze_type *type, int axis, laze_error *error);
+
 /* Recorded movements, creations and elementwise operators. `sizes` and `axes` are borrowed. */
 LAZE_MUST_USE laze_status laze_compose_reshape(laze_recorder *recorder, laze_value value, const laze_size *sizes,
                                                int rank, laze_value *out, laze_error *error);

@@ -44,17 +44,6 @@ laze_status laze_composite_one_hot(laze_recorder *recorder, const laze_call *cal
   return laze_compose_to(recorder, *results, LAZE_I64, results, error);
 }
 
-static laze_status refuse_empty(laze_recorder *recorder, const laze_call *call, const laze_type *type, int axis,
-                                laze_error *error) {
-  bool empty;
-  char text[128];
-  LAZE_TRY(laze_size_ask_equal(recorder->sizes, type->sizes[axis], 0, &empty, error));
-  if (!empty) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "%s: axis %d of %s has no element to choose; search axes that have some", laze_compose_name(call),
-                   axis, laze_type_format(recorder->sizes, type, text, sizeof text));
-}
-
 /* Where an extreme element is looked for: along one axis, which of a tensor without dims, and where none is named, is
  * that of the flattened tensor. */
 typedef struct {
@@ -76,7 +65,7 @@ static laze_status begin_search(laze_recorder *recorder, const laze_call *call, 
     s->type = laze_compose_type(recorder, s->self);
   }
   s->axis = axis;
-  return refuse_empty(recorder, call, &s->type, axis, error);
+  return laze_compose_refuse_empty(recorder, call, &s->type, axis, error);
 }
 
 /* where(self == extreme or isnan(self), index, highest). If there is a NaN, it is the extreme, and only isnan() holds.

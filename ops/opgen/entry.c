@@ -82,18 +82,24 @@ static gen_expression *expression_of(gen_table *table, gen_operator *op, const c
   return *text == '\0' ? NULL : expression_parse(text, at, &table->report);
 }
 
-static void add_shape(gen_table *table, gen_operator *op, const gen_tree *value) {
-  op->shapes = memory_grow(op->shapes, op->shape_count, sizeof(*op->shapes));
-  op->shapes[op->shape_count++].call = expression_of(table, op, "shape", value);
+/* One rule for all results, or a list with one for each. */
+static gen_rule_call *read_rules(gen_table *table, gen_operator *op, const char *key, const gen_tree *value,
+                                 int *count) {
+  gen_rule_call *rules = NULL;
+  const bool list = value->form == TREE_LIST;
+  for (int i = 0; i < (list ? value->count : 1); i++) {
+    rules = memory_grow(rules, *count, sizeof(*rules));
+    rules[(*count)++].call = expression_of(table, op, key, list ? value->items[i] : value);
+  }
+  return rules;
 }
 
 static void read_shape(gen_table *table, gen_operator *op, const gen_tree *value) {
-  if (value->form != TREE_LIST) add_shape(table, op, value);
-  for (int i = 0; value->form == TREE_LIST && i < value->count; i++) add_shape(table, op, value->items[i]);
+  op->shapes = read_rules(table, op, "shape", value, &op->shape_count);
 }
 
 static void read_dtype(gen_table *table, gen_operator *op, const gen_tree *value) {
-  op->dtype.call = expression_of(table, op, "dtype", value);
+  op->dtype_rules = read_rules(table, op, "dtype", value, &op->dtype_count);
 }
 
 static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value) {
@@ -317,7 +323,7 @@ static const struct {
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
-    {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_CONTROL), read_lower},
+    {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_LIBRARY) | BIT(CLASS_CONTROL), read_lower},
     {"infer", BIT(CLASS_CONTROL), read_infer},
     {"interpret", INTERPRETED, read_interpret},
     {"combine", BIT(CLASS_REDUCTION), read_combine},

@@ -139,7 +139,7 @@ static void check_compute(gen_table *table, gen_operator *op) {
     report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
   if (op->compute == COMPUTE_BITS)
     require(table, op, "dtype", "the rule that checks the operands' dtypes");
-  else if (op->dtype.call != NULL)
+  else if (op->dtype_count > 0)
     report_error(&table->report, op->at, "\"dtype\" beside \"compute\", which gives the dtype already; drop one");
   for (int i = 0; i < op->schema.count && operator_attributes(op) > 0; i++)
     if (!kind_is_operand(op->schema.arguments[i].kind))
@@ -194,7 +194,7 @@ static void check_composite(gen_table *table, const gen_operator *op) {
   if (op->late) {
     require(table, op, "shape", "a rule of rules.yaml (a late composite is a node until it expands)");
     require(table, op, "dtype", "a rule of rules.yaml (a late composite is a node until it expands)");
-  } else if (op->shape_count > 0 || op->dtype.call != NULL) {
+  } else if (op->shape_count > 0 || op->dtype_count > 0) {
     report_error(&table->report, op->at, "shape and dtype follow from the composite; drop them or add \"late: true\"");
   }
 }
@@ -204,8 +204,10 @@ static void check_interpret(gen_table *table, const gen_operator *op, gen_known_
   check_function(table, op, "interpret", op->interpret, kind);
 }
 
+/* One of class library that names none is always interpreted. */
 static void check_join(gen_table *table, const gen_operator *op) {
-  require(table, op, "lower", "the NAME of laze_join_NAME in codegen/schedule/join.h, or none: always interpreted");
+  if (op->op_class != CLASS_LIBRARY)
+    require(table, op, "lower", "the NAME of laze_join_NAME in codegen/schedule/join.h, or none: always interpreted");
   if (op->lower != NULL && strcmp(op->lower, "none") != 0) check_function(table, op, "lower", op->lower, KNOWN_JOIN);
 }
 
@@ -229,9 +231,15 @@ static void check_class(gen_table *table, gen_operator *op) {
     else
       check_interpret(table, op, KNOWN_EXECUTE);
     if (op->op_class == CLASS_MOVEMENT || op->op_class == CLASS_INDEXING || op->op_class == CLASS_PRODUCT ||
-        op->op_class == CLASS_CREATION)
+        op->op_class == CLASS_CREATION || op->op_class == CLASS_LIBRARY)
       check_join(table, op);
   }
+}
+
+static void check_rule_count(gen_table *table, const gen_operator *op, const char *what, int count) {
+  if (count > 1 && count != op->schema.result_count)
+    report_error(&table->report, op->at, "%d %s for %d results; give one for all or one for each", count, what,
+                 op->schema.result_count);
 }
 
 static void check_entry(gen_table *table, gen_operator *op) {
@@ -239,10 +247,9 @@ static void check_entry(gen_table *table, gen_operator *op) {
   if (op->op_class != CLASS_COMPOSITE && entry_has(op, "composite") != entry_has(op, "when"))
     report_error(&table->report, op->at, "a primitive has \"when\" and \"composite\" together or neither; add \"%s\"",
                  entry_has(op, "when") ? "composite" : "when");
-  if (op->shape_count > 1 && op->shape_count != op->schema.result_count)
-    report_error(&table->report, op->at, "%d shapes for %d results; give one for all or one for each", op->shape_count,
-                 op->schema.result_count);
-  if ((op->shape_count > 0) != (op->dtype.call != NULL) && op->op_class >= CLASS_CONTROL)
+  check_rule_count(table, op, "shapes", op->shape_count);
+  check_rule_count(table, op, "dtypes", op->dtype_count);
+  if ((op->shape_count > 0) != (op->dtype_count > 0) && op->op_class >= CLASS_CONTROL)
     report_error(&table->report, op->at, "shape and dtype go together; add the other one");
   if (op->schema.result_count < 0 && op->op_class != CLASS_CONTROL)
     report_error(&table->report, op->at, "a result Tensor[] is only for class control; write the results one by one");

@@ -135,7 +135,9 @@ void rules_check(gen_table *table, gen_operator *op) {
     const gen_expression *call = op->shapes[i].call;
     check_call(&binding, table->shapes, table->shape_count, call == NULL ? NULL : table_shape(table, call->text));
   }
-  gen_binding binding = {table, op, &op->dtype, "dtype", op->at};
-  const gen_expression *call = op->dtype.call;
-  check_call(&binding, table->dtypes, table->dtype_count, call == NULL ? NULL : table_dtype(table, call->text));
+  for (int i = 0; i < op->dtype_count; i++) {
+    gen_binding binding = {table, op, &op->dtype_rules[i], "dtype", op->at};
+    const gen_expression *call = op->dtype_rules[i].call;
+    check_call(&binding, table->dtypes, table->dtype_count, call == NULL ? NULL : table_dtype(table, call->text));
+  }
 }

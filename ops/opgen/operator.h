@@ -68,9 +68,8 @@ struct gen_operator {
   const gen_operator *lead;   /* whose C name it shares: the one that takes tensors only, or itself */
   gen_class op_class;
   gen_compute compute;
-  int shape_count; /* 0, 1 (for all results), or one per result */
-  gen_rule_call *shapes;
-  gen_rule_call dtype;            /* `rule` NULL: none */
+  int shape_count, dtype_count; /* of rules: 0, 1 (for all results), or one per result */
+  gen_rule_call *shapes, *dtype_rules;
   const char *evals[DTYPE_COUNT]; /* by position in dtype_infos; NULL: refused */
   int eval_lines[DTYPE_COUNT];    /* where they stand */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
@@ -102,7 +101,7 @@ static inline bool operator_has_expansion(const gen_operator *op) {
 }
 /* Whether its result types follow from rules, so that it can be a node. */
 static inline bool operator_has_inference(const gen_operator *op) {
-  return op->op_class == CLASS_ELEMENTWISE || op->dtype.rule != NULL;
+  return op->op_class == CLASS_ELEMENTWISE || op->dtype_count > 0;
 }
 /* Whether expressions may call it: regions and raw elements cannot be passed. */
 bool operator_is_callable(const gen_operator *op);

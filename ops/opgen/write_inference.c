@@ -126,11 +126,13 @@ static void write_shapes(const gen_operator *op, FILE *out) {
   }
 }
 
-static void write_dtype(const gen_operator *op, FILE *out) {
-  if (op->dtype.rule == NULL) return;
+static void write_dtypes(const gen_operator *op, FILE *out) {
+  if (op->dtype_count == 0) return;
   fprintf(out, "  laze_dtype result_dtype;\n");
-  write_rule(op, &op->dtype, "dtype", "&result_dtype", out);
-  for (int i = 0; i < op->schema.result_count; i++) fprintf(out, "  results[%d].dtype = (uint8_t)result_dtype;\n", i);
+  for (int i = 0; i < op->schema.result_count; i++) {
+    if (i < op->dtype_count) write_rule(op, &op->dtype_rules[i], "dtype", "&result_dtype", out);
+    fprintf(out, "  results[%d].dtype = (uint8_t)result_dtype;\n", i);
+  }
 }
 
 /* Two rules may each look at the same segment, so that what they declare for it goes into a block of its own. */
@@ -141,11 +143,11 @@ static void write_rules(const gen_operator *op, FILE *out) {
     blocks |= kind_is_operand(argument->kind) &&
               (argument->kind == KIND_TENSOR_LIST || argument_may_be_absent(argument) || !operator_is_fixed(op, i));
   }
-  blocks = blocks && op->shape_count > 0 && op->dtype.rule != NULL;
+  blocks = blocks && op->shape_count > 0 && op->dtype_count > 0;
   if (blocks) fprintf(out, "  {\n");
   write_shapes(op, out);
   if (blocks) fprintf(out, "  }\n  {\n");
-  write_dtype(op, out);
+  write_dtypes(op, out);
   if (blocks) fprintf(out, "  }\n");
 }
 
@@ -153,7 +155,7 @@ static void write_function(const gen_operator *op, FILE *out) {
   write_origin(op, out);
   fprintf(out, "laze_status laze_infer_%s" PARAMETERS " {\n", op->symbol);
   const bool elementwise = op->op_class == CLASS_ELEMENTWISE;
-  if (elementwise && op->shape_count == 0 && op->dtype.rule == NULL) {
+  if (elementwise && op->shape_count == 0 && op->dtype_count == 0) {
     fprintf(out, "  return laze_infer_elementwise(inference, call, operand_types, results);\n}\n\n");
     return;
   }

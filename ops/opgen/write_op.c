@@ -98,10 +98,21 @@ static const char *dtype_mask(const gen_operator *op) {
   return op->op_class == CLASS_ELEMENTWISE ? dtype_mask_text(op->dtypes) : "0";
 }
 
+/* A string literal; of a long text several, so that the line can be broken between them. */
+static const char *c_text(const char *text) {
+  enum { PIECE = 100 };
+  const char *out = "";
+  for (size_t size; (size = strlen(text)) > PIECE; text += size) {
+    for (size = PIECE; size > 1 && text[size - 1] != ' ';) size--;
+    out = memory_format("%s%s ", out, c_string(memory_copy(text, size)));
+  }
+  return memory_format("%s%s", out, c_string(text));
+}
+
 static void write_info(const gen_operator *op, FILE *out) {
   fprintf(out, "    [LAZE_OP_%s] = {.name = %s,\n", op->upper, c_string(op->schema.name));
   fprintf(out, "     .base = \"%s\",\n     .symbol = \"%s\",\n     .schema = %s,\n     .source = \"%s\",\n",
-          op->schema.base, op->symbol, c_string(op->schema.text), operator_source(op));
+          op->schema.base, op->symbol, c_text(op->schema.text), operator_source(op));
   fprintf(out, "     .op_class = %s,\n", class_enumerator(op->op_class));
   if (strcmp(op->effect, "NONE") != 0) fprintf(out, "     .effect = LAZE_EFFECT_%s,\n", op->effect);
   if (op->compute != COMPUTE_NONE)

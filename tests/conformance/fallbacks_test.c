@@ -42,12 +42,13 @@ START_TEST(each_listed_operator_falls_back) {
 }
 END_TEST
 
-/* Of these classes no operator has native code, and of those with regions one whose entry does not say how the runtime
- * goes through them. */
+/* Of these classes no operator has native code, and of others one whose entry names neither how the runtime goes through
+ * its regions nor a kernel of the runtime. */
 static bool is_interpreted(laze_op op) {
   laze_op_class op_class = laze_op_get(op)->op_class;
   if (op_class == LAZE_CLASS_CONTROL) return !laze_schedule_join_of(op)->control;
-  return op_class == LAZE_CLASS_SCAN || op_class == LAZE_CLASS_RANDOM || op_class == LAZE_CLASS_LIBRARY;
+  if (op_class == LAZE_CLASS_LIBRARY) return !laze_schedule_join_of(op)->routine;
+  return op_class == LAZE_CLASS_SCAN || op_class == LAZE_CLASS_RANDOM;
 }
 
 /* Otherwise a new operator of such a class would be an entry that nobody made, and nobody tests. */

@@ -5,6 +5,7 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 """
 import torch_calls
 import torch_elementwise
+import torch_sorting
 from torch_recorder import row, write
 
 
@@ -57,4 +58,5 @@ if __name__ == "__main__":
     rows()
     torch_elementwise.record()
     torch_calls.record()
+    torch_sorting.record()
     write()

@@ -104,7 +104,9 @@ START_TEST(every_operator_is_compared) {
   bool *seen = calloc((size_t)laze_op_count, sizeof *seen);
   while (recorded_next_line(&from)) {
     char name[64];
-    if (sscanf(from.line, "  %%r%*[0-9] = %63[a-z0-9_]", name) != 1) continue;
+    if (sscanf(from.line, "  %%r%*[0-9] = %63[a-z0-9_]", name) != 1 &&
+        sscanf(from.line, "  %%%*[a-z]:%*d = %63[a-z0-9_]", name) != 1)
+      continue;
     for (laze_op op = 1; op < laze_op_count; op++) seen[op] |= !strcmp(laze_op_get(op)->base, name);
   }
   for (laze_op op = 1; op < laze_op_count; op++) {

@@ -313,6 +313,7 @@ static laze_attribute size(const random_call *call, const laze_argument_info *ar
   if (argument->optional && one_in(call, 3)) return laze_attribute_absent(argument->kind);
   if (is_base(call, "slice")) return laze_attribute_size(below(call, 2 * length + 3) - length - 1);
   if (is_base(call, "select")) return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
+  if (strcmp(argument->name, "k") == 0) return laze_attribute_size(below(call, length + 1));
   if (strcmp(argument->name, "start") == 0) return laze_attribute_size(length > 0 ? length / 2 : 0);
   if (strcmp(argument->name, "length") == 0) return laze_attribute_size(length - length / 2 - (length > 1));
   return laze_attribute_size(below(call, 9));

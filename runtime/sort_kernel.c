@@ -1,0 +1,181 @@
+/* Sorts rows by the bytes of keys, the lowest byte first. A key is an unsigned number in the order of the elements, and
+ * goes with the place that its element had:
+ *
+ *   row          -1.5   2.0  nan   -0.0
+ *   keys         403f.. c000.. ffff.. 8000..      signs turned round, zeros as one, NaN above all
+ *   by byte 0    keys move, with their places, behind those with a lower byte; and so on up to the highest byte
+ *   result       -1.5  -0.0  2.0  nan      places 0 3 1 2
+ *
+ * A pass keeps the order of equal bytes, and so all passes that of equal keys. A byte that all keys share takes none.
+ * Short rows are sorted by insertion. Descending, keys are complements.
+ *
+ * Keys of up to 4 bytes share a word with their place, unless a row is too long for that: half the memory to move.
+ *
+ *   1 word   key in the high half, place in the low one
+ *   2 words  key, place
+ */
+#include "runtime/sort_kernel.h"
+
+#include "base/dtype.h"
+
+#include <string.h>
+
+/* Rows of so many elements at most by insertion: the counts of the passes would cost more. */
+enum { SHORT_ROW = 40, DIGITS = 256, MAX_BYTES = 8 };
+
+/* How the bits of an element become its key. */
+typedef struct {
+  laze_context *context;
+  int size;          /* of an element, in bytes */
+  uint64_t mask;     /* the bits that keys have */
+  uint64_t sign;     /* the bit that is turned round; 0: none */
+  uint64_t infinity; /* of floats: above it are NaNs; otherwise 0 */
+  uint64_t turned;   /* all of the mask where descending */
+} sort_rule;
+
+/* One row: its elements, values and places lie `stride` of them apart. */
+typedef struct {
+  const sort_rule *rule;
+  const char *from;
+  char *values;
+  int64_t *places;
+  int64_t count, stride;
+} sort_row;
+
+static inline uint64_t load_bits(const char *from, int size) {
+  uint64_t bits = 0;
+  switch (size) {
+  case 1: return *(const uint8_t *)from;
+  case 4: {
+    uint32_t half;
+    memcpy(&half, from, sizeof half);
+    return half;
+  }
+  default: memcpy(&bits, from, (size_t)size); return bits;
+  }
+}
+
+static inline uint64_t key_of(const sort_rule *rule, uint64_t bits) {
+  uint64_t key = bits ^ rule->sign;
+  if (rule->infinity) {
+    uint64_t magnitude = bits & ~rule->sign;
+    if (bits & rule->sign) key = ~bits & rule->mask;
+    if (magnitude == 0) key = rule->sign;
+    if (magnitude > rule->infinity) key = rule->mask;
+  }
+  return key ^ rule->turned;
+}
+
+/* `words` is a constant wherever the following are called, and inlined for each. */
+
+static inline void load_row(const sort_row *row, uint64_t *keys, int words) {
+  const int64_t step = row->stride * row->rule->size;
+  for (int64_t i = 0; i < row->count; i++) {
+    uint64_t key = key_of(row->rule, load_bits(row->from + i * step, row->rule->size));
+    keys[i * words] = words == 1 ? key << 32 | (uint64_t)i : key;
+    if (words == 2) keys[i * words + 1] = (uint64_t)i;
+  }
+}
+
+static inline void store_row(const sort_row *row, const uint64_t *keys, int words) {
+  const int size = row->rule->size;
+  for (int64_t i = 0; i < row->count; i++) {
+    int64_t place = words == 1 ? (int64_t)(keys[i] & UINT32_MAX) : (int64_t)keys[i * words + 1];
+    uint64_t bits = load_bits(row->from + place * row->stride * size, size);
+    memcpy(row->values + i * row->stride * size, &bits, (size_t)size);
+    row->places[i * row->stride] = place;
+  }
+}
+
+static inline void insert_all(uint64_t *keys, int64_t count, int words) {
+  for (int64_t i = 1; i < count; i++) {
+    uint64_t key = keys[i * words], place = keys[i * words + words - 1];
+    int64_t to = i;
+    for (; to > 0 && keys[(to - 1) * words] > key; to--) {
+      keys[to * words] = keys[(to - 1) * words];
+      if (words == 2) keys[to * words + 1] = keys[(to - 1) * words + 1];
+    }
+    keys[to * words] = key;
+    if (words == 2) keys[to * words + 1] = place;
+  }
+}
+
+static inline unsigned digit_of(uint64_t word, int byte, int words) {
+  return (unsigned)(word >> (8 * byte + (words == 1 ? 32 : 0))) & (DIGITS - 1);
+}
+
+/* Moves all keys behind those whose byte is lower. `counts`, of each value of the byte, become where the next goes. */
+static inline void pass(const uint64_t *from, uint64_t *to, int64_t count, int byte, int64_t *counts, int words) {
+  int64_t next = 0;
+  for (int digit = 0; digit < DIGITS; digit++) {
+    int64_t own = counts[digit];
+    counts[digit] = next;
+    next += own;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = counts[digit_of(from[i * words], byte, words)]++;
+    to[at * words] = from[i * words];
+    if (words == 2) to[at * words + 1] = from[i * words + 1];
+  }
+}
+
+/* Returns where the sorted keys are: in `keys` or in `spare`. */
+static inline uint64_t *pass_all(uint64_t *keys, uint64_t *spare, int64_t count, int bytes, int words) {
+  int64_t counts[MAX_BYTES][DIGITS];
+  memset(counts, 0, (size_t)bytes * sizeof *counts);
+  for (int64_t i = 0; i < count; i++)
+    for (int byte = 0; byte < bytes; byte++) counts[byte][digit_of(keys[i * words], byte, words)]++;
+  for (int byte = 0; byte < bytes; byte++) {
+    if (counts[byte][digit_of(keys[0], byte, words)] == count) continue;
+    pass(keys, spare, count, byte, counts[byte], words);
+    uint64_t *sorted = spare;
+    spare = keys;
+    keys = sorted;
+  }
+  return keys;
+}
+
+static inline void sort_words(const sort_row *row, uint64_t *keys, int words) {
+  load_row(row, keys, words);
+  if (row->count <= SHORT_ROW)
+    insert_all(keys, row->count, words);
+  else
+    keys = pass_all(keys, keys + row->count * words, row->count, row->rule->size, words);
+  store_row(row, keys, words);
+}
+
+static void sort_rows(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
+  const sort_rule *rule = arguments->closure;
+  const int64_t count = arguments->sizes[0], stride = arguments->sizes[1];
+  if (count == 0) return;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first = i / stride * stride * count + i % stride;
+    sort_row row = {.rule = rule,
+                    .from = (const char *)arguments->buffers[0] + first * rule->size,
+                    .values = (char *)arguments->buffers[1] + first * rule->size,
+                    .places = (int64_t *)arguments->buffers[2] + first,
+                    .count = count,
+                    .stride = stride};
+    if (rule->size <= 4 && count <= UINT32_MAX)
+      sort_words(&row, scratch, 1);
+    else
+      sort_words(&row, scratch, 2);
+  }
+}
+
+static void free_rule(void *owner) {
+  sort_rule *rule = owner;
+  laze_free(rule->context, rule);
+}
+
+laze_status laze_sort_kernel_create(laze_context *context, laze_dtype dtype, bool descending, laze_kernel **out,
+                                    laze_error *error) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  sort_rule *rule = laze_alloc(context, sizeof *rule);
+  if (!rule) return laze_fail_memory(error, "a kernel", sizeof *rule);
+  *rule = (sort_rule){.context = context, .size = info->size, .mask = UINT64_MAX >> (64 - 8 * info->size)};
+  if (info->kind != LAZE_KIND_BOOL) rule->sign = UINT64_C(1) << (info->bits - 1);
+  if (info->kind == LAZE_KIND_FLOAT) rule->infinity = laze_dtype_infinity_bits(dtype);
+  if (descending) rule->turned = rule->mask;
+  return laze_kernel_create(context, "sort", sort_rows, rule, rule, free_rule, out, error);
+}

@@ -1,0 +1,108 @@
+/* The sorting kernel against a sort of pairs by the C library, over widths, lengths around those where its way of
+ * sorting changes, and strides. */
+#include "runtime/sort_kernel.h"
+
+#include "base/dtype.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  double real;
+  int64_t integer, place;
+} pair;
+
+static bool of_floats, descending;
+
+static int compare_values(const pair *a, const pair *b) {
+  if (!of_floats) return (a->integer > b->integer) - (a->integer < b->integer);
+  if (isnan(a->real) || isnan(b->real)) return !!isnan(a->real) - !!isnan(b->real);
+  return (a->real > b->real) - (a->real < b->real);
+}
+
+static int compare(const void *x, const void *y) {
+  const pair *a = x, *b = y;
+  int order = descending ? compare_values(b, a) : compare_values(a, b);
+  return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Numbers of all sizes with many equal ones, zeros of both signs, NaNs and the ends of the dtype. */
+static void fill(laze_dtype dtype, char *data, int64_t count) {
+  uint64_t state = 88172645463325252u;
+  for (int64_t i = 0; i < count; i++) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    laze_scalar scalar = laze_scalar_integer((int64_t)(state >> (state % 64)) * (state % 3 ? 1 : -1));
+    if (state % 11 == 0) scalar = laze_dtype_lowest(dtype);
+    if (state % 13 == 0) scalar = laze_dtype_highest(dtype);
+    if (laze_dtype_is_float(dtype)) {
+      static const double some[] = {0.0, -0.0, 1e-40, -1e-300, 0.5, -3.75};
+      if (state % 5 == 0) scalar = laze_scalar_real(some[state % 6]);
+      if (state % 17 == 0) scalar = laze_scalar_real(state % 2 ? (double)NAN : -(double)NAN);
+    }
+    laze_scalar_store(scalar, dtype, data, i);
+  }
+}
+
+enum { LONGEST = 3000, MOST = 6100 };
+static char data[MOST * 8], values[MOST * 8];
+static int64_t places[MOST];
+static uint64_t scratch[LONGEST * LAZE_SORT_SCRATCH / 8];
+static pair expected[LONGEST];
+
+static void check_row(laze_dtype dtype, int64_t first, int64_t count, int64_t stride) {
+  int64_t size = laze_dtype_size(dtype);
+  for (int64_t i = 0; i < count; i++) {
+    laze_scalar scalar = laze_scalar_load(dtype, data, first + i * stride);
+    expected[i] = (pair){of_floats ? scalar.value.real : 0, of_floats ? 0 : scalar.value.integer, i};
+  }
+  qsort(expected, (size_t)count, sizeof *expected, compare);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = first + i * stride, from = first + expected[i].place * stride;
+    ck_assert_msg(places[at] == expected[i].place, "%s, %d elements %d apart: place %d is %d, expected %d",
+                  laze_dtype_name(dtype), (int)count, (int)stride, (int)i, (int)places[at], (int)expected[i].place);
+    ck_assert_int_eq(memcmp(values + at * size, data + from * size, (size_t)size), 0);
+  }
+}
+
+static void check_sort(laze_context *context, laze_dtype dtype, int64_t outer, int64_t count, int64_t stride) {
+  laze_kernel *kernel;
+  const int64_t sizes[] = {count, stride}, rows = outer * stride, middle = rows / 2;
+  void *buffers[] = {data, values, places};
+  ck_assert_int_le(outer * count * stride, MOST);
+  ck_assert_int_eq(laze_sort_kernel_create(context, dtype, descending, &kernel, NULL), LAZE_OK);
+  fill(dtype, data, outer * count * stride);
+  const laze_kernel_arguments arguments = {buffers, sizes, NULL, kernel->closure, NULL};
+  kernel->function(&arguments, middle, rows, scratch); /* as threads share rows */
+  kernel->function(&arguments, 0, middle, scratch);
+  for (int64_t row = 0; row < rows; row++)
+    check_row(dtype, row / stride * stride * count + row % stride, count, stride);
+  laze_kernel_release(kernel);
+}
+
+START_TEST(sorts) {
+  static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64};
+  static const int64_t counts[] = {0, 1, 2, 3, 39, 40, 41, 255, 256, LONGEST};
+  laze_context *context;
+  ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
+  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (int down = 0; down < 2; down++) {
+        of_floats = laze_dtype_is_float(dtypes[d]);
+        descending = down;
+        check_sort(context, dtypes[d], 2, counts[c], 1);
+        if (counts[c] < 300) check_sort(context, dtypes[d], 3, counts[c], 5);
+      }
+  laze_context_release(context);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("sort kernel");
+  TCase *tests = tcase_create("sorts");
+  tcase_add_test(tests, sorts);
+  suite_add_tcase(suite, tests);
+  return test_run_suite(suite);
+}
