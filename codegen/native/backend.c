@@ -110,10 +110,9 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
     if (status != LAZE_OK && location->file)
       return laze_error_prefix(error, "%s:%d", location->file, (int)location->line);
     if (status != LAZE_OK) return status;
-    laze_text_format(out,
-                     kind == LAZE_EMIT_LLVM ? "; not here, for %s runs it: %s\n"
-                                            : "/* not here, for %s runs it: %s */\n",
-                     group->routine ? "the library" : "the interpreter", group->label);
+    laze_text_format(
+        out, kind == LAZE_EMIT_LLVM ? "; not here, for %s runs it: %s\n" : "/* not here, for %s runs it: %s */\n",
+        group->routine ? "the library" : "the interpreter", group->label);
   }
   return LAZE_OK;
 }

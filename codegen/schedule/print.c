@@ -15,7 +15,7 @@
 static const char *const split_reasons[] = {
     [LAZE_SPLIT_OUTPUT] = "returned",
     [LAZE_SPLIT_SHARED] = "used by several kernels",
-    [LAZE_SPLIT_OPERAND] = "read by a matrix product, an operator with regions or the interpreter",
+    [LAZE_SPLIT_OPERAND] = "read by a matrix product, an operator with regions, the runtime or the interpreter",
     [LAZE_SPLIT_REDUCTION] = "a reduction that does not fit its user's loops",
     [LAZE_SPLIT_REPEATED] = "fusing would compute it again for each element of an outer axis",
     [LAZE_SPLIT_DEAR] = "storing it costs less than computing it again",

@@ -30,13 +30,13 @@ typedef enum {
 typedef enum {
   LAZE_SPLIT_OUTPUT,    /* the graph returns it */
   LAZE_SPLIT_SHARED,    /* several groups use it */
-  LAZE_SPLIT_OPERAND,   /* a matrix product, an operator with regions or the interpreter reads it */
+  LAZE_SPLIT_OPERAND,   /* a matrix product, an operator with regions, the runtime or the interpreter reads it */
   LAZE_SPLIT_REDUCTION, /* a reduction that does not fit its user's loops */
   LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
   LAZE_SPLIT_DEAR,      /* computing it at each of its uses' maps costs more than storing and loading it */
   LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
   LAZE_SPLIT_SIZE,      /* the group is large enough */
-  LAZE_SPLIT_PRODUCT,   /* a matrix product or the interpreter makes it */
+  LAZE_SPLIT_PRODUCT,   /* a matrix product, the runtime or the interpreter makes it */
   LAZE_SPLIT_CHECK,     /* its user needs some elements only, and every index is checked */
   LAZE_SPLIT_OFF,       /* fusion is switched off */
 } laze_split;

@@ -42,8 +42,8 @@ START_TEST(each_listed_operator_falls_back) {
 }
 END_TEST
 
-/* Of these classes no operator has native code, and of others one whose entry names neither how the runtime goes through
- * its regions nor a kernel of the runtime. */
+/* Of these classes no operator has native code, and of others one whose entry names neither how the runtime goes
+ * through its regions nor a kernel of the runtime. */
 static bool is_interpreted(laze_op op) {
   laze_op_class op_class = laze_op_get(op)->op_class;
   if (op_class == LAZE_CLASS_CONTROL) return !laze_schedule_join_of(op)->control;
