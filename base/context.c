@@ -29,7 +29,7 @@ struct laze_context {
   laze_log_function log;
   void *log_self;
   char *backend, *cache_directory;
-  int threads;
+  _Atomic int threads;
   bool debug[LAZE_DEBUG_COUNT];
   bool any_debug;
   log_level level;
@@ -146,7 +146,9 @@ static laze_status configure(laze_context *context, const laze_context_options *
     if (!context->backend) return laze_fail_memory(error, "the context", (int64_t)strlen(backend));
   }
   context->cache_directory = resolve_cache_directory(context, options->cache_directory);
-  LAZE_TRY(resolve_threads(options->threads, &context->threads, error));
+  int threads;
+  LAZE_TRY(resolve_threads(options->threads, &threads, error));
+  atomic_init(&context->threads, threads);
   LAZE_TRY(resolve_log(&context->level, error));
   return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
 }
@@ -233,8 +235,20 @@ const char *laze_context_backend_name(const laze_context *context) {
 const char *laze_context_cache_directory(const laze_context *context) {
   return context->cache_directory;
 }
-int laze_context_threads(const laze_context *context) {
-  return context->threads;
+
+int32_t laze_get_threads(laze_context *context) {
+  if (!context) context = laze_context_default();
+  return context ? atomic_load_explicit(&context->threads, memory_order_relaxed) : 1;
+}
+
+laze_status laze_set_threads(laze_context *context, int32_t threads, laze_error *error) {
+  int resolved;
+  if (!context) context = laze_context_default();
+  if (!context) return laze_fail_memory(error, "the default context", -1);
+  laze_status status = resolve_threads(threads, &resolved, error);
+  if (status != LAZE_OK) return laze_error_prefix(error, "laze_set_threads");
+  atomic_store_explicit(&context->threads, resolved, memory_order_relaxed);
+  return LAZE_OK;
 }
 
 laze_status laze_context_object(laze_context *context, const laze_context_object_class *class, void **out,

@@ -32,7 +32,6 @@ bool laze_context_debug(const laze_context *context, laze_debug_switch which);
 /* Options as resolved against the environment; borrowed. */
 const char *laze_context_backend_name(const laze_context *context);    /* NULL: the best built */
 const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
-int laze_context_threads(const laze_context *context);                 /* at least 1 */
 
 /* Tells whoever watches the context (laze_context_watch) what is going on: `what` is "compile", "run" or "loop".
  * LAZE_CANCELLED: they want it to stop. Called without a lock, on the thread that asked for the work. */

@@ -209,17 +209,19 @@ static attempt attempt_of(const laze_overloads *overloads, const laze_overload_c
 bool laze_overload_choose(const laze_overloads *overloads, const laze_overload_call *call, laze_candidate *chosen) {
   laze_candidate candidate;
   int lowest = IMPOSSIBLE;
-  bool exact = false;
+  bool exact = false, is_last = false; /* whether the chosen one was tried last */
   for (int32_t i = 0; overloads->candidate(overloads->self, call->name, i, &candidate); i++) {
     attempt state = attempt_of(overloads, call, &candidate);
     int cost = try(&state);
     bool is_exact = strcmp(candidate.name, call->name) == 0;
-    if (cost > lowest || cost >= IMPOSSIBLE || (cost == lowest && (exact || !is_exact))) continue;
+    is_last = cost < lowest || (cost == lowest && cost < IMPOSSIBLE && !exact && is_exact);
+    if (!is_last) continue;
     lowest = cost;
     exact = is_exact;
     *chosen = candidate;
   }
   if (lowest == IMPOSSIBLE) return false;
+  if (is_last) return true;
   attempt state = attempt_of(overloads, call, chosen);
   return try(&state) < IMPOSSIBLE; /* again: what was passed stands for this one's arguments */
 }

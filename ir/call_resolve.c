@@ -6,12 +6,26 @@
 
 enum { REASON_SIZE = 200 };
 
+/* The operators that a name may mean: looked up once for each call. */
+typedef struct {
+  const laze_op *ops;
+  int32_t count;
+  laze_op exact; /* what `ops` points to where the name is a full one */
+} meanings;
+
+static void find_meanings(const char *name, meanings *out) {
+  out->ops = laze_op_overloads(name, &out->count);
+  if (out->count > 0) return;
+  out->exact = laze_op_find(name);
+  out->ops = &out->exact;
+  out->count = out->exact != LAZE_OP_NONE;
+}
+
 static bool candidate_of(const void *self, const char *name, int32_t index, laze_candidate *out) {
-  laze_op op = laze_op_overload(name, index);
-  (void)self;
-  if (op == LAZE_OP_NONE && index == 0) op = laze_op_find(name); /* a full name */
-  if (op == LAZE_OP_NONE) return false;
-  const laze_op_info *info = laze_op_get(op);
+  const meanings *found = self;
+  (void)name;
+  if (index >= found->count) return false;
+  const laze_op_info *info = laze_op_get(found->ops[index]);
   *out = (laze_candidate){info, info->name, info->schema, info->argument_count};
   return true;
 }
@@ -27,16 +41,14 @@ static void parameter_of(const void *op, int32_t index, laze_parameter *out) {
                           .list_size = argument->list_size};
 }
 
-static const laze_overloads overloads = {.candidate = candidate_of, .parameter = parameter_of};
-
-static laze_status refuse(const laze_overload_call *call, laze_error *error) {
+static laze_status refuse(const laze_overloads *overloads, const laze_overload_call *call, laze_error *error) {
   laze_candidate candidate;
   char reason[REASON_SIZE], list[800] = "";
   size_t length = 0;
   int32_t count = 0;
-  for (; candidate_of(NULL, call->name, count, &candidate) && length < sizeof list; count++)
+  for (; candidate_of(overloads->self, call->name, count, &candidate) && length < sizeof list; count++)
     length += (size_t)snprintf(list + length, sizeof list - length, "\n  %s: %s", candidate.schema,
-                               laze_overload_reason(&overloads, call, &candidate, reason, sizeof reason));
+                               laze_overload_reason(overloads, call, &candidate, reason, sizeof reason));
   if (count == 0)
     return laze_fail(error, LAZE_NOT_FOUND, "there is no operator '%.64s'; docs list them by name", call->name);
   if (count == 1)
@@ -47,8 +59,12 @@ static laze_status refuse(const laze_overload_call *call, laze_error *error) {
 
 laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error) {
   laze_candidate chosen;
+  meanings found;
+  const laze_overloads overloads = {.self = &found, .candidate = candidate_of, .parameter = parameter_of};
   *op = LAZE_OP_NONE;
-  if (!laze_overload_choose(&overloads, call, &chosen)) return error ? refuse(call, error) : LAZE_INVALID_ARGUMENT;
+  find_meanings(call->name, &found);
+  if (!laze_overload_choose(&overloads, call, &chosen))
+    return error ? refuse(&overloads, call, error) : LAZE_INVALID_ARGUMENT;
   *op = (laze_op)((const laze_op_info *)chosen.op - laze_op_infos);
   return LAZE_OK;
 }

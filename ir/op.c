@@ -32,6 +32,14 @@ static laze_op overload(const char *base, size_t length, int index) {
   return laze_ops_by_name[at];
 }
 
+const laze_op *laze_op_overloads(const char *base, int32_t *count) {
+  size_t length = strlen(base);
+  int32_t first = first_not_before(base, length), end = first;
+  while (end < laze_op_count - 1 && has_base(laze_ops_by_name[end], base, length)) end++;
+  *count = end - first;
+  return &laze_ops_by_name[first];
+}
+
 laze_op laze_op_overload(const char *base, int index) {
   return overload(base, strlen(base), index);
 }

@@ -137,7 +137,9 @@ static inline const laze_op_info *laze_op_get(laze_op op) {
 /* The operator of that exact name ("add.Tensor"), or of that base name where only one overload has it, or
  * LAZE_OP_NONE. */
 laze_op laze_op_find(const char *name);
-/* The index-th operator with that base name in table order, or LAZE_OP_NONE: overload resolution walks these. */
+/* The operators with that base name, in table order, and how many there are: overload resolution tries these. */
+const laze_op *laze_op_overloads(const char *base, int32_t *count);
+/* The index-th of them, or LAZE_OP_NONE. */
 laze_op laze_op_overload(const char *base, int index);
 /* Makes `name`, what the caller wrote, the operator that the message names: it takes the place of those in front, of
  * which a composite consists. `error` may be NULL. */

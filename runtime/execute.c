@@ -86,7 +86,7 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
     /* Multiples of 64 iterations keep vector loops whole where the outermost axis is the vector axis. */
     int64_t grain = (step.bound->domain + parts - 1) / parts;
     if (grain > 64) grain = (grain + 63) / 64 * 64;
-    laze_thread_pool_run(run->pool, run_part, &step, 0, step.bound->domain, grain);
+    laze_thread_pool_run(run->pool, &(laze_thread_loop){run_part, &step, 0, step.bound->domain, grain, run->threads});
   }
   pthread_mutex_destroy(&step.lock);
   if (log) log_step(run, step.step, step.bound, start);

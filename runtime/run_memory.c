@@ -91,7 +91,7 @@ static laze_status create_records(program_run *run, laze_error *error) {
 laze_status program_run_prepare(program_run *run, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_program *program = executable->program;
-  run->threads = laze_thread_pool_threads(run->pool);
+  run->threads = laze_thread_pool_limit(laze_get_threads(program->context)); /* for the whole run */
   if (run->request->report) *run->request->report = (laze_run_report){.context = program->context};
   LAZE_TRY(create_records(run, error));
   LAZE_TRY(create_arena(run, error));

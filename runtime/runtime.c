@@ -13,7 +13,7 @@ static void destroy_runtime(void *object) {
 
 static laze_status fill_runtime(laze_runtime *runtime, laze_error *error) {
   LAZE_TRY(laze_buffer_pool_create(runtime->context, &runtime->buffers, error));
-  return laze_thread_pool_create(runtime->context, laze_context_threads(runtime->context), &runtime->threads, error);
+  return laze_thread_pool_create(runtime->context, &runtime->threads, error);
 }
 
 static laze_status create_runtime(laze_context *context, void **out, laze_error *error) {

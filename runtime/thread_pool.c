@@ -49,20 +49,19 @@ struct team {
   pid_t process;
   atomic_flag busy;
   _Atomic bool stop;
-  bool started; /* guarded by busy, like what follows */
-  int worker_count;
-  laze_thread_pool_function function;
-  void *self;
-  int64_t begin, end, grain, chunks;
+  int worker_count; /* guarded by busy, like what follows */
+  int failed_count; /* threads that could not be started when so many were asked for; 0: none */
+  laze_thread_loop loop;
+  int64_t chunks;
+  _Atomic int threads; /* of the loop: workers with higher numbers pass it by */
   _Alignas(64) _Atomic uint32_t gate;
   _Alignas(64) _Atomic int sleepers;
   _Alignas(64) _Atomic int64_t next_chunk;
-  _Alignas(64) worker workers[];
+  _Alignas(64) worker workers[LAZE_THREAD_POOL_MAX - 1];
 };
 
 struct laze_thread_pool {
   laze_context *context; /* borrowed */
-  int threads;
   _Atomic(team *) current;
 };
 
@@ -86,9 +85,10 @@ static void take_chunks(team *group, int number) {
   for (;;) {
     int64_t chunk = atomic_fetch_add_explicit(&group->next_chunk, 1, memory_order_relaxed);
     if (chunk >= group->chunks) return;
-    int64_t begin = group->begin + chunk * group->grain;
-    int64_t end = group->end - begin > group->grain ? begin + group->grain : group->end;
-    group->function(group->self, number, begin, end);
+    const laze_thread_loop *loop = &group->loop;
+    int64_t begin = loop->begin + chunk * loop->grain;
+    int64_t end = loop->end - begin > loop->grain ? begin + loop->grain : loop->end;
+    loop->function(loop->self, number, begin, end);
   }
 }
 
@@ -131,6 +131,11 @@ static void *worker_main(void *argument) {
     uint32_t gate = wait_for_work(group, served);
     /* Set before the gate of the end was opened, while no loop runs. */
     if (atomic_load_explicit(&group->stop, memory_order_relaxed)) return NULL;
+    /* Written before the gate was opened; should the gate be a later one by now, joining fails. */
+    if (me->number >= atomic_load_explicit(&group->threads, memory_order_relaxed)) {
+      served = gate >> NUMBER_SHIFT;
+      continue;
+    }
     if (!atomic_compare_exchange_strong_explicit(&group->gate, &gate, gate + 1, memory_order_acq_rel,
                                                  memory_order_relaxed))
       continue; /* closed meanwhile, or another worker joined */
@@ -140,12 +145,14 @@ static void *worker_main(void *argument) {
   }
 }
 
-static void start_workers(laze_thread_pool *pool, team *group) {
+/* Starts what the loop has more of than all before. What the system refused once is not asked for again. */
+static void start_workers(laze_thread_pool *pool, team *group, int threads) {
+  if (group->worker_count >= threads - 1 || (group->failed_count > 0 && threads >= group->failed_count)) return;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int code = 0;
-  while (group->worker_count < pool->threads - 1) {
+  while (group->worker_count < threads - 1) {
     worker *next = &group->workers[group->worker_count];
     next->team = group;
     next->number = group->worker_count + 1;
@@ -155,11 +162,11 @@ static void start_workers(laze_thread_pool *pool, team *group) {
     group->worker_count++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  group->started = true;
-  if (code != 0)
-    laze_log_message(pool->context, LAZE_LOG_WARNING,
-                     "only %d of %d worker threads could be started (error %d): loops run on these",
-                     group->worker_count, pool->threads - 1, code);
+  if (code == 0) return;
+  group->failed_count = threads;
+  laze_log_message(pool->context, LAZE_LOG_WARNING,
+                   "only %d of %d worker threads could be started (error %d): loops run on these", group->worker_count,
+                   threads - 1, code);
 }
 
 static uint32_t next_gate(const team *group) {
@@ -189,7 +196,8 @@ static void run_loop(team *group) {
   atomic_store_explicit(&group->next_chunk, 0, memory_order_relaxed);
   atomic_store(&group->gate, next_gate(group));
   if (atomic_load(&group->sleepers) > 0) {
-    int64_t useful = group->chunks - 1;
+    /* Which of them wake is not known: all, where some would pass the loop by. */
+    int64_t useful = group->worker_count < group->loop.threads ? group->chunks - 1 : INT_MAX;
     futex_wake(&group->gate, useful < INT_MAX ? (int)useful : INT_MAX, WAKE_WORKERS);
   }
   take_chunks(group, 0);
@@ -203,8 +211,7 @@ static team *find_team(laze_thread_pool *pool) {
   pid_t process = getpid();
   if (group && group->process == process) return group;
   /* malloc'ed memory is aligned to 16 bytes; the team's lines want 64. */
-  int64_t size = (int64_t)sizeof *group + (pool->threads - 1) * (int64_t)sizeof(worker);
-  char *memory = laze_alloc_zero(pool->context, size + 64 + (int64_t)sizeof(void *));
+  char *memory = laze_alloc_zero(pool->context, (int64_t)sizeof *group + 64 + (int64_t)sizeof(void *));
   if (!memory) return NULL;
   team *made = (team *)(((uintptr_t)memory + sizeof(void *) + 63) & ~(uintptr_t)63);
   ((void **)made)[-1] = memory;
@@ -216,44 +223,46 @@ static team *find_team(laze_thread_pool *pool) {
   return group->process == process ? group : NULL;
 }
 
-void laze_thread_pool_run(laze_thread_pool *pool, laze_thread_pool_function function, void *self, int64_t begin,
-                          int64_t end, int64_t grain) {
-  if (end <= begin) return;
-  if (grain < 1) grain = 1;
+static void run_alone(const laze_thread_loop *loop) {
+  loop->function(loop->self, 0, loop->begin, loop->end);
+}
+
+void laze_thread_pool_run(laze_thread_pool *pool, const laze_thread_loop *loop) {
+  if (loop->end <= loop->begin) return;
+  int64_t grain = loop->grain < 1 ? 1 : loop->grain;
+  int threads = laze_thread_pool_limit(loop->threads);
   /* Unsigned: the length of any range fits. */
-  uint64_t length = (uint64_t)end - (uint64_t)begin;
-  bool worthwhile = pool->threads > 1 && length > (uint64_t)grain && length <= INT64_MAX;
+  uint64_t length = (uint64_t)loop->end - (uint64_t)loop->begin;
+  bool worthwhile = threads > 1 && length > (uint64_t)grain && length <= INT64_MAX;
   team *group = worthwhile ? find_team(pool) : NULL;
   if (!group || atomic_flag_test_and_set_explicit(&group->busy, memory_order_acquire)) {
-    function(self, 0, begin, end);
+    run_alone(loop);
     return;
   }
-  if (!group->started) start_workers(pool, group);
+  start_workers(pool, group, threads);
   if (group->worker_count == 0) {
-    function(self, 0, begin, end);
+    run_alone(loop);
   } else {
-    group->function = function;
-    group->self = self;
-    group->begin = begin;
-    group->end = end;
-    group->grain = grain;
+    group->loop = *loop;
+    group->loop.grain = grain;
+    group->loop.threads = threads;
     group->chunks = (int64_t)((length - 1) / (uint64_t)grain) + 1;
+    atomic_store_explicit(&group->threads, threads, memory_order_relaxed);
     run_loop(group);
   }
   atomic_flag_clear_explicit(&group->busy, memory_order_release);
 }
 
-laze_status laze_thread_pool_create(laze_context *context, int threads, laze_thread_pool **out, laze_error *error) {
+laze_status laze_thread_pool_create(laze_context *context, laze_thread_pool **out, laze_error *error) {
   laze_thread_pool *pool = laze_alloc_zero(context, sizeof *pool);
   if (!pool) return laze_fail_memory(error, "a thread pool", sizeof *pool);
   pool->context = context;
-  pool->threads = threads < 1 ? 1 : threads > LAZE_THREAD_POOL_MAX ? LAZE_THREAD_POOL_MAX : threads;
   *out = pool;
   return LAZE_OK;
 }
 
-int laze_thread_pool_threads(const laze_thread_pool *pool) {
-  return pool->threads;
+int laze_thread_pool_limit(int threads) {
+  return threads < 1 ? 1 : threads > LAZE_THREAD_POOL_MAX ? LAZE_THREAD_POOL_MAX : threads;
 }
 
 static void stop_workers(team *group) {

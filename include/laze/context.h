@@ -81,6 +81,12 @@ typedef int32_t (*laze_watch_function)(void *self, const laze_activity *activity
  * be called a last time after this returns: what `self` points to must outlive that. NULL context: the default. */
 LAZE_API void laze_context_watch(laze_context *context, laze_watch_function watch, void *self);
 
+/* On how many threads kernels run, from now on; a run in progress goes on as it began. 1 to 1024; 0: LAZE_NUM_THREADS,
+ * otherwise one per processor. Results do not depend on it. NULL context: the default. LAZE_INVALID_ARGUMENT: no such
+ * number. */
+LAZE_API LAZE_MUST_USE laze_status laze_set_threads(laze_context *context, int32_t threads, laze_error *error);
+LAZE_API int32_t laze_get_threads(laze_context *context);
+
 /* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
  * tensor memory held at once, and other names that end in `bytes` say how much is held now; laze_metric_each() lists
  * the names. NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */

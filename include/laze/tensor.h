@@ -115,6 +115,10 @@ LAZE_API laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, voi
 LAZE_API double laze_tensor_item(laze_tensor *tensor);
 /* Computes the tensor now, without reading it. */
 LAZE_API laze_status laze_tensor_materialise(laze_tensor *tensor);
+/* Computes several tensors of one context now, in one graph, so that what they share is computed once. The first error
+ * among them, with its message in `error`; the others are computed all the same. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensors_materialise(laze_tensor *const *tensors, int32_t count,
+                                                            laze_error *error);
 /* The message of the error this handle stands for or its last failed read; "" if none. The text lives as long as the
  * tensor: until its release, or the end of its scope if it is not retained. */
 LAZE_API const char *laze_tensor_error(laze_tensor *tensor);

@@ -60,20 +60,26 @@ static laze_status multiply_batches(const product *p, laze_value *out, laze_erro
   return laze_compose_reshape(p->recorder, *out, batch.sizes, batch.rank, out, error);
 }
 
+static laze_status refuse_operands(const product *p, const laze_type *self, const laze_type *other,
+                                   const char *expected, laze_error *error) {
+  char first[160], second[160];
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got %s and %s%s", laze_compose_name(p->call),
+                   laze_type_format(p->recorder->sizes, self, first, sizeof first),
+                   laze_type_format(p->recorder->sizes, other, second, sizeof second), expected);
+}
+
 static laze_status check_inner(const product *p, const laze_type *self, const laze_type *other, laze_error *error) {
-  char a[160], b[160];
-  const char *first = laze_type_format(p->recorder->sizes, self, a, sizeof a);
-  const char *second = laze_type_format(p->recorder->sizes, other, b, sizeof b);
   bool same;
   if (self->rank == 0 || other->rank == 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got %s and %s, expected at least one dim each: use mul",
-                     laze_compose_name(p->call), first, second);
+    return refuse_operands(p, self, other, ", expected at least one dim each: use mul", error);
   laze_size inner = self->sizes[self->rank - 1], rows = other->sizes[other->rank == 1 ? 0 : other->rank - 2];
   LAZE_TRY(laze_size_ask_equal(p->recorder->sizes, inner, rows, &same, error));
   if (same) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "%s: got %s and %s; the last size of the first must equal the %s of the second",
-                   laze_compose_name(p->call), first, second, other->rank == 1 ? "size" : "last size but one");
+  return refuse_operands(p, self, other,
+                         other->rank == 1
+                             ? "; the last size of the first must equal the size of the second"
+                             : "; the last size of the first must equal the last size but one of the second",
+                         error);
 }
 
 laze_status laze_composite_matmul(laze_recorder *recorder, const laze_call *call, laze_value *results,

@@ -155,7 +155,7 @@ static void run_cut(laze_thread_state *thread, uint64_t selection) {
   int64_t nodes = thread->backlog.nodes, bytes = thread->backlog.bytes;
   laze_error error;
   laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_BUDGET_CUTS, 1);
-  if (laze_materialise_selected(thread, selection, &error) != LAZE_OK) {
+  if (laze_materialise_selected(thread, selection, false, &error) != LAZE_OK) {
     laze_failure *failure = laze_failure_create(lazy, &error);
     laze_scope_note(thread, failure);
     laze_failure_release(lazy, failure);

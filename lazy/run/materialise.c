@@ -244,6 +244,6 @@ laze_status laze_materialise_held(laze_thread_state *thread, laze_error *error) 
   return materialise_guarded(thread, &(laze_trace_wish){.held = true}, error);
 }
 
-laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, laze_error *error) {
-  return materialise_guarded(thread, &(laze_trace_wish){.selection = selection}, error);
+laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, bool held, laze_error *error) {
+  return materialise_guarded(thread, &(laze_trace_wish){.selection = selection, .held = held}, error);
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct laze_cell laze_cell;
@@ -15,7 +16,9 @@ typedef struct laze_thread_state laze_thread_state;
 LAZE_MUST_USE laze_status laze_materialise_cell(laze_thread_state *thread, laze_cell *cell, laze_error *error);
 /* Computes the held cells of this thread in one graph. */
 LAZE_MUST_USE laze_status laze_materialise_held(laze_thread_state *thread, laze_error *error);
-/* Computes the results of the nodes with this selection, and stores nothing else. */
-LAZE_MUST_USE laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, laze_error *error);
+/* Computes the results of the nodes with this selection, and stores nothing else; with `held`, the held cells on the
+ * way as well. */
+LAZE_MUST_USE laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, bool held,
+                                                    laze_error *error);
 
 #endif

@@ -36,10 +36,17 @@ static laze_status push_output(laze_trace *trace, laze_context *context, laze_ce
   return LAZE_OK;
 }
 
+/* Whether a cell is to be computed, where nothing else needs it. */
 static bool is_wanted(const laze_cell *cell, const laze_trace_wish *wish) {
   if (cell->references == 0 || !laze_cell_is_pending(cell)) return false;
   if (wish->selection) return cell->node->selected == wish->selection;
   return cell == wish->cell || laze_cell_is_held(cell);
+}
+
+/* Whether a cell that is computed is stored, too. */
+static bool is_stored(const laze_cell *cell, const laze_trace_wish *wish) {
+  if (is_wanted(cell, wish)) return true;
+  return wish->selection && wish->held && cell->references > 0 && laze_cell_is_pending(cell) && laze_cell_is_held(cell);
 }
 
 static bool has_wanted_result(const laze_pending *node, const laze_trace_wish *wish) {
@@ -75,7 +82,7 @@ static laze_status collect(laze_trace *trace, laze_thread_state *thread, const l
   for (laze_pending *node = wish->cell ? wish->cell->node : lazy->newest; node; node = node->older) {
     if (node->mark == trace->mark)
       outstanding--;
-    else if (wish->cell || (wish->held && node->thread != thread) || !has_wanted_result(node, wish))
+    else if (wish->cell || (wish->held && !wish->selection && node->thread != thread) || !has_wanted_result(node, wish))
       continue;
     LAZE_TRY(push_node(trace, lazy->context, node, error));
     outstanding += mark_operands(node, trace->mark);
@@ -149,7 +156,7 @@ static laze_status add_outputs(laze_trace *trace, laze_lazy *lazy, laze_pending 
                                laze_error *error) {
   for (int i = 0; i < node->result_count; i++) {
     laze_cell *cell = &node->cells[i];
-    if (is_wanted(cell, wish)) LAZE_TRY(push_output(trace, lazy->context, cell, error));
+    if (is_stored(cell, wish)) LAZE_TRY(push_output(trace, lazy->context, cell, error));
   }
   return LAZE_OK;
 }

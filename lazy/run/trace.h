@@ -50,8 +50,8 @@ typedef struct laze_trace {
 /* What to compute: one of the three. */
 typedef struct laze_trace_wish {
   laze_cell *cell;    /* this one, and held ones on the way; NULL: none in particular */
-  bool held;          /* all held cells of the thread */
-  uint64_t selection; /* the nodes with this selection, and nothing else; 0: none */
+  bool held;          /* all held cells of the thread; with a selection: those on the way */
+  uint64_t selection; /* the nodes with this selection; 0: none */
 } laze_trace_wish;
 
 /* Called with the lock held. Collects nodes, inputs and outputs and writes the words. */

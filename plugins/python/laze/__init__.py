@@ -17,4 +17,13 @@ nan = float("nan")
 pi = 3.141592653589793
 newaxis = None
 
+
+def __getattr__(name):
+    """What is missing is explained, except to those who ask what the module can do, as imports do."""
+    if name.startswith("_"):
+        raise AttributeError(f"module 'laze' has no attribute {name!a}")
+    from laze._hints import missing
+    raise AttributeError(missing("module 'laze'", name, False))
+
+
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + ["inf", "nan", "newaxis", "pi"]

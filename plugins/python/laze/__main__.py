@@ -55,7 +55,7 @@ def main():
     rows = [("version", f"{laze.__version__}, Python {platform.python_version()}"),
             ("backend", backend),
             ("processor", f"{name} ({' '.join(features)})" if features else name),
-            ("threads", os.environ.get("LAZE_NUM_THREADS") or str(len(os.sched_getaffinity(0)))),
+            ("threads", str(laze.get_num_threads())),
             ("cache", f"{folder} ({size_of(folder)})" if folder else "none on disk"),
             ("first run", run)]
     print("laze")

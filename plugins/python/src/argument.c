@@ -14,8 +14,7 @@ typedef struct {
   const char *where;
 } converter;
 
-/* Keeps an object until the call is over; takes the reference. */
-static bool hold(laze_python_arguments *arguments, PyObject *object) {
+bool laze_python_argument_hold(laze_python_arguments *arguments, PyObject *object) {
   if (!object) return false;
   if (!arguments->held) arguments->held = PyList_New(0);
   bool held = arguments->held && PyList_Append(arguments->held, object) == 0;
@@ -27,24 +26,18 @@ static bool hold(laze_python_arguments *arguments, PyObject *object) {
 static void *hold_memory(laze_python_arguments *arguments, Py_ssize_t count, size_t size) {
   PyObject *bytes = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)size);
   char *memory = bytes ? PyBytes_AsString(bytes) : NULL;
-  return hold(arguments, bytes) ? memory : NULL;
+  return laze_python_argument_hold(arguments, bytes) ? memory : NULL;
 }
 
 void laze_python_arguments_clear(laze_python_arguments *arguments) {
   Py_CLEAR(arguments->held);
   arguments->count = 0;
+  arguments->numbers = 0;
 }
 
 static laze_argument pass_scalar(laze_scalar scalar) {
   if (scalar.dtype == LAZE_BOOL) return (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = scalar.value.integer};
   return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = scalar};
-}
-
-static bool from_integer(PyObject *object, const char *where, laze_argument *out) {
-  int64_t value;
-  if (!laze_python_integer(object, where, &value)) return false;
-  *out = pass_scalar(laze_scalar_integer(value));
-  return true;
 }
 
 bool laze_python_is_integer(PyObject *object) {
@@ -83,7 +76,7 @@ static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t coun
     PyObject *tensor = laze_python_from_any(items[i], LAZE_DTYPE_NONE, false);
     if (!tensor) return false;
     handles[i] = laze_python_handle(tensor);
-    if (!hold(self->arguments, tensor)) return false;
+    if (!laze_python_argument_hold(self->arguments, tensor)) return false;
   }
   self->arguments->items[self->arguments->count++] =
       (laze_argument){.kind = LAZE_PASS_TENSORS, .count = (int32_t)count, .value.tensors = handles};
@@ -99,7 +92,7 @@ static bool is_memory(PyObject *object) {
 /* A list or tuple: of tensors or arrays, or else of integers. */
 static bool add_list(converter *self, PyObject *object) {
   PyObject *items = PySequence_Tuple(object);
-  if (!items || !hold(self->arguments, items)) return false;
+  if (!items || !laze_python_argument_hold(self->arguments, items)) return false;
   Py_ssize_t count = PyTuple_Size(items);
   PyObject *const *objects = NULL;
   PyObject **copied = hold_memory(self->arguments, count, sizeof *copied); /* borrowed from the tuple */
@@ -117,6 +110,21 @@ static bool add(converter *self, laze_argument argument) {
     return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
   self->arguments->items[self->arguments->count++] = argument;
   return true;
+}
+
+/* A number, which is marked where it may become an element that not every dtype of integers holds. */
+static bool add_number(converter *self, laze_scalar number) {
+  bool is_element = !self->takes || self->takes & (TAKES(SCALAR) | TAKES(TENSOR));
+  bool is_small = number.dtype == LAZE_I64 ? number.value.integer >= 0 && number.value.integer <= INT8_MAX
+                                           : number.value.real >= 0 && number.value.real <= INT8_MAX;
+  if (is_element && !is_small && self->arguments->count < LAZE_PYTHON_MAX_ARGUMENTS)
+    self->arguments->numbers |= (uint32_t)1 << self->arguments->count;
+  return add(self, pass_scalar(number));
+}
+
+static bool add_integer(converter *self, PyObject *object) {
+  int64_t value;
+  return laze_python_integer(object, self->where, &value) && add_number(self, laze_scalar_integer(value));
 }
 
 static bool add_tensor(converter *self, PyObject *tensor) {
@@ -137,7 +145,6 @@ static bool add_dtype(converter *self, PyObject *object) {
 
 /* True where it is one of Python's own kinds, and *done says whether it was added. */
 static bool add_builtin(converter *self, PyObject *object, bool *done) {
-  laze_argument number;
   if (object == Py_None)
     *done = add(self, (laze_argument){.kind = LAZE_PASS_NONE});
   else if (PyBool_Check(object))
@@ -145,13 +152,13 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
   else if (PyLong_Check(object) && self->takes == TAKES(INTEGERS))
     *done = laze_python_argument_add_integers(self->arguments, &object, 1, self->where);
   else if (PyLong_Check(object))
-    *done = from_integer(object, self->where, &number) && add(self, number);
+    *done = add_integer(self, object);
   else if (PyFloat_Check(object))
-    *done = add(self, pass_scalar(laze_scalar_real(PyFloat_AsDouble(object))));
+    *done = add_number(self, laze_scalar_real(PyFloat_AsDouble(object)));
   else if (laze_python_is_dtype(object) || (self->takes & TAKES(DTYPE) && !(self->takes & TAKES(STRING))))
     *done = add_dtype(self, object);
   else if (PyUnicode_Check(object)) {
-    const char *text = PyUnicode_AsUTF8AndSize(object, NULL);
+    const char *text = laze_python_text(object, self->where);
     *done = text && add(self, (laze_argument){.kind = LAZE_PASS_STRING, .value.string = text});
   } else
     return false;
@@ -179,7 +186,7 @@ bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object
     return add_list(&self, object);
   if (is_memory(object)) {
     PyObject *tensor = laze_python_from_any(object, LAZE_DTYPE_NONE, false);
-    return hold(arguments, tensor) && add_tensor(&self, tensor);
+    return laze_python_argument_hold(arguments, tensor) && add_tensor(&self, tensor);
   }
   PyObject *number = as_number(object);
   if (number && add_builtin(&self, number, &done)) {

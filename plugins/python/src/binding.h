@@ -4,6 +4,7 @@
  *        │  operator_call.c   arguments by position and by name
  *        │  argument.c     Python objects become laze_arguments, by what the schemas take
  *        v  call.c         laze_call_by_name_at, with the caller's file and line; failures become exceptions
+ *        │  range.c        numbers that the result's dtype does not hold
  *   Tensor                 tensor.c     owns one handle, and no Python object
  *        │  number.c, index.c, index_lists.c   Python's operators and x[...], all as calls by name
  *        v  convert.c      item, tolist, repr
@@ -52,6 +53,12 @@ PyObject *laze_python_raise(laze_status status, const char *message);
 PyObject *laze_python_raise_type(const char *format, ...);
 /* An integer of Python's as one of 64 bits; `where` names the function in the message of the error that it has none. */
 bool laze_python_integer(PyObject *integer, const char *where, int64_t *out);
+/* The exception of a number that an integer dtype does not hold, and of one that has no room as a number at all, which
+ * `kind` names ("a 64-bit integer"); both give NULL. */
+PyObject *laze_python_raise_overflow(const char *format, ...);
+PyObject *laze_python_raise_too_large(PyObject *integer, const char *where, const char *kind);
+/* The text of a string of Python's, borrowed; NULL, with an exception, where it has none: lone surrogates. */
+const char *laze_python_text(PyObject *string, const char *where);
 /* Sets the exception of a handle whose call or read has failed; gives NULL. */
 PyObject *laze_python_raise_tensor(laze_tensor *handle);
 /* Where the exception is an InvalidArgumentError: makes it an ArgumentTypeError of the same message. */
@@ -132,7 +139,8 @@ typedef uint32_t laze_python_takes;
 typedef struct laze_python_arguments {
   laze_argument items[LAZE_PYTHON_MAX_ARGUMENTS];
   int32_t count;
-  PyObject *held; /* a list of what the items point into, or NULL */
+  uint32_t numbers; /* by item: a number that becomes an element, and that not every dtype holds */
+  PyObject *held;   /* a list of what the items point into, or NULL */
 } laze_python_arguments;
 /* Appends what `object` is. `where` names function and argument in messages. False: an exception is set. */
 bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,
@@ -140,13 +148,25 @@ bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object
 /* Appends integers. */
 bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count,
                                        const char *where);
+/* Keeps an object until the call is over; takes the reference. False where it is NULL, or there is no memory. */
+bool laze_python_argument_hold(laze_python_arguments *arguments, PyObject *object);
 void laze_python_arguments_clear(laze_python_arguments *arguments);
 /* Whether an object is an integer that may stand in a list of sizes: no bool, no tensor with a dtype of floats. */
 bool laze_python_is_integer(PyObject *object);
 
+/* ---- range.c */
+/* Whether a number keeps its value in a dtype of integers (of floats, only the fraction of an integer's float is lost).
+ * False: an exception that names `where` is set. */
+bool laze_python_check_range(const char *where, laze_scalar number, laze_dtype dtype);
+/* The same for the numbers of a call that gave `result`. */
+bool laze_python_check_numbers(const char *where, const laze_python_arguments *arguments, laze_dtype result);
+/* Has the tensors of a comparison taken as int64 where a number beside them has no place in their dtype. True: some
+ * are, and the call is to be made again; false with an exception, or where all had a place. */
+bool laze_python_widen(laze_python_arguments *arguments);
+
 /* ---- call.c */
 /* Calls an operator: a Tensor, or a tuple of them where it gives several (`count` of results, may be NULL). */
-PyObject *laze_python_call(const char *name, const laze_python_arguments *arguments, int32_t *count);
+PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count);
 /* The same with Python objects, None for what is absent; for calls that the package makes itself. */
 PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, int32_t count);
 /* With tensors (which may be NULL in error: gives NULL) and integers: `format` has 'T' for a PyObject *, 'i' for an

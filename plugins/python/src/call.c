@@ -59,16 +59,27 @@ static PyObject *wrap_results(laze_tensor **handles, int32_t count) {
   return results;
 }
 
-PyObject *laze_python_call(const char *name, const laze_python_arguments *arguments, int32_t *count) {
+static PyObject *drop_results(laze_tensor **handles, int32_t count) {
+  for (int32_t i = 0; i < count; i++) laze_tensor_release(laze_tensor_take(handles[i]));
+  return NULL;
+}
+
+PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count) {
   laze_tensor *handles[MAX_RESULTS];
   call_place place = find_place();
   int32_t made = laze_call_by_name_at(NULL, name, arguments->items, arguments->count, handles, MAX_RESULTS, place.file,
                                       place.line);
   if (count) *count = made;
   /* A call that uses the budget up computes, and may have been stopped there. */
-  if (laze_python_raise_interrupt()) {
-    for (int32_t i = 0; i < made; i++) laze_tensor_release(laze_tensor_take(handles[i]));
-    return NULL;
+  if (laze_python_raise_interrupt()) return drop_results(handles, made);
+  if (arguments->numbers) {
+    laze_dtype result = laze_tensor_dtype(handles[0]);
+    if (!laze_python_check_numbers(name, arguments, result)) return drop_results(handles, made);
+    bool again = result == LAZE_BOOL && laze_python_widen(arguments);
+    if (again || PyErr_Occurred()) drop_results(handles, made);
+    if (PyErr_Occurred()) return NULL;
+    if (again) arguments->numbers = 0;
+    if (again) return laze_python_call(name, arguments, count);
   }
   return made == 1 ? laze_python_tensor(handles[0]) : wrap_results(handles, made);
 }

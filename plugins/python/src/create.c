@@ -76,22 +76,34 @@ static bool visit(walk *self, PyObject *object, int32_t depth) {
   return visited;
 }
 
-/* Writes a leaf as an f64 or i64, or a bool of one byte. */
-static bool write_leaf(PyObject *leaf, laze_dtype dtype, char *out) {
-  double real = PyFloat_Check(leaf) || dtype == LAZE_F64 ? PyFloat_AsDouble(leaf) : 0;
-  if (PyErr_Occurred()) return false;
-  if (dtype == LAZE_F64) return memcpy(out, &real, sizeof real), true;
-  if (dtype == LAZE_BOOL) {
-    int truth = PyObject_IsTrue(leaf);
-    *out = truth > 0;
-    return truth >= 0;
+static bool write_real(PyObject *leaf, char *out) {
+  double real = PyFloat_AsDouble(leaf);
+  if (real == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return laze_python_raise_too_large(leaf, "tensor", "a float") != NULL;
   }
-  PyObject *whole = PyNumber_Long(leaf); /* a float loses its fraction, NaN and infinity are errors */
-  int64_t integer;
-  bool fits = whole && laze_python_integer(whole, "tensor", &integer);
-  Py_XDECREF(whole);
-  if (fits) memcpy(out, &integer, sizeof integer);
-  return fits;
+  return memcpy(out, &real, sizeof real), true;
+}
+
+/* An integer that `dtype` holds; a float loses its fraction. */
+static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
+  int64_t integer = 0;
+  bool is_real = PyFloat_Check(leaf);
+  double real = is_real ? PyFloat_AsDouble(leaf) : 0;
+  if (!is_real && !laze_python_integer(leaf, "tensor", &integer)) return false;
+  laze_scalar number = is_real ? laze_scalar_real(real) : laze_scalar_integer(integer);
+  if (!laze_python_check_range("tensor", number, dtype)) return false;
+  if (is_real) integer = (int64_t)real;
+  return memcpy(out, &integer, sizeof integer), true;
+}
+
+/* Writes a leaf for a tensor of `dtype`: as an f64 or i64, or a bool of one byte. */
+static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *out) {
+  if (host == LAZE_F64) return write_real(leaf, out);
+  if (host == LAZE_I64) return write_integer(leaf, dtype, out);
+  int truth = PyObject_IsTrue(leaf);
+  *out = truth > 0;
+  return truth >= 0;
 }
 
 /* The leaves as one of the three dtypes of the host, and from there as `dtype`. */
@@ -104,7 +116,7 @@ static PyObject *build(walk *self, laze_dtype dtype) {
   if (!data) return PyErr_NoMemory();
   bool written = true;
   for (Py_ssize_t i = 0; written && i < count; i++)
-    written = write_leaf(PyList_GetItem(self->leaves, i), host, data + (size_t)i * item);
+    written = write_leaf(PyList_GetItem(self->leaves, i), dtype, host, data + (size_t)i * item);
   if (dtype == LAZE_F32) {
     for (Py_ssize_t i = 0; written && i < count; i++) {
       double real;

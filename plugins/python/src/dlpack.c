@@ -3,6 +3,8 @@
  */
 #include "binding.h"
 
+#include <limits.h>
+
 /* What is looked at of DLPack's two structures: where their deleters are. */
 typedef struct managed_tensor {
   struct {
@@ -40,14 +42,14 @@ static void delete_untaken(PyObject *capsule) {
   }
 }
 
-static bool wants_version(PyObject *max_version) {
-  if (!PyTuple_Check(max_version) || PyTuple_Size(max_version) < 1) return false;
-  return PyLong_AsLong(PyTuple_GetItem(max_version, 0)) >= 1;
-}
-
-static bool is_cpu(PyObject *device) {
-  return device == Py_None ||
-         (PyTuple_Check(device) && PyTuple_Size(device) == 2 && PyLong_AsLong(PyTuple_GetItem(device, 0)) == 1);
+/* Whether a pair of integers such as a version begins with at least `least`, and at most `most`. Anything else, which
+ * raises in comparisons of Python's, does not. */
+static bool begins_with(PyObject *pair, long least, long most) {
+  if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2 || !PyLong_Check(PyTuple_GetItem(pair, 0))) return false;
+  int overflow;
+  long long first = PyLong_AsLongLongAndOverflow(PyTuple_GetItem(pair, 0), &overflow);
+  if (overflow != 0) return overflow > 0 && most == LONG_MAX;
+  return first >= least && first <= most;
 }
 
 PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject *names) {
@@ -55,8 +57,11 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", words, &stream, &max_version, &device, &copy))
     return NULL;
-  bool versioned = wants_version(max_version), here = is_cpu(device);
-  if (PyErr_Occurred()) return NULL;
+  bool versioned = begins_with(max_version, 1, LONG_MAX);
+  bool here = device == Py_None || begins_with(device, 1, 1); /* kDLCPU */
+  if (max_version != Py_None && !PyTuple_Check(max_version))
+    return laze_python_raise_type("__dlpack__: max_version is %R; expected a version such as (1, 0), or None",
+                                  max_version);
   if (stream != Py_None || !here || copy == Py_True) {
     PyErr_SetString(PyExc_BufferError, "__dlpack__: tensors are on the CPU, which has no streams, and are not copied");
     return NULL;

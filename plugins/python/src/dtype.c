@@ -113,7 +113,7 @@ bool laze_python_dtype_from(PyObject *object, laze_dtype *out) {
     return true;
   }
   PyObject *name = name_of(object);
-  const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+  const char *text = name ? laze_python_text(name, "dtype") : NULL;
   *out = text ? find_by_name(text) : LAZE_DTYPE_NONE;
   Py_XDECREF(name);
   if (*out == LAZE_DTYPE_NONE && !PyErr_Occurred()) laze_python_raise_type("laze has no dtype %R", object);

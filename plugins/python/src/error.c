@@ -50,8 +50,8 @@ static int make_classes(void) {
   if (!base_error) return -1;
   type_error = make_class("laze.ArgumentTypeError",
                           "An argument is of a kind or has a name that the call does not take.", PyExc_TypeError);
-  overflow_error =
-      make_class("laze.IntegerOverflowError", "An integer of Python's does not fit in 64 bits.", PyExc_OverflowError);
+  overflow_error = make_class("laze.IntegerOverflowError",
+                              "A number is too large for the integers that are to hold it.", PyExc_OverflowError);
   for (int i = 0; type_error && overflow_error && i < KIND_COUNT; i++) {
     errors[i] = make_class(kinds[i].name, kinds[i].doc, *kinds[i].base);
     if (!errors[i]) return -1;
@@ -96,14 +96,51 @@ PyObject *laze_python_raise_type(const char *format, ...) {
   return NULL;
 }
 
+PyObject *laze_python_raise_overflow(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  PyErr_FormatV(overflow_error, format, list);
+  va_end(list);
+  return NULL;
+}
+
+PyObject *laze_python_raise_too_large(PyObject *integer, const char *where, const char *kind) {
+  enum { MOST_BITS = 256 }; /* of one whose digits are worth reading; Python refuses to print very long ones */
+  PyObject *size = PyObject_CallMethod(integer, "bit_length", NULL);
+  long bits = size ? PyLong_AsLong(size) : -1;
+  Py_XDECREF(size);
+  if (PyErr_Occurred()) return NULL;
+  return bits > MOST_BITS
+             ? laze_python_raise_overflow("%s: an integer of %ld bits does not fit in %s", where, bits, kind)
+             : laze_python_raise_overflow("%s: %R does not fit in %s", where, integer, kind);
+}
+
 bool laze_python_integer(PyObject *integer, const char *where, int64_t *out) {
   *out = PyLong_AsLongLong(integer);
   if (*out != -1 || !PyErr_Occurred()) return true;
   if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
     PyErr_Clear(); /* its message is only that something is too big */
-    PyErr_Format(overflow_error, "%s: %R does not fit in a 64-bit integer", where, integer);
+    laze_python_raise_too_large(integer, where, "a 64-bit integer");
+  } else if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear(); /* and here, that it cannot be interpreted */
+    laze_python_raise_type("%s: expected an integer, and was given %R", where, integer);
   }
   return false;
+}
+
+const char *laze_python_text(PyObject *string, const char *where) {
+  const char *text = PyUnicode_AsUTF8AndSize(string, NULL);
+  if (text || !PyErr_ExceptionMatches(PyExc_UnicodeError)) return text;
+  PyErr_Clear();
+  PyObject *shown = PyObject_ASCII(string);
+  const char *ascii = shown ? PyUnicode_AsUTF8AndSize(shown, NULL) : NULL;
+  char message[256];
+  snprintf(message, sizeof message,
+           "%s: the string %.128s has half of a surrogate pair, which is no letter; take it out", where,
+           ascii ? ascii : "");
+  if (ascii) laze_python_raise(LAZE_INVALID_ARGUMENT, message);
+  Py_XDECREF(shown);
+  return NULL;
 }
 
 PyObject *laze_python_raise_tensor(laze_tensor *handle) {

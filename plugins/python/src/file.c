@@ -1,11 +1,32 @@
 /* NumPy's .npy files: laze.load and laze.save, which numpy.load and numpy.save understand. */
 #include "binding.h"
 
+/* The bytes of a path, for `where`. */
+static PyObject *path_of(PyObject *path, const char *where) {
+  PyObject *name;
+  if (PyUnicode_FSConverter(path, &name)) return name;
+  bool wrong_type = PyErr_ExceptionMatches(PyExc_TypeError);
+  if (!wrong_type && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL; /* what __fspath__ raised */
+  PyErr_Clear();
+  if (wrong_type)
+    return laze_python_raise_type("%s: expected a path (str, bytes or os.PathLike), and was given %R", where, path);
+  PyObject *shown = PyObject_ASCII(path);
+  const char *ascii = shown ? PyUnicode_AsUTF8AndSize(shown, NULL) : NULL;
+  char message[256];
+  snprintf(message, sizeof message,
+           "%s: no file can be called %.128s: a path has no zero bytes, and no halves of "
+           "surrogate pairs",
+           where, ascii ? ascii : "");
+  if (ascii) laze_python_raise(LAZE_INVALID_ARGUMENT, message);
+  Py_XDECREF(shown);
+  return NULL;
+}
+
 static PyObject *load(PyObject *module, PyObject *path) {
   (void)module;
-  PyObject *name;
+  PyObject *name = path_of(path, "load");
   laze_tensor *handle;
-  if (!PyUnicode_FSConverter(path, &name)) return NULL;
+  if (!name) return NULL;
   const char *text = PyBytes_AsString(name);
   Py_BEGIN_ALLOW_THREADS handle = laze_tensor_load(NULL, text);
   Py_END_ALLOW_THREADS Py_DECREF(name);
@@ -18,8 +39,10 @@ static PyObject *load(PyObject *module, PyObject *path) {
 
 static PyObject *save(PyObject *module, PyObject *arguments) {
   (void)module;
-  PyObject *tensor, *name;
-  if (!PyArg_ParseTuple(arguments, "OO&:save", &tensor, PyUnicode_FSConverter, &name)) return NULL;
+  PyObject *tensor, *path;
+  if (!PyArg_ParseTuple(arguments, "OO:save", &tensor, &path)) return NULL;
+  PyObject *name = path_of(path, "save");
+  if (!name) return NULL;
   PyObject *saved = laze_python_from_any(tensor, LAZE_DTYPE_NONE, false);
   const char *text = PyBytes_AsString(name);
   laze_error error = {0};

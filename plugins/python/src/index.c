@@ -63,10 +63,23 @@ static bool take_integer(indexing *self, PyObject *item) {
   return replace(self, laze_python_select(self->tensor, self->axis, i));
 }
 
+/* Of a slice whose step is not above 0, or that has no integers. */
+static bool refuse_slice(PyObject *item) {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+  PyErr_Clear();
+  PyObject *text = PyUnicode_FromFormat("%R: slices of tensors have steps above 0; for an axis in reverse, index it "
+                                        "with laze.arange(size - 1, -1, -1)",
+                                        item);
+  const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+  if (message) laze_python_raise(LAZE_INVALID_ARGUMENT, message);
+  Py_XDECREF(text);
+  return false;
+}
+
 static bool take_slice(indexing *self, PyObject *item) {
   Py_ssize_t start, stop, step;
-  if (PySlice_Unpack(item, &start, &stop, &step) < 0) return false;
-  if (step < 0) return laze_python_raise(LAZE_INVALID_ARGUMENT, "slices of tensors have steps above 0") != NULL;
+  if (PySlice_Unpack(item, &start, &stop, &step) < 0) return refuse_slice(item);
+  if (step < 0) return refuse_slice(item);
   Py_ssize_t size = (Py_ssize_t)size_at(self, self->axis);
   int64_t axis = self->axis++;
   PySlice_AdjustIndices(size, &start, &stop, step);

@@ -18,10 +18,10 @@ static laze_dtype dtype_beside(laze_scalar scalar, laze_dtype other) {
 }
 
 /* The number on the left of a tensor, as a tensor without dimensions whose dtype is what the number counts as. */
-static PyObject *left_number(PyObject *number, PyObject *tensor) {
+static PyObject *left_number(const char *name, PyObject *number, PyObject *tensor) {
   laze_python_arguments arguments = {.count = 0};
   laze_scalar scalar;
-  if (!laze_python_argument_add(&arguments, number, LAZE_PYTHON_TAKES(LAZE_TAKES_SCALAR), "the number")) return NULL;
+  if (!laze_python_argument_add(&arguments, number, LAZE_PYTHON_TAKES(LAZE_TAKES_SCALAR), name)) return NULL;
   const laze_argument *item = &arguments.items[0];
   if (item->kind == LAZE_PASS_BOOL)
     scalar = laze_scalar_boolean(item->value.integer != 0);
@@ -31,6 +31,7 @@ static PyObject *left_number(PyObject *number, PyObject *tensor) {
   laze_python_arguments_clear(&arguments);
   if (!is_number) return laze_python_raise_type("%R is no number", number);
   laze_dtype dtype = dtype_beside(scalar, laze_tensor_dtype(laze_python_handle(tensor)));
+  if (!laze_python_check_range(name, scalar, dtype)) return NULL;
   return laze_python_tensor(laze_tensor_from_scalar(NULL, dtype, scalar));
 }
 
@@ -38,7 +39,7 @@ static PyObject *binary(const char *name, PyObject *left, PyObject *right) {
   if (!is_operand(left) || !is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
   if (laze_python_is_tensor(left) || laze_python_has_dlpack(left))
     return laze_python_call_objects(name, (PyObject *const[]){left, right}, 2);
-  PyObject *number = left_number(left, right);
+  PyObject *number = left_number(name, left, right);
   PyObject *result = number ? laze_python_call_objects(name, (PyObject *const[]){number, right}, 2) : NULL;
   Py_XDECREF(number);
   return result;
@@ -125,10 +126,40 @@ static PyObject *number_index(PyObject *self) {
   return number_int(self);
 }
 
+/* Compares with an integer of Python's that 64 bits do not hold. */
+static PyObject *compare_huge(const char *name, PyObject *tensor, PyObject *integer, int operation) {
+  if (laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(tensor))) == 'f') {
+    PyObject *real = PyNumber_Float(integer);
+    PyObject *result = real ? laze_python_call_objects(name, (PyObject *const[]){tensor, real}, 2) : NULL;
+    if (!real) {
+      PyErr_Clear();
+      laze_python_raise_too_large(integer, name, "a float");
+    }
+    Py_XDECREF(real);
+    return result;
+  }
+  /* Every element is less than a large integer, and greater than one that is negative. */
+  PyObject *zero = PyLong_FromLong(0);
+  int negative = zero ? PyObject_RichCompareBool(integer, zero, Py_LT) : -1;
+  Py_XDECREF(zero);
+  if (negative < 0) return NULL;
+  bool above = operation == Py_GT || operation == Py_GE, below = operation == Py_LT || operation == Py_LE;
+  PyObject *holds = operation == Py_NE || (negative ? above : below) ? Py_True : Py_False;
+  return laze_python_call_objects("full_like", (PyObject *const[]){tensor, holds, laze_python_dtype(LAZE_BOOL)}, 3);
+}
+
+static bool is_huge(PyObject *object) {
+  if (!PyLong_Check(object)) return false;
+  int overflow;
+  PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow != 0;
+}
+
 PyObject *laze_python_compare(PyObject *left, PyObject *right, int operation) {
   static const char *const names[] = {
       [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq", [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
   if (!is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
+  if (is_huge(right)) return compare_huge(names[operation], left, right, operation);
   return laze_python_call_objects(names[operation], (PyObject *const[]){left, right}, 2);
 }
 

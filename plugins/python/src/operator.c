@@ -111,6 +111,7 @@ static void note_arguments(laze_python_operator *self, const laze_operator *op) 
     self->varargs = positional - 1;
   self->random =
       laze_python_operator_argument(self, "seed", &nothing) && laze_python_operator_argument(self, "offset", &nothing);
+  self->has_elements = !self->random && strcmp(self->name, "arange") != 0;
 }
 
 static int add_overload(const laze_operator *op) {
@@ -139,6 +140,7 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
   copy->overload_count = source->overload_count;
   copy->varargs = source->varargs;
   copy->most = source->most;
+  copy->has_elements = source->has_elements;
   memcpy(copy->takes, source->takes, sizeof copy->takes);
   return copy;
 }

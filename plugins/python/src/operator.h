@@ -13,6 +13,7 @@ typedef struct laze_python_operator {
   int32_t varargs;      /* the argument for which integers may stand one by one: x.reshape(2, 3); -1: none */
   int32_t most;         /* arguments that any overload takes by position */
   bool random;          /* seed and offset come from the generator where they are left out */
+  bool has_elements;    /* its numbers become elements, or limits of them: no seeds, nor the end of an arange */
   int32_t receiver;     /* of a method: the argument that the tensor is, x.where(condition, y) */
   laze_dtype preset;    /* of x.float(): the dtype that is passed behind the arguments */
   const char *own_name; /* "float" */

@@ -95,7 +95,7 @@ static bool add_named(laze_python_operator *self, laze_python_arguments *argumen
                       PyObject *names) {
   Py_ssize_t count = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
-    const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
+    const char *text = laze_python_text(PyTuple_GetItem(names, i), self->own_name);
     if (!text) return false;
     laze_python_takes takes;
     const char *name = find_alias(self, text, &takes);
@@ -119,13 +119,22 @@ static bool add_number(laze_python_arguments *arguments, const char *name, int64
   return true;
 }
 
-/* Seed and offset of the generator where the call names neither. True: it was asked. */
-static bool add_generator(laze_python_operator *self, laze_python_arguments *arguments) {
-  int64_t seed, offset;
-  if (!self->random) return false;
+static bool is_named(const laze_python_arguments *arguments, const char *wanted) {
   for (int32_t i = 0; i < arguments->count; i++) {
     const char *name = arguments->items[i].name;
-    if (name && (strcmp(name, "seed") == 0 || strcmp(name, "offset") == 0)) return false;
+    if (name && strcmp(name, wanted) == 0) return true;
+  }
+  return false;
+}
+
+/* Seed and offset of the generator where the call names neither; a seed alone has numbers from the first on. True: the
+ * generator was asked. */
+static bool add_generator(laze_python_operator *self, laze_python_arguments *arguments) {
+  int64_t seed, offset;
+  if (!self->random || is_named(arguments, "offset")) return false;
+  if (is_named(arguments, "seed")) {
+    add_number(arguments, "offset", 0);
+    return false;
   }
   laze_python_generator_next(&seed, &offset);
   return add_number(arguments, "seed", seed) && add_number(arguments, "offset", offset);
@@ -166,6 +175,7 @@ static PyObject *name_results(laze_python_operator *self, PyObject *results, int
 static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments *arguments) {
   int32_t count = 1;
   bool drawn = add_generator(self, arguments);
+  if (!self->has_elements) arguments->numbers = 0;
   PyObject *result = laze_python_call(self->name, arguments, &count);
   if (!result && laze_python_error_is_invalid() &&
       laze_python_fits_none(self->overloads, self->overload_count, arguments))
@@ -180,6 +190,7 @@ PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed,
   Py_ssize_t count = (Py_ssize_t)(flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
   laze_python_arguments arguments; /* large, and not cleared as a whole */
   arguments.count = 0;
+  arguments.numbers = 0;
   arguments.held = NULL;
   bool added = add_positional(self, &arguments, passed, count);
   if (added && self->preset != LAZE_DTYPE_NONE)

@@ -1,4 +1,4 @@
-/* Scopes and steps as context managers, and metrics.
+/* Scopes and steps as context managers, what is computed together, threads, and metrics.
  *
  *   with laze.step():            everything recorded inside that a variable still holds at the end is computed there,
  *       w = w - 0.1 * gradient   in one graph
@@ -97,14 +97,74 @@ static PyObject *reset_metrics(PyObject *module, PyObject *unused) {
 
 static PyObject *set_budget(PyObject *module, PyObject *arguments, PyObject *names) {
   static char *words[] = {"nodes", "bytes", NULL};
-  long long nodes = 100000, bytes = 0;
+  PyObject *most_nodes = NULL, *most_bytes = NULL;
+  int64_t nodes = 100000, bytes = 0;
   (void)module;
-  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|LL:set_budget", words, &nodes, &bytes)) return NULL;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OO:set_budget", words, &most_nodes, &most_bytes)) return NULL;
+  if (most_nodes && !laze_python_integer(most_nodes, "set_budget", &nodes)) return NULL;
+  if (most_bytes && !laze_python_integer(most_bytes, "set_budget", &bytes)) return NULL;
   laze_set_budget(NULL, nodes, bytes);
   return laze_python_share(Py_None);
 }
 
+/* The handles of a tuple of tensors; NULL with an exception. */
+static laze_tensor **handles_of(PyObject *tensors) {
+  Py_ssize_t count = PyTuple_Size(tensors);
+  laze_tensor **handles = PyMem_Malloc((size_t)(count ? count : 1) * sizeof *handles);
+  if (!handles) return PyErr_NoMemory(), NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *tensor = PyTuple_GetItem(tensors, i);
+    handles[i] = laze_python_is_tensor(tensor) ? laze_python_handle(tensor) : NULL;
+    if (handles[i]) continue;
+    PyMem_Free(handles);
+    laze_python_raise_type("evaluate: argument %zd is a %R, and no tensor; what is in a list is passed as "
+                           "evaluate(*list)",
+                           i, Py_TYPE(tensor));
+    return NULL;
+  }
+  return handles;
+}
+
+static PyObject *evaluate(PyObject *module, PyObject *tensors) {
+  (void)module;
+  Py_ssize_t count = PyTuple_Size(tensors);
+  laze_tensor **handles = handles_of(tensors);
+  laze_error error = {0};
+  laze_status status;
+  if (!handles) return NULL;
+  Py_BEGIN_ALLOW_THREADS status = laze_tensors_materialise(handles, (int32_t)count, &error);
+  Py_END_ALLOW_THREADS PyMem_Free(handles);
+  if (status != LAZE_OK) return laze_python_raise(status, error.message);
+  return laze_python_share(count == 1 ? PyTuple_GetItem(tensors, 0) : tensors);
+}
+
+static PyObject *set_num_threads(PyObject *module, PyObject *number) {
+  (void)module;
+  int64_t threads;
+  laze_error error = {0};
+  if (!laze_python_integer(number, "set_num_threads", &threads)) return NULL;
+  bool is_number = threads >= 1 && threads <= INT32_MAX; /* 0 would be the default */
+  laze_status status = laze_set_threads(NULL, is_number ? (int32_t)threads : -1, &error);
+  if (status == LAZE_OK) return laze_python_share(Py_None);
+  char message[128];
+  snprintf(message, sizeof message, "set_num_threads: %lld is no number of threads; expected 1 to 1024",
+           (long long)threads);
+  return laze_python_raise(status, status == LAZE_INVALID_ARGUMENT ? message : error.message);
+}
+
+static PyObject *get_num_threads(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLong(laze_get_threads(NULL));
+}
+
 static PyMethodDef functions[] = {
+    {"evaluate", evaluate, METH_VARARGS,
+     "evaluate(*tensors)\n--\n\nComputes the tensors now, in one graph, so that what they share is computed once; "
+     "gives them back."},
+    {"set_num_threads", set_num_threads, METH_O,
+     "set_num_threads(number, /)\n--\n\nOn how many threads kernels run from now on; results do not depend on it."},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads()\n--\n\nOn how many threads kernels run: at first LAZE_NUM_THREADS, or one per processor."},
     {"set_budget", (PyCFunction)(void (*)(void))set_budget, METH_VARARGS | METH_KEYWORDS,
      "set_budget(nodes=100000, bytes=0)\n--\n\n"
      "How much may be recorded before it is computed early: operators, and bytes of their results (0: no limit)."},

@@ -156,13 +156,15 @@ static Py_hash_t tensor_hash(PyObject *self) {
 }
 
 static PyObject *method_size(PyObject *self, PyObject *arguments) {
-  int axis = 0;
+  PyObject *passed;
+  int64_t axis;
   if (PyTuple_Size(arguments) == 0) return get_shape(self, NULL);
-  if (!PyArg_ParseTuple(arguments, "i:size", &axis)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "O:size", &passed) || !laze_python_integer(passed, "size", &axis)) return NULL;
   int32_t rank = laze_tensor_rank(laze_python_handle(self));
-  if (axis >= -rank && axis < rank) return PyLong_FromLongLong(laze_tensor_size(laze_python_handle(self), axis));
+  if (axis >= -rank && axis < rank)
+    return PyLong_FromLongLong(laze_tensor_size(laze_python_handle(self), (int32_t)axis));
   char message[96];
-  snprintf(message, sizeof message, "size: the tensor has %d dimensions, and no axis %d", (int)rank, axis);
+  snprintf(message, sizeof message, "size: the tensor has %d dimensions, and no axis %lld", (int)rank, (long long)axis);
   return laze_python_raise(LAZE_OUT_OF_RANGE, message);
 }
 
@@ -248,6 +250,29 @@ static PyObject *method_reduce(PyObject *self, PyObject *unused) {
   return result;
 }
 
+/* What is missing is explained (laze._hints), except for names with an underscore, by which programs find out what an
+ * object can do. */
+static PyObject *tensor_attribute(PyObject *self, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  bool is_private = PyUnicode_GetLength(name) == 0 || PyUnicode_ReadChar(name, 0) == '_';
+  PyObject *module = is_private ? NULL : PyImport_ImportModule("laze._hints");
+  PyObject *text = module ? PyObject_CallMethod(module, "missing", "sOO", "a laze.Tensor", name, Py_True) : NULL;
+  Py_XDECREF(module);
+  if (!text) {
+    PyErr_Restore(type, value, trace);
+    return NULL;
+  }
+  PyErr_SetObject(PyExc_AttributeError, text);
+  Py_DECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return NULL;
+}
+
 static PyMethodDef methods[] = {
     {"size", method_size, METH_VARARGS, "size($self, dim=None, /)\n--\n\nThe shape, or the size of one axis."},
     {"numel", method_elements, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
@@ -294,6 +319,7 @@ static const PyType_Slot own_slots[] = {
     {Py_tp_dealloc, tensor_dealloc},
     {Py_tp_new, laze_python_refuse_new},
     {Py_tp_repr, laze_python_repr},
+    {Py_tp_getattro, tensor_attribute},
     {Py_tp_hash, tensor_hash},
     {Py_tp_iter, tensor_iterate},
     {Py_tp_richcompare, laze_python_compare},

@@ -134,6 +134,10 @@ def functions():
     for name in ("tensor", "asarray", "as_tensor", "from_numpy"):
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."
+    yield "@overload\ndef evaluate(tensor: Tensor, /) -> Tensor: ..."
+    yield "@overload\ndef evaluate(*tensors: Tensor) -> tuple[Tensor, ...]: ..."
+    yield "def set_num_threads(number: _int, /) -> None: ..."
+    yield "def get_num_threads() -> _int: ..."
     yield "def manual_seed(seed: _int, /) -> None: ..."
     yield "def load(path: Any, /) -> Tensor: ..."
     yield "def save(tensor: Any, path: Any, /) -> None: ..."

@@ -37,6 +37,77 @@ class Kinds(unittest.TestCase):
                            ("manual_seed", lambda: laze.manual_seed(2**70))]:
             self.assertIn(f"{name}: {2**70} does not fit", self.raised(call, OverflowError))
 
+    def test_numbers_that_the_dtype_does_not_hold(self):
+        """NumPy raises; silently, 2**40 would be 0 in int32."""
+        i = laze.tensor([1, 2], dtype=laze.int32)
+        calls = {"tensor": [lambda: laze.tensor(2**40, dtype=laze.int32), lambda: laze.tensor([1, -2**40], dtype="int32"),
+                            lambda: laze.asarray([[2**31]], dtype=laze.int32), lambda: laze.tensor(1e10, dtype=laze.int32),
+                            lambda: laze.tensor([1e30], dtype=laze.int64),
+                            lambda: laze.tensor(float("-inf"), dtype=laze.int64),
+                            lambda: laze.tensor(10**400, dtype=laze.float32), lambda: laze.tensor(10**5000)],
+                 "full": [lambda: laze.full((2,), 2**40, dtype=laze.int32), lambda: laze.full([2], 3e9, dtype="int32")],
+                 "full_like": [lambda: laze.full_like(i, 2**31)],
+                 "add": [lambda: i + 2**40, lambda: 2**40 + i, lambda: laze.add(i, other=2**31), lambda: i.add(2**40)],
+                 "sub": [lambda: 2**31 - i], "mul": [lambda: i * -2**40], "floor_divide": [lambda: i // 2**40],
+                 "div": [lambda: laze.div(i, 2**40, rounding_mode="floor")], "clamp": [lambda: i.clamp(0, 2**40)],
+                 "where": [lambda: laze.where(i > 1, i, 2**40)], "maximum": [lambda: laze.maximum(i, 2**40)],
+                 "pow": [lambda: i**(2**40)], "bitwise_and": [lambda: i & 2**40]}
+        for name, several in calls.items():
+            for call in several:
+                self.assertRegex(self.raised(call, OverflowError), f"^{name}: .* does not fit in ")
+        self.assertIn("-2147483648 to 2147483647; give dtype=laze.int64", self.raised(calls["full"][0], OverflowError))
+        self.assertIn("NaN has no value in int32",
+                      self.raised(lambda: laze.tensor(float("nan"), dtype=laze.int32), ValueError))
+
+    def test_numbers_at_the_ends_of_a_dtype(self):
+        i = laze.tensor([-2**31, 2**31 - 1], dtype=laze.int32)
+        self.assertEqual(i.tolist(), [-2**31, 2**31 - 1])
+        self.assertEqual(laze.tensor([2147483647.5, -2147483648.9], dtype=laze.int32).tolist(), [2**31 - 1, -2**31])
+        self.assertEqual(laze.tensor([-2**63, 2**63 - 1]).tolist(), [-2**63, 2**63 - 1])
+        self.assertEqual((i & 2**31 - 1).tolist(), [0, 2**31 - 1])
+        self.assertEqual((i.to(laze.int64) + 2**40).tolist(), [2**40 - 2**31, 2**40 + 2**31 - 1])
+        self.assertEqual((i / 2**40).dtype, laze.float32)
+        self.assertEqual(laze.rand(2, seed=2**40, offset=2**41).shape, (2,))
+        self.assertEqual(laze.rand(2, seed=2**40).tolist(), laze.rand(2, seed=2**40, offset=0).tolist())
+        self.assertEqual(laze.arange(2**30, 2**31, 2**29, dtype=laze.int32).tolist(), [2**30, 2**30 + 2**29])
+
+    def test_comparisons_with_numbers_that_the_dtype_does_not_hold(self):
+        """They are answered as for whole numbers, as in NumPy: converted to int32, 2**40 would be 0."""
+        for dtype in (laze.int32, laze.int64, laze.float32, laze.bool):
+            values = [0, 1] if dtype == laze.bool else [-5, 0, 7]
+            x = laze.tensor(values, dtype=dtype)
+            for number in (2**31, -2**31 - 1, 2**40, -2**40, 2**63, -2**63 - 1, 2**70, -2**70):
+                with self.subTest(dtype=dtype, number=number):
+                    self.assertEqual((x < number).tolist(), [v < number for v in values])
+                    self.assertEqual((x <= number).tolist(), [v <= number for v in values])
+                    self.assertEqual((x > number).tolist(), [v > number for v in values])
+                    self.assertEqual((x >= number).tolist(), [v >= number for v in values])
+                    self.assertEqual((x == number).tolist(), [v == number for v in values])
+                    self.assertEqual((number != x).tolist(), [v != number for v in values])
+        self.assertEqual(laze.lt(laze.tensor([1], dtype=laze.int32), other=2**40).tolist(), [True])
+        self.raised(lambda: laze.zeros(2) < 10**400, OverflowError)
+
+    def test_strings_that_are_no_text(self):
+        for call in [lambda: laze.zeros(2, dtype="\ud800"), lambda: laze.add(self.x, **{"\ud800": 1}),
+                     lambda: laze.div(self.x, 2, rounding_mode="\ud800"), lambda: laze.load("\ud800"),
+                     lambda: laze.save(self.x, "a\0b")]:
+            self.assertRegex(self.raised(call, ValueError), "surrogate")
+        self.assertIn("'no path'", self.raised(lambda: laze.load(["no path"]), TypeError))
+
+    def test_slices(self):
+        for call in [lambda: self.x[::-1], lambda: self.x[:, ::0]]:
+            self.assertRegex(self.raised(call, ValueError), "steps above 0; .*laze.arange")
+
+    def test_functions_name_themselves_and_what_they_were_given(self):
+        for name, call in [("manual_seed", lambda: laze.manual_seed("a")), ("size", lambda: self.x.size("a")),
+                           ("set_num_threads", lambda: laze.set_num_threads("a")),
+                           ("set_budget", lambda: laze.set_budget(nodes="a"))]:
+            self.assertIn(f"{name}: expected an integer, and was given 'a'", self.raised(call, TypeError))
+        for call in [lambda: self.x.size(2**70), lambda: laze.set_budget(bytes=2**70)]:
+            self.raised(call, OverflowError)
+        for number in (0, -3, 1025, 2**40):
+            self.assertIn(f"set_num_threads: {number} ", self.raised(lambda: laze.set_num_threads(number), ValueError))
+
     def test_kinds_of_objects(self):
         for call in [lambda: laze.add(self.x), lambda: laze.add(self.x, "a"), lambda: laze.add(self.x, {}),
                      lambda: laze.sum(), lambda: laze.sum(self.x, "a"), lambda: self.x.sum(1, 2, 3),
@@ -48,10 +119,12 @@ class Kinds(unittest.TestCase):
 
     def test_unknown_names(self):
         self.assertIn("'foo'", self.raised(lambda: laze.sum(self.x, foo=1), TypeError))
-        with self.assertRaises(AttributeError):
-            laze.no_such_operator
-        with self.assertRaises(AttributeError):
-            self.x.no_such_operator
+        for owner in (laze, self.x):
+            with self.assertRaises(AttributeError) as caught:
+                owner.no_such_operator
+            self.assertIn("'no_such_operator'; dir()", str(caught.exception))
+        with self.assertRaises(ImportError):
+            from laze import no_such_operator  # noqa: F401
 
     def test_memory(self):
         self.raised(lambda: (laze.zeros(2**48) + 1).evaluate(), MemoryError)

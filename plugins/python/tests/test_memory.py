@@ -83,6 +83,10 @@ class Capsules(unittest.TestCase):
         tensor = laze.tensor([1.0, 2.0])
         self.assertIn('"dltensor"', repr(tensor.__dlpack__()))
         self.assertIn('"dltensor_versioned"', repr(tensor.__dlpack__(max_version=(1, 0))))
+        self.assertIn('"dltensor_versioned"', repr(tensor.__dlpack__(max_version=(2**70, 0))))
+        self.assertIn('"dltensor"', repr(tensor.__dlpack__(max_version=(-2**70, 0))))
+        with self.assertRaisesRegex(TypeError, "max_version is 'x'"):
+            tensor.__dlpack__(max_version="x")
         self.assertEqual(tensor.__dlpack_device__(), (1, 0))
         for wrong in ({"stream": 1}, {"dl_device": (2, 0)}, {"copy": True}):
             with self.assertRaises(BufferError):

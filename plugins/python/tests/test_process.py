@@ -70,6 +70,38 @@ class Threads(unittest.TestCase):
             self.assertEqual(len(found), 12)
             self.assertEqual({one for one in found if one is not True}, {(2500.0, 6.0, 4.0, len(repr(shared)))})
 
+    def test_the_number_of_threads_can_be_set(self):
+        """From a notebook, where the environment was read long ago; results stay what they were."""
+        before, x = laze.get_num_threads(), laze.rand(300, 300, seed=1).evaluate()
+        try:
+            found = set()
+            for number in (1, 4, 2, 7, 1):
+                laze.set_num_threads(number)
+                self.assertEqual(laze.get_num_threads(), number)
+                found.add((x @ x).sin().sum().item())
+            self.assertEqual(len(found), 1)
+        finally:
+            laze.set_num_threads(before)
+        code = "import laze; print(laze.get_num_threads())"
+        self.assertEqual(run(code, LAZE_NUM_THREADS="3").stdout, "3\n")
+
+    def test_several_tensors_are_computed_in_one_graph(self):
+        x = laze.rand(100, seed=1).evaluate()
+        shared = x.exp()
+        a, b, c = shared * 2, shared + 1, x.sum()
+        del shared
+        laze.reset_metrics()
+        self.assertIs(laze.evaluate(a), a)
+        first, second, third = laze.evaluate(a, b, c)
+        self.assertTrue(first is a and second is b and third is c)
+        self.assertEqual(laze.metrics()["graphs_run"], 2)
+        self.assertEqual(laze.evaluate(), ())
+        failing = laze.index_select(laze.arange(3), 0, laze.tensor([9]))
+        with self.assertRaises(IndexError):
+            laze.evaluate(x + 5, failing)
+        with self.assertRaisesRegex(TypeError, "argument 1 is a <class 'list'>.*\\*list"):
+            laze.evaluate(x, [x])
+
     def test_a_tensor_of_a_thread_that_ended(self):
         box = []
         thread = threading.Thread(target=lambda: box.append(laze.arange(3) + 1))

@@ -82,12 +82,32 @@ START_TEST(threads_are_bounded) {
       ck_assert_ptr_nonnull(strstr(error.message, "from 1 to 1024"));
       continue;
     }
-    int threads = laze_context_threads(context);
+    int threads = laze_get_threads(context);
     ck_assert_msg(cases[i].expected < 0 ? threads >= 1 && threads <= 1024 : threads == cases[i].expected,
                   "case %zu: %d threads", i, threads);
     laze_context_release(context);
   }
   unsetenv("LAZE_NUM_THREADS");
+}
+END_TEST
+
+/* A notebook changes its mind: the number goes through the same checks, and a wrong one changes nothing. */
+START_TEST(threads_can_be_set_later) {
+  laze_context_options options = {.struct_size = sizeof options, .threads = 3};
+  laze_context *context;
+  laze_error error;
+  ck_assert_int_eq(laze_context_create(&options, &context, &error), LAZE_OK);
+  ck_assert_int_eq(laze_set_threads(context, 7, &error), LAZE_OK);
+  ck_assert_int_eq(laze_get_threads(context), 7);
+  ck_assert_int_eq(laze_set_threads(context, -1, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_set_threads(context, 1025, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "laze_set_threads: threads=1025") != NULL, "%s", error.message);
+  ck_assert_int_eq(laze_get_threads(context), 7);
+  setenv("LAZE_NUM_THREADS", "5", 1);
+  ck_assert_int_eq(laze_set_threads(context, 0, &error), LAZE_OK);
+  ck_assert_int_eq(laze_get_threads(context), 5);
+  unsetenv("LAZE_NUM_THREADS");
+  laze_context_release(context);
 }
 END_TEST
 
@@ -106,7 +126,7 @@ START_TEST(a_wrong_environment_is_told_and_left_out) {
   unlink(path);
   ck_assert_ptr_nonnull(context);
   ck_assert_msg(strstr(told, "unknown switch 'nonsense'") && strstr(told, "(ignored)"), "%s", told);
-  ck_assert_int_eq(laze_context_threads(context), 1);
+  ck_assert_int_eq(laze_get_threads(context), 1);
   ck_assert(!laze_context_debug(context, LAZE_DEBUG_GRAPH));
   ck_assert_ptr_null(laze_context_backend_name(context));
   ck_assert_ptr_eq(laze_context_default(), context);
@@ -169,6 +189,6 @@ END_TEST
 
 int main(void) {
   return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
-                   threads_are_bounded, a_wrong_environment_is_told_and_left_out, arrays_grow, metrics_read_and_reset,
-                   floor_division);
+                   threads_are_bounded, threads_can_be_set_later, a_wrong_environment_is_told_and_left_out, arrays_grow,
+                   metrics_read_and_reset, floor_division);
 }

@@ -48,6 +48,57 @@ START_TEST(released_values_are_not_stored) {
 }
 END_TEST
 
+/* What several values share is computed once, also where it is a temporary; what they do not need is left, and what is
+ * held on the way is stored. */
+START_TEST(several_tensors_are_one_graph) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 1);
+  laze_tensor *shared = neg(x), *kept = laze_tensor_retain(add(shared, x)), *other = mul(x, x);
+  laze_tensor *wanted[] = {mul(kept, kept), neg(shared), x};
+  ck_assert_int_eq(laze_tensors_materialise(wanted, 3, NULL), LAZE_OK);
+  ck_assert_int_eq(metric(context, "graphs_run"), 1);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 4);
+  ck_assert_float_eq(first(wanted[0], 2), 0);
+  ck_assert_float_eq(first(wanted[1], 2), 1);
+  ck_assert_float_eq(first(kept, 2), 0);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 4); /* all three were stored */
+  ck_assert_float_eq(first(other, 2), 1);
+  ck_assert_int_eq(metric(context, "nodes_executed"), 5);
+  ck_assert_int_eq(laze_tensors_materialise(wanted, 3, NULL), LAZE_OK); /* nothing is left to do */
+  ck_assert_int_eq(laze_tensors_materialise(NULL, 0, NULL), LAZE_OK);
+  ck_assert_int_eq(metric(context, "graphs_run"), 2);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_tensor_release(kept);
+  laze_context_release(context);
+}
+END_TEST
+
+/* One that fails keeps no other from being computed, and its error is told once; what is no tensor is named. */
+START_TEST(several_tensors_of_which_some_fail) {
+  laze_context *context = new_context(), *another = new_context();
+  laze_scope *scope = laze_scope_begin(context), *apart = laze_scope_begin(another);
+  laze_error error;
+  laze_tensor *x = filled(context, 2, 1), *fine = neg(x), *bad = out_of_range(context, x);
+  laze_tensor *list[] = {bad, fine, NULL};
+  ck_assert_int_eq(laze_tensors_materialise(list, 2, &error), LAZE_OUT_OF_RANGE);
+  ck_assert_msg(strstr(error.message, "index 9") != NULL, "%s", error.message);
+  int64_t run = metric(context, "graphs_run");
+  ck_assert_float_eq(first(fine, 2), -1);
+  ck_assert_int_eq(metric(context, "graphs_run"), run);
+  ck_assert_int_eq(laze_tensors_materialise(list, 3, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "tensor 2 is NULL") != NULL, "%s", error.message);
+  list[2] = filled(another, 2, 1);
+  ck_assert_int_eq(laze_tensors_materialise(list, 3, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "another context") != NULL, "%s", error.message);
+  ck_assert_int_eq(laze_tensors_materialise(list, -1, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_scope_end(apart), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK); /* the error counts as read */
+  laze_context_release(another);
+  laze_context_release(context);
+}
+END_TEST
+
 /* A read leaves what it does not need. */
 START_TEST(reads_run_only_what_they_need) {
   laze_context *context = new_context();
@@ -292,6 +343,8 @@ int main(void) {
   const TTest *const tests[] = {
       reads_store_held_values_on_the_way,
       released_values_are_not_stored,
+      several_tensors_are_one_graph,
+      several_tensors_of_which_some_fail,
       reads_run_only_what_they_need,
       values_of_outer_scopes_are_held,
       step_end_runs_all_held_values_in_one_graph,

@@ -22,7 +22,7 @@ static laze_thread_pool *pool;
 
 static void set_up(void) {
   ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
-  ck_assert_int_eq(laze_thread_pool_create(context, THREADS, &pool, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_thread_pool_create(context, &pool, NULL), LAZE_OK);
 }
 
 static void tear_down(void) {
@@ -62,7 +62,7 @@ START_TEST(covers_each_iteration_once) {
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     int64_t begin = cases[c][0], end = cases[c][1], grain = cases[c][2];
     tally t = {.longest_allowed = grain < 1 ? 1 : grain};
-    laze_thread_pool_run(pool, count, &t, begin, end, grain);
+    laze_thread_pool_run(pool, &(laze_thread_loop){count, &t, begin, end, grain, THREADS});
     expect_counts(&t, begin, end, 1);
     ck_assert_int_eq(t.overlaps, 0);
     ck_assert(!t.too_long);
@@ -75,7 +75,7 @@ END_TEST
 START_TEST(survives_many_loops) {
   tally t = {.longest_allowed = LENGTH};
   for (int round = 0; round < 5000; round++) {
-    laze_thread_pool_run(pool, count, &t, 0, LENGTH, 125);
+    laze_thread_pool_run(pool, &(laze_thread_loop){count, &t, 0, LENGTH, 125, THREADS});
     for (int turn = 0; round % 100 == 0 && turn < 1000; turn++) sched_yield(); /* past the spin: workers fall asleep */
   }
   expect_counts(&t, 0, LENGTH, 5000);
@@ -97,7 +97,7 @@ START_TEST(handles_extreme_ranges) {
                                      {-1, INT64_MAX - 1, INT64_MAX - 1}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     _Atomic uint64_t total = 0;
-    laze_thread_pool_run(pool, sum_length, &total, cases[c][0], cases[c][1], cases[c][2]);
+    laze_thread_pool_run(pool, &(laze_thread_loop){sum_length, &total, cases[c][0], cases[c][1], cases[c][2], THREADS});
     ck_assert_uint_eq(total, (uint64_t)cases[c][1] - (uint64_t)cases[c][0]);
   }
 }
@@ -119,7 +119,7 @@ static void meet(void *self, int worker, int64_t begin, int64_t end) {
 static int meet_all(void) {
   meeting m = {.arrived = 0};
   pthread_barrier_init(&m.barrier, NULL, THREADS);
-  laze_thread_pool_run(pool, meet, &m, 0, THREADS, 1);
+  laze_thread_pool_run(pool, &(laze_thread_loop){meet, &m, 0, THREADS, 1, THREADS});
   pthread_barrier_destroy(&m.barrier);
   return m.arrived;
 }
@@ -131,7 +131,7 @@ END_TEST
 
 static void *run_loops(void *argument) {
   tally *t = argument;
-  for (int i = 0; i < 300; i++) laze_thread_pool_run(pool, count, t, 0, LENGTH, 50);
+  for (int i = 0; i < 300; i++) laze_thread_pool_run(pool, &(laze_thread_loop){count, t, 0, LENGTH, 50, THREADS});
   return NULL;
 }
 
@@ -152,14 +152,14 @@ static void nest(void *self, int worker, int64_t begin, int64_t end) {
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
     _Atomic uint64_t inner = 0;
-    laze_thread_pool_run(pool, sum_length, &inner, 0, 100, 10);
+    laze_thread_pool_run(pool, &(laze_thread_loop){sum_length, &inner, 0, 100, 10, THREADS});
     atomic_fetch_add((_Atomic uint64_t *)self, inner);
   }
 }
 
 START_TEST(runs_nested_loops) {
   _Atomic uint64_t total = 0;
-  laze_thread_pool_run(pool, nest, &total, 0, 50, 1);
+  laze_thread_pool_run(pool, &(laze_thread_loop){nest, &total, 0, 50, 1, THREADS});
   ck_assert_uint_eq(total, 5000);
 }
 END_TEST
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(works_after_fork) {
   tally *t = calloc(1, sizeof *t);
   t->longest_allowed = LENGTH;
-  laze_thread_pool_run(pool, count, t, 0, LENGTH, 10);
+  laze_thread_pool_run(pool, &(laze_thread_loop){count, t, 0, LENGTH, 10, THREADS});
   /* Under AddressSanitizer a thread that is starting holds a lock of its allocator, which a child forked at that moment
    * would find held for ever: so all workers have started first. */
   ck_assert_int_eq(meet_all(), THREADS);
@@ -182,7 +182,8 @@ START_TEST(works_after_fork) {
   int status = -1;
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
-  laze_thread_pool_run(pool, count, t, 0, LENGTH, 10); /* the parent's workers are still there */
+  laze_thread_pool_run(
+      pool, &(laze_thread_loop){count, t, 0, LENGTH, 10, THREADS}); /* the parent's workers are still there */
   expect_counts(t, 0, LENGTH, 2);
   free(t);
 }
@@ -195,7 +196,7 @@ static void forking_loop(void *self, int worker, int64_t begin, int64_t end) {
   if (child == 0) {
     /* This thread's copy of the pool says "busy": the child must not take that for a loop that will ever end. */
     tally t = {.longest_allowed = LENGTH};
-    laze_thread_pool_run(pool, count, &t, 0, LENGTH, 10);
+    laze_thread_pool_run(pool, &(laze_thread_loop){count, &t, 0, LENGTH, 10, THREADS});
     for (int i = 0; i < LENGTH; i++) {
       if (t.counts[i] != 1) _exit(1);
     }
@@ -207,8 +208,33 @@ static void forking_loop(void *self, int worker, int64_t begin, int64_t end) {
 START_TEST(works_after_fork_in_a_loop) {
   int status = -1;
   ck_assert_int_eq(meet_all(), THREADS); /* as above */
-  laze_thread_pool_run(pool, forking_loop, &status, 0, 8, 1);
+  laze_thread_pool_run(pool, &(laze_thread_loop){forking_loop, &status, 0, 8, 1, THREADS});
   ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+typedef struct {
+  _Atomic int highest; /* number of a worker */
+} reach;
+
+static void note_worker(void *self, int worker, int64_t begin, int64_t end) {
+  reach *r = self;
+  (void)begin, (void)end;
+  int before = atomic_load(&r->highest);
+  while (before < worker && !atomic_compare_exchange_weak(&r->highest, &before, worker)) {
+  }
+  for (int turn = 0; turn < 20; turn++) sched_yield(); /* others get to the loop */
+}
+
+/* Scratch memory is there for as many workers as the loop was promised: what earlier loops had more of stays away. */
+START_TEST(keeps_to_the_threads_of_each_loop) {
+  for (int round = 0; round < 200; round++) {
+    int threads = round % 2 ? 2 : THREADS;
+    reach r = {.highest = 0};
+    laze_thread_pool_run(pool, &(laze_thread_loop){note_worker, &r, 0, 32, 1, threads});
+    ck_assert_int_lt(r.highest, threads);
+    ck_assert_int_eq(meet_all(), THREADS); /* and they are back for the next one that wants them */
+  }
 }
 END_TEST
 
@@ -232,7 +258,7 @@ START_TEST(resets_floating_point_control) {
 #if defined(__x86_64__)
   __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u); /* flush to zero, denormals are zero */
 #endif
-  laze_thread_pool_run(pool, look_at_control_word, &c, 0, THREADS, 1);
+  laze_thread_pool_run(pool, &(laze_thread_loop){look_at_control_word, &c, 0, THREADS, 1, THREADS});
   fesetenv(FE_DFL_ENV);
   ck_assert_int_eq(c.all.arrived, THREADS);
   ck_assert_int_eq(c.wrong, 0);
@@ -242,11 +268,11 @@ END_TEST
 /* One thread means the caller; absurd counts are brought into range. */
 START_TEST(clamps_thread_counts) {
   static const int asked[] = {-3, 0, 1, LAZE_THREAD_POOL_MAX + 1};
-  for (int i = 0; i < 4; i++) {
-    laze_thread_pool *other = NULL;
-    ck_assert_int_eq(laze_thread_pool_create(context, asked[i], &other, NULL), LAZE_OK);
-    ck_assert_int_eq(laze_thread_pool_threads(other), i < 3 ? 1 : LAZE_THREAD_POOL_MAX);
-    laze_thread_pool_destroy(other);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(laze_thread_pool_limit(asked[i]), i < 3 ? 1 : LAZE_THREAD_POOL_MAX);
+  for (int i = 0; i < 3; i++) {
+    tally t = {.longest_allowed = LENGTH};
+    laze_thread_pool_run(pool, &(laze_thread_loop){count, &t, 0, LENGTH, 1, asked[i]});
+    ck_assert_int_eq(t.calls, 1);
   }
   laze_thread_pool_destroy(NULL);
 }
@@ -273,9 +299,9 @@ START_TEST(leaves_no_threads) {
   for (int i = 0; i < POOLS; i++) {
     laze_thread_pool *other = NULL;
     meeting both = {.arrived = 0};
-    ck_assert_int_eq(laze_thread_pool_create(counting, 2, &other, NULL), LAZE_OK);
+    ck_assert_int_eq(laze_thread_pool_create(counting, &other, NULL), LAZE_OK);
     pthread_barrier_init(&both.barrier, NULL, 2);
-    laze_thread_pool_run(other, meet, &both, 0, 2, 1);
+    laze_thread_pool_run(other, &(laze_thread_loop){meet, &both, 0, 2, 1, 2});
     pthread_barrier_destroy(&both.barrier);
     ck_assert_int_eq(both.arrived, 2);
     laze_thread_pool_destroy(other);
@@ -302,6 +328,7 @@ int main(void) {
   tcase_add_test(tests, survives_many_loops);
   tcase_add_test(tests, handles_extreme_ranges);
   tcase_add_test(tests, uses_every_worker);
+  tcase_add_test(tests, keeps_to_the_threads_of_each_loop);
   tcase_add_test(tests, serves_several_callers);
   tcase_add_test(tests, runs_nested_loops);
   if (!with_thread_sanitizer) {
