@@ -10,7 +10,16 @@
 
 void laze_kernel_batch_init(laze_kernel_batch *batch, const laze_target *target) {
   batch->target = *target;
+  laze_kernel_batch_clear(batch);
+}
+
+void laze_kernel_batch_clear(laze_kernel_batch *batch) {
   batch->count = 0;
+  batch->instructions = 0;
+}
+
+bool laze_kernel_batch_is_full(const laze_kernel_batch *batch) {
+  return batch->count == LAZE_KERNEL_BATCH_MAX || batch->instructions >= LAZE_KERNEL_BATCH_INSTRUCTIONS;
 }
 
 laze_hash laze_kernel_batch_key(const laze_kernel_batch *batch, const laze_loop_kernel *loop) {
@@ -22,6 +31,7 @@ void laze_kernel_batch_add(laze_kernel_batch *batch, const laze_loop_kernel *loo
   int32_t i = batch->count++;
   laze_hash_format(key, digits);
   snprintf(batch->symbols[i], LAZE_KERNEL_SYMBOL_SIZE, "laze_%s", digits);
+  batch->instructions += loop->instruction_count;
   batch->loops[i] = loop;
   batch->keys[i] = key;
   batch->symbol_pointers[i] = batch->symbols[i];
@@ -58,7 +68,7 @@ static laze_status emit_all(laze_kernel_batch *batch, const laze_generator *gene
                        LAZE_KERNEL_BATCH_MAX);
     if (batch->count == LAZE_KERNEL_BATCH_MAX) {
       LAZE_TRY(laze_kernel_batch_generate(batch, generator, context, kind, out, error));
-      batch->count = 0;
+      laze_kernel_batch_clear(batch);
     }
     laze_kernel_batch_add(batch, loops[i], key);
   }

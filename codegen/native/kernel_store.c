@@ -3,7 +3,7 @@
  *   key = hash of the loop IR and the target
  *     in this process?  ── yes ─> kernel
  *     on disk?          ── yes ─> load the object, keep all kernels in it
- *     otherwise                   the generator compiles all that are left in one batch; load it; write it to disk
+ *     otherwise                   the generator compiles all that are left in batches; load them; write them to disk
  */
 #include "codegen/native/kernel_store.h"
 
@@ -180,7 +180,7 @@ static void find_or_request(laze_kernel_store *store, const laze_loop_kernel *lo
 static laze_status compile_and_take(laze_kernel_store *store, laze_kernel_batch *batch, const laze_hash *keys,
                                     int32_t first, int32_t end, laze_kernel **out, laze_error *error) {
   LAZE_TRY(compile_batch(store, batch, error));
-  batch->count = 0;
+  laze_kernel_batch_clear(batch);
   for (int32_t i = first; i < end; i++) {
     if (!out[i]) out[i] = find_in_process(store, keys[i]);
     if (!out[i])
@@ -198,7 +198,7 @@ static laze_status get_all(laze_kernel_store *store, const laze_loop_kernel *con
   for (int32_t i = 0; i < count; i++) {
     keys[i] = laze_kernel_batch_key(batch, loops[i]);
     find_or_request(store, loops[i], keys[i], batch, &out[i]);
-    if (batch->count < LAZE_KERNEL_BATCH_MAX) continue;
+    if (!laze_kernel_batch_is_full(batch)) continue;
     LAZE_TRY(compile_and_take(store, batch, keys, taken, i + 1, out, error));
     taken = i + 1;
     LAZE_TRY(laze_context_report(store->context, "compile", taken, count, error));

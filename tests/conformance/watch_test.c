@@ -1,6 +1,7 @@
 /* What a context does is told to the function that watches it, which can stop it at each report. */
 #include "tests/conformance/conformance.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_REPORTS = 64 };
@@ -119,6 +120,60 @@ START_TEST(each_report_can_stop) {
 }
 END_TEST
 
+/* Chains of elementwise operators in front of products: kernels of some tens of instructions each. */
+static void write_long_graph(char *text, size_t size) {
+  enum { CHAINS = 12, LENGTH = 24 };
+  size_t at = (size_t)snprintf(text, size, "graph @g(%%x: f32[4,4]) -> f32[4,4] {\n");
+  int value = 0, sum = -1;
+  for (int chain = 0; chain < CHAINS; chain++) {
+    for (int i = 0; i < LENGTH; i++, value++) {
+      const char *op = chain >> i % 4 & 1 ? "cos" : "sin"; /* no two alike, from any place on */
+      at += i == 0 ? (size_t)snprintf(text + at, size - at, "  %%%d = %s %%x\n", value, op)
+                   : (size_t)snprintf(text + at, size - at, "  %%%d = %s %%%d\n", value, op, value - 1);
+    }
+    at += (size_t)snprintf(text + at, size - at, "  %%%d = mm %%%d, %%x\n", value, value - 1);
+    if (sum >= 0) at += (size_t)snprintf(text + at, size - at, "  %%%d = add %%%d, %%%d\n", value + 1, value, sum);
+    sum = value + (sum >= 0);
+    value = sum + 1;
+  }
+  at += (size_t)snprintf(text + at, size - at, "  return %%%d\n}\n", sum);
+  ck_assert_uint_lt(at, size);
+}
+
+/* Much code is generated in parts, so that Ctrl-C does not wait for all of it; what is there when it comes stays. */
+START_TEST(long_compiles_are_reported_between) {
+  static char text[8000];
+  const laze_backend *backend = laze_backend_at(_i);
+  if (!test_fuses(backend)) return;
+  write_long_graph(text, sizeof text);
+  int64_t compiled[2];
+  for (int round = 0; round < 2; round++) {
+    laze_context *context = test_context(NULL);
+    watcher state = {.stop_at = round == 0 ? 0 : 2};
+    laze_executable *executable = NULL;
+    laze_error error;
+    laze_context_watch(context, watch, &state);
+    laze_graph *graph = conformance_parse(context, text);
+    laze_status status = laze_compile(context, backend, graph, &executable, &error);
+    ck_assert_int_eq(status, round == 0 ? LAZE_OK : LAZE_CANCELLED);
+    if (round == 0) {
+      ck_assert_int_eq(check_reports(&state, "compile"), 1);
+      ck_assert_int_ge(state.count, 3);
+    } else {
+      int64_t part;
+      ck_assert_int_eq(laze_metric_read(context, "kernels_compiled", &part, NULL), LAZE_OK);
+      ck_assert(part > 0 && part < compiled[0]);
+      ck_assert_int_eq(laze_compile(context, backend, graph, &executable, &error), LAZE_OK);
+    }
+    ck_assert_int_eq(laze_metric_read(context, "kernels_compiled", &compiled[round], NULL), LAZE_OK);
+    laze_graph_destroy(graph);
+    laze_executable_release(executable);
+    laze_context_release(context);
+  }
+  ck_assert_int_eq(compiled[0], compiled[1]);
+}
+END_TEST
+
 /* A loop that would never end is inside one step. */
 START_TEST(a_loop_can_be_stopped) {
   static const char *const loops[] = {
@@ -156,6 +211,7 @@ int main(void) {
   TCase *tests = tcase_create("watch");
   conformance_add(tests, work_is_reported);
   conformance_add(tests, each_report_can_stop);
+  conformance_add(tests, long_compiles_are_reported_between);
   conformance_add(tests, a_loop_can_be_stopped);
   return conformance_main(tests);
 }
