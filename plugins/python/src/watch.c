@@ -71,9 +71,9 @@ void laze_python_progress_end(void) {
 static void follow_progress(const laze_activity *activity) {
   bool compiles = strcmp(activity->what, "compile") == 0 && activity->done < activity->total;
   if (!compiles) laze_python_progress_end();
-  if (!compiles || is_compiling) return;
+  if (!compiles) return;
+  call_progress(is_compiling ? "reached" : "begin", "L", (long long)(is_compiling ? activity->done : activity->total));
   is_compiling = true;
-  call_progress("begin", "L", (long long)activity->total);
 }
 
 static int32_t watch(void *self, const laze_activity *activity) {

@@ -249,15 +249,52 @@ class Progress(unittest.TestCase):
         sys.stderr, error = Stream(), sys.stderr
         _progress.begin(12)
         if TERMINAL: Stream.written.wait(60)
+        _progress.reached(7)
+        Stream.written.clear()
+        if TERMINAL: Stream.written.wait(60)
+        if TERMINAL: Stream.written.clear() or Stream.written.wait(60)
         _progress.end()
         stream, sys.stderr = sys.stderr, error
         lines = stream.getvalue().split("\\r")
-        print(repr(lines[1:2]), repr(lines[-1]), len(lines) > 3)
+        print(repr(lines[1:2]), repr(lines[-1]), "12 kernels, 7 are there, 0 s" in str(lines[-3:-2]))
+    """
+    NOTEBOOK = """
+        import io, sys, threading, types
+        from laze import _progress
+        shown = []
+        class Output:
+            def update(self, data, raw): shown.append(data), written.set()
+        def display(data, raw, display_id):
+            shown.append(data)
+            written.set()
+            return Output()
+        class Stream(io.StringIO): # as a kernel has it
+            pass
+        Stream.__module__, written = "ipykernel.iostream", threading.Event()
+        sys.modules["IPython"] = types.ModuleType("IPython")
+        sys.modules["IPython.display"] = module = types.ModuleType("IPython.display")
+        module.display = display
+        _progress.INTERVAL = WAIT
+        sys.stderr, error = Stream(), sys.stderr
+        _progress.begin(1)
+        if WAIT < 1: written.wait(60)
+        _progress.end()
+        stream, sys.stderr = sys.stderr, error
+        print(shown[:1], shown[-1:], repr(stream.getvalue()))
     """
 
     def test_a_line_appears_on_a_terminal_and_goes(self):
         result = run(self.CODE.replace("TERMINAL", "True"))
         self.assertEqual(result.stdout, "['laze: compiling 12 kernels, 0 s'] '' True\n", result.stderr)
+
+    def test_a_notebook_has_an_output_that_is_empty_afterwards(self):
+        """Lines that are written over each other would all be saved with the notebook."""
+        result = run(self.NOTEBOOK.replace("WAIT", "0.01"))
+        self.assertEqual(result.stdout, "[{'text/plain': 'laze: compiling 1 kernel, 0 s'}] [{'text/plain': ''}] ''\n",
+                         result.stderr)
+
+    def test_a_notebook_has_none_of_a_short_compile(self):
+        self.assertEqual(run(self.NOTEBOOK.replace("WAIT", "600")).stdout, "[] [] ''\n")
 
     def test_elsewhere_nothing_does(self):
         result = run(self.CODE.replace("TERMINAL", "False"))
@@ -269,6 +306,7 @@ class Progress(unittest.TestCase):
             from laze import _progress
             calls = []
             _progress.begin = lambda kernels: calls.append(kernels > 0)
+            _progress.reached = lambda kernels: calls.append(kernels)
             _progress.end = lambda: calls.append("end")
             (laze.rand(3, 3).sin() @ laze.rand(3, 3)).tolist()
             print(calls if laze.metrics()["kernels_compiled"] else [True, "end"])
