@@ -60,6 +60,8 @@ static int number_cost(const laze_parameter *parameter, laze_passed_kind kind) {
   case LAZE_ARGUMENT_INT_LIST: return is_integer(kind) && parameter->list_size > 0 ? 1 : IMPOSSIBLE;
   case LAZE_ARGUMENT_SIZE_LIST:
     return (is_integer(kind) || kind == LAZE_PASSED_SIZE) && parameter->list_size > 0 ? 1 : IMPOSSIBLE;
+  case LAZE_ARGUMENT_FLOAT_LIST:
+    return (is_integer(kind) || kind == LAZE_PASSED_REAL) && parameter->list_size > 0 ? 1 : IMPOSSIBLE;
   default: return IMPOSSIBLE;
   }
 }
@@ -74,16 +76,24 @@ static const struct {
     {LAZE_PASSED_SCALAR_TENSOR, LAZE_ARGUMENT_TENSOR, 0},
     {LAZE_PASSED_SCALAR_TENSOR, LAZE_ARGUMENT_SCALAR, 2},
     {LAZE_PASSED_TENSOR_LIST, LAZE_ARGUMENT_TENSOR_LIST, 0},
+    {LAZE_PASSED_TENSOR_LIST, LAZE_ARGUMENT_OPTIONAL_LIST, 0},
+    {LAZE_PASSED_OPTIONAL_LIST, LAZE_ARGUMENT_OPTIONAL_LIST, 0},
     {LAZE_PASSED_SCALAR, LAZE_ARGUMENT_SCALAR, 0},
     {LAZE_PASSED_SCALAR, LAZE_ARGUMENT_TENSOR, 2},
     {LAZE_PASSED_DTYPE, LAZE_ARGUMENT_DTYPE, 0},
     {LAZE_PASSED_STRING, LAZE_ARGUMENT_STRING, 0},
     {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_TENSOR_LIST, 0},
+    {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_OPTIONAL_LIST, 0},
     {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_INT_LIST, 0},
     {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_SIZE_LIST, 0},
+    {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_FLOAT_LIST, 0},
+    {LAZE_PASSED_EMPTY_LIST, LAZE_ARGUMENT_STRING_LIST, 0},
     {LAZE_PASSED_INT_LIST, LAZE_ARGUMENT_INT_LIST, 0},
     {LAZE_PASSED_INT_LIST, LAZE_ARGUMENT_SIZE_LIST, 0},
+    {LAZE_PASSED_INT_LIST, LAZE_ARGUMENT_FLOAT_LIST, 1},
     {LAZE_PASSED_SIZE_LIST, LAZE_ARGUMENT_SIZE_LIST, 0},
+    {LAZE_PASSED_FLOAT_LIST, LAZE_ARGUMENT_FLOAT_LIST, 0},
+    {LAZE_PASSED_STRING_LIST, LAZE_ARGUMENT_STRING_LIST, 0},
 };
 
 static int passing_cost(const laze_parameter *parameter, const laze_passed *passed) {
@@ -105,6 +115,7 @@ static const char *kind_text(laze_passed_kind kind) {
       [LAZE_PASSED_TENSOR] = "a tensor",
       [LAZE_PASSED_SCALAR_TENSOR] = "a tensor",
       [LAZE_PASSED_TENSOR_LIST] = "a list of tensors",
+      [LAZE_PASSED_OPTIONAL_LIST] = "a list of tensors and none",
       [LAZE_PASSED_SCALAR] = "a Scalar",
       [LAZE_PASSED_BOOL] = "a bool",
       [LAZE_PASSED_INTEGER] = "an integer",
@@ -117,6 +128,8 @@ static const char *kind_text(laze_passed_kind kind) {
       [LAZE_PASSED_EMPTY_LIST] = "an empty list",
       [LAZE_PASSED_INT_LIST] = "a list of integers",
       [LAZE_PASSED_SIZE_LIST] = "a list of sizes",
+      [LAZE_PASSED_FLOAT_LIST] = "a list of real numbers",
+      [LAZE_PASSED_STRING_LIST] = "a list of strings",
       [LAZE_PASSED_OTHER] = "what no argument takes",
   };
   return names[kind];
@@ -130,7 +143,8 @@ static const char *parameter_text(laze_argument_kind kind) {
       [LAZE_ARGUMENT_BOOL] = "bool",          [LAZE_ARGUMENT_DTYPE] = "ScalarType (such as f32)",
       [LAZE_ARGUMENT_STRING] = "str",         [LAZE_ARGUMENT_INT_LIST] = "int[]",
       [LAZE_ARGUMENT_SIZE_LIST] = "SymInt[]", [LAZE_ARGUMENT_LITERAL] = "Scalar",
-      [LAZE_ARGUMENT_DATA] = "elements",
+      [LAZE_ARGUMENT_DATA] = "elements",      [LAZE_ARGUMENT_OPTIONAL_LIST] = "Tensor?[]",
+      [LAZE_ARGUMENT_FLOAT_LIST] = "float[]", [LAZE_ARGUMENT_STRING_LIST] = "str[]",
   };
   return names[kind];
 }

@@ -6,7 +6,7 @@
  * conversions cost:
  *
  *   0  a value for a value, a number for an attribute of its kind, a list for a list
- *   1  a number for a Scalar, an integer for a float, one number for a list of N
+ *   1  a number for a Scalar, an integer for a float, integers for a list of floats, one number for a list of N
  *   2  a Scalar argument for a Tensor; a tensor without dimensions for a Scalar; in C, where bools and dtypes are
  *      integers, one for a bool or dtype
  *   3  a number for a Tensor
@@ -27,23 +27,30 @@
 
 /* What an operator's argument is. */
 typedef enum {
-  LAZE_ARGUMENT_TENSOR,      /* operand segment of 1 */
-  LAZE_ARGUMENT_TENSOR_LIST, /* operand segment of any length */
-  LAZE_ARGUMENT_SCALAR,      /* operand segment of 1: a 0-d value whose dtype promotes as a plain number */
-  LAZE_ARGUMENT_INT,         /* from here on: attributes */
-  LAZE_ARGUMENT_SIZE,        /* SymInt */
+  LAZE_ARGUMENT_TENSOR,        /* operand segment of 1 */
+  LAZE_ARGUMENT_TENSOR_LIST,   /* operand segment of any length */
+  LAZE_ARGUMENT_OPTIONAL_LIST, /* Tensor?[]: the same, in which values may be absent; in calls that expand only */
+  LAZE_ARGUMENT_SCALAR,        /* operand segment of 1: a 0-d value whose dtype promotes as a plain number */
+  LAZE_ARGUMENT_INT,           /* from here on: attributes */
+  LAZE_ARGUMENT_SIZE,          /* SymInt */
   LAZE_ARGUMENT_FLOAT,
   LAZE_ARGUMENT_BOOL,
   LAZE_ARGUMENT_DTYPE,
   LAZE_ARGUMENT_STRING,
   LAZE_ARGUMENT_INT_LIST,
   LAZE_ARGUMENT_SIZE_LIST, /* SymInt[] */
-  LAZE_ARGUMENT_LITERAL,   /* a Scalar that is an attribute */
-  LAZE_ARGUMENT_DATA,      /* elements of a constant */
+  LAZE_ARGUMENT_FLOAT_LIST,
+  LAZE_ARGUMENT_STRING_LIST,
+  LAZE_ARGUMENT_LITERAL, /* a Scalar that is an attribute */
+  LAZE_ARGUMENT_DATA,    /* elements of a constant */
 } laze_argument_kind;
 
 static inline bool laze_argument_is_operand(laze_argument_kind kind) {
   return kind <= LAZE_ARGUMENT_SCALAR;
+}
+/* A list of operands. */
+static inline bool laze_argument_is_operands(laze_argument_kind kind) {
+  return kind == LAZE_ARGUMENT_TENSOR_LIST || kind == LAZE_ARGUMENT_OPTIONAL_LIST;
 }
 
 /* What a call passes. */
@@ -53,8 +60,9 @@ typedef enum {
   LAZE_PASSED_TENSOR,        /* a value */
   LAZE_PASSED_SCALAR_TENSOR, /* a value without dimensions: it may stand for a Scalar */
   LAZE_PASSED_TENSOR_LIST,
-  LAZE_PASSED_SCALAR, /* a Scalar argument of the operator whose expression this is */
-  LAZE_PASSED_BOOL,   /* numbers */
+  LAZE_PASSED_OPTIONAL_LIST, /* of tensors and none */
+  LAZE_PASSED_SCALAR,        /* a Scalar argument of the operator whose expression this is */
+  LAZE_PASSED_BOOL,          /* numbers */
   LAZE_PASSED_INTEGER,
   LAZE_PASSED_REAL,
   LAZE_PASSED_LITERAL, /* one whose kind is known only when the call runs */
@@ -62,9 +70,11 @@ typedef enum {
   LAZE_PASSED_SIZE,    /* a size expression */
   LAZE_PASSED_DTYPE,
   LAZE_PASSED_STRING,
-  LAZE_PASSED_EMPTY_LIST, /* of values or of integers */
+  LAZE_PASSED_EMPTY_LIST, /* of any kind */
   LAZE_PASSED_INT_LIST,
   LAZE_PASSED_SIZE_LIST,
+  LAZE_PASSED_FLOAT_LIST, /* numbers, of which one is no integer at least */
+  LAZE_PASSED_STRING_LIST,
   LAZE_PASSED_OTHER, /* what no argument takes */
 } laze_passed_kind;
 

@@ -5,19 +5,22 @@
  *   in place      INT BOOL DTYPE SIZE FLOAT   one word
  *                 LITERAL                     two: its dtype and its value
  *   referred to   INT_LIST SIZE_LIST          `count` sizes
+ *                 FLOAT_LIST                  `count` numbers
  *                 STRING                      bytes and a 0
+ *                 STRING_LIST                 the same `count` times, one behind the other
  *                 DATA                        bytes
  */
 #include "ir/attribute.h"
 
 #include <string.h>
 
-typedef enum { IN_PLACE_WORD, IN_PLACE_SCALAR, REFERRED_SIZES, REFERRED_STRING, REFERRED_BYTES } place;
+typedef enum { IN_PLACE_WORD, IN_PLACE_SCALAR, REFERRED_SIZES, REFERRED_REALS, REFERRED_STRINGS, REFERRED_BYTES } place;
 
 static place place_of(uint8_t kind) {
   switch ((laze_argument_kind)kind) {
   case LAZE_ARGUMENT_TENSOR: /* operands are no attributes */
   case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_OPTIONAL_LIST:
   case LAZE_ARGUMENT_SCALAR:
   case LAZE_ARGUMENT_INT:
   case LAZE_ARGUMENT_SIZE:
@@ -27,7 +30,9 @@ static place place_of(uint8_t kind) {
   case LAZE_ARGUMENT_LITERAL: return IN_PLACE_SCALAR;
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return REFERRED_SIZES;
-  case LAZE_ARGUMENT_STRING: return REFERRED_STRING;
+  case LAZE_ARGUMENT_FLOAT_LIST: return REFERRED_REALS;
+  case LAZE_ARGUMENT_STRING:
+  case LAZE_ARGUMENT_STRING_LIST: return REFERRED_STRINGS;
   case LAZE_ARGUMENT_DATA: return REFERRED_BYTES;
   }
   return IN_PLACE_WORD;
@@ -40,6 +45,14 @@ static uint64_t bits_of(const void *value) {
   return bits;
 }
 
+/* One string, or those of a list. */
+static int64_t string_bytes(const laze_attribute *attribute) {
+  int32_t count = attribute->kind == LAZE_ARGUMENT_STRING ? 1 : attribute->count;
+  const char *end = attribute->value.string;
+  for (int32_t i = 0; i < count; i++) end += strlen(end) + 1;
+  return end - attribute->value.string;
+}
+
 /* What a present attribute refers to. */
 static laze_data payload_of(const laze_attribute *attribute, place where) {
   switch (where) {
@@ -47,7 +60,9 @@ static laze_data payload_of(const laze_attribute *attribute, place where) {
   case IN_PLACE_SCALAR: break;
   case REFERRED_SIZES:
     return (laze_data){attribute->value.items, attribute->count * (int64_t)sizeof *attribute->value.items};
-  case REFERRED_STRING: return (laze_data){attribute->value.string, (int64_t)strlen(attribute->value.string) + 1};
+  case REFERRED_REALS:
+    return (laze_data){attribute->value.reals, attribute->count * (int64_t)sizeof *attribute->value.reals};
+  case REFERRED_STRINGS: return (laze_data){attribute->value.string, string_bytes(attribute)};
   case REFERRED_BYTES: return attribute->value.data;
   }
   return (laze_data){0};
@@ -76,7 +91,8 @@ laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
   case REFERRED_SIZES:
     for (int32_t i = 0; i < attribute->count; i++) seed = laze_hash_add(seed, (uint64_t)attribute->value.items[i]);
     return seed;
-  case REFERRED_STRING:
+  case REFERRED_REALS:
+  case REFERRED_STRINGS:
   case REFERRED_BYTES: break;
   }
   laze_data payload = payload_of(attribute, where);
@@ -94,7 +110,8 @@ static void refer_to(laze_attribute *attribute, const void *payload, int64_t siz
   case IN_PLACE_WORD:
   case IN_PLACE_SCALAR: break;
   case REFERRED_SIZES: attribute->value.items = payload; break;
-  case REFERRED_STRING: attribute->value.string = payload; break;
+  case REFERRED_REALS: attribute->value.reals = payload; break;
+  case REFERRED_STRINGS: attribute->value.string = payload; break;
   case REFERRED_BYTES: attribute->value.data = (laze_data){payload, size}; break;
   }
 }
@@ -105,6 +122,12 @@ void laze_attribute_copy_payload(laze_attribute *attribute, void *memory) {
   if (payload.size > 0) memcpy(memory, payload.bytes, (size_t)payload.size);
   /* An empty list does not point to the caller's either. */
   refer_to(attribute, payload.size > 0 ? memory : NULL, payload.size);
+}
+
+const char *laze_attribute_text(const laze_attribute *attribute, int32_t index) {
+  const char *text = attribute->value.string;
+  for (int32_t i = 0; i < index; i++) text += strlen(text) + 1;
+  return text;
 }
 
 bool laze_attribute_find_sizes(const laze_attribute *attribute, const laze_size **sizes, int32_t *count) {
@@ -131,12 +154,12 @@ laze_status laze_attribute_own_sizes(laze_attribute *attribute, laze_arena *aren
 /* --- Words ---
  *
  *   kind, present, count   in place: its words
- *                          sizes: each
- *                          string, data: bytes, as a number | the bytes, filled up with 0
+ *                          sizes, numbers: each
+ *                          strings, data: bytes, as a number | the bytes, filled up with 0
  */
 
 static bool is_measured(place where) {
-  return where == REFERRED_STRING || where == REFERRED_BYTES;
+  return where == REFERRED_STRINGS || where == REFERRED_BYTES;
 }
 
 static int64_t padded_words(int64_t bytes) {
@@ -176,8 +199,9 @@ const uint64_t *laze_attribute_read(const uint64_t *words, laze_attribute *out) 
     out->value.literal.dtype = (laze_dtype)words[0];
     memcpy(&out->value.literal.value, &words[1], sizeof *words);
     return words + 2;
-  case REFERRED_SIZES: refer_to(out, words, 0); return words + out->count;
-  case REFERRED_STRING:
+  case REFERRED_SIZES:
+  case REFERRED_REALS: refer_to(out, words, 0); return words + out->count;
+  case REFERRED_STRINGS:
   case REFERRED_BYTES: break;
   }
   size = (int64_t)*words++;

@@ -17,6 +17,13 @@ static inline laze_attribute laze_attribute_literal(laze_scalar value) {
 static inline laze_attribute laze_attribute_string(const char *text) {
   return (laze_attribute){.kind = LAZE_ARGUMENT_STRING, .present = text != NULL, .value.string = text};
 }
+/* `items` and `strings` are borrowed; the strings lie behind each other, each with its 0. */
+static inline laze_attribute laze_attribute_reals(const double *items, int32_t count) {
+  return (laze_attribute){.kind = LAZE_ARGUMENT_FLOAT_LIST, .present = true, .count = count, .value.reals = items};
+}
+static inline laze_attribute laze_attribute_strings(const char *strings, int32_t count) {
+  return (laze_attribute){.kind = LAZE_ARGUMENT_STRING_LIST, .present = true, .count = count, .value.string = strings};
+}
 /* LAZE_DTYPE_NONE: absent. */
 static inline laze_attribute laze_attribute_dtype_if_any(laze_dtype dtype) {
   return (laze_attribute){.kind = LAZE_ARGUMENT_DTYPE, .present = dtype != LAZE_DTYPE_NONE, .value.integer = dtype};
@@ -38,6 +45,9 @@ laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed);
 int64_t laze_attribute_payload_bytes(const laze_attribute *attribute);
 /* Copies those to `memory`, aligned to 8, and makes the attribute refer to it. */
 void laze_attribute_copy_payload(laze_attribute *attribute, void *memory);
+
+/* String `index` of a list of them. */
+const char *laze_attribute_text(const laze_attribute *attribute, int32_t index);
 
 /* Whether it holds sizes, which may be expressions, and those: one, or a list. */
 bool laze_attribute_find_sizes(const laze_attribute *attribute, const laze_size **sizes, int32_t *count);

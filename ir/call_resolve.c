@@ -69,7 +69,8 @@ laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_
   return LAZE_OK;
 }
 
-laze_dtype laze_call_number_dtype(laze_dtype number, laze_dtype first_floating) {
-  if (number != LAZE_F64) return number;
-  return first_floating == LAZE_DTYPE_NONE ? LAZE_F32 : first_floating;
+laze_dtype laze_call_number_dtype(laze_dtype number, const laze_promotion *tensors) {
+  laze_dtype promoted = laze_promotion_result(tensors);
+  if (laze_dtype_kind(promoted) == laze_dtype_kind(number)) return promoted;
+  return number == LAZE_F64 ? LAZE_F32 : number;
 }

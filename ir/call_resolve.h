@@ -9,8 +9,9 @@
  * each with what it lacks. */
 LAZE_MUST_USE laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error);
 
-/* The dtype of the tensor without dimensions that a number becomes where a tensor is wanted: the number's own; a real
- * one's is that of the first floating tensor of the call (LAZE_DTYPE_NONE: there is none), or else f32. */
-laze_dtype laze_call_number_dtype(laze_dtype number, laze_dtype first_floating);
+/* The dtype of the tensor without dimensions that a number becomes where a tensor is wanted, so that it decides no more
+ * about results than a plain number: that of the call's tensors where it is of the number's kind (an integer beside
+ * i32), or else i64, f32 or bool. */
+laze_dtype laze_call_number_dtype(laze_dtype number, const laze_promotion *tensors);
 
 #endif

@@ -93,9 +93,9 @@ static laze_status check_segment(const laze_op_info *info, const laze_argument_i
   if (count == -1)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is missing; pass a value", info->name,
                      argument->name);
-  if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? count < 0 : count != 1)
+  if (laze_argument_is_operands(argument->kind) ? count < 0 : count != 1)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' got %d values, expected %s", info->name,
-                     argument->name, count, argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? "a list" : "one");
+                     argument->name, count, laze_argument_is_operands(argument->kind) ? "a list" : "one");
   return LAZE_OK;
 }
 

@@ -2,7 +2,9 @@
  *
  * An operator's schema has arguments of two kinds. *Operands* (tensors, optional tensors, tensor lists, and Scalars
  * that the caller passed) are values of the graph. *Attributes* (integers, sizes, lists, dtypes, strings, and Scalars
- * that the entry marks as attributes) are plain data in the node.
+ * that the entry marks as attributes) are plain data in the node. In a list of optional tensors (Tensor?[]) an absent
+ * one is LAZE_VALUE_NONE: only operators that expand when they are recorded have such lists, so that every operand of
+ * a node is a value.
  */
 #ifndef LAZE_IR_OP_H
 #define LAZE_IR_OP_H
@@ -41,8 +43,9 @@ typedef struct laze_attribute {
     int64_t integer; /* INT, BOOL (0 or 1), DTYPE */
     laze_size size;
     double real;
-    const char *string;
+    const char *string;     /* STRING; STRING_LIST: `count` strings, each with its 0, behind each other */
     const laze_size *items; /* INT_LIST (all constants), SIZE_LIST */
+    const double *reals;    /* FLOAT_LIST */
     laze_scalar literal;
     laze_data data;
   } value;

@@ -31,7 +31,7 @@ static void derive_segments(const laze_op_info *info, int32_t operand_count, int
     if (!laze_argument_is_operand(argument->kind)) continue;
     int32_t after = info->segment_count - argument->position - 1;
     int32_t count = given > 0 ? 1 : -1;
-    if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST) count = given > after ? given - after : 0;
+    if (laze_argument_is_operands(argument->kind)) count = given > after ? given - after : 0;
     segments[argument->position] = count;
     given -= count > 0 ? count : 0;
   }

@@ -25,6 +25,9 @@ typedef int32_t laze_argument_type;
 #define LAZE_TAKES_DTYPE 7
 #define LAZE_TAKES_STRING 8
 #define LAZE_TAKES_INTEGERS 9
+#define LAZE_TAKES_REALS 10
+#define LAZE_TAKES_STRINGS 11
+#define LAZE_TAKES_OPTIONAL_TENSORS 12 /* a list of tensors and None */
 
 typedef struct laze_operator laze_operator;
 
@@ -34,7 +37,7 @@ typedef struct laze_operator_argument {
   const char *type;          /* as the schema has it: "Tensor?", "int[1]", "SymInt" */
   const char *default_value; /* as the schema has it: "1", "None", "[]"; NULL: it has to be passed */
   laze_argument_type takes;
-  int32_t list_size;    /* of "int[2]": so many integers, for which one may stand; 0: any number */
+  int32_t list_size;    /* of "int[2]": so many numbers, for which one may stand; 0: any number of them */
   int32_t optional;     /* 1: None may be passed ("Tensor?") */
   int32_t keyword_only; /* 1: it stands behind the "*" of the schema */
 } laze_operator_argument;

@@ -54,6 +54,37 @@ static inline laze_ints laze_ints_of(std::initializer_list<int64_t> items) {
 #endif
 #define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
 
+/* Lists of numbers and of strings: LAZE_REALS(0.5, 2), LAZE_STRINGS("a", "b"); none: LAZE_NO_REALS, LAZE_NO_STRINGS.
+ * Borrowed during the call, strings as well. */
+typedef struct laze_reals {
+  const double *items;
+  int32_t count;
+} laze_reals;
+typedef struct laze_strings {
+  const char *const *items;
+  int32_t count;
+} laze_strings;
+#ifdef __cplusplus
+static inline laze_reals laze_reals_of(std::initializer_list<double> items) {
+  return {items.begin(), static_cast<int32_t>(items.size())};
+}
+static inline laze_strings laze_strings_of(std::initializer_list<const char *> items) {
+  return {items.begin(), static_cast<int32_t>(items.size())};
+}
+#define LAZE_REALS(...) laze_reals_of({__VA_ARGS__})
+#define LAZE_STRINGS(...) laze_strings_of({__VA_ARGS__})
+#define LAZE_NO_REALS laze_reals()
+#define LAZE_NO_STRINGS laze_strings()
+#else
+#define LAZE_REALS(...)                                                                                                \
+  ((laze_reals){(const double[]){__VA_ARGS__}, (int32_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double))})
+#define LAZE_STRINGS(...)                                                                                              \
+  ((laze_strings){(const char *const[]){__VA_ARGS__},                                                                  \
+                  (int32_t)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))})
+#define LAZE_NO_REALS ((laze_reals){0, 0})
+#define LAZE_NO_STRINGS ((laze_strings){0, 0})
+#endif
+
 /* Opens a scope of the context on this thread, inside the current one. NULL: the default context. Never NULL unless
  * memory is out. Like a tensor, a scope is a number that laze looks up and that no other scope of the process ever has:
  * ending one twice, or asking for its error once it has ended, is noticed, also when its context has gone. */
@@ -194,12 +225,14 @@ typedef struct laze_argument {
   int32_t count;
   union {
     laze_tensor *tensor;
-    laze_tensor *const *tensors; /* count */
+    laze_tensor *const *tensors; /* count; NULL: one that is absent, where each may be */
     laze_scalar scalar;
     int64_t integer;
     double real;
     const int64_t *integers; /* count */
+    const double *reals;     /* count */
     const char *string;
+    const char *const *strings; /* count */
   } value;
 } laze_argument;
 #define LAZE_PASS_DEFAULT 0 /* the schema's default, or absent */
@@ -213,6 +246,8 @@ typedef struct laze_argument {
 #define LAZE_PASS_BOOL 8  /* value.integer: 0 or 1, and only for what takes a bool or a number */
 #define LAZE_PASS_DTYPE 9 /* value.integer */
 #define LAZE_PASS_NONE 10 /* an optional argument that is absent, said so */
+#define LAZE_PASS_REALS 11
+#define LAZE_PASS_STRINGS 12
 /* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
  * give one error handle, whose message lists the schemas of that name. Arguments that the schema has a default for, or
  * that are optional, may be left out. Everything passed is borrowed for the call. 0: there is no room for a result

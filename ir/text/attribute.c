@@ -48,27 +48,82 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static laze_status read_string(laze_parser *parser, const char **cursor, const char **out, laze_error *error) {
+/* Writes the string at the cursor to *end, and its 0, and moves both behind it. */
+static laze_status unescape(const char **cursor, char **end, laze_error *error) {
   const char *at = *cursor + 1;
-  char *string = laze_arena_alloc(&parser->scratch, laze_text_skip_string(*cursor) - *cursor), *end = string;
-  if (!string) return laze_fail_memory(error, "a string", -1);
   while (*at != '"') {
     if (!*at || *at == '\n') return laze_fail(error, LAZE_INVALID_ARGUMENT, "the string does not end on its line");
     if (*at == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
-      *end++ = (char)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
+      *(*end)++ = (char)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
       at += 4;
     } else if (*at == '\\' && (at[1] == '"' || at[1] == '\\')) {
-      *end++ = at[1];
+      *(*end)++ = at[1];
       at += 2;
     } else if (*at == '\\') {
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "unknown escape in a string; write \\\", \\\\ or \\x0a");
     } else {
-      *end++ = *at++;
+      *(*end)++ = *at++;
     }
   }
-  *end = 0;
-  *out = string;
+  *(*end)++ = 0;
   *cursor = at + 1;
+  return LAZE_OK;
+}
+
+static laze_status read_string(laze_parser *parser, const char **cursor, const char **out, laze_error *error) {
+  char *string = laze_arena_alloc(&parser->scratch, laze_text_skip_string(*cursor) - *cursor), *end = string;
+  if (!string) return laze_fail_memory(error, "a string", -1);
+  *out = string;
+  return unescape(cursor, &end, error);
+}
+
+/* Moves behind the comma after an item, or behind the bracket that ends the list: *more says which. */
+static laze_status next_item(const char **cursor, bool *more, laze_error *error) {
+  *cursor = laze_text_skip_blanks(*cursor);
+  *more = **cursor == ',';
+  if (!*more && **cursor != ']') return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected ',' or ']' in the list");
+  *cursor = *more ? laze_text_skip_blanks(*cursor + 1) : *cursor + 1;
+  return LAZE_OK;
+}
+
+static laze_status read_strings(laze_parser *parser, const laze_parsed_argument *argument, const char **cursor,
+                                laze_attribute *out, laze_error *error) {
+  char *strings = laze_arena_alloc(&parser->scratch, argument->end - *cursor), *end = strings;
+  if (!strings) return laze_fail_memory(error, "a list of strings", -1);
+  out->value.string = strings;
+  *cursor = laze_text_skip_blanks(*cursor + 1);
+  bool more = **cursor != ']';
+  if (!more) ++*cursor;
+  while (more) {
+    char *first = end;
+    if (**cursor != '"') return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected a string in the list");
+    LAZE_TRY(unescape(cursor, &end, error));
+    if (strlen(first) + 1 != (size_t)(end - first))
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "a string in a list holds no byte 0");
+    out->count++;
+    LAZE_TRY(next_item(cursor, &more, error));
+  }
+  return LAZE_OK;
+}
+
+/* Numbers, or one where the schema lets it stand for a list of a given size. */
+static laze_status read_reals(laze_parser *parser, const laze_argument_info *info, const laze_parsed_argument *argument,
+                              const char **cursor, laze_attribute *out, laze_error *error) {
+  int64_t capacity = info->list_size > 1 ? info->list_size : 1;
+  for (const char *c = *cursor; c < argument->end; c++) capacity += *c == ',';
+  double *items = laze_arena_alloc_array(&parser->scratch, capacity, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list", capacity * 8);
+  out->value.reals = items;
+  bool list = **cursor == '[', more = true;
+  if (list) *cursor = laze_text_skip_blanks(*cursor + 1);
+  if (list && **cursor == ']') more = false, ++*cursor;
+  while (more && out->count < capacity) {
+    if (!laze_text_read_element(cursor, LAZE_F64, &items[out->count++], 0))
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "expected a number%s", list ? " in the list" : "");
+    more = false;
+    if (list) LAZE_TRY(next_item(cursor, &more, error));
+  }
+  for (; !list && out->count < info->list_size; out->count++) items[out->count] = items[0];
   return LAZE_OK;
 }
 
@@ -107,11 +162,13 @@ static laze_status read_size(laze_parser *parser, const char **cursor, laze_size
   return LAZE_OK;
 }
 
-static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info, const char **cursor,
-                                  laze_attribute *out, laze_error *error) {
+static laze_status read_attribute(laze_parser *parser, const laze_argument_info *info,
+                                  const laze_parsed_argument *argument, const char **cursor, laze_attribute *out,
+                                  laze_error *error) {
   switch (info->kind) {
   case LAZE_ARGUMENT_TENSOR: /* operands are no attributes; elements stand behind `constant` */
   case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_OPTIONAL_LIST:
   case LAZE_ARGUMENT_SCALAR:
   case LAZE_ARGUMENT_DATA: break;
   case LAZE_ARGUMENT_INT:
@@ -124,6 +181,8 @@ static laze_status read_attribute(laze_parser *parser, const laze_argument_info 
   case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return read_sizes(parser, info, cursor, out, error);
+  case LAZE_ARGUMENT_FLOAT_LIST: return read_reals(parser, info, argument, cursor, out, error);
+  case LAZE_ARGUMENT_STRING_LIST: return read_strings(parser, argument, cursor, out, error);
   case LAZE_ARGUMENT_LITERAL: return expected(laze_text_read_scalar(cursor, &out->value.literal), "a number", error);
   }
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "has no form in text");
@@ -135,7 +194,7 @@ laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *
   *out = (laze_attribute){.kind = (uint8_t)info->kind};
   if (!argument->start) return LAZE_OK; /* none */
   out->present = true;
-  laze_status status = read_attribute(parser, info, &cursor, out, error);
+  laze_status status = read_attribute(parser, info, argument, &cursor, out, error);
   for (int32_t i = 0; status == LAZE_OK && info->kind == LAZE_ARGUMENT_INT_LIST && i < out->count; i++)
     if (!laze_size_is_constant(out->value.items[i]))
       status = laze_fail(error, LAZE_INVALID_ARGUMENT, "expected constants in the list");

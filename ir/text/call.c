@@ -65,13 +65,18 @@ static laze_status push_value(laze_parser *parser, laze_value value, laze_error 
   return LAZE_OK;
 }
 
-/* `[%x, %y]`, the bracket not yet taken. */
-static laze_status parse_value_list(laze_parser *parser, laze_parsed_argument *argument, laze_error *error) {
+/* `[%x, %y]` or `[none, %y]`, the bracket not yet taken. */
+static laze_status parse_value_list(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
+                                    laze_error *error) {
   laze_lexer_advance(&parser->lexer);
+  passed->kind = LAZE_PASSED_TENSOR_LIST;
   while (!laze_lexer_at(&parser->lexer, ']')) {
-    laze_value value;
+    laze_value value = LAZE_VALUE_NONE;
     if (argument->value_count > 0) LAZE_TRY(laze_lexer_expect(&parser->lexer, ',', error));
-    LAZE_TRY(laze_parse_value(parser, &value, error));
+    if (laze_lexer_take_word(&parser->lexer, "none"))
+      passed->kind = LAZE_PASSED_OPTIONAL_LIST;
+    else
+      LAZE_TRY(laze_parse_value(parser, &value, error));
     LAZE_TRY(push_value(parser, value, error));
     argument->value_count++;
   }
@@ -107,10 +112,26 @@ static bool is_dtype(const laze_parsed_argument *argument) {
   return laze_dtype_find(name) != LAZE_DTYPE_NONE;
 }
 
-/* A list of numbers, or one in which a size has a name. */
+/* Whether it is a list of plain numbers of which one is no integer at least. */
+static bool is_real_list(const laze_parsed_argument *argument) {
+  const char *at = argument->start;
+  bool found = false;
+  do {
+    laze_scalar scalar;
+    at = laze_text_skip_blanks(at + 1);
+    if (!laze_text_read_scalar(&at, &scalar) || scalar.dtype == LAZE_BOOL) return false;
+    found = found || laze_dtype_is_float(scalar.dtype);
+    at = laze_text_skip_blanks(at);
+  } while (*at == ',');
+  return found && *at == ']';
+}
+
+/* A list of strings, of numbers, or one in which a size has a name. */
 static laze_passed_kind classify_list(const laze_parsed_argument *argument) {
   const char *at = laze_text_skip_blanks(argument->start + 1);
   if (*at == ']') return LAZE_PASSED_EMPTY_LIST;
+  if (*at == '"') return LAZE_PASSED_STRING_LIST;
+  if (is_real_list(argument)) return LAZE_PASSED_FLOAT_LIST;
   for (; at < argument->end; at++)
     if (is_name_character(*at) && (*at < '0' || *at > '9')) return LAZE_PASSED_SIZE_LIST;
   return LAZE_PASSED_INT_LIST;
@@ -145,6 +166,12 @@ laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, 
   return LAZE_OK;
 }
 
+/* Whether the first item is a value, or the word none. */
+static bool starts_value_list(const char *bracket) {
+  const char *first = laze_text_skip_blanks(bracket + 1);
+  return *first == '%' || (strncmp(first, "none", 4) == 0 && !is_name_character(first[4]));
+}
+
 /* One argument without its name. */
 static laze_status parse_argument_value(laze_parser *parser, laze_passed *passed, laze_parsed_argument *argument,
                                         laze_error *error) {
@@ -157,10 +184,8 @@ static laze_status parse_argument_value(laze_parser *parser, laze_passed *passed
     argument->value_count = 1;
     return push_value(parser, value, error);
   }
-  if (laze_lexer_at(lexer, '[') && *laze_text_skip_blanks(lexer->token.start + 1) == '%') {
-    passed->kind = LAZE_PASSED_TENSOR_LIST;
-    return parse_value_list(parser, argument, error);
-  }
+  if (laze_lexer_at(lexer, '[') && starts_value_list(lexer->token.start))
+    return parse_value_list(parser, passed, argument, error);
   passed->kind = LAZE_PASSED_ABSENT;
   if (laze_lexer_take_word(lexer, "none")) return LAZE_OK;
   return laze_parse_attribute_text(parser, passed, argument, error);
@@ -198,12 +223,12 @@ static laze_status parse_arguments(laze_parser *parser, laze_error *error) {
   return LAZE_OK;
 }
 
-static laze_dtype first_floating(const laze_parser *parser) {
-  for (int64_t i = 0; i < parser->value_count; i++) {
-    laze_dtype dtype = laze_graph_type(parser->graph, parser->values[i])->dtype;
-    if (laze_dtype_is_float(dtype)) return dtype;
-  }
-  return LAZE_DTYPE_NONE;
+static laze_promotion promotion_of(const laze_parser *parser) {
+  laze_promotion promotion = {0};
+  for (int64_t i = 0; i < parser->value_count; i++)
+    if (!laze_value_is_none(parser->values[i]))
+      laze_promotion_add(&promotion, laze_graph_type(parser->graph, parser->values[i]), false);
+  return promotion;
 }
 
 /* A number where a value is expected becomes a constant of no dimensions. One for a Scalar keeps its dtype, which
@@ -217,7 +242,8 @@ static laze_status record_literal(laze_parser *parser, const laze_argument_info 
         &parser->lexer, argument->start, error, "'%.*s' is no number; a size becomes a value by size_tensor",
         argument->end - argument->start > 40 ? 40 : (int)(argument->end - argument->start), argument->start);
   laze_dtype dtype = scalar.dtype;
-  if (info->kind == LAZE_ARGUMENT_TENSOR) dtype = laze_call_number_dtype(dtype, first_floating(parser));
+  laze_promotion beside = promotion_of(parser);
+  if (info->kind == LAZE_ARGUMENT_TENSOR) dtype = laze_call_number_dtype(dtype, &beside);
   return laze_record_number(&parser->builder.recorder, dtype, scalar, out, error);
 }
 
@@ -231,7 +257,7 @@ static laze_status fill_operands(laze_parser *parser, const laze_op_info *info, 
     *segment = -1;
     if (given[i] < 0 || parser->passed[given[i]].kind == LAZE_PASSED_ABSENT) continue;
     const laze_parsed_argument *parsed = &parser->arguments[given[i]];
-    *segment = argument->kind == LAZE_ARGUMENT_TENSOR_LIST ? parsed->value_count : 1;
+    *segment = laze_argument_is_operands(argument->kind) ? parsed->value_count : 1;
     if (laze_passed_is_number(parser->passed[given[i]].kind))
       LAZE_TRY(record_literal(parser, argument, parsed, operands++, error));
     for (int32_t k = 0; k < parsed->value_count; k++) *operands++ = parser->values[parsed->first_value + k];

@@ -169,6 +169,24 @@ static void print_items(laze_text *text, const laze_size_table *sizes, const laz
   laze_text_append(text, "]");
 }
 
+static void print_reals(laze_text *text, const laze_attribute *attribute) {
+  laze_text_append(text, "[");
+  for (int32_t i = 0; i < attribute->count; i++) {
+    if (i > 0) laze_text_append(text, ", ");
+    laze_text_append_element(text, LAZE_F64, attribute->value.reals, i);
+  }
+  laze_text_append(text, "]");
+}
+
+static void print_strings(laze_text *text, const laze_attribute *attribute) {
+  laze_text_append(text, "[");
+  for (int32_t i = 0; i < attribute->count; i++) {
+    if (i > 0) laze_text_append(text, ", ");
+    print_string(text, laze_attribute_text(attribute, i));
+  }
+  laze_text_append(text, "]");
+}
+
 static void print_literal(laze_text *text, laze_scalar literal) {
   if (laze_dtype_is_float(literal.dtype))
     laze_text_append_element(text, literal.dtype, &literal.value.real, 0);
@@ -184,6 +202,7 @@ void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const l
   switch ((laze_argument_kind)attribute->kind) {
   case LAZE_ARGUMENT_TENSOR: /* operands are no attributes; elements stand behind `constant` */
   case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_OPTIONAL_LIST:
   case LAZE_ARGUMENT_SCALAR:
   case LAZE_ARGUMENT_DATA: break;
   case LAZE_ARGUMENT_INT: laze_text_format(text, "%lld", (long long)attribute->value.integer); break;
@@ -194,6 +213,8 @@ void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const l
   case LAZE_ARGUMENT_STRING: print_string(text, attribute->value.string); break;
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: print_items(text, sizes, attribute); break;
+  case LAZE_ARGUMENT_FLOAT_LIST: print_reals(text, attribute); break;
+  case LAZE_ARGUMENT_STRING_LIST: print_strings(text, attribute); break;
   case LAZE_ARGUMENT_LITERAL: print_literal(text, attribute->value.literal); break;
   }
 }
@@ -241,6 +262,7 @@ static laze_passed_kind passed_kind(const laze_attribute *attribute) {
   switch ((laze_argument_kind)attribute->kind) {
   case LAZE_ARGUMENT_TENSOR: /* operands are no attributes */
   case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_OPTIONAL_LIST:
   case LAZE_ARGUMENT_SCALAR:
   case LAZE_ARGUMENT_DATA:
   case LAZE_ARGUMENT_INT: break;
@@ -251,6 +273,8 @@ static laze_passed_kind passed_kind(const laze_attribute *attribute) {
   case LAZE_ARGUMENT_STRING: return LAZE_PASSED_STRING;
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return list_kind(attribute);
+  case LAZE_ARGUMENT_FLOAT_LIST: return attribute->count ? LAZE_PASSED_FLOAT_LIST : LAZE_PASSED_EMPTY_LIST;
+  case LAZE_ARGUMENT_STRING_LIST: return attribute->count ? LAZE_PASSED_STRING_LIST : LAZE_PASSED_EMPTY_LIST;
   case LAZE_ARGUMENT_LITERAL: return LAZE_PASSED_LITERAL;
   }
   return LAZE_PASSED_INTEGER;

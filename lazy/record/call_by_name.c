@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/dtype.h"
 #include "base/float_control.h"
+#include "ir/attribute.h"
 #include "ir/call_resolve.h"
 #include "lazy/lazy.h"
 #include "lazy/record/frame.h"
@@ -31,6 +32,13 @@ static laze_passed_kind kind_of_number(laze_dtype dtype) {
   return dtype == LAZE_I64 ? LAZE_PASSED_INTEGER : dtype == LAZE_F64 ? LAZE_PASSED_REAL : LAZE_PASSED_LITERAL;
 }
 
+static laze_passed_kind kind_of_strings(const laze_argument *argument) {
+  if (argument->count < 0 || (argument->count > 0 && !argument->value.strings)) return LAZE_PASSED_OTHER;
+  for (int32_t i = 0; i < argument->count; i++)
+    if (!argument->value.strings[i]) return LAZE_PASSED_OTHER;
+  return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_STRING_LIST;
+}
+
 /* What the ranking is told. A NULL tensor is one, which the call itself refuses where it needs it. */
 static laze_passed_kind kind_of(const laze_argument *argument) {
   switch (argument->kind) {
@@ -38,11 +46,17 @@ static laze_passed_kind kind_of(const laze_argument *argument) {
   case LAZE_PASS_TENSOR: return LAZE_PASSED_TENSOR;
   case LAZE_PASS_TENSORS:
     if (argument->count < 0 || (argument->count > 0 && !argument->value.tensors)) return LAZE_PASSED_OTHER;
-    return LAZE_PASSED_TENSOR_LIST;
+    for (int32_t i = 0; i < argument->count; i++)
+      if (!argument->value.tensors[i]) return LAZE_PASSED_OPTIONAL_LIST;
+    return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_TENSOR_LIST;
   case LAZE_PASS_SCALAR: return kind_of_number(argument->value.scalar.dtype);
   case LAZE_PASS_INTEGER: return LAZE_PASSED_CODE;
   case LAZE_PASS_REAL: return LAZE_PASSED_REAL;
   case LAZE_PASS_INTEGERS: return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
+  case LAZE_PASS_REALS:
+    if (argument->count < 0 || (argument->count > 0 && !argument->value.reals)) return LAZE_PASSED_OTHER;
+    return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_FLOAT_LIST;
+  case LAZE_PASS_STRINGS: return kind_of_strings(argument);
   case LAZE_PASS_STRING: return argument->value.string ? LAZE_PASSED_STRING : LAZE_PASSED_OTHER;
   case LAZE_PASS_BOOL: return LAZE_PASSED_BOOL;
   case LAZE_PASS_DTYPE: return LAZE_PASSED_DTYPE;
@@ -108,7 +122,8 @@ static int64_t integer_of(const laze_argument *argument) {
 }
 
 /* Of the tensors passed, those in lists too. */
-static laze_dtype first_floating(const passed *given) {
+static laze_promotion promotion_of(const passed *given) {
+  laze_promotion promotion = {0};
   for (int32_t i = 0; i < given->count; i++) {
     const laze_argument *argument = &given->arguments[i];
     bool is_list = argument->kind == LAZE_PASS_TENSORS;
@@ -116,17 +131,20 @@ static laze_dtype first_floating(const passed *given) {
     laze_tensor *const *tensors = is_list ? argument->value.tensors : &argument->value.tensor;
     for (int32_t k = 0; k < (is_list ? argument->count : 1); k++) {
       laze_dtype dtype = tensors[k] ? laze_tensor_dtype(tensors[k]) : LAZE_DTYPE_NONE;
-      if (laze_dtype_is_float(dtype)) return dtype;
+      if (dtype == LAZE_DTYPE_NONE) continue;
+      laze_type type = {
+          .kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)dtype, .rank = (uint8_t)laze_tensor_rank(tensors[k])};
+      laze_promotion_add(&promotion, &type, false);
     }
   }
-  return LAZE_DTYPE_NONE;
+  return promotion;
 }
 
 /* A number where a tensor is wanted becomes one without dimensions. */
 static laze_tensor *tensor_of(const passed *given, const laze_argument *argument, laze_context *context) {
   laze_scalar scalar = scalar_of(argument);
-  laze_dtype beside = scalar.dtype == LAZE_F64 ? first_floating(given) : LAZE_DTYPE_NONE;
-  return laze_tensor_from_scalar(context, laze_call_number_dtype(scalar.dtype, beside), scalar);
+  laze_promotion beside = promotion_of(given);
+  return laze_tensor_from_scalar(context, laze_call_number_dtype(scalar.dtype, &beside), scalar);
 }
 
 static void pack_operand(packing *pack, const laze_argument_info *info, const passed *given, int32_t index) {
@@ -134,8 +152,8 @@ static void pack_operand(packing *pack, const laze_argument_info *info, const pa
   const laze_argument *argument = given->by_schema[index];
   *segment = -1;
   if (!argument || argument->kind == LAZE_PASS_NONE) return;
-  if (info->kind == LAZE_ARGUMENT_TENSOR_LIST) {
-    *segment = argument->count;
+  if (laze_argument_is_operands(info->kind)) {
+    *segment = argument->kind == LAZE_PASS_TENSORS ? argument->count : 0; /* another empty list */
     for (int32_t i = 0; i < *segment; i++)
       pack->operands[pack->operand_count++] = (laze_frame_operand){.tensor = argument->value.tensors[i]};
     return;
@@ -151,9 +169,47 @@ static void pack_operand(packing *pack, const laze_argument_info *info, const pa
     *operand = (laze_frame_operand){.scalar = scalar_of(argument)};
 }
 
+/* One number, in a way to pass it, that stands for a list. */
+static bool is_number(const laze_argument *argument) {
+  return argument->kind == LAZE_PASS_SCALAR || argument->kind == LAZE_PASS_INTEGER ||
+         argument->kind == LAZE_PASS_REAL || argument->kind == LAZE_PASS_BOOL;
+}
+
+static laze_status pack_reals(packing *pack, const laze_argument_info *info, const laze_argument *argument,
+                              laze_attribute *out, laze_error *error) {
+  bool single = is_number(argument);
+  int32_t count = single ? info->list_size : argument->count;
+  if (count > 0 && argument->kind == LAZE_PASS_INTEGERS && !argument->value.integers)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "argument '%s': %d integers at NULL are no list", info->name,
+                     (int)count);
+  double *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list of numbers", -1);
+  for (int32_t i = 0; i < count; i++)
+    items[i] = single                                 ? laze_scalar_as_real(scalar_of(argument))
+               : argument->kind == LAZE_PASS_INTEGERS ? (double)argument->value.integers[i]
+                                                      : argument->value.reals[i];
+  *out = laze_attribute_reals(items, count);
+  return LAZE_OK;
+}
+
+/* They lie behind each other. */
+static laze_status pack_strings(packing *pack, const laze_argument *argument, laze_attribute *out, laze_error *error) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < argument->count; i++) bytes += (int64_t)strlen(argument->value.strings[i]) + 1;
+  char *packed = laze_arena_alloc(&pack->arena, bytes), *end = packed;
+  if (!packed) return laze_fail_memory(error, "a list of strings", bytes);
+  for (int32_t i = 0; i < argument->count; i++) {
+    size_t length = strlen(argument->value.strings[i]) + 1;
+    memcpy(end, argument->value.strings[i], length);
+    end += length;
+  }
+  *out = laze_attribute_strings(packed, argument->count);
+  return LAZE_OK;
+}
+
 static laze_status pack_list(packing *pack, const laze_argument_info *info, const laze_argument *argument,
                              laze_attribute *out, laze_error *error) {
-  bool single = argument->kind != LAZE_PASS_INTEGERS;
+  bool single = is_number(argument);
   int32_t count = single ? info->list_size : argument->count;
   if (count < 0 || (count > 0 && !single && !argument->value.integers))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "argument '%s': %d integers at %p are no list", info->name,
@@ -180,6 +236,8 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   switch (info->kind) {
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
+  case LAZE_ARGUMENT_FLOAT_LIST: return pack_reals(pack, info, argument, out, error);
+  case LAZE_ARGUMENT_STRING_LIST: return pack_strings(pack, argument, out, error);
   case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
   case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
   case LAZE_ARGUMENT_FLOAT: out->value.real = laze_scalar_as_real(scalar_of(argument)); return LAZE_OK;
@@ -189,6 +247,7 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
   case LAZE_ARGUMENT_DTYPE: out->value.integer = integer_of(argument); return LAZE_OK;
   case LAZE_ARGUMENT_TENSOR:
   case LAZE_ARGUMENT_TENSOR_LIST:
+  case LAZE_ARGUMENT_OPTIONAL_LIST:
   case LAZE_ARGUMENT_SCALAR: break; /* operands */
   case LAZE_ARGUMENT_DATA: break;   /* fits nothing that can be passed */
   }
@@ -217,10 +276,10 @@ static laze_status pack_frame(packing *pack, const laze_op_info *info, const pas
 static laze_lazy *find_lazy(laze_context *context, const passed *given) {
   for (int32_t i = 0; i < given->count; i++) {
     const laze_argument *argument = &given->arguments[i];
-    laze_lazy *lazy = argument->kind == LAZE_PASS_TENSOR ? laze_handle_lazy(argument->value.tensor)
-                      : argument->kind == LAZE_PASS_TENSORS && argument->count > 0 && argument->value.tensors
-                          ? laze_handle_lazy(argument->value.tensors[0])
-                          : NULL;
+    laze_lazy *lazy = argument->kind == LAZE_PASS_TENSOR ? laze_handle_lazy(argument->value.tensor) : NULL;
+    bool is_list = argument->kind == LAZE_PASS_TENSORS && argument->value.tensors;
+    for (int32_t k = 0; !lazy && is_list && k < argument->count; k++)
+      lazy = laze_handle_lazy(argument->value.tensors[k]);
     if (lazy) return lazy;
   }
   return laze_lazy_get(context);

@@ -75,6 +75,7 @@ static laze_status push_operand(laze_thread_state *thread, const char *op, const
                                 const laze_frame_operand *operand, obstacle *problem) {
   if (operand->tensor) return push_tensor(thread, op, argument->name, operand->tensor, problem);
   laze_dtype dtype = operand->scalar.dtype;
+  if (argument->kind == LAZE_ARGUMENT_OPTIONAL_LIST) return LAZE_OK; /* an absent one, make_call() */
   if (argument->kind != LAZE_ARGUMENT_SCALAR)
     return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: argument '%s' is NULL; it needs a tensor", op,
                      argument->name);
@@ -92,6 +93,10 @@ static laze_status push_operands(laze_thread_state *thread, const laze_frame *fr
     const laze_argument_info *argument = &info->arguments[i];
     if (!laze_argument_is_operand(argument->kind)) continue;
     int32_t count = frame->segments ? frame->segments[argument->position] : 1;
+    if (argument->kind == LAZE_ARGUMENT_OPTIONAL_LIST && count < 0)
+      return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
+                       "%s: argument '%s' is no list: its items are NULL or its length is negative; use LAZE_TENSORS",
+                       info->name, argument->name);
     for (int32_t j = 0; j < count; j++) {
       if (next == frame->operand_count)
         return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT, "%s: %d operands are too few for its segments",
@@ -111,6 +116,12 @@ static bool is_dtype(int64_t number) {
 static laze_status check_attribute(const laze_op_info *info, const laze_argument_info *argument,
                                    const laze_attribute *attribute, laze_error *error) {
   bool is_list = argument->kind == LAZE_ARGUMENT_INT_LIST || argument->kind == LAZE_ARGUMENT_SIZE_LIST;
+  bool is_reals = argument->kind == LAZE_ARGUMENT_FLOAT_LIST, is_strings = argument->kind == LAZE_ARGUMENT_STRING_LIST;
+  if ((is_reals || is_strings) && attribute->count < 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: argument '%s' is no list: %s NULL or its count is negative; use %s", info->name,
+                     argument->name, is_reals ? "its items are" : "it or a string of it is",
+                     is_reals ? "LAZE_REALS" : "LAZE_STRINGS");
   if (is_list && (attribute->count < 0 || (attribute->count > 0 && !attribute->value.items)))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is no list: its items are NULL or its count is negative; use LAZE_INTS",
@@ -144,15 +155,19 @@ static laze_status check_attributes(const laze_frame *frame, laze_error *error) 
   return LAZE_OK;
 }
 
-/* The call over the frame's values: operand i is value i. */
+/* The call over the frame's values, which are the operands in order; one that is absent in a list is no value. */
 static laze_status make_call(laze_record_state *state, const laze_frame *frame, laze_call *out, laze_error *error) {
   void *array = state->operands;
-  LAZE_TRY(laze_grow(state->thread->lazy->context, &array, &state->operand_capacity, state->value_count,
+  LAZE_TRY(laze_grow(state->thread->lazy->context, &array, &state->operand_capacity, frame->operand_count,
                      sizeof *state->operands, error));
   state->operands = array;
-  for (int32_t i = 0; i < state->value_count; i++) state->operands[i] = (laze_value){i, 0};
+  int32_t value = 0;
+  for (int32_t i = 0; i < frame->operand_count; i++) {
+    bool absent = !frame->operands[i].tensor && frame->operands[i].scalar.dtype == LAZE_DTYPE_NONE;
+    state->operands[i] = absent ? LAZE_VALUE_NONE : (laze_value){value++, 0};
+  }
   *out = (laze_call){.op = frame->op,
-                     .operand_count = (int32_t)state->value_count,
+                     .operand_count = frame->operand_count,
                      .operands = state->operands,
                      .segments = frame->segments,
                      .attributes = frame->attributes,

@@ -41,6 +41,11 @@ static inline int32_t laze_pack_tensors(laze_frame_operand *operands, int32_t *c
   return tensor_count;
 }
 
+/* The same where each may be absent (NULL). A list that is not there gets the segment -1, which laze_frame_record()
+ * refuses. */
+int32_t laze_pack_optional_tensors(laze_frame_operand *operands, int32_t *count, laze_tensor *const *tensors,
+                                   int32_t tensor_count);
+
 /* A number that may be absent, then it is `otherwise`. Only an integer can be one where the kind is not float: for a
  * real number the count is -1, which laze_frame_record() refuses. */
 static inline laze_attribute laze_pack_number(laze_argument_kind kind, laze_scalar number, laze_attribute otherwise) {
@@ -65,5 +70,14 @@ static inline laze_attribute laze_pack_ints_if_any(laze_argument_kind kind, laze
   if (ints.items == NULL && ints.count == 0) return laze_attribute_absent(kind);
   return laze_pack_ints(kind, ints);
 }
+/* The same of numbers and of strings; nothing: absent where `may_be_absent`. */
+laze_attribute laze_pack_reals(laze_reals reals, bool may_be_absent);
+laze_attribute laze_pack_strings(const char *packed, laze_strings strings, bool may_be_absent);
+
+/* Copies the strings to lie behind each other, in `local` unless they are longer. A list that is not there, a NULL in
+ * it, and memory that is out give the list the length -1. Released after the call. */
+#define LAZE_PACK_BYTES 256
+char *laze_pack_reserve_strings(char *local, laze_strings *strings);
+void laze_pack_release_strings(char *local, char *packed);
 
 #endif

@@ -188,7 +188,7 @@ static void check_conditional(gen_scope *scope, gen_expression *conditional) {
   }
   conditional->kind = join_kinds(left, right);
   conditional->optional = left->optional || right->optional || left->kind == KIND_ABSENT || right->kind == KIND_ABSENT;
-  if (conditional->kind == KIND_WRONG || conditional->kind >= KIND_ABSENT || conditional->kind == KIND_TENSOR_LIST)
+  if (conditional->kind == KIND_WRONG || conditional->kind >= KIND_ABSENT || kind_is_tensors(conditional->kind))
     check_fault(scope, conditional, "the arms of \"?\" are %s and %s; both must be of one kind", kind_name(left->kind),
                 kind_name(right->kind));
   else if (conditional->optional && !may_be_absent(conditional->kind))

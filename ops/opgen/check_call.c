@@ -110,6 +110,7 @@ static laze_passed_kind passed_kind(const gen_expression *item) {
   switch (item->kind) {
   case KIND_TENSOR: return LAZE_PASSED_TENSOR;
   case KIND_TENSOR_LIST: return LAZE_PASSED_TENSOR_LIST;
+  case KIND_OPTIONAL_LIST: return LAZE_PASSED_OPTIONAL_LIST;
   case KIND_SCALAR: return LAZE_PASSED_SCALAR;
   case KIND_INT: return LAZE_PASSED_INTEGER;
   case KIND_SIZE: return LAZE_PASSED_SIZE;
@@ -121,6 +122,8 @@ static laze_passed_kind passed_kind(const gen_expression *item) {
   case KIND_INT_LIST:
     return item->form == FORM_LIST && item->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_INT_LIST;
   case KIND_SIZE_LIST: return LAZE_PASSED_SIZE_LIST;
+  case KIND_FLOAT_LIST: return LAZE_PASSED_FLOAT_LIST;
+  case KIND_STRING_LIST: return LAZE_PASSED_STRING_LIST;
   case KIND_ABSENT: return LAZE_PASSED_ABSENT;
   default: return LAZE_PASSED_OTHER;
   }
@@ -153,7 +156,7 @@ static void check_operands(gen_scope *scope, gen_expression *call) {
     const gen_expression *item = call->bound[i];
     const gen_kind kind = call->callee->schema.arguments[i].kind;
     if (item == NULL || !kind_is_operand(kind)) continue;
-    if (kind == KIND_TENSOR_LIST && item->form != FORM_LIST && operator_segments(call->callee) > 1)
+    if (kind_is_tensors(kind) && item->form != FORM_LIST && operator_segments(call->callee) > 1)
       check_fault(scope, call, "\"%s\" cannot be passed beside other tensors; write \"composite: c\"", item->text);
     else if (item->kind == KIND_SIZE && table_find(scope->table, "size_tensor") == NULL)
       check_fault(scope, call,

@@ -104,7 +104,7 @@ static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_o
   for (int i = 0; i < count; i++) {
     numbers += operands[i].is_number;
     const bool present = operands[i].value != NULL || operands[i].is_number;
-    if (!present || operands[i].parameter->kind == KIND_TENSOR_LIST || (callee->compute == COMPUTE_SELECT && i == 0))
+    if (!present || kind_is_tensors(operands[i].parameter->kind) || (callee->compute == COMPUTE_SELECT && i == 0))
       continue;
     list = memory_format("%s%s%s", list, listed++ == 0 ? "" : ", ", promoted_operand(emitter, &operands[i]));
   }
@@ -152,7 +152,7 @@ static gen_layout lay_out(gen_emitter *emitter, const gen_operand *operands, int
       out.values = join(out.values, operands[i].value);
     }
     out.value_count += size > 0 ? size : 0;
-    out.plain = out.plain && size == 1 && operands[i].parameter->kind != KIND_TENSOR_LIST;
+    out.plain = out.plain && size == 1 && !kind_is_tensors(operands[i].parameter->kind);
     out.segments = join(out.segments, memory_format("%d", size));
   }
   return out;
@@ -170,7 +170,7 @@ static const char *emit_compacted(gen_emitter *emitter, const gen_layout *layout
 
 static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
   const gen_expression *first = operands[0].item;
-  if (count == 1 && first != NULL && first->kind == KIND_TENSOR_LIST && first->form == FORM_NAME)
+  if (count == 1 && first != NULL && kind_is_tensors(first->kind) && first->form == FORM_NAME)
     return emit_whole_list(emitter, &operands[0]);
   const gen_layout layout = lay_out(emitter, operands, count);
   for (int i = 0; i < count; i++)
@@ -199,6 +199,8 @@ static const char *default_attribute(const gen_argument *parameter) {
   case KIND_DTYPE: return memory_format("laze_attribute_dtype(%s)", dtype_infos[dtype_find(value->text)].enumerator);
   case KIND_STRING: return memory_format("laze_attribute_string(%s)", c_string(value->text));
   case KIND_LITERAL: return memory_format("laze_attribute_literal(%s)", c_scalar_call(value));
+  case KIND_FLOAT_LIST: return "laze_attribute_reals(NULL, 0)";
+  case KIND_STRING_LIST: return "laze_attribute_strings(NULL, 0)";
   case KIND_INT_LIST:
   case KIND_SIZE_LIST: {
     const char *family = parameter->kind == KIND_INT_LIST ? "integers" : "sizes";
@@ -226,11 +228,25 @@ static const char *emit_list_attribute(gen_emitter *emitter, const gen_argument 
   return memory_format("laze_attribute_%s((const laze_size[]){%s}, %d)", family, items, parameter->list_size);
 }
 
+/* A list of numbers from integers written out, or an empty list; what else there is was passed on as it is. */
+static const char *emit_items_attribute(gen_emitter *emitter, const gen_argument *parameter,
+                                        const gen_expression *item) {
+  const char *items = "";
+  const int count = item->form == FORM_LIST ? item->count : parameter->list_size;
+  if (count == 0)
+    return default_attribute(&(const gen_argument){.kind = parameter->kind, .value = {.form = LITERAL_LIST}});
+  for (int i = 0; i < count; i++)
+    items = join(items, emit_value(emitter, item->form == FORM_LIST ? item->items[i] : item, NULL));
+  return memory_format("laze_attribute_reals((const double[]){%s}, %d)", items, count);
+}
+
 static const char *emit_attribute(gen_emitter *emitter, const gen_argument *parameter, const gen_expression *item) {
   if (item == NULL) return default_attribute(parameter);
   if (item->kind == KIND_ABSENT) return memory_format("laze_attribute_absent(%s)", kind_enumerator(parameter->kind));
   if (item->form == FORM_NAME && item->argument >= 0 && item->kind == parameter->kind)
     return memory_format("call->attributes[%s]", operator_attribute_name(emitter->op, item->argument));
+  if (parameter->kind == KIND_FLOAT_LIST || parameter->kind == KIND_STRING_LIST)
+    return emit_items_attribute(emitter, parameter, item);
   if (kind_is_list(parameter->kind)) return emit_list_attribute(emitter, parameter, item);
   if (parameter->kind == KIND_LITERAL) return memory_format("laze_attribute_literal(%s)", emit_scalar(emitter, item));
   const char *value = emit_bare(emit_value(emitter, item, NULL));
@@ -263,7 +279,7 @@ const char *emit_record(gen_emitter *emitter, const gen_expression *call, const 
   for (int i = 0; i < callee->schema.count; i++) {
     if (!kind_is_operand(callee->schema.arguments[i].kind)) continue;
     operands[count] = (gen_operand){.parameter = &callee->schema.arguments[i], .item = call->bound[i]};
-    if (operands[count].parameter->kind != KIND_TENSOR_LIST) emit_operand(emitter, callee, &operands[count]);
+    if (!kind_is_tensors(operands[count].parameter->kind)) emit_operand(emitter, callee, &operands[count]);
     count++;
   }
   emit_numbers(emitter, callee, operands, count);

@@ -156,7 +156,7 @@ static void check_elementwise(gen_table *table, gen_operator *op) {
   int present = 0;
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
-    if (argument->kind == KIND_TENSOR_LIST)
+    if (kind_is_tensors(argument->kind))
       report_error(&table->report, op->at,
                    "\"%s\" is a list, which elementwise operators cannot have; write a composite", argument->name);
     if (argument_may_be_absent(argument) && kind_is_operand(argument->kind) && op->when == NULL)
@@ -242,6 +242,16 @@ static void check_rule_count(gen_table *table, const gen_operator *op, const cha
                  op->schema.result_count);
 }
 
+/* Every operand of a node is a value: a list with absent ones is for calls that never become one. */
+static void check_optional_lists(gen_table *table, const gen_operator *op) {
+  for (int i = 0; i < op->schema.count; i++)
+    if (op->schema.arguments[i].kind == KIND_OPTIONAL_LIST && (op->op_class != CLASS_COMPOSITE || op->late))
+      report_error(&table->report, op->at,
+                   "\"%s\" is Tensor?[], which a node cannot hold; write a composite without \"late\" over operators "
+                   "that take the tensors which are there",
+                   op->schema.arguments[i].name);
+}
+
 static void check_entry(gen_table *table, gen_operator *op) {
   check_class(table, op);
   if (op->op_class != CLASS_COMPOSITE && entry_has(op, "composite") != entry_has(op, "when"))
@@ -253,6 +263,7 @@ static void check_entry(gen_table *table, gen_operator *op) {
     report_error(&table->report, op->at, "shape and dtype go together; add the other one");
   if (op->schema.result_count < 0 && op->op_class != CLASS_CONTROL)
     report_error(&table->report, op->at, "a result Tensor[] is only for class control; write the results one by one");
+  check_optional_lists(table, op);
   rules_check(table, op);
 }
 

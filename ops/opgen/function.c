@@ -20,7 +20,7 @@ bool function_has_more(const gen_operator *op) {
 
 bool function_takes_context(const gen_operator *op) {
   for (int i = 0; i < op->schema.count; i++)
-    if (op->schema.arguments[i].kind <= KIND_TENSOR_LIST) return false;
+    if (op->schema.arguments[i].kind <= KIND_OPTIONAL_LIST) return false;
   return true;
 }
 
@@ -59,7 +59,8 @@ const char *function_parameter(const gen_argument *argument) {
   if (function_passes_scalar(argument)) return memory_format("laze_scalar %s", name);
   switch (argument->kind) {
   case KIND_TENSOR: return memory_format("laze_tensor *%s", name);
-  case KIND_TENSOR_LIST: return memory_format("laze_tensor *const *%s, int32_t %s_count", name, name);
+  case KIND_TENSOR_LIST:
+  case KIND_OPTIONAL_LIST: return memory_format("laze_tensor *const *%s, int32_t %s_count", name, name);
   case KIND_SCALAR:
   case KIND_LITERAL: return memory_format("laze_scalar %s", name);
   case KIND_FLOAT: return memory_format("double %s", name);
@@ -68,13 +69,15 @@ const char *function_parameter(const gen_argument *argument) {
   case KIND_STRING: return memory_format("const char *%s", name);
   case KIND_INT_LIST:
   case KIND_SIZE_LIST: return memory_format("laze_ints %s", name);
+  case KIND_FLOAT_LIST: return memory_format("laze_reals %s", name);
+  case KIND_STRING_LIST: return memory_format("laze_strings %s", name);
   default: return memory_format("int64_t %s", name);
   }
 }
 
 static const char *argument_name(const gen_argument *argument) {
   const char *name = c_name(argument->name);
-  return argument->kind == KIND_TENSOR_LIST ? memory_format("%s, %s_count", name, name) : name;
+  return kind_is_tensors(argument->kind) ? memory_format("%s, %s_count", name, name) : name;
 }
 
 /* Context, arguments as `write` gives them, results, further arguments; never empty. */
@@ -114,6 +117,8 @@ static const char *default_argument(const gen_argument *argument) {
   case KIND_DTYPE: return "LAZE_DTYPE_NONE";
   case KIND_INT_LIST:
   case KIND_SIZE_LIST: return "LAZE_ALL_DIMS";
+  case KIND_FLOAT_LIST: return "LAZE_NO_REALS";
+  case KIND_STRING_LIST: return "LAZE_NO_STRINGS";
   case KIND_FLOAT: return c_real(argument->value.real);
   case KIND_BOOL: return argument->value.integer ? "true" : "false";
   case KIND_INT:

@@ -10,6 +10,7 @@ static const struct {
 } names[] = {
     [KIND_TENSOR] = {"Tensor", "LAZE_ARGUMENT_TENSOR"},
     [KIND_TENSOR_LIST] = {"Tensor[]", "LAZE_ARGUMENT_TENSOR_LIST"},
+    [KIND_OPTIONAL_LIST] = {"Tensor?[]", "LAZE_ARGUMENT_OPTIONAL_LIST"},
     [KIND_SCALAR] = {"Scalar", "LAZE_ARGUMENT_SCALAR"},
     [KIND_INT] = {"int", "LAZE_ARGUMENT_INT"},
     [KIND_SIZE] = {"SymInt", "LAZE_ARGUMENT_SIZE"},
@@ -19,6 +20,8 @@ static const struct {
     [KIND_STRING] = {"str", "LAZE_ARGUMENT_STRING"},
     [KIND_INT_LIST] = {"int[]", "LAZE_ARGUMENT_INT_LIST"},
     [KIND_SIZE_LIST] = {"SymInt[]", "LAZE_ARGUMENT_SIZE_LIST"},
+    [KIND_FLOAT_LIST] = {"float[]", "LAZE_ARGUMENT_FLOAT_LIST"},
+    [KIND_STRING_LIST] = {"str[]", "LAZE_ARGUMENT_STRING_LIST"},
     [KIND_LITERAL] = {"literal Scalar", "LAZE_ARGUMENT_LITERAL"},
     [KIND_DATA] = {"Data", "LAZE_ARGUMENT_DATA"},
     [KIND_ABSENT] = {"none", ""},

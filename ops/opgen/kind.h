@@ -10,6 +10,7 @@
 typedef enum {
   KIND_TENSOR = LAZE_ARGUMENT_TENSOR,
   KIND_TENSOR_LIST = LAZE_ARGUMENT_TENSOR_LIST,
+  KIND_OPTIONAL_LIST = LAZE_ARGUMENT_OPTIONAL_LIST,
   KIND_SCALAR = LAZE_ARGUMENT_SCALAR,
   KIND_INT = LAZE_ARGUMENT_INT,
   KIND_SIZE = LAZE_ARGUMENT_SIZE,
@@ -19,6 +20,8 @@ typedef enum {
   KIND_STRING = LAZE_ARGUMENT_STRING,
   KIND_INT_LIST = LAZE_ARGUMENT_INT_LIST,
   KIND_SIZE_LIST = LAZE_ARGUMENT_SIZE_LIST,
+  KIND_FLOAT_LIST = LAZE_ARGUMENT_FLOAT_LIST,
+  KIND_STRING_LIST = LAZE_ARGUMENT_STRING_LIST,
   KIND_LITERAL = LAZE_ARGUMENT_LITERAL,
   KIND_DATA = LAZE_ARGUMENT_DATA,
   KIND_ABSENT,  /* the literal `none` */
@@ -29,6 +32,11 @@ typedef enum {
 static inline bool kind_is_operand(gen_kind kind) {
   return kind <= KIND_SCALAR;
 }
+/* Of operands. */
+static inline bool kind_is_tensors(gen_kind kind) {
+  return kind == KIND_TENSOR_LIST || kind == KIND_OPTIONAL_LIST;
+}
+/* Of integers. */
 static inline bool kind_is_list(gen_kind kind) {
   return kind == KIND_INT_LIST || kind == KIND_SIZE_LIST;
 }

@@ -75,7 +75,7 @@ int operator_attributes(const gen_operator *op) {
 bool operator_is_fixed(const gen_operator *op, int argument) {
   for (int i = 0; i < argument; i++) {
     const gen_argument *before = &op->schema.arguments[i];
-    if (kind_is_operand(before->kind) && (before->kind == KIND_TENSOR_LIST || argument_may_be_absent(before)))
+    if (kind_is_operand(before->kind) && (kind_is_tensors(before->kind) || argument_may_be_absent(before)))
       return false;
   }
   return true;

@@ -72,9 +72,9 @@ static const struct {
   const char *name;
   gen_kind kind, list;
 } type_names[] = {
-    {"Tensor", KIND_TENSOR, KIND_TENSOR_LIST}, {"Scalar", KIND_SCALAR, KIND_WRONG}, {"int", KIND_INT, KIND_INT_LIST},
-    {"SymInt", KIND_SIZE, KIND_SIZE_LIST},     {"float", KIND_FLOAT, KIND_WRONG},   {"bool", KIND_BOOL, KIND_WRONG},
-    {"ScalarType", KIND_DTYPE, KIND_WRONG},    {"str", KIND_STRING, KIND_WRONG},    {"Data", KIND_DATA, KIND_WRONG},
+    {"Tensor", KIND_TENSOR, KIND_TENSOR_LIST}, {"Scalar", KIND_SCALAR, KIND_WRONG},    {"int", KIND_INT, KIND_INT_LIST},
+    {"SymInt", KIND_SIZE, KIND_SIZE_LIST},     {"float", KIND_FLOAT, KIND_FLOAT_LIST}, {"bool", KIND_BOOL, KIND_WRONG},
+    {"ScalarType", KIND_DTYPE, KIND_WRONG},    {"str", KIND_STRING, KIND_STRING_LIST}, {"Data", KIND_DATA, KIND_WRONG},
 };
 #define TYPE_LIST "a type (Tensor, Scalar, int, SymInt, float, bool, ScalarType, str; [] and ? after it)"
 
@@ -83,6 +83,20 @@ static void skip_alias(gen_parser *parser) {
   if (*parser->cursor != '(') return;
   while (*parser->cursor != '\0' && *parser->cursor != ')') parser->cursor++;
   expect(parser, ")");
+}
+
+/* The brackets of a list, if any: Tensor[], int[2], and Tensor?[], whose items may be absent. */
+static void parse_brackets(gen_parser *parser, gen_kind list, const char *start, gen_argument *out) {
+  const bool items_optional = out->kind == KIND_TENSOR && strncmp(parser->cursor, "?[", 2) == 0;
+  if (items_optional) parser->cursor++;
+  if (*parser->cursor != '[') return;
+  parser->cursor++;
+  if (*parser->cursor != ']') out->list_size = (int)integer(parser);
+  expect(parser, "]");
+  out->kind = items_optional ? KIND_OPTIONAL_LIST : list;
+  if (list != KIND_WRONG) return;
+  parser->cursor = start;
+  fail(parser, "a list of Tensor, Tensor?, int, SymInt, float or str");
 }
 
 static void parse_type(gen_parser *parser, gen_argument *out) {
@@ -98,16 +112,7 @@ static void parse_type(gen_parser *parser, gen_argument *out) {
   }
   out->kind = type_names[index].kind;
   skip_alias(parser);
-  if (*parser->cursor == '[') {
-    parser->cursor++;
-    if (*parser->cursor != ']') out->list_size = (int)integer(parser);
-    expect(parser, "]");
-    out->kind = type_names[index].list;
-    if (out->kind == KIND_WRONG) {
-      parser->cursor = start;
-      fail(parser, "a list of Tensor, int or SymInt");
-    }
-  }
+  parse_brackets(parser, type_names[index].list, start, out);
   if (*parser->cursor == '?') {
     parser->cursor++;
     out->optional = true;
@@ -184,6 +189,8 @@ static bool literal_fits(const gen_argument *argument, const gen_literal *value)
   case KIND_BOOL: return value->form == LITERAL_BOOL;
   case KIND_DTYPE: return value->form == LITERAL_DTYPE;
   case KIND_STRING: return value->form == LITERAL_STRING;
+  case KIND_FLOAT_LIST:
+  case KIND_STRING_LIST: return value->form == LITERAL_LIST && value->count == 0;
   case KIND_INT_LIST:
   case KIND_SIZE_LIST:
     return value->form == LITERAL_LIST || (value->form == LITERAL_INTEGER && argument->list_size > 0);

@@ -13,7 +13,7 @@ typedef struct gen_literal {
   int64_t integer; /* INTEGER, BOOL */
   double real;
   const char *text; /* STRING, DTYPE: its name */
-  int64_t *items;   /* LIST */
+  int64_t *items;   /* LIST: of integers; those of numbers and strings are empty */
   int count;
 } gen_literal;
 

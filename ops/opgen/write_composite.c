@@ -30,7 +30,7 @@ void write_composite_header(const gen_table *table, const gen_shard *shard, FILE
 static void load_operand(const gen_emitter *emitter, int index, FILE *out) {
   const gen_argument *argument = &emitter->op->schema.arguments[index];
   const char *name = c_name(argument->name);
-  if (argument->kind == KIND_TENSOR_LIST) {
+  if (kind_is_tensors(argument->kind)) {
     fprintf(out, "  int32_t %s_first;\n  const int32_t %s_count = laze_call_segment(call, %d, &%s_first);\n", name,
             name, argument->position, name);
     return;

@@ -74,11 +74,20 @@ static const char *dtype_attribute(const gen_argument *argument, const char *val
   return memory_format("laze_attribute_dtype%s(%s)", argument->optional ? "_if_any" : "", value);
 }
 
+/* Lists of numbers and of strings. None given: absent where the argument may be, or else empty. */
+static const char *items_attribute(const gen_argument *argument, const char *value) {
+  const char *absent = argument->optional ? "true" : "false";
+  if (argument->kind == KIND_FLOAT_LIST) return memory_format("laze_pack_reals(%s, %s)", value, absent);
+  return memory_format("laze_pack_strings(%s_packed, %s, %s)", argument->name, value, absent);
+}
+
 static const char *attribute_text(const gen_argument *argument) {
   const char *value = source(argument);
   switch (argument->kind) {
   case KIND_INT_LIST:
   case KIND_SIZE_LIST: return list_attribute(argument, value);
+  case KIND_FLOAT_LIST:
+  case KIND_STRING_LIST: return items_attribute(argument, value);
   case KIND_LITERAL: return literal_attribute(argument, value);
   case KIND_STRING: return string_attribute(argument, value);
   case KIND_DTYPE: return dtype_attribute(argument, value);
@@ -88,6 +97,13 @@ static const char *attribute_text(const gen_argument *argument) {
 
 static void write_attributes(const gen_operator *op, FILE *out) {
   if (operator_attributes(op) == 0) return;
+  for (int i = 0; i < op->schema.count; i++) {
+    const gen_argument *argument = &op->schema.arguments[i];
+    if (argument->kind != KIND_STRING_LIST) continue;
+    fprintf(out, "  char %s_local[LAZE_PACK_BYTES];\n", argument->name);
+    fprintf(out, "  char *%s_packed = laze_pack_reserve_strings(%s_local, &%s);\n", argument->name, argument->name,
+            source(argument));
+  }
   fprintf(out, "  const laze_attribute attributes[] = {\n");
   for (int i = 0; i < op->schema.count; i++)
     if (!kind_is_operand(op->schema.arguments[i].kind))
@@ -112,7 +128,7 @@ static void write_plain_operands(const gen_operator *op, FILE *out) {
 
 static const gen_argument *tensor_list(const gen_operator *op) {
   for (int i = 0; i < op->schema.count; i++)
-    if (op->schema.arguments[i].kind == KIND_TENSOR_LIST) return &op->schema.arguments[i];
+    if (kind_is_tensors(op->schema.arguments[i].kind)) return &op->schema.arguments[i];
   return NULL;
 }
 
@@ -124,6 +140,8 @@ static bool is_plain(const gen_operator *op) {
 
 static const char *segment_text(const gen_argument *argument) {
   const char *value = source(argument);
+  if (argument->kind == KIND_OPTIONAL_LIST)
+    return memory_format("laze_pack_optional_tensors(operands, &count, %s, %s_count)", value, value);
   if (argument->kind == KIND_TENSOR_LIST)
     return memory_format("laze_pack_tensors(operands, &count, %s, %s_count)", value, value);
   if (!argument_may_be_absent(argument))
@@ -177,6 +195,10 @@ static void write_at(const gen_operator *op, FILE *out) {
           : op->schema.result_count == 0 ? "NULL"
                                          : "results");
   if (tensor_list(op) != NULL) fprintf(out, "  laze_pack_release(local, operands);\n");
+  for (int i = 0; i < op->schema.count; i++)
+    if (op->schema.arguments[i].kind == KIND_STRING_LIST)
+      fprintf(out, "  laze_pack_release_strings(%s_local, %s_packed);\n", op->schema.arguments[i].name,
+              op->schema.arguments[i].name);
   if (one) fprintf(out, "  return result;\n");
   fprintf(out, "}\n");
 }

@@ -23,6 +23,9 @@ static const char *argument_note(const gen_table *table, const gen_operator *op,
   if (argument->kind == KIND_SCALAR && argument->has_default) return memory_format("%s: or LAZE_NONE", name);
   if (argument->kind == KIND_TENSOR && argument->optional) return memory_format("%s: or NULL", name);
   if (argument->kind == KIND_DTYPE && argument->has_default) return memory_format("%s: or LAZE_DTYPE_NONE", name);
+  if (argument->kind == KIND_OPTIONAL_LIST) return memory_format("%s: tensors, or NULL", name);
+  if (argument->kind == KIND_FLOAT_LIST && argument->has_default) return memory_format("%s: or LAZE_NO_REALS", name);
+  if (argument->kind == KIND_STRING_LIST && argument->has_default) return memory_format("%s: or LAZE_NO_STRINGS", name);
   if (kind_is_list(argument->kind) && argument->has_default) return memory_format("%s: or LAZE_ALL_DIMS", name);
   return NULL;
 }
@@ -156,8 +159,7 @@ static void add_arguments(gen_macro_parameters *list, const gen_table *table, co
     const gen_argument *argument = &op->schema.arguments[i];
     if (argument->is_further != further) continue;
     add_parameter(list, c_name(argument->name), conversion(table, op, i));
-    if (argument->kind == KIND_TENSOR_LIST)
-      add_parameter(list, memory_format("%s_count", c_name(argument->name)), NULL);
+    if (kind_is_tensors(argument->kind)) add_parameter(list, memory_format("%s_count", c_name(argument->name)), NULL);
   }
 }
 
@@ -176,7 +178,7 @@ static gen_macro_parameters list_parameters(const gen_table *table, const gen_op
 static int count_named(const gen_operator *op, const gen_macro_parameters *list) {
   int named = 0;
   for (int i = 0; i < op->schema.count; i++)
-    if (op->schema.arguments[i].kind == KIND_TENSOR_LIST) return 0;
+    if (kind_is_tensors(op->schema.arguments[i].kind)) return 0;
   for (int i = 0; i < list->count; i++)
     if (list->items[i].conversion != NULL) named = i + 1;
   return named;
@@ -255,6 +257,8 @@ static const char head[] =
     " *   laze_sum_dim(x, 1, true)                 one axis; several are LAZE_INTS(0, 1), all are LAZE_ALL_DIMS\n"
     " *   laze_slice(x, 0, 1, LAZE_NONE, 1)        a number that may be absent\n"
     " *   laze_cat(LAZE_TENSORS(x, y), 0)          a list of tensors: an array and its length\n"
+    " *   LAZE_REALS(0.5, 2)  LAZE_STRINGS(\"a\")    lists of numbers and of strings; none: LAZE_NO_REALS, "
+    "LAZE_NO_STRINGS\n"
     " *   laze_sum_with(x, LAZE_F64)               the same with the arguments that the short form leaves out, in the\n"
     " *   laze_add_with(x, y, 2)                   order of the schema; LAZE_NONE, LAZE_DTYPE_NONE, NULL: the default\n"
     " *\n"

@@ -8,6 +8,9 @@ static const char *takes_enumerator(gen_kind kind) {
   switch (kind) {
   case KIND_TENSOR: return "LAZE_TAKES_TENSOR";
   case KIND_TENSOR_LIST: return "LAZE_TAKES_TENSORS";
+  case KIND_OPTIONAL_LIST: return "LAZE_TAKES_OPTIONAL_TENSORS";
+  case KIND_FLOAT_LIST: return "LAZE_TAKES_REALS";
+  case KIND_STRING_LIST: return "LAZE_TAKES_STRINGS";
   case KIND_INT:
   case KIND_SIZE: return "LAZE_TAKES_INTEGER";
   case KIND_FLOAT: return "LAZE_TAKES_REAL";

@@ -296,6 +296,7 @@ def indexing():
     case("one_hot", "%r0 = one_hot %a, num_classes=4", [index], lambda a: F.one_hot(a, 4))
     case("one_hot_data", "%r0 = one_hot %a", [index], F.one_hot, "one_hot_classes")
     case("one_hot_range", "%r0 = one_hot %a, num_classes=2", [index], lambda a: F.one_hot(a, 2), "one_hot_range")
+    indices()
     for value, listed in ((-1, "negative_index"), (-4, None), (3, None)):
         wrong, label = tensor([0, value], "i64"), str(value).replace("-", "m")
         case(f"gather_{label}", "%r0 = gather %a, dim=0, index=%b", [a[:, 0].contiguous(), wrong],
@@ -304,6 +305,50 @@ def indexing():
              lambda a, b: a.index_select(0, b), listed, results=["f32[2,4]"])
         case(f"embedding_{label}", "%r0 = embedding %a, %b", [a, wrong], lambda a, b: F.embedding(b, a), listed,
              results=["f32[2,4]"])
+
+
+def indices():
+    """Tensors of indices beside each other, apart, of several shapes, and what fails."""
+    a = torch.arange(120.0).reshape(2, 3, 4, 5)
+    rows, columns, one = tensor([1, 0, -1], "i64"), tensor([[2], [0]], "i32"), tensor(1, "i64")
+    for label, text, chosen in (("first", "[%b]", [rows]), ("second", "[none, %b]", [None, rows]),
+                                ("beside", "[none, %b, %c]", [None, rows, columns]),
+                                ("apart", "[%b, none, %c]", [rows, None, columns]),
+                                ("last", "[none, none, %b, %c]", [None, None, rows, columns]),
+                                ("element", "[%d]", [one]), ("elements", "[none, %d, none, %d]", [None, one, None, one]),
+                                ("all", "[%b, %c, %d, %b]", [rows, columns, one, rows]),
+                                ("too_many", "[%b, %b, %b, %b, %b]", [rows] * 5)):
+        case(f"index_{label}", f"%r0 = index %a, {text}", [a, rows, columns, one],
+             lambda a, b, c, d: torch.ops.aten.index(a, chosen))
+    far, pair, reals = tensor([0, 4], "i64"), tensor([0, 1], "i64"), tensor([0.0, 1.0])
+    case("index_far", "%r0 = index %a, [none, %b]", [a, far], lambda a, b: torch.ops.aten.index(a, [None, b]),
+         results=["f32[2,2,4,5]"])
+    case("index_far_second", "%r0 = index %a, [%c, %b]", [a, far, pair], lambda a, b, c: torch.ops.aten.index(a, [c, b]),
+         results=["f32[2,4,5]"])
+    case("index_shapes", "%r0 = index %a, [%b, %c]", [a, rows, pair], lambda a, b, c: torch.ops.aten.index(a, [b, c]))
+    case("index_reals", "%r0 = index %a, [%b]", [a, reals], lambda a, b: torch.ops.aten.index(a, [b]))
+
+
+def histograms():
+    values = tensor([0.0, 0.5, 1.0, 1.5, 2.0, 4.0, 4.0, NAN])
+    for label, text, keywords in (("range", "range=[0, 2]", {"range": (0.0, 2.0)}),
+                                  ("part", "range=[0.5, 1.75]", {"range": (0.5, 1.75)}),
+                                  ("density", "range=[-1, 5.0], density=true", {"range": (-1.0, 5.0), "density": True}),
+                                  ("one_end", "range=[0.5]", {"range": (0.5,)}),
+                                  ("crossed", "range=[2, 1]", {"range": (2.0, 1.0)}),
+                                  ("point", "range=[1, 1]", {"range": (1.0, 1.0)})):
+        case(f"histogram_{label}", f"%m:2 = histogram %a, bins=4, {text}\n%r0 = reshape %m#0, shape=[4]\n%r1 = reshape %m#1, shape=[5]", [values], lambda a: torch.histogram(a, 4, **keywords), tolerance=1)
+
+
+def numbers_beside_tensors():
+    """A number decides no more about the dtype than a tensor without dims does, where it stands for a tensor."""
+    for dtype in INTEGERS + FLOATS:
+        for label, shape in (("element", ()), ("row", (2,))):
+            value = torch.full(shape, 3, dtype=DTYPES[dtype])
+            case(f"number_{label}_{dtype}", "%r0 = where %b, %a, -9", [value, tensor([True, False], "bool")],
+                 lambda a, b: torch.where(b, a, -9))
+            case(f"real_number_{label}_{dtype}", "%r0 = where %b, %a, 0.5", [value, tensor([True, False], "bool")],
+                 lambda a, b: torch.where(b, a, 0.5))
 
 
 def products():
@@ -325,5 +370,6 @@ def products():
 
 
 def record():
-    for part in (weights, addmm, limits, extremes, reductions, creation, movement, indexing, products):
+    for part in (weights, addmm, limits, extremes, reductions, creation, movement, indexing, histograms,
+                 numbers_beside_tensors, products):
         part()

@@ -233,6 +233,11 @@ static laze_value tensor_operand(random_call *call, const laze_argument_info *ar
     return test_caller_parameter(call->caller, LAZE_I64, 0, NULL, 0);
   if (strcmp(name, "condition") == 0) return to_dtype(call, first_operand(call), LAZE_BOOL);
   if (strcmp(name, "index") == 0 || strcmp(name, "indices") == 0) return index_operand(call);
+  if (is_base(call, "histogram") && strcmp(name, "self") != 0) {
+    bool edges = strcmp(name, "bins") == 0;
+    return parameter(call, call->self.dtype, edges ? 1 : call->self.rank,
+                     edges ? (int64_t[]){2 + below(call, 6)} : call->self.sizes);
+  }
   if (strcmp(name, "mat2") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "vec") == 0 ||
       strcmp(name, "tensor") == 0 || (is_base(call, "matmul") && call->operand_count == 1))
     if (call->operand_count > 0 && !is_base(call, "addmm")) return factor(call);
@@ -274,10 +279,29 @@ static bool add_list(random_call *call, int32_t position) {
   return true;
 }
 
+/* Tensors of indices for axes of self, of one shape but for sizes of 1, and none for others. */
+static bool add_indices(random_call *call, int32_t position) {
+  int32_t count = (int32_t)below(call, call->self.rank + 1);
+  int64_t length = 1 + below(call, 4);
+  bool any = false;
+  for (int32_t axis = 0; axis < count; axis++) {
+    int64_t size = call->self.sizes[axis], sizes[2] = {one_in(call, 3) ? 1 : length, length};
+    laze_value value = LAZE_VALUE_NONE;
+    if (size > 0 && !one_in(call, 3))
+      value = test_caller_parameter(call->caller, one_in(call, 2) ? LAZE_I64 : LAZE_I32, (int32_t)below(call, 3), sizes,
+                                    size);
+    any = any || !laze_value_is_none(value);
+    call->operands[call->operand_count++] = value;
+  }
+  call->segments[position] = count;
+  return any;
+}
+
 static bool add_operand(random_call *call, const laze_argument_info *argument) {
   bool absent = argument->optional && one_in(call, 2);
   call->segments[argument->position] = absent ? -1 : 1;
   if (absent) return true;
+  if (argument->kind == LAZE_ARGUMENT_OPTIONAL_LIST) return add_indices(call, argument->position);
   if (argument->kind == LAZE_ARGUMENT_TENSOR_LIST) return add_list(call, argument->position);
   laze_value value = argument->kind == LAZE_ARGUMENT_SCALAR ? number(call) : tensor_operand(call, argument);
   if (laze_value_is_none(value)) return false;
@@ -304,6 +328,7 @@ static int64_t axis(const random_call *call, const char *name) {
 static int64_t integer(const random_call *call, const char *name) {
   if (strcmp(name, "step") == 0) return 1 + below(call, 3);
   if (strcmp(name, "num_classes") == 0) return 5;
+  if (strcmp(name, "bins") == 0) return 1 + below(call, 6);
   if (strcmp(name, "steps") == 0) return below(call, 9);
   return axis(call, name);
 }
@@ -367,6 +392,7 @@ static laze_attribute attribute(random_call *call, const laze_argument_info *arg
   int64_t *items = call->items[argument->position];
   bool absent = argument->optional && one_in(call, 2);
   if (absent && argument->kind != LAZE_ARGUMENT_SIZE) return laze_attribute_absent(argument->kind);
+  static const double reals[] = {-1, 2.5};
   switch (argument->kind) {
   case LAZE_ARGUMENT_INT: return laze_attribute_integer(integer(call, argument->name));
   case LAZE_ARGUMENT_SIZE: return size(call, argument);
@@ -374,6 +400,7 @@ static laze_attribute attribute(random_call *call, const laze_argument_info *arg
   case LAZE_ARGUMENT_DTYPE: return laze_attribute_dtype(test_random_dtype(call->caller->random));
   case LAZE_ARGUMENT_STRING: return laze_attribute_string(one_in(call, 2) ? "floor" : "trunc");
   case LAZE_ARGUMENT_FLOAT: return laze_attribute_real(0.5);
+  case LAZE_ARGUMENT_FLOAT_LIST: return laze_attribute_reals(reals, 2);
   case LAZE_ARGUMENT_LITERAL:
     if (strcmp(argument->name, "step") == 0) return laze_attribute_literal(laze_scalar_real(1.5));
     return laze_attribute_literal(laze_scalar_integer(below(call, 9) + (strcmp(argument->name, "end") == 0 ? 8 : 0)));

@@ -7,6 +7,8 @@
 
 #define TAKES(what) LAZE_PYTHON_TAKES(LAZE_TAKES_##what)
 static const laze_python_takes takes_number = TAKES(SCALAR) | TAKES(INTEGER) | TAKES(REAL) | TAKES(BOOL);
+static const laze_python_takes takes_list =
+    TAKES(TENSORS) | TAKES(OPTIONAL_TENSORS) | TAKES(INTEGERS) | TAKES(REALS) | TAKES(STRINGS);
 
 typedef struct {
   laze_python_arguments *arguments;
@@ -73,6 +75,8 @@ static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t coun
   laze_tensor **handles = hold_memory(self->arguments, count, sizeof *handles);
   if (!handles) return false;
   for (Py_ssize_t i = 0; i < count; i++) {
+    handles[i] = NULL; /* None, where each may be absent */
+    if (items[i] == Py_None) continue;
     PyObject *tensor = laze_python_from_any(items[i], LAZE_DTYPE_NONE, false);
     if (!tensor) return false;
     handles[i] = laze_python_handle(tensor);
@@ -89,7 +93,58 @@ static bool is_memory(PyObject *object) {
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyObject_HasAttrString(object, "item"));
 }
 
-/* A list or tuple: of tensors or arrays, or else of integers. */
+static bool add(converter *self, laze_argument argument) {
+  if (self->arguments->count == LAZE_PYTHON_MAX_ARGUMENTS)
+    return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
+  self->arguments->items[self->arguments->count++] = argument;
+  return true;
+}
+
+static bool add_reals(converter *self, PyObject *const *items, Py_ssize_t count) {
+  double *reals = hold_memory(self->arguments, count, sizeof *reals);
+  if (!reals) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    reals[i] = PyFloat_AsDouble(items[i]);
+    if (reals[i] == -1 && PyErr_Occurred()) {
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+      return laze_python_raise_type("%s: element %zd of the list is %R, and no number", self->where, i, items[i]) !=
+             NULL;
+    }
+  }
+  return add(self, (laze_argument){.kind = LAZE_PASS_REALS, .count = (int32_t)count, .value.reals = reals});
+}
+
+static bool add_strings(converter *self, PyObject *const *items, Py_ssize_t count) {
+  const char **strings = hold_memory(self->arguments, count, sizeof *strings);
+  if (!strings) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!PyUnicode_Check(items[i]))
+      return laze_python_raise_type("%s: element %zd of the list is %R, and no string", self->where, i, items[i]) !=
+             NULL;
+    Py_ssize_t length;
+    strings[i] = PyUnicode_AsUTF8AndSize(items[i], &length);
+    if (!strings[i]) return false;
+    if (strlen(strings[i]) != (size_t)length)
+      return laze_python_raise(LAZE_INVALID_ARGUMENT, "a string in a list holds no byte 0") != NULL;
+  }
+  return add(self, (laze_argument){.kind = LAZE_PASS_STRINGS, .count = (int32_t)count, .value.strings = strings});
+}
+
+/* What a list is taken for: what the schemas want there, or else what its items are. */
+static laze_python_takes kind_of_list(laze_python_takes takes, PyObject *const *items, Py_ssize_t count) {
+  bool reals = false;
+  takes &= takes_list;
+  if (takes && !(takes & (takes - 1))) return takes;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (PyUnicode_Check(items[i])) return TAKES(STRINGS);
+    if (items[i] == Py_None || PyList_Check(items[i]) || PyTuple_Check(items[i])) return TAKES(TENSORS);
+    if (laze_python_is_tensor(items[i]) || is_memory(items[i])) return TAKES(TENSORS);
+    reals = reals || PyFloat_Check(items[i]);
+  }
+  return reals ? TAKES(REALS) : TAKES(INTEGERS);
+}
+
+/* A list or tuple: of tensors or arrays, of strings, or else of numbers. */
 static bool add_list(converter *self, PyObject *object) {
   PyObject *items = PySequence_Tuple(object);
   if (!items || !laze_python_argument_hold(self->arguments, items)) return false;
@@ -99,17 +154,11 @@ static bool add_list(converter *self, PyObject *object) {
   if (!copied) return false;
   for (Py_ssize_t i = 0; i < count; i++) copied[i] = PyTuple_GetItem(items, i);
   objects = copied;
-  bool tensors = self->takes & TAKES(TENSORS) && !(count == 0 && self->takes & TAKES(INTEGERS));
-  if (!self->takes) tensors = count > 0 && (laze_python_is_tensor(objects[0]) || is_memory(objects[0]));
-  return tensors ? add_tensors(self, objects, count)
-                 : laze_python_argument_add_integers(self->arguments, objects, count, self->where);
-}
-
-static bool add(converter *self, laze_argument argument) {
-  if (self->arguments->count == LAZE_PYTHON_MAX_ARGUMENTS)
-    return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
-  self->arguments->items[self->arguments->count++] = argument;
-  return true;
+  laze_python_takes kind = kind_of_list(self->takes, objects, count);
+  if (kind & (TAKES(TENSORS) | TAKES(OPTIONAL_TENSORS))) return add_tensors(self, objects, count);
+  if (kind & TAKES(STRINGS)) return add_strings(self, objects, count);
+  if (kind & TAKES(REALS)) return add_reals(self, objects, count);
+  return laze_python_argument_add_integers(self->arguments, objects, count, self->where);
 }
 
 /* A number, which is marked where it may become an element that not every dtype of integers holds. */

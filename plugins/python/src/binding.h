@@ -181,9 +181,6 @@ PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed);
 /* ---- signature.c: of the operators that share a base name */
 PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count);
 PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count);
-/* Why no overload takes what was passed: true where kinds or names are wrong, and not only values. */
-bool laze_python_fits_none(const laze_operator *const *overloads, int32_t count,
-                           const laze_python_arguments *arguments);
 
 /* ---- index.c, index_lists.c */
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index);

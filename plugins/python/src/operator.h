@@ -4,6 +4,9 @@
 
 #include "binding.h"
 
+/* An operator has no more results. */
+#define LAZE_PYTHON_MAX_RESULTS 8
+
 typedef struct laze_python_operator {
   PyObject ob_base; /* what PyObject_HEAD is */
   vectorcallfunc call;
@@ -17,8 +20,8 @@ typedef struct laze_python_operator {
   int32_t receiver;     /* of a method: the argument that the tensor is, x.where(condition, y) */
   laze_dtype preset;    /* of x.float(): the dtype that is passed behind the arguments */
   const char *own_name; /* "float" */
-  laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS]; /* by position */
-  PyObject *result_type;                              /* made when it is needed */
+  laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS];  /* by position */
+  PyObject *result_types[LAZE_PYTHON_MAX_RESULTS + 1]; /* by the number of results; made when one is needed */
 } laze_python_operator;
 
 /* The schema's own string for an argument of that name, and what is taken there; NULL: no overload has it. */

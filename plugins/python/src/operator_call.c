@@ -140,15 +140,15 @@ static bool add_generator(laze_python_operator *self, laze_python_arguments *arg
   return add_number(arguments, "seed", seed) && add_number(arguments, "offset", offset);
 }
 
-/* The named tuple of an operator with several results. */
+/* The named tuple of the overloads with so many results; NULL without an exception: a plain tuple is right. */
 static PyObject *result_type(laze_python_operator *self, int32_t count) {
-  static const char *const unnamed[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"};
-  enum { MOST = sizeof unnamed / sizeof unnamed[0] };
-  PyStructSequence_Field fields[MOST + 1] = {{0}};
+  static const char *const unnamed[LAZE_PYTHON_MAX_RESULTS] = {"first", "second", "third",   "fourth",
+                                                               "fifth", "sixth",  "seventh", "eighth"};
+  PyStructSequence_Field fields[LAZE_PYTHON_MAX_RESULTS + 1] = {{0}};
   const laze_operator *op = NULL;
   for (int32_t i = 0; !op && i < self->overload_count; i++)
     if (laze_operator_result_count(self->overloads[i]) == count) op = self->overloads[i];
-  if (!op || count > MOST) return NULL;
+  if (!op) return NULL;
   for (int32_t i = 0; i < count; i++) {
     const char *name = laze_operator_result_name(op, i);
     fields[i].name = (char *)(uintptr_t)(name && *name ? name : unnamed[i]); /* CPython does not write to it */
@@ -163,9 +163,11 @@ static PyObject *result_type(laze_python_operator *self, int32_t count) {
 
 /* A tuple as the operator's named tuple. Takes the reference. */
 static PyObject *name_results(laze_python_operator *self, PyObject *results, int32_t count) {
-  if (!self->result_type) self->result_type = result_type(self, count);
-  if (!self->result_type) return PyErr_Occurred() ? (Py_DECREF(results), NULL) : results;
-  PyObject *named = PyStructSequence_New((PyTypeObject *)self->result_type);
+  if (count > LAZE_PYTHON_MAX_RESULTS) return results;
+  PyObject **type = &self->result_types[count];
+  if (!*type) *type = result_type(self, count);
+  if (!*type) return PyErr_Occurred() ? (Py_DECREF(results), NULL) : results;
+  PyObject *named = PyStructSequence_New((PyTypeObject *)*type);
   for (int32_t i = 0; named && i < count; i++)
     PyStructSequence_SetItem(named, i, laze_python_share(PyTuple_GetItem(results, i)));
   Py_DECREF(results);
@@ -178,7 +180,7 @@ static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments
   if (!self->has_elements) arguments->numbers = 0;
   PyObject *result = laze_python_call(self->name, arguments, &count);
   if (!result && laze_python_error_is_invalid() &&
-      laze_python_fits_none(self->overloads, self->overload_count, arguments))
+      laze_call_match(self->name, arguments->items, arguments->count, 1, NULL) != LAZE_OK)
     laze_python_raise_as_type();
   if (!result) return NULL;
   if (drawn && count == 1) laze_python_generator_advance(laze_tensor_elements(laze_python_handle(result)));

@@ -1,4 +1,4 @@
-/* What schemas say to people: signatures, help texts, and whether arguments were of the wrong kind.
+/* What schemas say to people: signatures and help texts.
  *
  *   sum(Tensor self, *, ScalarType? dtype=None)                     sum(input, dim=..., keepdim=False, *, dtype=None)
  *   sum.dim_IntList(Tensor self, int[1]? dim=None, bool keepdim=... ──>
@@ -94,51 +94,4 @@ PyObject *laze_python_document(const laze_operator *const *overloads, int32_t co
     Py_XDECREF(signature);
   }
   return text;
-}
-
-/* ---- Kinds that do not fit, apart from values that do not. */
-
-static bool accepts(const laze_operator_argument *argument, const laze_argument *passed) {
-  laze_argument_type takes = argument->takes;
-  bool number = takes == LAZE_TAKES_SCALAR || takes == LAZE_TAKES_TENSOR;
-  switch (passed->kind) {
-  case LAZE_PASS_NONE: return argument->optional;
-  case LAZE_PASS_TENSOR: return takes == LAZE_TAKES_TENSOR;
-  case LAZE_PASS_TENSORS: return takes == LAZE_TAKES_TENSORS;
-  case LAZE_PASS_BOOL: return number || takes == LAZE_TAKES_BOOL;
-  case LAZE_PASS_INTEGERS: return takes == LAZE_TAKES_INTEGERS;
-  case LAZE_PASS_STRING: return takes == LAZE_TAKES_STRING;
-  case LAZE_PASS_DTYPE: return takes == LAZE_TAKES_DTYPE;
-  default: break;
-  }
-  if (number || takes == LAZE_TAKES_REAL) return true;
-  bool list = takes == LAZE_TAKES_INTEGERS && argument->list_size > 0;
-  return passed->value.scalar.dtype != LAZE_F64 && (takes == LAZE_TAKES_INTEGER || list);
-}
-
-static bool fits(const laze_operator *op, const laze_python_arguments *arguments) {
-  uint64_t seen = 0; /* arguments of the schema that were passed */
-  for (int32_t i = 0; i < arguments->count; i++) {
-    const laze_argument *passed = &arguments->items[i];
-    int32_t k = 0;
-    if (!passed->name)
-      k = i;
-    else
-      while (k < laze_operator_argument_count(op) && strcmp(laze_operator_argument_at(op, k)->name, passed->name) != 0)
-        k++;
-    if (k >= laze_operator_argument_count(op) || k >= 64 || seen >> k & 1) return false;
-    if (!passed->name && laze_operator_argument_at(op, k)->keyword_only) return false;
-    if (!accepts(laze_operator_argument_at(op, k), passed)) return false;
-    seen |= (uint64_t)1 << k;
-  }
-  for (int32_t k = 0; k < laze_operator_argument_count(op) && k < 64; k++)
-    if (!(seen >> k & 1) && !laze_operator_argument_at(op, k)->default_value) return false;
-  return true;
-}
-
-bool laze_python_fits_none(const laze_operator *const *overloads, int32_t count,
-                           const laze_python_arguments *arguments) {
-  for (int32_t i = 0; i < count; i++)
-    if (fits(overloads[i], arguments)) return false;
-  return true;
 }

@@ -35,10 +35,12 @@ _Number = Union[_int, _float, _bool]
 _Size = Union[_int, Sequence[_int]]
 
 '''
-ARGUMENT = re.compile(r"(?P<type>\w+(?:\(\w+\))?(?:\[\d*\])?\??) (?P<name>\w+)(?:=(?P<default>.*))?")
+ARGUMENT = re.compile(r"(?P<type>\w+(?:\(\w+\))?(?:\??\[\d*\])?\??) (?P<name>\w+)(?:=(?P<default>.*))?")
 SCHEMA = re.compile(r"(?P<name>\w+)(?:\.\w+)?\((?P<arguments>.*)\) -> (?P<results>.*)")
 TYPES = {"Tensor": "Tensor", "Scalar": "_Number", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool",
          "str": "str", "ScalarType": "_DType"}
+LISTS = {"Tensor": "Sequence[Tensor]", "Tensor?": "Sequence[Union[Tensor, None]]", "float": "Sequence[_float]",
+         "str": "Sequence[str]"}
 REFLECTED = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift divmod".split()
 
 
@@ -47,7 +49,7 @@ def python_type(text):
     base = re.match(r"\w+", text).group()
     result = TYPES.get(base, "Any")
     if "[" in text:
-        result = "Sequence[Tensor]" if base == "Tensor" else "_Size"
+        result = LISTS.get(re.match(r"\w+\??", text).group(), "_Size")
     return f"Union[{result}, None]" if optional else result
 
 

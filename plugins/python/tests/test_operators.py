@@ -32,6 +32,31 @@ class PythonOperators(unittest.TestCase):
                 for a, b in zip(want, have):
                     self.assertAlmostEqual(a, b, places=6, msg=name)
 
+    def test_lists_of_tensors_and_none(self):
+        tensor = laze.arange(24).reshape(2, 3, 4)
+        index = laze.tensor([1, -1])
+        self.assertEqual(laze.index(tensor, [None, index]).tolist(), [row[1:2] + row[-1:] for row in tensor.tolist()])
+        self.assertEqual(laze.index(tensor, (index, None, [0, 3])).tolist(), [[12, 16, 20], [15, 19, 23]])
+        self.assertEqual(laze.index(tensor, [None, None, laze.tensor(1)]).shape, (2, 3))
+        for wrong, error in (([], laze.Error), ([None], laze.Error), ([laze.tensor([2])], IndexError),
+                             ([laze.tensor([0.5])], laze.Error), ([index] * 4, laze.Error), (index, TypeError)):
+            with self.assertRaises(error):
+                laze.index(tensor, wrong).tolist()
+
+    def test_lists_of_floats(self):
+        tensor = laze.tensor([0.5, 1.0, 1.5, 4.0])
+        for ends in ([0, 2], (0.0, 2), [0.0, 2.0]):
+            counts, edges = laze.histogram(tensor, 2, range=ends)
+            self.assertEqual((counts.tolist(), edges.tolist()), ([1.0, 2.0], [0.0, 1.0, 2.0]))
+        self.assertEqual(tensor.histogram(laze.tensor([0.0, 1.0, 4.0])).hist.tolist(), [1.0, 3.0])
+        for wrong in (["a"], [None, 1.0], [[0.0], 1.0], "ab"):
+            with self.assertRaises(TypeError):
+                laze.histogram(tensor, 2, range=wrong)
+
+    def test_a_number_leaves_the_dtype_of_an_element_alone(self):
+        for dtype in (laze.int32, laze.int64):  # as in PyTorch
+            self.assertEqual(laze.maximum(laze.tensor(3, dtype=dtype), -9).dtype, dtype)
+
     def test_of_floats(self):
         left = [0.5, -1.5, 2.0]
         tensor = laze.tensor(left, dtype=laze.float64)

@@ -34,6 +34,13 @@ START_TEST(attributes_differ_by_bits) {
   assert_differ(data, changed);
   changed.value.data = (laze_data){"abcd", 3};
   assert_differ(data, changed);
+  const double reals[] = {0.5, 2}, others[] = {0.5, -0.0};
+  assert_differ(laze_attribute_reals(reals, 2), laze_attribute_reals(reals, 1));
+  assert_differ(laze_attribute_reals(reals, 2), laze_attribute_reals(others, 2));
+  assert_differ(laze_attribute_reals(NULL, 0), laze_attribute_absent(LAZE_ARGUMENT_FLOAT_LIST));
+  assert_differ(laze_attribute_strings("a\0b", 2), laze_attribute_strings("a\0c", 2));
+  assert_differ(laze_attribute_strings("ab\0", 2), laze_attribute_strings("a\0b", 2));
+  assert_differ(laze_attribute_strings("", 1), laze_attribute_strings(NULL, 0));
   laze_attribute text = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = "a"}, longer = text;
   longer.value.string = "ab";
   assert_differ(text, longer);
@@ -52,9 +59,10 @@ START_TEST(equal_attributes_have_equal_hashes) {
 END_TEST
 
 static const laze_size few[] = {3, -1, 5};
+static const double weights[] = {0.5, -0.0, 3};
 
 /* One attribute of each kind, and an absent one. */
-static int all_kinds(laze_attribute out[16]) {
+static int all_kinds(laze_attribute out[24]) {
   int count = 0;
   out[count++] = laze_attribute_integer(-7);
   out[count++] = (laze_attribute){.kind = LAZE_ARGUMENT_SIZE, .present = true, .value.size = 12};
@@ -66,6 +74,9 @@ static int all_kinds(laze_attribute out[16]) {
   out[count++] = laze_attribute_integers(few, 3);
   out[count++] = laze_attribute_sizes(few, 2);
   out[count++] = laze_attribute_sizes(NULL, 0);
+  out[count++] = laze_attribute_reals(weights, 3);
+  out[count++] = laze_attribute_strings("one\0\0three", 3);
+  out[count++] = laze_attribute_strings(NULL, 0);
   out[count++] = laze_attribute_literal(laze_scalar_boolean(1));
   out[count++] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {"elements!", 9}};
   out[count++] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true};
@@ -76,7 +87,7 @@ static int all_kinds(laze_attribute out[16]) {
 /* Traces compare words in place of attributes: what a word leaves out would let two calls share a program. They are
  * no more than the attribute and what it refers to take in a node, by which traces make room for them. */
 START_TEST(words_say_all_of_an_attribute) {
-  laze_attribute kinds[16];
+  laze_attribute kinds[24];
   int count = all_kinds(kinds);
   for (int i = 0; i < count; i++) {
     uint64_t words[8] = {0};
@@ -92,7 +103,7 @@ END_TEST
 
 /* A node outlives the caller's lists and strings: its copy refers to memory of its own. */
 START_TEST(payload_moves_with_a_copy) {
-  laze_attribute kinds[16];
+  laze_attribute kinds[24];
   int count = all_kinds(kinds);
   for (int i = 0; i < count; i++) {
     uint64_t memory[4];
@@ -112,7 +123,7 @@ END_TEST
 START_TEST(owned_sizes_are_apart) {
   laze_arena arena;
   laze_arena_init(&arena, context);
-  laze_attribute kinds[16];
+  laze_attribute kinds[24];
   int count = all_kinds(kinds), changed = 0;
   for (int i = 0; i < count; i++) {
     laze_attribute copy = kinds[i];

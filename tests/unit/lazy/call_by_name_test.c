@@ -147,6 +147,55 @@ START_TEST(arguments_have_the_kind_of_the_schema) {
 }
 END_TEST
 
+/* A list may have tensors that are absent, numbers may be whole or not, and an empty list is of any kind. */
+START_TEST(lists_have_the_kind_of_the_schema) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  static const double ends[] = {0, 8};
+  static const int64_t whole[] = {0, 8}, last = -1;
+  static const char *const words[] = {"a", "b"}, *const missing[] = {"a", NULL};
+  laze_tensor *x = filled(context, 3, 4), *results[2];
+  laze_tensor *index = laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE_SCALAR, &last, sizeof last);
+  laze_argument indices[] = {pass(x), {.kind = LAZE_PASS_TENSORS, .count = 1, .value.tensors = &index}};
+  ck_assert_int_eq(laze_tensor_rank(call("index", indices, 2)), laze_tensor_rank(x) - 1);
+  indices[1].value.tensors = (laze_tensor *[]){NULL};
+  ck_assert(strstr(laze_tensor_error(call("index", indices, 2)), "no tensor among the indices"));
+  ck_assert(
+      strstr(laze_tensor_error(call("cat", indices + 1, 1)), "'tensors' is Tensor[], given a list of tensors and"));
+  laze_argument range[] = {pass(x), {.name = "range", .kind = LAZE_PASS_REALS, .count = 2, .value.reals = ends}};
+  ck_assert_int_eq(laze_call_by_name(context, "histogram", range, 2, results, 2), 2);
+  ck_assert_int_eq(laze_tensor_size(results[0], 0), 100);
+  range[1] = (laze_argument){.name = "range", .kind = LAZE_PASS_INTEGERS, .count = 2, .value.integers = whole};
+  ck_assert_int_eq(laze_call_by_name(context, "histogram", range, 2, results, 2), 2);
+  range[1].count = 0;
+  ck_assert(strstr(laze_tensor_error(call("histogram", range, 2)), "range has 0 numbers"));
+  range[1] = (laze_argument){.name = "range", .kind = LAZE_PASS_STRINGS, .count = 2, .value.strings = words};
+  ck_assert(strstr(laze_tensor_error(call("histogram.bin_ct", range, 2)), "float[]?, given a list of strings"));
+  range[1].value.strings = missing;
+  ck_assert(strstr(laze_tensor_error(call("histogram.bin_ct", range, 2)), "given what no argument takes"));
+  range[1] = (laze_argument){.name = "range", .kind = LAZE_PASS_REALS, .count = 2};
+  ck_assert(strstr(laze_tensor_error(call("histogram.bin_ct", range, 2)), "given what no argument takes"));
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* A number beside tensors without dimensions is no more than one: PyTorch keeps int32 there, too. */
+START_TEST(numbers_leave_dtypes_alone) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  for (int32_t dtype = LAZE_I32; dtype <= LAZE_I64; dtype++) {
+    laze_argument arguments[] = {pass(laze_tensor_from_scalar(context, dtype, laze_scalar_integer(3))),
+                                 {.kind = LAZE_PASS_SCALAR, .value.scalar = laze_scalar_integer(-9)}};
+    ck_assert_int_eq(laze_tensor_dtype(call("maximum", arguments, 2)), dtype);
+    arguments[1].value.scalar = laze_scalar_real(0.5);
+    ck_assert_int_eq(laze_tensor_dtype(call("maximum", arguments, 2)), LAZE_F32);
+  }
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Results that have no room are an error, not a write behind the caller's array. */
 START_TEST(results_need_room) {
   laze_context *context = new_context();
@@ -172,6 +221,8 @@ int main(void) {
                                 wrong_calls_are_errors,
                                 an_integer_stands_for_a_list_of_known_length,
                                 arguments_have_the_kind_of_the_schema,
+                                lists_have_the_kind_of_the_schema,
+                                numbers_leave_dtypes_alone,
                                 results_need_room};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }

@@ -2,7 +2,8 @@
  * be recorded here, so the test takes the place of laze_frame_record(). */
 #include "laze/functions.h"
 
-#include "lazy/record/frame.h"
+#include "ir/attribute.h"
+#include "lazy/record/pack.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -46,6 +47,16 @@ static void append_attribute(const laze_attribute *attribute) {
   case LAZE_ARGUMENT_SIZE_LIST:
     append(attribute->kind == LAZE_ARGUMENT_INT_LIST ? "i[" : "s[");
     for (int32_t i = 0; i < attribute->count; i++) append("%s%lld", i ? "," : "", (long long)attribute->value.items[i]);
+    append("]");
+    break;
+  case LAZE_ARGUMENT_FLOAT_LIST:
+    append("f[");
+    for (int32_t i = 0; i < attribute->count; i++) append("%s%g", i ? "," : "", attribute->value.reals[i]);
+    append("]");
+    break;
+  case LAZE_ARGUMENT_STRING_LIST:
+    append("[");
+    for (int32_t i = 0; i < attribute->count; i++) append("%s'%s'", i ? "," : "", laze_attribute_text(attribute, i));
     append("]");
     break;
   case LAZE_ARGUMENT_SIZE: append("size %lld", (long long)attribute->value.size); break;
@@ -110,6 +121,8 @@ START_TEST(defaults_are_packed) {
   assert_packs((laze_defaulted)(a, LAZE_NONE), "defaulted(a, none;)");
   assert_packs((laze_either)(a, NULL, 0), "either(a, none; 0)");
   assert_packs((laze_compared)(a, 7, 8, NULL), "compared(a; size 7, 8, 'plain')");
+  assert_packs((laze_labelled)(a, LAZE_NO_REALS, LAZE_NO_STRINGS, LAZE_REALS(0, 1)),
+               "labelled(a; f[], [], f[0,1], none, none)");
   assert_packs((laze_size_tensor)(laze_context_default(), 5), "size_tensor(; size 5, none) with context");
 }
 END_TEST
@@ -135,10 +148,28 @@ START_TEST(given_arguments_are_packed) {
   assert_packs((laze_no_dims)(a, true), "no_dims(a; true)");
   assert_packs((laze_pooled)(a, LAZE_NUMBER(1.5), 2, -3, 0.25), "pooled(a; 1.5, 2, size -3, 0.25)");
   assert_packs((laze_literal_case)(a, LAZE_NUMBER(2)), "literal_case(a; 2)");
+  assert_packs(laze_labelled_at(a, LAZE_REALS(0.5, -2), LAZE_STRINGS("x", "", "y z"), LAZE_REALS(1, 2), LAZE_REALS(3),
+                                LAZE_STRINGS("t"), NOWHERE),
+               "labelled(a; f[0.5,-2], ['x','','y z'], f[1,2], f[3], ['t'])");
   results[0] = results[1] = NULL;
   assert_packs(((laze_halves)(a, LAZE_NUMBER(4), results), 0), "halves(a, 4;)");
   ck_assert_str_eq((const char *)results[1], "result");
   assert_packs(((laze_passes)((laze_tensor *[]){a, b}, 2, 1, results), 0), "passes([ab]; 1)");
+}
+END_TEST
+
+/* Strings that do not fit the room of the call are packed all the same, and what is no list has a mark. */
+START_TEST(lists_of_strings_are_packed) {
+  char text[LAZE_PACK_BYTES + 2], expected[LAZE_PACK_BYTES + 64];
+  const char *const missing[] = {"a", NULL};
+  memset(text, 'x', sizeof text - 1);
+  text[sizeof text - 1] = 0;
+  snprintf(expected, sizeof expected, "labelled(a; f[], ['%s','b'], f[1,2], none, none)", text);
+  assert_packs((laze_labelled)(tensor("a"), LAZE_NO_REALS, LAZE_STRINGS(text, "b"), LAZE_REALS(1, 2)), expected);
+  assert_packs((laze_labelled)(tensor("a"), (laze_reals){NULL, 2}, (laze_strings){missing, 2}, LAZE_REALS(1, 2)),
+               "labelled(a; wrong, wrong, f[1,2], none, none)");
+  assert_packs((laze_labelled)(tensor("a"), (laze_reals){NULL, -1}, (laze_strings){NULL, 2}, LAZE_REALS(1, 2)),
+               "labelled(a; wrong, wrong, f[1,2], none, none)");
 }
 END_TEST
 
@@ -193,6 +224,7 @@ int main(void) {
   TCase *tests = tcase_create("features functions");
   tcase_add_test(tests, defaults_are_packed);
   tcase_add_test(tests, given_arguments_are_packed);
+  tcase_add_test(tests, lists_of_strings_are_packed);
   tcase_add_test(tests, numbers_of_the_wrong_kind_are_marked);
   tcase_add_test(tests, places_are_passed);
   tcase_add_test(tests, lists_of_any_length_are_packed);

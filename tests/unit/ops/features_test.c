@@ -13,6 +13,12 @@ static const struct {
 } cases[] = {
     {"%x: f32[2]", "either %x", "  %0 = mul %x, %x : f32[2]\n"},
     {"%x: f32[4]", "either %x", "  %0 = neg %x : f32[4]\n"},
+    {"%x: f32[2]", "relabelled %x, weights=[1, -2.5, inf], names=[\"a, b]\", \"\", \"\\\"\"]",
+     "  %0 = labelled %x, weights=[1.0, -2.5, inf], names=[\"a, b]\", \"\", \"\\\"\"], bounds=[0.0, 1.0], tags=[] : "
+     "f32[2]\n"
+     "  %1 = labelled %0, weights=[], bounds=[2.0, 2.0] : f32[2]\n"},
+    {"%x: f32[2]", "labelled %x, weights=[2], bounds=-0.5, scales=none, tags=[\"t\"]",
+     "  %0 = labelled %x, weights=[2.0], bounds=[-0.5, -0.5], tags=[\"t\"] : f32[2]\n"},
     {"%x: f32[2], %y: f32[2]", "either %x, %y", "  %0 = neg %x : f32[2]\n"},
     {"%x: f32[2,4]", "either %x, axis=1", "  %0 = neg %x : f32[2,4]\n"},
     /* Two sides that need statements, beside each other and nested. */

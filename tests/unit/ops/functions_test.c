@@ -169,6 +169,26 @@ START_TEST(long_tensor_lists_are_passed) {
 }
 END_TEST
 
+/* Lists of tensors that may be absent, and of numbers. */
+START_TEST(lists_of_other_kinds_are_passed) {
+  const int64_t last = -1;
+  double data[3];
+  laze_tensor *matrix = laze_reshape(laze_arange(context, 6, LAZE_F64), LAZE_SHAPE(2, 3)), *results[2];
+  laze_tensor *index = laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE_SCALAR, &last, sizeof(last));
+  assert_values(laze_index(matrix, LAZE_TENSORS(NULL, index)), 2, 5);
+  laze_histogram_with(vector(1, 3), 2, results, LAZE_REALS(0, 4), NULL, false);
+  assert_values(results[0], 1, 1);
+  ck_assert_int_eq(laze_tensor_read(results[1], LAZE_F64, data, sizeof(data)), LAZE_OK);
+  ck_assert(data[0] == 0 && data[1] == 2 && data[2] == 4);
+  laze_histogram(vector(1, 3), 2, results);
+  assert_values(results[0], 1, 1);
+  ck_assert_ptr_nonnull(
+      strstr(laze_tensor_error(laze_index(matrix, NULL, 2)), "laze_index: argument 'indices' is no list"));
+  laze_histogram_with(vector(1, 3), 2, results, (laze_reals){NULL, 2}, NULL, false);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(results[0]), "argument 'range' is no list"));
+}
+END_TEST
+
 /* What is wrong becomes an error handle that names the operator; nothing is read through a bad pointer. */
 START_TEST(wrong_arguments_are_reported) {
   ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_add(vector(1, 2), NULL)), "add"));
@@ -213,6 +233,7 @@ int main(void) {
   tcase_add_test(cases, numbers_that_may_be_absent_are_given_or_absent);
   tcase_add_test(cases, further_arguments_are_passed);
   tcase_add_test(cases, seeds_are_integers);
+  tcase_add_test(cases, lists_of_other_kinds_are_passed);
   tcase_add_test(cases, several_results_are_written);
   tcase_add_test(cases, long_tensor_lists_are_passed);
   tcase_add_test(cases, wrong_arguments_are_reported);
