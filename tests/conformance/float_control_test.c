@@ -128,13 +128,18 @@ static void record_everywhere(sweep *self, const laze_call *call) {
     for (int32_t j = 0; j < count; j++) scalars[next++] = argument->kind == LAZE_ARGUMENT_SCALAR;
   }
   ck_assert_int_eq(next, call->operand_count);
-  for (int i = 0; i < next; i++) data[i] = operand_data(self, call->operands[i], &types[i]);
+  for (int i = 0; i < next; i++) {
+    bool absent = laze_value_is_none(call->operands[i]); /* in a list where each may be */
+    data[i] = absent ? NULL : operand_data(self, call->operands[i], &types[i]);
+  }
   for (int m = 0; m < MODES; m++) {
     world *own = &self->worlds[m];
     if (!own->context) continue;
     laze_frame_operand operands[MAX_OPERANDS];
     laze_tensor *results[LAZE_PENDING_MAX_RESULTS];
     for (int i = 0; i < next; i++) {
+      operands[i] = (laze_frame_operand){0};
+      if (!data[i]) continue;
       size_t size = (size_t)(test_elements(types[i]) * laze_dtype_size(types[i]->dtype));
       operands[i] = (laze_frame_operand){.scalar = scalar_from(types[i], data[i])};
       if (scalars[i]) continue;
