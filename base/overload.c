@@ -96,7 +96,14 @@ static const struct {
     {LAZE_PASSED_STRING_LIST, LAZE_ARGUMENT_STRING_LIST, 0},
 };
 
-static int passing_cost(const laze_parameter *parameter, const laze_passed *passed) {
+/* Tensors that stand for sizes: one without dims, or, for a list, one of one dim or several without. */
+static int size_cost(const laze_parameter *parameter, laze_passed_kind kind) {
+  bool list = kind == LAZE_PASSED_TENSOR || kind == LAZE_PASSED_TENSOR_LIST || kind == LAZE_PASSED_MIXED_LIST;
+  if (kind == LAZE_PASSED_SCALAR_TENSOR && parameter->kind == LAZE_ARGUMENT_SIZE) return 3;
+  return list && parameter->kind == LAZE_ARGUMENT_SIZE_LIST ? 3 : IMPOSSIBLE;
+}
+
+static int passing_cost(const laze_parameter *parameter, const laze_passed *passed, bool sizes_from_values) {
   if (passed->kind == LAZE_PASSED_ABSENT) return parameter->may_be_absent ? 0 : IMPOSSIBLE;
   if (passed->may_be_absent && !parameter->may_be_absent) return IMPOSSIBLE;
   /* A value of its own cannot be made of what may not be there. */
@@ -105,7 +112,7 @@ static int passing_cost(const laze_parameter *parameter, const laze_passed *pass
   if (laze_passed_is_number(passed->kind)) return number_cost(parameter, passed->kind);
   for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
     if (fits[i].kind == passed->kind && fits[i].parameter == parameter->kind) return fits[i].cost;
-  return IMPOSSIBLE;
+  return sizes_from_values ? size_cost(parameter, passed->kind) : IMPOSSIBLE;
 }
 
 static const char *kind_text(laze_passed_kind kind) {
@@ -130,6 +137,7 @@ static const char *kind_text(laze_passed_kind kind) {
       [LAZE_PASSED_SIZE_LIST] = "a list of sizes",
       [LAZE_PASSED_FLOAT_LIST] = "a list of real numbers",
       [LAZE_PASSED_STRING_LIST] = "a list of strings",
+      [LAZE_PASSED_MIXED_LIST] = "a list of sizes and tensors",
       [LAZE_PASSED_OTHER] = "what no argument takes",
   };
   return names[kind];
@@ -205,7 +213,7 @@ static int try(attempt *state) {
     if (passed->kind == LAZE_PASSED_LEFT_OUT) continue;
     laze_parameter parameter = parameter_at(state, passed->argument);
     state->filled[passed->argument / 64] |= (uint64_t)1 << passed->argument % 64;
-    cost += passing_cost(&parameter, passed);
+    cost += passing_cost(&parameter, passed, state->call->sizes_from_values);
     if (cost < IMPOSSIBLE) continue;
     explain(state, "argument '%s' is %s%s, given %s%s", parameter.name, parameter_text(parameter.kind),
             parameter.may_be_absent ? "?" : "", kind_text(passed->kind),

@@ -9,7 +9,7 @@
  *   1  a number for a Scalar, an integer for a float, integers for a list of floats, one number for a list of N
  *   2  a Scalar argument for a Tensor; a tensor without dimensions for a Scalar; in C, where bools and dtypes are
  *      integers, one for a bool or dtype
- *   3  a number for a Tensor
+ *   3  a number for a Tensor; where a call may give sizes as values, a tensor for a SymInt or SymInt[]
  *
  * The cheapest wins; among equals the one that has exactly the name called ("sum" before "sum.dim_IntList"), then the
  * first in the table.
@@ -75,7 +75,8 @@ typedef enum {
   LAZE_PASSED_SIZE_LIST,
   LAZE_PASSED_FLOAT_LIST, /* numbers, of which one is no integer at least */
   LAZE_PASSED_STRING_LIST,
-  LAZE_PASSED_OTHER, /* what no argument takes */
+  LAZE_PASSED_MIXED_LIST, /* of sizes, and tensors that stand for some */
+  LAZE_PASSED_OTHER,      /* what no argument takes */
 } laze_passed_kind;
 
 static inline bool laze_passed_is_number(laze_passed_kind kind) {
@@ -102,6 +103,7 @@ typedef struct laze_overload_call {
   laze_positions positions;
   laze_passed *passed;
   int32_t count;
+  bool sizes_from_values; /* tensors may stand for SymInt and SymInt[] */
 } laze_overload_call;
 
 typedef struct laze_parameter {

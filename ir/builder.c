@@ -39,7 +39,15 @@ static const laze_type *type_of(laze_recorder *self, laze_value value) {
   return laze_graph_type(((laze_builder *)self)->graph, value);
 }
 
+static bool call_of(laze_recorder *self, laze_value value, laze_call *out) {
+  const laze_node *node = laze_graph_node(((laze_builder *)self)->graph, value);
+  *out = laze_node_call(node);
+  return node->op != LAZE_OP_PARAMETER;
+}
+
 void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block) {
-  *builder = (laze_builder){
-      .recorder = {.record = record, .type_of = type_of, .sizes = graph->sizes}, .graph = graph, .block = block};
+  *builder =
+      (laze_builder){.recorder = {.record = record, .type_of = type_of, .call_of = call_of, .sizes = graph->sizes},
+                     .graph = graph,
+                     .block = block};
 }

@@ -17,8 +17,5 @@ static laze_status copy_node(laze_rewrite *rewrite, void *self, int32_t number, 
 
 laze_status laze_graph_copy(const laze_graph *graph, laze_graph **out, laze_error *error) {
   const laze_rewrite_hooks hooks = {.node = copy_node, .parameter = keep_type};
-  if (laze_size_symbol_count(graph->sizes) > 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes; only graphs of constants are copied",
-                     graph->name);
   return laze_rewrite_graph(graph, &hooks, false, out, error);
 }

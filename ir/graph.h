@@ -94,7 +94,8 @@ const laze_data *laze_node_constant(const laze_node *node);
 /* The node as a call, for rules and helpers that take one; borrows the node's arrays. */
 laze_call laze_node_call(const laze_node *node);
 
-/* A copy of a graph without symbols that shares nothing with it; without locations. Owned by the caller. */
+/* A copy of a graph that shares nothing with it; without locations. All its symbols are defined by nodes. Owned by the
+ * caller. */
 LAZE_MUST_USE laze_status laze_graph_copy(const laze_graph *graph, laze_graph **out, laze_error *error);
 
 /* Structural equality: operators, attributes, wiring, types, regions, inputs and outputs; not names (of symbols
@@ -116,7 +117,8 @@ LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, laze_error 
  * and so does 0, and what is 2^62 or more, which is how callers say "to the end". */
 bool laze_size_is_symbolised(laze_size size, bool listed);
 /* A copy in which every such constant in an input's type or in a size attribute becomes a symbol with that value as
- * hint, so that what is compiled from it is generic in sizes. Types are inferred anew. The sizes of operators with data
+ * hint, so that what is compiled from it is generic in sizes; symbols that nodes define stay, with -1 for a value.
+ * Types are inferred anew. The sizes of operators with data
  * (`constant`) stay. `bindings` receives the symbols' values in order (allocated from the copy's arena). */
 LAZE_MUST_USE laze_status laze_graph_symbolise(const laze_graph *graph, laze_graph **out, const int64_t **bindings,
                                                laze_error *error);

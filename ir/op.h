@@ -74,7 +74,7 @@ typedef enum {
   LAZE_CLASS_RANDOM,
   LAZE_CLASS_LIBRARY,
   LAZE_CLASS_CONTROL,   /* has regions */
-  LAZE_CLASS_STRUCTURE, /* parameters of graphs and regions */
+  LAZE_CLASS_STRUCTURE, /* parameters of graphs and regions, sizes that values give */
 } laze_op_class;
 
 typedef enum { LAZE_EFFECT_NONE, LAZE_EFFECT_MAY_FAIL, LAZE_EFFECT_ORDERED } laze_effect;
@@ -122,6 +122,7 @@ typedef struct laze_op_info {
   int32_t argument_count, segment_count, attribute_count;
   int32_t result_count; /* -1: as many as the regions say */
   int32_t region_count;
+  int32_t defines; /* the attribute with the size symbol that a node defines, counted from 1; 0: none */
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */

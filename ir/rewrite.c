@@ -7,6 +7,8 @@
  * Types and attributes of what is copied are shared with the source until laze_graph_take moves its memory. */
 #include "ir/rewrite.h"
 
+#include "ir/attribute.h"
+#include "ir/defined_size.h"
 #include "ir/graph_internal.h"
 #include "ir/op.gen.h"
 
@@ -37,6 +39,46 @@ static laze_status copy_file_name(laze_rewrite *rewrite, laze_location *location
   return LAZE_OK;
 }
 
+/* The target's symbol for the one that a node of the source defines. */
+static laze_status define_size(laze_rewrite *rewrite, const laze_node *node, laze_error *error) {
+  laze_call call = laze_node_call(node);
+  const laze_size_node *symbol = laze_size_get(rewrite->source->sizes, laze_call_defined_size(&call));
+  laze_size_table *sizes = rewrite->target->sizes;
+  if (laze_size_find_symbol(sizes, symbol->name) != 0)
+    return laze_size_fresh_symbol(sizes, "u", &rewrite->sizes[symbol->symbol], error);
+  return laze_size_symbol(sizes, symbol->name, &rewrite->sizes[symbol->symbol], error);
+}
+
+static laze_status import_size(laze_rewrite *rewrite, laze_size *size, laze_error *error) {
+  const laze_size_table *from = rewrite->source->sizes;
+  if (laze_size_is_defined(from, *size))
+    return laze_size_import(rewrite->target->sizes, from, *size, rewrite->sizes, size, error);
+  return laze_size_evaluate(from, *size, rewrite->hooks->numbers, size, error);
+}
+
+static laze_status import_sizes(laze_rewrite *rewrite, laze_size *sizes, int32_t count, laze_error *error) {
+  for (int32_t i = 0; i < count; i++) LAZE_TRY(import_size(rewrite, &sizes[i], error));
+  return LAZE_OK;
+}
+
+/* The call's attributes with sizes of the target's table, where that is its own. */
+static laze_status import_attributes(laze_rewrite *rewrite, const laze_node *node, laze_call *call, laze_error *error) {
+  int32_t count = laze_op_get(call->op)->attribute_count;
+  laze_arena *arena = &rewrite->target->arena;
+  if (!rewrite->sizes || count == 0) return LAZE_OK;
+  if (laze_node_defines_size(node)) LAZE_TRY(define_size(rewrite, node, error));
+  laze_attribute *attributes = laze_arena_copy(arena, call->attributes, count * (int64_t)sizeof *attributes);
+  if (!attributes) return laze_fail_memory(error, "attributes", -1);
+  for (int32_t i = 0; i < count; i++) {
+    laze_size *sizes;
+    int32_t size_count;
+    LAZE_TRY(laze_attribute_own_sizes(&attributes[i], arena, &sizes, &size_count, error));
+    LAZE_TRY(import_sizes(rewrite, sizes, size_count, error));
+  }
+  call->attributes = attributes;
+  return LAZE_OK;
+}
+
 laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *out, laze_error *error) {
   const laze_node *node = &rewrite->source->nodes[number];
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
@@ -46,6 +88,7 @@ laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *
   *out = laze_node_call(node);
   out->operands = rewrite->operands;
   if (rewrite->target->sizes != rewrite->source->sizes) out->location.node = number + 1;
+  LAZE_TRY(import_attributes(rewrite, node, out, error));
   return copy_file_name(rewrite, &out->location, error);
 }
 
@@ -100,9 +143,10 @@ static laze_status copy_parameter(laze_rewrite *rewrite, int32_t index, laze_err
   const laze_node *node = &rewrite->source->nodes[number];
   laze_type type = *node->types[0];
   laze_value value;
+  if (rewrite->sizes) LAZE_TRY(import_sizes(rewrite, type.sizes, type.rank, error));
   if (rewrite->hooks->parameter)
     LAZE_TRY(rewrite->hooks->parameter(rewrite, rewrite->hooks->self, index, &type, error));
-  if (rewrite->hooks->parameter)
+  if (rewrite->hooks->parameter || rewrite->sizes)
     LAZE_TRY(laze_graph_add_parameter(rewrite->target, rewrite->block, node->name, &type, &value, error));
   else
     LAZE_TRY(laze_graph_push_copy(rewrite->target, rewrite->block, node, &value, error));
@@ -175,6 +219,21 @@ static laze_status make_map(laze_rewrite *rewrite, void **memory, laze_error *er
   return LAZE_OK;
 }
 
+/* What stands for the source's symbols, in a table of the target's own. */
+static laze_status map_symbols(laze_rewrite *rewrite, laze_error *error) {
+  const laze_graph *source = rewrite->source;
+  int64_t count = laze_size_symbol_count(source->sizes);
+  const int64_t *numbers = rewrite->hooks->numbers;
+  if (count == 0 || rewrite->target->sizes == source->sizes) return LAZE_OK;
+  if (!numbers && count > laze_size_defined_count(source->sizes))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes; give them numbers first",
+                     source->name);
+  rewrite->sizes = laze_alloc_array(source->context, count, sizeof *rewrite->sizes);
+  if (!rewrite->sizes) return laze_fail_memory(error, "the sizes of a graph", -1);
+  for (int64_t i = 0; i < count; i++) rewrite->sizes[i] = numbers ? laze_size_from_number(numbers[i]) : 0;
+  return LAZE_OK;
+}
+
 laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks, bool share_sizes,
                                laze_graph **out, laze_error *error) {
   laze_rewrite rewrite;
@@ -184,14 +243,17 @@ laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hook
   rewrite.target = NULL;
   rewrite.file = rewrite.file_copy = NULL;
   rewrite.operands = NULL;
+  rewrite.sizes = NULL;
   rewrite.operand_capacity = 0;
   LAZE_TRY(laze_graph_create_sharing(source->context, source->name, share_sizes ? source->sizes : NULL, &rewrite.target,
                                      error));
   laze_status status = laze_grow(source->context, (void **)&rewrite.target->nodes, &rewrite.target->node_capacity,
                                  source->node_count, sizeof(laze_node), error);
   if (status == LAZE_OK) status = make_map(&rewrite, &memory, error);
+  if (status == LAZE_OK) status = map_symbols(&rewrite, error);
   if (status == LAZE_OK) status = run(&rewrite, error);
   laze_free(source->context, memory);
+  laze_free(source->context, rewrite.sizes);
   laze_free(source->context, rewrite.operands);
   if (status == LAZE_OK)
     *out = rewrite.target;

@@ -22,6 +22,9 @@ typedef struct laze_rewrite_hooks {
   bool (*keep)(const laze_rewrite *rewrite, void *self, int32_t number);
   /* Changes the type that parameter `index` of a block gets; NULL: it keeps the source's. */
   laze_status (*parameter)(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error);
+  /* Where the target has a table of its own: the number of each of the source's symbols, but defined ones. NULL: the
+   * source has defined ones alone. */
+  const int64_t *numbers;
 } laze_rewrite_hooks;
 
 struct laze_rewrite {
@@ -32,6 +35,7 @@ struct laze_rewrite {
   laze_walk walk;    /* through the source */
   int64_t *offsets;  /* of each source node's results in `values` */
   laze_value *values;
+  laze_size *sizes; /* by symbol of the source: what stands for it in a table of the target's own; NULL: no symbols */
   const char *file, *file_copy; /* the last name of a source file met, and what stands for it in the target */
   laze_value *operands;         /* scratch for one node */
   int64_t operand_capacity;
@@ -39,7 +43,9 @@ struct laze_rewrite {
 };
 
 /* `share_sizes`: the target shares the source's size table, and copies need no inference. Otherwise the target owns a
- * fresh table, every node is inferred anew, and its location names the source's node. */
+ * fresh table, every node is inferred anew, and its location names the source's node. Symbols become the numbers that
+ * the hooks have; those that nodes define become new ones, of the same name where it is free, and sizes in attributes
+ * and in types of parameters are expressions over these. */
 LAZE_MUST_USE laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hooks *hooks,
                                              bool share_sizes, laze_graph **out, laze_error *error);
 

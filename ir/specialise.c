@@ -11,7 +11,6 @@
  */
 #include "ir/specialise.h"
 
-#include "ir/attribute.h"
 #include "ir/rewrite.h"
 
 #include <stdio.h>
@@ -108,7 +107,8 @@ static laze_status bind_all(binder *self, laze_error *error) {
   for (int64_t i = 0; i < symbols; i++) self->givers[i] = -1;
   for (int64_t i = 0; i < inputs; i++) LAZE_TRY(bind_input(self, i, error));
   for (int64_t i = 0; i < symbols; i++)
-    if (self->bindings[i] < 0) return LAZE_OK; /* expressions cannot be evaluated yet */
+    if (self->bindings[i] < 0 && !laze_size_is_defined(self->graph->sizes, laze_size_symbol_at(self->graph->sizes, i)))
+      return LAZE_OK; /* expressions cannot be evaluated yet */
   for (int64_t i = 0; i < inputs; i++) LAZE_TRY(check_expressions(self, i, error));
   return LAZE_OK;
 }
@@ -126,50 +126,10 @@ laze_status laze_graph_bind_inputs(const laze_graph *graph, const laze_type *typ
 
 /* --- Replacing symbols --- */
 
-static laze_status evaluate(const laze_rewrite *rewrite, const int64_t *bindings, laze_size *size, laze_error *error) {
-  return laze_size_evaluate(rewrite->source->sizes, *size, bindings, size, error);
-}
-
-static laze_status map_parameter(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error) {
-  (void)index;
-  for (int axis = 0; axis < type->rank; axis++) LAZE_TRY(evaluate(rewrite, self, &type->sizes[axis], error));
+/* That there is a hook makes the rewrite copy the type instead of sharing it. */
+static laze_status keep_type(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error) {
+  (void)rewrite, (void)self, (void)index, (void)type, (void)error;
   return LAZE_OK;
-}
-
-static laze_status map_attributes(laze_rewrite *rewrite, const int64_t *bindings, laze_call *call, laze_error *error) {
-  int32_t count = laze_op_get(call->op)->attribute_count;
-  if (count == 0) return LAZE_OK;
-  laze_attribute *attributes =
-      laze_arena_copy(&rewrite->target->arena, call->attributes, count * (int64_t)sizeof *attributes);
-  if (!attributes) return laze_fail_memory(error, "attributes", -1);
-  for (int32_t i = 0; i < count; i++) {
-    laze_size *sizes;
-    int32_t size_count;
-    LAZE_TRY(laze_attribute_own_sizes(&attributes[i], &rewrite->target->arena, &sizes, &size_count, error));
-    for (int32_t k = 0; k < size_count; k++) LAZE_TRY(evaluate(rewrite, bindings, &sizes[k], error));
-  }
-  call->attributes = attributes;
-  return LAZE_OK;
-}
-
-static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
-  laze_call call;
-  LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
-  LAZE_TRY(map_attributes(rewrite, self, &call, error));
-  LAZE_TRY(
-      laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error));
-  *replaced = true;
-  return LAZE_OK;
-}
-
-/* "n != 1" */
-static void print_fact(laze_text *text, const laze_size_table *sizes, const laze_fact *fact) {
-  laze_size_print(text, sizes, fact->a);
-  if (fact->kind == LAZE_FACT_EQUAL)
-    laze_text_append(text, fact->holds ? " = " : " != ");
-  else
-    laze_text_append(text, fact->holds ? " <= " : " > ");
-  laze_size_print(text, sizes, fact->b);
 }
 
 static laze_status check_facts(const laze_graph *graph, const int64_t *bindings, laze_error *error) {
@@ -178,10 +138,11 @@ static laze_status check_facts(const laze_graph *graph, const int64_t *bindings,
   if (!broken) return LAZE_OK;
   laze_text_init(&fact, graph->context);
   laze_text_init(&values, graph->context);
-  print_fact(&fact, graph->sizes, broken);
+  laze_fact_print(&fact, graph->sizes, broken);
   for (int64_t i = 0; i < laze_size_symbol_count(graph->sizes); i++)
-    laze_text_format(&values, "%s%s=%lld", i ? ", " : "", laze_size_symbol_name(graph->sizes, i),
-                     (long long)bindings[i]);
+    if (!laze_size_is_defined(graph->sizes, laze_size_symbol_at(graph->sizes, i)))
+      laze_text_format(&values, "%s%s=%lld", values.size ? ", " : "", laze_size_symbol_name(graph->sizes, i),
+                       (long long)bindings[i]);
   laze_status status = laze_fail(error, LAZE_INVALID_ARGUMENT,
                                  "graph %s: its types hold where %s, which %s contradicts; write the graph with these "
                                  "sizes as numbers, or as hints (sizes n=...)",
@@ -193,10 +154,9 @@ static laze_status check_facts(const laze_graph *graph, const int64_t *bindings,
 
 laze_status laze_graph_specialise(const laze_graph *graph, const int64_t *bindings, laze_graph **out,
                                   laze_error *error) {
-  /* The hooks' `self` carries the bindings, which nothing writes. */
-  laze_rewrite_hooks hooks = {.self = (void *)bindings, .node = map_node, .parameter = map_parameter};
+  laze_rewrite_hooks hooks = {.parameter = keep_type, .numbers = bindings};
   for (int64_t i = 0; i < laze_size_symbol_count(graph->sizes); i++)
-    if (bindings[i] < 0)
+    if (bindings[i] < 0 && !laze_size_is_defined(graph->sizes, laze_size_symbol_at(graph->sizes, i)))
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: size %s has no value; give it one", graph->name,
                        laze_size_symbol_name(graph->sizes, i));
   LAZE_TRY(check_facts(graph, bindings, error));

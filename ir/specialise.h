@@ -13,8 +13,8 @@ LAZE_MUST_USE laze_status laze_graph_bind_inputs(const laze_graph *graph, const 
                                                  laze_error *error);
 
 /* A copy without symbols: symbol i is replaced by `bindings[i]` and every type is inferred anew. LAZE_INVALID_ARGUMENT
- * when a value is negative, or contradicts a fact that the graph's types rest on. *out is owned by the caller; source
- * locations in it are those of `graph`, so it lives no longer. */
+ * when a value is negative, or contradicts a fact that the graph's types rest on. Symbols that nodes define stay. *out
+ * is owned by the caller; source locations in it are those of `graph`, so it lives no longer. */
 LAZE_MUST_USE laze_status laze_graph_specialise(const laze_graph *graph, const int64_t *bindings, laze_graph **out,
                                                 laze_error *error);
 

@@ -5,10 +5,12 @@
  *     return %0                                     %0 = sum %x, dim=[1] : f32[s0]
  *   }                                               ...
  *
- * Equal values get symbols of their own: whether two are equal is asked, and recorded, where a rule needs to know.
+ * Sizes that values define (ir/defined_size.h) are symbols already and stay. Equal values get symbols of their own:
+ * whether two are equal is asked, and recorded, where a rule needs to know.
  */
 #include "ir/attribute.h"
 #include "ir/control.h"
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
 
@@ -16,8 +18,9 @@
 #include <string.h>
 
 typedef struct {
-  int64_t *values; /* of the symbols so far */
+  int64_t *values; /* of the symbols so far; -1 for defined ones */
   int64_t count, capacity;
+  int64_t next_name;
   const laze_type *checked_source, *checked_target; /* the last pair of types found to agree */
 } symboliser;
 
@@ -27,11 +30,20 @@ static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, bool lis
   if (!laze_size_is_symbolised(*size, listed)) return LAZE_OK;
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + 1,
                      sizeof *state->values, error));
-  snprintf(name, sizeof name, "s%lld", (long long)state->count);
+  do snprintf(name, sizeof name, "s%lld", (long long)state->next_name++);
+  while (laze_size_find_symbol(rewrite->target->sizes, name) != 0);
   int64_t value = *size;
   LAZE_TRY(laze_size_symbol(rewrite->target->sizes, name, size, error));
   LAZE_TRY(laze_size_set_hint(rewrite->target->sizes, state->count, value, error));
   state->values[state->count++] = value;
+  return LAZE_OK;
+}
+
+/* Counts the symbol that a node defines, which the rewrite has made. */
+static laze_status add_defined(laze_rewrite *rewrite, symboliser *state, laze_error *error) {
+  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + 1,
+                     sizeof *state->values, error));
+  state->values[state->count++] = -1;
   return LAZE_OK;
 }
 
@@ -60,7 +72,7 @@ static laze_status map_attributes(laze_rewrite *rewrite, symboliser *state, cons
   int32_t count = laze_op_get(node->op)->attribute_count;
   if (count == 0 || has_data(node, count)) return LAZE_OK;
   laze_arena *arena = &rewrite->target->arena;
-  laze_attribute *attributes = laze_arena_copy(arena, node->attributes, count * (int64_t)sizeof *attributes);
+  laze_attribute *attributes = laze_arena_copy(arena, call->attributes, count * (int64_t)sizeof *attributes);
   if (!attributes) return laze_fail_memory(error, "attributes", -1);
   for (int32_t i = 0; i < count; i++) {
     bool listed = attributes[i].kind == LAZE_ARGUMENT_SIZE_LIST;
@@ -80,6 +92,7 @@ static laze_status check_type(laze_rewrite *rewrite, symboliser *state, const la
   bool agree = type->kind == symbolic->kind && type->dtype == symbolic->dtype && type->rank == symbolic->rank;
   for (int i = 0; agree && i < type->rank; i++) {
     int64_t value = symbolic->sizes[i];
+    if (laze_size_is_defined(rewrite->target->sizes, value)) continue; /* the run knows */
     if (!laze_size_is_constant(value))
       LAZE_TRY(laze_size_evaluate(rewrite->target->sizes, symbolic->sizes[i], state->values, &value, error));
     agree = value == type->sizes[i];
@@ -99,6 +112,7 @@ static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, b
   laze_call call;
   laze_value *results = rewrite->values + rewrite->offsets[number];
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
+  if (laze_node_defines_size(node)) LAZE_TRY(add_defined(rewrite, state, error));
   LAZE_TRY(map_attributes(rewrite, state, node, &call, error));
   LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call, results, error));
   for (int32_t i = 0; i < node->result_count; i++)
@@ -112,7 +126,7 @@ laze_status laze_graph_symbolise(const laze_graph *graph, laze_graph **out, cons
   symboliser state = {0};
   laze_rewrite_hooks hooks = {.self = &state, .node = map_node, .parameter = map_parameter};
   laze_graph *symbolic;
-  if (laze_size_symbol_count(graph->sizes) > 0)
+  if (laze_size_symbol_count(graph->sizes) > laze_size_defined_count(graph->sizes))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes already; symbolise one of constants",
                      graph->name);
   laze_status status = laze_rewrite_graph(graph, &hooks, false, &symbolic, error);
@@ -140,6 +154,10 @@ static void add_binding(binding_list *list, laze_size size, bool listed) {
 }
 
 static void add_node_bindings(binding_list *list, const laze_node *node) {
+  if (laze_node_defines_size(node)) {
+    if (list->count < list->capacity) list->values[list->count] = -1;
+    list->count++;
+  }
   int32_t count = laze_op_get(node->op)->attribute_count;
   if (count == 0 || node->region_count > 0 || has_data(node, count)) return;
   for (int32_t i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 /* The rules of docs/ir.md, checked one node at a time. */
 #include "ir/control.h"
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
 
@@ -148,6 +149,9 @@ static laze_status check_graph(verifier *state) {
     if (event == LAZE_WALK_NODE_END) status = check_regions(state, walk.node);
     if (event == LAZE_WALK_BLOCK_END) status = check_results(state, walk.block);
   }
+  laze_error reason;
+  if (status == LAZE_OK && laze_graph_check_defined(state->graph, &reason) != LAZE_OK)
+    status = fault(state, -1, "%s", reason.message);
   for (int64_t i = 0; status == LAZE_OK && i < state->graph->node_count; i++)
     if (!state->owners[i]) status = fault(state, i, "is in no block");
   return status;

@@ -7,10 +7,14 @@ static void enter(laze_walk *walk, const laze_block *block) {
   walk->entering = true;
 }
 
-void laze_walk_begin(laze_walk *walk, const laze_graph *graph) {
+void laze_walk_begin_block(laze_walk *walk, const laze_graph *graph, const laze_block *block) {
   walk->graph = graph;
   walk->depth = 0;
-  enter(walk, graph->body);
+  enter(walk, block);
+}
+
+void laze_walk_begin(laze_walk *walk, const laze_graph *graph) {
+  laze_walk_begin_block(walk, graph, graph->body);
 }
 
 /* Inside a node with regions: its next region, or its end. */

@@ -38,6 +38,8 @@ typedef struct laze_walk {
 } laze_walk;
 
 void laze_walk_begin(laze_walk *walk, const laze_graph *graph);
+/* The same for one block of it, which is the outermost one of the walk. */
+void laze_walk_begin_block(laze_walk *walk, const laze_graph *graph, const laze_block *block);
 /* The graph must not nest deeper than LAZE_MAX_NESTING (laze_graph_add_region sees to that). */
 laze_walk_event laze_walk_next(laze_walk *walk);
 /* After NODE: leaves out its regions, and NODE_END. */

@@ -3,6 +3,7 @@
  *   n == 1 ?   constants        decided at once, no fact
  *              hints            compared at the hinted values, and kept: "n != 1"
  *              no hints         compared at values that are assumed for all symbols, equality being answered by no
+ *   u == 1 ?   defined          no; kept where the asker says what it goes on with
  *
  * Another run may use what was compiled where all facts hold at its sizes. */
 #include "shape_inference/size.h"
@@ -69,13 +70,21 @@ static laze_status answer(laze_size_table *table, laze_fact_kind kind, laze_size
   return status == LAZE_OUT_OF_RANGE && !hinted ? LAZE_OK : status;
 }
 
-static laze_status ask_recorded(laze_size_table *table, laze_fact_kind kind, laze_size a, laze_size b, bool *out,
-                                laze_error *error) {
+static bool is_defined(const laze_size_table *table, laze_size a, laze_size b) {
+  return laze_size_is_defined(table, a) || laze_size_is_defined(table, b);
+}
+
+/* `given`: the asker goes on with fact.holds where the sizes are defined. */
+static laze_status ask_recorded(laze_size_table *table, laze_fact fact, bool given, bool *out, laze_error *error) {
+  bool defined = is_defined(table, fact.a, fact.b);
   if (table->fact_count * 2 >= table->fact_slot_count) LAZE_TRY(grow_fact_slots(table, error));
-  int32_t *slot = find_fact_slot(table, kind, a, b);
+  int32_t *slot = find_fact_slot(table, fact.kind, fact.a, fact.b);
+  if (*slot < 0 && defined && !given) {
+    *out = false;
+    return LAZE_OK;
+  }
   if (*slot < 0) {
-    laze_fact fact = {.kind = kind, .a = a, .b = b};
-    LAZE_TRY(answer(table, kind, a, b, &fact.holds, error));
+    if (!defined) LAZE_TRY(answer(table, fact.kind, fact.a, fact.b, &fact.holds, error));
     LAZE_TRY(laze_grow(table->context, (void **)&table->facts, &table->fact_capacity, table->fact_count + 1,
                        sizeof *table->facts, error));
     *slot = (int32_t)table->fact_count;
@@ -85,27 +94,48 @@ static laze_status ask_recorded(laze_size_table *table, laze_fact_kind kind, laz
   return LAZE_OK;
 }
 
-laze_status laze_size_ask_equal(laze_size_table *table, laze_size a, laze_size b, bool *out, laze_error *error) {
-  *out = a == b;
-  if (*out || (laze_size_is_constant(a) && laze_size_is_constant(b))) return LAZE_OK;
+/* Whether the expressions alone decide, and how. */
+static laze_status decide(laze_size_table *table, laze_fact_kind kind, laze_size a, laze_size b, bool *decided,
+                          bool *out, laze_error *error) {
   laze_size_range difference;
   bool known;
+  *out = compare(kind, a, b);
+  *decided = (laze_size_is_constant(a) && laze_size_is_constant(b)) || (kind == LAZE_FACT_EQUAL && a == b);
+  if (*decided) return LAZE_OK;
   LAZE_TRY(laze_size_difference_range(table, a, b, &difference, &known, error));
-  if (known && (difference.low > 0 || difference.high < 0)) return LAZE_OK;
-  /* The question is symmetric: asked in either order it is one fact. Constants come second. */
-  return a < b ? ask_recorded(table, LAZE_FACT_EQUAL, a, b, out, error)
-               : ask_recorded(table, LAZE_FACT_EQUAL, b, a, out, error);
+  if (kind == LAZE_FACT_EQUAL) {
+    *out = false;
+    *decided = known && (difference.low > 0 || difference.high < 0);
+  } else {
+    *out = known && difference.high <= 0;
+    *decided = *out || (known && difference.low > 0);
+  }
+  return LAZE_OK;
+}
+
+static laze_status ask(laze_size_table *table, laze_fact question, bool given, bool *out, laze_error *error) {
+  bool decided;
+  LAZE_TRY(decide(table, question.kind, question.a, question.b, &decided, out, error));
+  if (decided) return LAZE_OK;
+  /* Equality is symmetric: asked in either order it is one fact. Constants come second. */
+  if (question.kind == LAZE_FACT_EQUAL && question.a > question.b) {
+    laze_size first = question.b;
+    question.b = question.a;
+    question.a = first;
+  }
+  return ask_recorded(table, question, given, out, error);
+}
+
+laze_status laze_size_ask(laze_size_table *table, laze_fact question, bool *out, laze_error *error) {
+  return ask(table, question, true, out, error);
+}
+
+laze_status laze_size_ask_equal(laze_size_table *table, laze_size a, laze_size b, bool *out, laze_error *error) {
+  return ask(table, (laze_fact){.kind = LAZE_FACT_EQUAL, .a = a, .b = b}, false, out, error);
 }
 
 laze_status laze_size_ask_less_equal(laze_size_table *table, laze_size a, laze_size b, bool *out, laze_error *error) {
-  *out = a <= b;
-  if (laze_size_is_constant(a) && laze_size_is_constant(b)) return LAZE_OK;
-  laze_size_range difference;
-  bool known;
-  LAZE_TRY(laze_size_difference_range(table, a, b, &difference, &known, error));
-  *out = known && difference.high <= 0;
-  if (*out || (known && difference.low > 0)) return LAZE_OK;
-  return ask_recorded(table, LAZE_FACT_LESS_EQUAL, a, b, out, error);
+  return ask(table, (laze_fact){.kind = LAZE_FACT_LESS_EQUAL, .a = a, .b = b}, false, out, error);
 }
 
 laze_status laze_size_set_hint(laze_size_table *table, int64_t symbol, int64_t value, laze_error *error) {
@@ -116,6 +146,9 @@ laze_status laze_size_set_hint(laze_size_table *table, int64_t symbol, int64_t v
   if (value < node->low || value > node->high)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "the size %s cannot be %lld; it must be between %lld and %lld",
                      node->name, (long long)value, (long long)node->low, (long long)node->high);
+  if (node->defined)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "the size %s comes from a value; it has no number before the run",
+                     node->name);
   table->hint_count += table->hints[symbol] < 0;
   table->hints[symbol] = value;
   return LAZE_OK;
@@ -126,12 +159,30 @@ int64_t laze_size_hint(const laze_size_table *table, int64_t symbol) {
 }
 
 bool laze_size_has_hints(const laze_size_table *table) {
-  return table && table->symbol_count > 0 && table->hint_count == table->symbol_count;
+  return table && table->hint_count > 0 && table->hint_count == table->symbol_count - table->defined_count;
 }
 
 const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count) {
   *count = table ? table->fact_count : 0;
   return table ? table->facts : NULL;
+}
+
+bool laze_fact_is_defined(const laze_size_table *table, const laze_fact *fact) {
+  return is_defined(table, fact->a, fact->b);
+}
+
+static bool holds(laze_size_evaluator *evaluator, const laze_fact *fact) {
+  int64_t a, b;
+  return laze_size_evaluator_run(evaluator, fact->a, &a, NULL) == LAZE_OK &&
+         laze_size_evaluator_run(evaluator, fact->b, &b, NULL) == LAZE_OK && compare(fact->kind, a, b) == fact->holds;
+}
+
+bool laze_fact_holds(const laze_size_table *table, const laze_fact *fact, const int64_t *bindings) {
+  laze_size_evaluator evaluator;
+  laze_size_evaluator_init(&evaluator, table, bindings);
+  bool answer = holds(&evaluator, fact);
+  laze_size_evaluator_deinit(&evaluator);
+  return answer;
 }
 
 const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int64_t *bindings) {
@@ -141,13 +192,20 @@ const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int
   const laze_fact *broken = NULL;
   for (int64_t i = 0; i < table->fact_count && !broken; i++) {
     const laze_fact *fact = &table->facts[i];
-    int64_t a, b;
-    bool known = laze_size_evaluator_run(&evaluator, fact->a, &a, NULL) == LAZE_OK &&
-                 laze_size_evaluator_run(&evaluator, fact->b, &b, NULL) == LAZE_OK;
-    if (!known || compare(fact->kind, a, b) != fact->holds) broken = fact;
+    bool later = table->defined_count > 0 && is_defined(table, fact->a, fact->b);
+    if (!later && !holds(&evaluator, fact)) broken = fact;
   }
   laze_size_evaluator_deinit(&evaluator);
   return broken;
+}
+
+void laze_fact_print(laze_text *text, const laze_size_table *table, const laze_fact *fact) {
+  laze_size_print(text, table, fact->a);
+  if (fact->kind == LAZE_FACT_EQUAL)
+    laze_text_append(text, fact->holds ? " = " : " != ");
+  else
+    laze_text_append(text, fact->holds ? " <= " : " > ");
+  laze_size_print(text, table, fact->b);
 }
 
 bool laze_facts_hold(const laze_size_table *table, const int64_t *bindings) {

@@ -24,6 +24,9 @@ LAZE_MUST_USE laze_status laze_shape_along(laze_inference *inference, const laze
 LAZE_MUST_USE laze_status laze_shape_scalar(laze_inference *inference, laze_type *out);
 /* No dimensions, for the size `value` itself, which must be within 2^62. */
 LAZE_MUST_USE laze_status laze_shape_size_value(laze_inference *inference, laze_size value, laze_type *out);
+/* No dimensions, for element `index` of `value`, 0-d or 1-d, which defines the symbol `size` from `low` to `high`. */
+LAZE_MUST_USE laze_status laze_shape_size_from(laze_inference *inference, const laze_type *value, laze_size size,
+                                               int64_t index, int64_t low, int64_t high, laze_type *out);
 /* The sizes given, each 0 or more. */
 LAZE_MUST_USE laze_status laze_shape_sizes(laze_inference *inference, laze_size_list size, laze_type *out);
 /* The same; `dim` must be one of their axes. */

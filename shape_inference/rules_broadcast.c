@@ -5,13 +5,19 @@
  */
 #include "shape_inference/rules_internal.h"
 
+/* Whether nothing but equality is left to hope for: a size that a value defines is not taken to be 1. */
+static bool has_to_fit(const laze_inference *inference, laze_size a, laze_size b) {
+  return laze_size_is_defined(inference->sizes, a) || laze_size_is_defined(inference->sizes, b);
+}
+
 /* The common size of an axis, or *fits false. */
 static laze_status join_sizes(laze_inference *inference, laze_size a, laze_size b, bool *fits, laze_size *out) {
   *fits = true;
   *out = a;
   if (a == b || b == 1) return LAZE_OK;
   if (a != 1) {
-    LAZE_TRY(laze_infer_equal(inference, a, b, fits));
+    LAZE_TRY(has_to_fit(inference, a, b) ? laze_infer_require_equal(inference, a, b, fits)
+                                         : laze_infer_equal(inference, a, b, fits));
     if (*fits && laze_size_is_constant(b)) *out = b; /* of two that are equal, the one that says more */
     if (*fits) return LAZE_OK;
     LAZE_TRY(laze_infer_equal(inference, b, 1, fits));
@@ -107,6 +113,25 @@ laze_status laze_shape_size_value(laze_inference *inference, laze_size value, la
                    inference->operator_name);
 }
 
+laze_status laze_shape_size_from(laze_inference *inference, const laze_type *value, laze_size size, int64_t index,
+                                 int64_t low, int64_t high, laze_type *out) {
+  bool there = index == 0;
+  if (value->rank > 1 || !laze_dtype_is_index(value->dtype))
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: a size comes from %s of at most one dim, not from %s", inference->operator_name,
+                     laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text,
+                     laze_show(inference, value).text);
+  if (value->rank == 1) LAZE_TRY(laze_infer_require_less_equal(inference, index + 1, value->sizes[0], &there));
+  if (index < 0 || !there)
+    return laze_fail(inference->error, LAZE_OUT_OF_RANGE, "%s: %s has no element %lld", inference->operator_name,
+                     laze_show(inference, value).text, (long long)index);
+  if (!inference->sizes)
+    return laze_fail(inference->error, LAZE_UNSUPPORTED, "%s: the graph has no table of sizes",
+                     inference->operator_name);
+  LAZE_TRY(laze_infer_named(inference, laze_size_define(inference->sizes, size, low, high, inference->error)));
+  return laze_shape_scalar(inference, out);
+}
+
 laze_status laze_shape_scalar(laze_inference *inference, laze_type *out) {
   (void)inference;
   out->rank = 0;
@@ -138,7 +163,8 @@ static laze_status expand_axis(laze_inference *inference, const laze_type *self,
   LAZE_TRY(laze_infer_check_size(inference, size, axis));
   *out = size;
   if (old == size || old == 1) return LAZE_OK;
-  LAZE_TRY(laze_infer_equal(inference, old, size, &fits));
+  LAZE_TRY(has_to_fit(inference, old, size) ? laze_infer_require_equal(inference, old, size, &fits)
+                                            : laze_infer_equal(inference, old, size, &fits));
   if (!fits) LAZE_TRY(laze_infer_equal(inference, old, 1, &fits));
   if (fits) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,

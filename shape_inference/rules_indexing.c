@@ -16,7 +16,7 @@ laze_status laze_shape_gather(laze_inference *inference, const laze_type *self, 
   laze_copy_shape(index, out);
   for (int i = 0; i < self->rank; i++) {
     bool inside = true;
-    if (i != axis) LAZE_TRY(laze_infer_less_equal(inference, index->sizes[i], self->sizes[i], &inside));
+    if (i != axis) LAZE_TRY(laze_infer_require_less_equal(inference, index->sizes[i], self->sizes[i], &inside));
     if (!inside)
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: index %s is larger than self %s on axis %d; apart from axis %d it must be at most as large",
@@ -40,7 +40,7 @@ laze_status laze_shape_index_select(laze_inference *inference, const laze_type *
     return laze_infer_check_elements(inference, out);
   }
   bool one;
-  LAZE_TRY(laze_infer_equal(inference, length, 1, &one));
+  LAZE_TRY(laze_infer_require_equal(inference, length, 1, &one));
   if (one) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: index %s selects from the 0-d self %s; it must have one element", inference->operator_name,

@@ -9,6 +9,10 @@ laze_status laze_infer_named(laze_inference *inference, laze_status status);
 /* Questions about sizes and arithmetic on them. Constants are answered at once, without the table. */
 LAZE_MUST_USE laze_status laze_infer_equal(laze_inference *inference, laze_size a, laze_size b, bool *out);
 LAZE_MUST_USE laze_status laze_infer_less_equal(laze_inference *inference, laze_size a, laze_size b, bool *out);
+/* The same for what must hold, so that "no" is refused: a size that a value defines is taken to be as it must, which
+ * the run checks. In the two above it is taken to be larger than 1 and different from all others. */
+LAZE_MUST_USE laze_status laze_infer_require_equal(laze_inference *inference, laze_size a, laze_size b, bool *out);
+LAZE_MUST_USE laze_status laze_infer_require_less_equal(laze_inference *inference, laze_size a, laze_size b, bool *out);
 LAZE_MUST_USE laze_status laze_infer_binary(laze_inference *inference, laze_size_kind kind, laze_size a, laze_size b,
                                             laze_size *out);
 LAZE_MUST_USE laze_status laze_infer_subtract(laze_inference *inference, laze_size a, laze_size b, laze_size *out);

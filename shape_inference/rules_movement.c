@@ -1,7 +1,7 @@
-/* Shapes of operators that move elements and change none: permute, reshape, unsqueeze, slice, cat.
+/* Shapes of operators that move elements and change none: permute, reshape, unsqueeze, cat. Those of slices are in
+ * rules_slice.c.
  *
  *   reshape f32[n,6], [-1, 3]        the size left out is a quotient: f32[2*n,3]
- *   slice f32[n], start=-3, end=n    bounds count from the end and are clamped by facts: f32[3] where 3 <= n
  */
 #include "shape_inference/rules_internal.h"
 
@@ -69,7 +69,7 @@ static laze_status infer_size(laze_inference *inference, const laze_type *self, 
                         "any size would do where another is 0; give the size instead of -1");
   LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_FLOOR_DIV, elements, rest, &quotient));
   LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_MUL, quotient, rest, &back));
-  LAZE_TRY(laze_infer_equal(inference, back, elements, &exact));
+  LAZE_TRY(laze_infer_require_equal(inference, back, elements, &exact));
   out->sizes[inferred] = quotient;
   if (exact) return LAZE_OK;
   out->sizes[inferred] = -1;
@@ -85,7 +85,7 @@ laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self,
   LAZE_TRY(product(inference, out->sizes, out->rank, &asked));
   if (inferred >= 0) return infer_size(inference, self, elements, asked, inferred, out);
   bool same;
-  LAZE_TRY(laze_infer_equal(inference, elements, asked, &same));
+  LAZE_TRY(laze_infer_require_equal(inference, elements, asked, &same));
   if (same) return LAZE_OK;
   return fail_reshape(inference, self, out, inferred,
                       "the numbers of elements differ; give sizes with the same product, or -1 for one of them");
@@ -103,80 +103,6 @@ laze_status laze_shape_unsqueeze(laze_inference *inference, const laze_type *sel
   return LAZE_OK;
 }
 
-static int64_t clamp_constant(int64_t bound, int64_t size) {
-  if (bound < 0) bound += size;
-  if (bound < 0) return 0;
-  return bound > size ? size : bound;
-}
-
-/* bound, at least `low` (else `low`) and at most `high` (else `high`). */
-static laze_status clamp_size(laze_inference *inference, laze_size bound, laze_size low, laze_size high,
-                              laze_size *out) {
-  bool inside;
-  if (!laze_size_has_hints(inference->sizes)) {
-    LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_MIN, bound, high, out));
-    return laze_infer_binary(inference, LAZE_SIZE_MAX, *out, low, out);
-  }
-  *out = low;
-  LAZE_TRY(laze_infer_less_equal(inference, low, bound, &inside));
-  if (!inside) return LAZE_OK;
-  LAZE_TRY(laze_infer_less_equal(inference, bound, high, &inside));
-  *out = inside ? bound : high;
-  return LAZE_OK;
-}
-
-/* Counts a negative bound from the end. */
-static laze_status wrap_bound(laze_inference *inference, laze_size bound, laze_size size, laze_size *out) {
-  bool from_start;
-  if (bound > LAZE_SIZE_CONSTANT_MAX) bound = LAZE_SIZE_CONSTANT_MAX; /* callers write "the end" as INT64_MAX */
-  *out = bound;
-  LAZE_TRY(laze_infer_less_equal(inference, 0, bound, &from_start));
-  return from_start ? LAZE_OK : laze_infer_binary(inference, LAZE_SIZE_ADD, bound, size, out);
-}
-
-static laze_status symbolic_bounds(laze_inference *inference, laze_size size, const laze_size *start,
-                                   const laze_size *end, int64_t step, laze_size *first, laze_size *length) {
-  laze_size last = size;
-  *first = 0;
-  if (start) {
-    LAZE_TRY(wrap_bound(inference, *start, size, first));
-    LAZE_TRY(clamp_size(inference, *first, 0, size, first));
-  }
-  if (end) LAZE_TRY(wrap_bound(inference, *end, size, &last));
-  /* first <= size, so that clamping to [first, size] is clamping to [0, size] and then to what follows `first`. */
-  if (end) LAZE_TRY(clamp_size(inference, last, *first, size, &last));
-  LAZE_TRY(laze_infer_subtract(inference, last, *first, length));
-  return laze_infer_binary(inference, LAZE_SIZE_CEIL_DIV, *length, step, length);
-}
-
-laze_status laze_slice_bounds(laze_inference *inference, laze_size size, const laze_size *start, const laze_size *end,
-                              int64_t step, laze_size *first, laze_size *length) {
-  if (step < 1)
-    return laze_fail(inference->error, LAZE_OUT_OF_RANGE, "%s: step %lld; a slice's step is 1 or more",
-                     inference->operator_name, (long long)step);
-  step = laze_size_saturate(step);
-  bool constant =
-      laze_size_is_constant(size) && (!start || laze_size_is_constant(*start)) && (!end || laze_size_is_constant(*end));
-  if (!constant) return symbolic_bounds(inference, size, start, end, step, first, length);
-  int64_t from = start ? clamp_constant(*start, size) : 0, to = end ? clamp_constant(*end, size) : size;
-  *first = from;
-  *length = to > from ? (to - from - 1) / step + 1 : 0;
-  return LAZE_OK;
-}
-
-laze_status laze_shape_slice(laze_inference *inference, const laze_type *self, int64_t dim, const laze_size *start,
-                             const laze_size *end, int64_t step, laze_type *out) {
-  int axis;
-  laze_size first;
-  if (self->rank == 0)
-    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
-                     "%s: %s has no axis to slice; pass a tensor with at least one dimension", inference->operator_name,
-                     laze_show(inference, self).text);
-  LAZE_TRY(laze_infer_axis(inference, dim, self->rank, &axis));
-  laze_copy_shape(self, out);
-  return laze_slice_bounds(inference, self->sizes[axis], start, end, step, &first, &out->sizes[axis]);
-}
-
 static laze_status cat_onto(laze_inference *inference, const laze_type *first, const laze_type *next, int axis,
                             laze_type *out) {
   if (next->rank != first->rank)
@@ -189,7 +115,7 @@ static laze_status cat_onto(laze_inference *inference, const laze_type *first, c
       LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_ADD, out->sizes[i], next->sizes[i], &out->sizes[i]));
       continue;
     }
-    LAZE_TRY(laze_infer_equal(inference, out->sizes[i], next->sizes[i], &same));
+    LAZE_TRY(laze_infer_require_equal(inference, out->sizes[i], next->sizes[i], &same));
     if (!same)
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: tensors %s and %s differ on axis %d: sizes %s and %s; all axes but %d must be equal",

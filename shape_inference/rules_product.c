@@ -11,7 +11,7 @@ static laze_status check_matrices(laze_inference *inference, const laze_type *se
 /* Axis `a` of self must be as long as axis `b` of mat2. */
 static laze_status check_equal(laze_inference *inference, const laze_type *self, int a, const laze_type *mat2, int b) {
   bool same;
-  LAZE_TRY(laze_infer_equal(inference, self->sizes[a], mat2->sizes[b], &same));
+  LAZE_TRY(laze_infer_require_equal(inference, self->sizes[a], mat2->sizes[b], &same));
   if (same) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: shapes %s and %s do not multiply: axis %d of self has size %s and axis %d of mat2 has size %s; "

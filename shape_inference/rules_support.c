@@ -33,18 +33,38 @@ static laze_status check_table(laze_inference *inference) {
                    inference->operator_name);
 }
 
-laze_status laze_infer_equal(laze_inference *inference, laze_size a, laze_size b, bool *out) {
+static laze_status ask(laze_inference *inference, laze_fact question, bool *out) {
+  LAZE_TRY(check_table(inference));
+  question.asker = inference->operator_name;
+  return laze_infer_named(inference, laze_size_ask(inference->sizes, question, out, inference->error));
+}
+
+static laze_status ask_equal(laze_inference *inference, laze_size a, laze_size b, bool given, bool *out) {
   *out = a == b;
   if (*out || (laze_size_is_constant(a) && laze_size_is_constant(b))) return LAZE_OK;
-  LAZE_TRY(check_table(inference));
-  return laze_infer_named(inference, laze_size_ask_equal(inference->sizes, a, b, out, inference->error));
+  return ask(inference, (laze_fact){.kind = LAZE_FACT_EQUAL, .holds = given, .a = a, .b = b}, out);
+}
+
+static laze_status ask_less_equal(laze_inference *inference, laze_size a, laze_size b, bool given, bool *out) {
+  *out = a <= b;
+  if (laze_size_is_constant(a) && laze_size_is_constant(b)) return LAZE_OK;
+  return ask(inference, (laze_fact){.kind = LAZE_FACT_LESS_EQUAL, .holds = given, .a = a, .b = b}, out);
+}
+
+laze_status laze_infer_equal(laze_inference *inference, laze_size a, laze_size b, bool *out) {
+  return ask_equal(inference, a, b, false, out);
+}
+
+laze_status laze_infer_require_equal(laze_inference *inference, laze_size a, laze_size b, bool *out) {
+  return ask_equal(inference, a, b, true, out);
 }
 
 laze_status laze_infer_less_equal(laze_inference *inference, laze_size a, laze_size b, bool *out) {
-  *out = a <= b;
-  if (laze_size_is_constant(a) && laze_size_is_constant(b)) return LAZE_OK;
-  LAZE_TRY(check_table(inference));
-  return laze_infer_named(inference, laze_size_ask_less_equal(inference->sizes, a, b, out, inference->error));
+  return ask_less_equal(inference, a, b, false, out);
+}
+
+laze_status laze_infer_require_less_equal(laze_inference *inference, laze_size a, laze_size b, bool *out) {
+  return ask_less_equal(inference, a, b, true, out);
 }
 
 laze_status laze_infer_binary(laze_inference *inference, laze_size_kind kind, laze_size a, laze_size b,
@@ -61,7 +81,7 @@ laze_status laze_infer_subtract(laze_inference *inference, laze_size a, laze_siz
 
 laze_status laze_infer_check_size(laze_inference *inference, laze_size size, int axis) {
   bool good = size >= 0 && size <= LAZE_SIZE_CONSTANT_MAX;
-  if (!laze_size_is_constant(size)) LAZE_TRY(laze_infer_less_equal(inference, 0, size, &good));
+  if (!laze_size_is_constant(size)) LAZE_TRY(laze_infer_require_less_equal(inference, 0, size, &good));
   if (good) return LAZE_OK;
   return laze_fail(inference->error, LAZE_OUT_OF_RANGE, "%s: axis %d has size %s; sizes are 0 to 2^62",
                    inference->operator_name, axis, laze_show_size(inference, size).text);

@@ -127,6 +127,7 @@ laze_status laze_size_intern(laze_size_table *table, laze_size_kind kind, laze_s
   laze_size_range range =
       laze_size_range_apply(kind, laze_size_get_range(table, left), laze_size_get_range(table, right));
   laze_size_node node = {.kind = kind, .left = left, .right = right, .low = range.low, .high = range.high};
+  node.defined = laze_size_is_defined(table, left) || laze_size_is_defined(table, right);
   set_order(table, &node);
   bool is_new;
   return add_node(table, node, &is_new, out, error);
@@ -176,6 +177,12 @@ laze_status laze_size_symbol(laze_size_table *table, const char *name, laze_size
     table->symbols[table->symbol_count++] = *out;
   }
   return LAZE_OK;
+}
+
+laze_size laze_size_find_symbol(const laze_size_table *table, const char *name) {
+  if (table->slot_count == 0) return 0;
+  int32_t slot = *find_slot(table, &(laze_size_node){.kind = LAZE_SIZE_SYMBOL, .name = name});
+  return slot < 0 ? 0 : laze_size_from_index(slot);
 }
 
 int64_t laze_size_symbol_count(const laze_size_table *table) {

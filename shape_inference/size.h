@@ -5,7 +5,9 @@
  * comparing words compares expressions (after the simplifications that building one applies).
  *
  * A symbol has a name, a range, and optionally a *hint*: the value it has in the program at hand. Code that must know
- * something about a size asks for it as a fact (below); it never looks at a hint itself.
+ * something about a size asks for it as a fact (below); it never looks at a hint itself. A symbol may be *defined*: a
+ * node of the graph finds its number while the graph runs (`size_from`), so that it never has a hint, and every
+ * expression with it is defined as well.
  */
 #ifndef LAZE_SHAPE_INFERENCE_SIZE_H
 #define LAZE_SHAPE_INFERENCE_SIZE_H
@@ -53,6 +55,7 @@ typedef struct laze_size_node {
   laze_size left, right; /* operands of a binary kind */
   int64_t symbol;        /* SYMBOL: its number (0, 1, ... in order of creation) */
   int64_t low, high;     /* bounds of the value, inclusive */
+  bool defined;          /* it has a symbol that a node defines */
   const char *name;      /* SYMBOL */
   /* What the order of terms and factors goes by: the same in every table whose symbols have the same numbers. */
   int64_t first, last; /* the lowest and highest number of its symbols */
@@ -88,8 +91,29 @@ int64_t laze_size_symbol_count(const laze_size_table *table);
 /* The symbol numbered `index`; borrowed name. */
 laze_size laze_size_symbol_at(const laze_size_table *table, int64_t index);
 const char *laze_size_symbol_name(const laze_size_table *table, int64_t index);
+/* The symbol of that name, 0 where there is none. */
+laze_size laze_size_find_symbol(const laze_size_table *table, const char *name);
+/* A new symbol, called `prefix` and the lowest number from its own on that is free ("u0"). */
+LAZE_MUST_USE laze_status laze_size_fresh_symbol(laze_size_table *table, const char *prefix, laze_size *out,
+                                                 laze_error *error);
 /* The entry of a size that is not a constant; borrowed, valid until the table grows. */
 const laze_size_node *laze_size_get(const laze_size_table *table, laze_size size);
+
+/* Makes a symbol one that a node defines, with a value from `low` to `high`; expressions that have it already get the
+ * bounds that follow. Once more with the same bounds changes nothing. LAZE_INVALID_ARGUMENT for what is no symbol, has
+ * a hint or other bounds, and for bounds in the wrong order. */
+LAZE_MUST_USE laze_status laze_size_define(laze_size_table *table, laze_size symbol, int64_t low, int64_t high,
+                                           laze_error *error);
+/* Whether a size is known only while the graph runs. */
+static inline bool laze_size_is_defined(const laze_size_table *table, laze_size size) {
+  return table && !laze_size_is_constant(size) && laze_size_get(table, size)->defined;
+}
+/* How many symbols nodes define. */
+int64_t laze_size_defined_count(const laze_size_table *table);
+/* Calls `visit` with the number of each defined symbol of an expression, once each. */
+LAZE_MUST_USE laze_status laze_size_each_defined(const laze_size_table *table, laze_size size,
+                                                 void (*visit)(void *self, int64_t symbol), void *self,
+                                                 laze_error *error);
 
 /* Builds an expression, simplified: constants fold, a + b and a * b are ordered and flattened into a sum of products
  * with constant coefficients so that n*2+n and 3*n are one word, (n*c)/c is n, x mod 1 is 0. Constant overflow is
@@ -122,14 +146,21 @@ LAZE_MUST_USE laze_status laze_size_parse(laze_size_table *table, const char **c
  * A question is answered from the expressions alone where they decide it. Otherwise, in a table with hints, it is
  * answered from the hints and *recorded*: the result of the work is right for every binding that gives the same answers
  * (laze_facts_hold). Without hints it is answered as if every symbol were larger than 1 and differed from every other
- * expression, and recorded as well, to be checked when the graph is bound to sizes. */
+ * expression, and recorded as well, to be checked when the graph is bound to sizes.
+ *
+ * About defined sizes nothing is known but their bounds. Who needs no more than a safe answer gets "no", and nothing is
+ * recorded (laze_size_ask_equal, laze_size_ask_less_equal). Who makes something else of the graph for "yes" than for
+ * "no" says which of the two it goes on with (laze_size_ask): that is recorded, and checked when the run knows. */
 typedef enum { LAZE_FACT_EQUAL, LAZE_FACT_LESS_EQUAL } laze_fact_kind;
 typedef struct laze_fact {
   laze_fact_kind kind;
   bool holds;
   laze_size a, b;
+  const char *asker; /* of a fact about defined sizes: the operator, for messages; static, may be NULL */
 } laze_fact;
 
+/* `question.holds` is the answer where only a run will know. */
+LAZE_MUST_USE laze_status laze_size_ask(laze_size_table *table, laze_fact question, bool *out, laze_error *error);
 /* `a` = `b`? */
 LAZE_MUST_USE laze_status laze_size_ask_equal(laze_size_table *table, laze_size a, laze_size b, bool *out,
                                               laze_error *error);
@@ -138,15 +169,21 @@ LAZE_MUST_USE laze_status laze_size_ask_less_equal(laze_size_table *table, laze_
                                                    laze_error *error);
 /* Gives every symbol a hint: `values[i]` for symbol i. Copied; later symbols get theirs with laze_size_set_hint. */
 LAZE_MUST_USE laze_status laze_size_set_hint(laze_size_table *table, int64_t symbol, int64_t value, laze_error *error);
-/* Whether every symbol (at least one) has a hint: only then are questions answered from hints. */
+/* Whether every symbol but defined ones (at least one) has a hint: only then are questions answered from hints. */
 bool laze_size_has_hints(const laze_size_table *table);
 /* The hint of symbol number `symbol`, -1 where it has none. For printers and tests: all else asks for facts. */
 int64_t laze_size_hint(const laze_size_table *table, int64_t symbol);
 /* The facts recorded so far, in the order first asked, each once. Borrowed until the next question. */
 const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count);
-/* Whether every recorded fact gets the same answer for `bindings` (one per symbol). An overflow counts as no. */
+/* Whether every recorded fact gets the same answer for `bindings` (one per symbol). An overflow counts as no. Facts
+ * about defined sizes are left out. */
 bool laze_facts_hold(const laze_size_table *table, const int64_t *bindings);
 /* The first recorded fact that `bindings` contradict, for messages; NULL when all hold. */
 const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int64_t *bindings);
+/* Whether one fact, of any sizes, gets the same answer. */
+bool laze_fact_holds(const laze_size_table *table, const laze_fact *fact, const int64_t *bindings);
+bool laze_fact_is_defined(const laze_size_table *table, const laze_fact *fact);
+/* "n != 1" */
+void laze_fact_print(laze_text *text, const laze_size_table *table, const laze_fact *fact);
 
 #endif

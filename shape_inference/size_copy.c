@@ -46,6 +46,7 @@ laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table *
   copy->symbol_capacity = table->symbol_capacity;
   copy->hint_capacity = table->hint_capacity;
   copy->hint_count = table->hint_count;
+  copy->defined_count = table->defined_count;
   copy->fact_count = table->fact_count;
   copy->fact_capacity = table->fact_capacity;
   copy->fact_slot_count = table->fact_slot_count;

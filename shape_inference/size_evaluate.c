@@ -1,5 +1,5 @@
-/* Walks over size expressions: evaluation and copying into another table. Both visit each shared part once, with an
- * explicit stack. */
+/* Walks over size expressions: evaluation, copying into another table, and the symbols in one. All visit each shared
+ * part once, with an explicit stack. */
 #include "shape_inference/size.h"
 
 #include "shape_inference/size_internal.h"
@@ -215,5 +215,36 @@ laze_status laze_size_import(laze_size_table *to, const laze_size_table *from, l
   if (status == LAZE_OK) find_import(&import, size, out);
   memo_deinit(&import.memo);
   stack_deinit(&import.stack);
+  return status;
+}
+
+static laze_status each_defined(const laze_size_table *table, walk_stack *stack, laze_size_memo *memo,
+                                void (*visit)(void *self, int64_t symbol), void *self, laze_error *error) {
+  while (stack->count > 0) {
+    laze_size top = stack->items[--stack->count];
+    if (!laze_size_is_defined(table, top) || memo_find(memo, laze_size_index(top))->index >= 0) continue;
+    const laze_size_node *node = laze_size_get(table, top);
+    LAZE_TRY(memo_add(memo, laze_size_index(top), 0, error));
+    if (node->kind == LAZE_SIZE_SYMBOL) {
+      visit(self, node->symbol);
+      continue;
+    }
+    LAZE_TRY(stack_push(stack, node->right, error));
+    LAZE_TRY(stack_push(stack, node->left, error));
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_size_each_defined(const laze_size_table *table, laze_size size,
+                                   void (*visit)(void *self, int64_t symbol), void *self, laze_error *error) {
+  if (!table || table->defined_count == 0 || !laze_size_is_defined(table, size)) return LAZE_OK;
+  walk_stack stack;
+  laze_size_memo memo;
+  stack_init(&stack, table->context);
+  memo_init(&memo, table->context);
+  laze_status status = stack_push(&stack, size, error);
+  if (status == LAZE_OK) status = each_defined(table, &stack, &memo, visit, self, error);
+  memo_deinit(&memo);
+  stack_deinit(&stack);
   return status;
 }

@@ -5,11 +5,12 @@
  *   %2 = add %0, %1
  *
  * Nodes whose effects are ordered stay apart; nodes that may fail fail alike and merge. Nodes with regions are not
- * compared.
+ * compared, and each definer of a size has one of its own.
  */
 #include "ir/passes/passes.h"
 
 #include "ir/attribute.h"
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
 
@@ -25,7 +26,7 @@ typedef struct {
 } merger;
 
 static bool may_merge(const laze_node *node) {
-  return node->op != LAZE_OP_PARAMETER && node->region_count == 0 &&
+  return node->op != LAZE_OP_PARAMETER && node->region_count == 0 && !laze_node_defines_size(node) &&
          laze_op_get(node->op)->effect != LAZE_EFFECT_ORDERED;
 }
 

@@ -4,17 +4,20 @@
  *   %1 = neg %x          =>     %1 = neg %x
  *   return %1                   return %1
  *
- * Parameters stay, and so do nodes whose effects are ordered. A node that may fail and that nobody uses goes: its
- * failure would have been nobody's.
+ * Parameters stay, and so do nodes whose effects are ordered, and what defines a size that is used. A node that may
+ * fail and that nobody uses goes: its failure would have been nobody's.
  */
 #include "ir/passes/passes.h"
 
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
 
 typedef struct {
   const laze_graph *graph;
   bool *live;
+  laze_arena arena;
+  int32_t *definers;    /* of each size symbol; NULL: nodes define none */
   laze_block **pending; /* blocks of live nodes, to be marked; each once */
   int64_t pending_count, pending_capacity;
   int64_t live_count, listed_count;
@@ -24,6 +27,25 @@ static laze_status push_block(marker *state, laze_block *block, laze_error *erro
   LAZE_TRY(laze_grow(state->graph->context, (void **)&state->pending, &state->pending_capacity,
                      state->pending_count + 1, sizeof block, error));
   state->pending[state->pending_count++] = block;
+  return LAZE_OK;
+}
+
+static void mark_definer(void *self, int64_t symbol) {
+  marker *state = self;
+  state->live[state->definers[symbol]] = true;
+}
+
+/* Marks the definers of the sizes that a node uses, and that nodes in its regions may: these are looked at later. */
+static laze_status mark_definers(marker *state, const laze_node *node, laze_error *error) {
+  laze_walk walk;
+  if (!state->definers) return LAZE_OK;
+  LAZE_TRY(laze_node_each_defined(state->graph, node, mark_definer, state, error));
+  for (int32_t i = 0; i < node->region_count; i++) {
+    laze_walk_begin_block(&walk, state->graph, node->regions[i]);
+    for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;)
+      if (event == LAZE_WALK_NODE)
+        LAZE_TRY(laze_node_each_defined(state->graph, &state->graph->nodes[walk.node], mark_definer, state, error));
+  }
   return LAZE_OK;
 }
 
@@ -37,6 +59,7 @@ static laze_status mark_block(marker *state, const laze_block *block, laze_error
     *live = *live || laze_op_get(node->op)->effect == LAZE_EFFECT_ORDERED;
     if (!*live) continue;
     state->live_count++;
+    LAZE_TRY(mark_definers(state, node, error));
     for (int32_t k = 0; k < node->operand_count; k++) state->live[node->operands[k].node] = true;
     for (int32_t k = 0; k < node->region_count; k++) LAZE_TRY(push_block(state, node->regions[k], error));
   }
@@ -44,6 +67,8 @@ static laze_status mark_block(marker *state, const laze_block *block, laze_error
 }
 
 static laze_status mark(marker *state, laze_error *error) {
+  if (laze_size_defined_count(state->graph->sizes) > 0)
+    LAZE_TRY(laze_graph_find_definers(state->graph, &state->arena, &state->definers, error));
   LAZE_TRY(push_block(state, state->graph->body, error));
   while (state->pending_count > 0) LAZE_TRY(mark_block(state, state->pending[--state->pending_count], error));
   return LAZE_OK;
@@ -62,7 +87,9 @@ laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_option
   (void)options;
   state.live = laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *state.live);
   if (!state.live) return laze_fail_memory(error, "finding dead nodes", -1);
+  laze_arena_init(&state.arena, graph->context);
   laze_status status = mark(&state, error);
+  laze_arena_deinit(&state.arena);
   if (status == LAZE_OK && state.live_count < state.listed_count)
     status = laze_rewrite_graph(graph, &hooks, true, out, error);
   laze_free(graph->context, state.pending);

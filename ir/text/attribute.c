@@ -1,6 +1,8 @@
 /* Reads the values of attributes, once the operator says what they are. */
 #include "ir/text/parser.h"
 
+#include "ir/defined_size.h"
+
 #include <string.h>
 
 const char *laze_text_skip_blanks(const char *at) {
@@ -12,6 +14,57 @@ const char *laze_text_skip_string(const char *at) {
   for (at++; *at && *at != '"' && *at != '\n'; at++)
     if (*at == '\\' && at[1]) at++;
   return *at == '"' ? at + 1 : at;
+}
+
+/* A number of a list may be negative where it is known before the run: -1 often means "what is left". */
+static laze_size_source list_source(laze_value value) {
+  return (laze_size_source){.value = value, .low = 0, .high = LAZE_SIZE_CONSTANT_MAX};
+}
+
+/* `%n` in a list of sizes. */
+static laze_status read_value_size(laze_parser *parser, const char **cursor, laze_size *out, laze_error *error) {
+  laze_lexer behind = parser->lexer;
+  laze_value value;
+  parser->lexer.cursor = *cursor;
+  laze_lexer_advance(&parser->lexer);
+  laze_status status = laze_parse_value(parser, &value, error);
+  const laze_token *token = &parser->lexer.token;
+  *cursor = token->kind == LAZE_TOKEN_VALUE || token->kind == LAZE_TOKEN_GRAPH_NAME ? token->start - 1 : token->start;
+  parser->lexer = behind;
+  LAZE_TRY(status);
+  laze_size_source source = list_source(value);
+  return laze_record_size_from(&parser->builder.recorder, &source, out, error);
+}
+
+static laze_status list_from_values(laze_parser *parser, const laze_parsed_argument *argument, laze_attribute *out,
+                                    laze_error *error) {
+  laze_recorder *recorder = &parser->builder.recorder;
+  int32_t count = argument->value_count > LAZE_MAX_RANK ? argument->value_count : LAZE_MAX_RANK;
+  laze_size *items = laze_arena_alloc_array(&parser->scratch, count, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list", -1);
+  out->value.items = items;
+  out->count = argument->value_count;
+  laze_size_source first = list_source(parser->values[argument->first_value]);
+  if (out->count == 1 && laze_recorder_type(recorder, first.value)->rank > 0)
+    return laze_record_sizes_from(recorder, &first, items, count, &out->count, error);
+  for (int32_t i = 0; i < argument->value_count; i++) {
+    laze_size_source source = list_source(parser->values[argument->first_value + i]);
+    LAZE_TRY(laze_record_size_from(recorder, &source, &items[i], error));
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_parse_sizes_from_values(laze_parser *parser, const laze_argument_info *info,
+                                         const laze_parsed_argument *argument, laze_attribute *out, laze_error *error) {
+  laze_size_source source = {
+      .value = parser->values[argument->first_value], .low = LAZE_SIZE_CONSTANT_MIN, .high = LAZE_SIZE_CONSTANT_MAX};
+  *out = (laze_attribute){.kind = (uint8_t)info->kind, .present = true};
+  laze_status status = info->kind == LAZE_ARGUMENT_SIZE
+                           ? laze_record_size_from(&parser->builder.recorder, &source, &out->value.size, error)
+                           : list_from_values(parser, argument, out, error);
+  if (status == LAZE_OK) return LAZE_OK;
+  (void)laze_error_prefix(error, "argument '%s'", info->name);
+  return laze_lexer_locate(&parser->lexer, parser->lexer.token.start, error);
 }
 
 /* Reads a list attribute, or one number where the schema lets it stand for a list of a given size. */
@@ -31,7 +84,9 @@ static laze_status read_sizes(laze_parser *parser, const laze_argument_info *inf
   }
   *cursor = laze_text_skip_blanks(*cursor + 1);
   while (**cursor != ']' && out->count < capacity) {
-    LAZE_TRY(laze_size_parse(table, cursor, &items[out->count++], error));
+    laze_size *item = &items[out->count++];
+    LAZE_TRY(**cursor == '%' ? read_value_size(parser, cursor, item, error)
+                             : laze_size_parse(table, cursor, item, error));
     *cursor = laze_text_skip_blanks(*cursor);
     if (**cursor == ',')
       *cursor = laze_text_skip_blanks(*cursor + 1);

@@ -6,6 +6,7 @@
  */
 #include "ir/text/parser.h"
 
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 
 #include <stdlib.h>
@@ -126,11 +127,12 @@ static bool is_real_list(const laze_parsed_argument *argument) {
   return found && *at == ']';
 }
 
-/* A list of strings, of numbers, or one in which a size has a name. */
+/* A list of strings, of numbers, or one in which a size has a name, or is a value. */
 static laze_passed_kind classify_list(const laze_parsed_argument *argument) {
   const char *at = laze_text_skip_blanks(argument->start + 1);
   if (*at == ']') return LAZE_PASSED_EMPTY_LIST;
   if (*at == '"') return LAZE_PASSED_STRING_LIST;
+  if (memchr(at, '%', (size_t)(argument->end - at))) return LAZE_PASSED_MIXED_LIST;
   if (is_real_list(argument)) return LAZE_PASSED_FLOAT_LIST;
   for (; at < argument->end; at++)
     if (is_name_character(*at) && (*at < '0' || *at > '9')) return LAZE_PASSED_SIZE_LIST;
@@ -166,10 +168,17 @@ laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed, 
   return LAZE_OK;
 }
 
-/* Whether the first item is a value, or the word none. */
-static bool starts_value_list(const char *bracket) {
-  const char *first = laze_text_skip_blanks(bracket + 1);
-  return *first == '%' || (strncmp(first, "none", 4) == 0 && !is_name_character(first[4]));
+static bool starts_value(const char *at) {
+  return *at == '%' || (strncmp(at, "none", 4) == 0 && !is_name_character(at[4]));
+}
+
+/* Whether each item is a value, or the word none. */
+static bool is_value_list(const char *bracket) {
+  const char *at = laze_text_skip_blanks(bracket + 1);
+  if (!starts_value(at)) return false;
+  for (; *at && *at != ']'; at++)
+    if (*at == ',' && !starts_value(laze_text_skip_blanks(at + 1))) return false;
+  return true;
 }
 
 /* One argument without its name. */
@@ -184,7 +193,7 @@ static laze_status parse_argument_value(laze_parser *parser, laze_passed *passed
     argument->value_count = 1;
     return push_value(parser, value, error);
   }
-  if (laze_lexer_at(lexer, '[') && starts_value_list(lexer->token.start))
+  if (laze_lexer_at(lexer, '[') && is_value_list(lexer->token.start))
     return parse_value_list(parser, passed, argument, error);
   passed->kind = LAZE_PASSED_ABSENT;
   if (laze_lexer_take_word(lexer, "none")) return LAZE_OK;
@@ -265,6 +274,23 @@ static laze_status fill_operands(laze_parser *parser, const laze_op_info *info, 
   return LAZE_OK;
 }
 
+/* The size that a statement defines has a name of its own. */
+static laze_status check_new_size(const laze_parser *parser, const laze_parsed_argument *argument, laze_error *error) {
+  char name[LAZE_PARSER_NAME];
+  size_t length = 0;
+  while (argument->start && argument->start + length < argument->end && is_name_character(argument->start[length]))
+    length++;
+  if (length == 0 || length >= sizeof name) return LAZE_OK; /* no name: the rule says so */
+  memcpy(name, argument->start, length);
+  name[length] = 0;
+  laze_size symbol = laze_size_find_symbol(parser->graph->sizes, name);
+  if (symbol == 0) return LAZE_OK;
+  const laze_size_node *node = laze_size_get(parser->graph->sizes, symbol);
+  if (!node->defined && node->symbol < parser->reserved_count && parser->reserved[node->symbol]) return LAZE_OK;
+  return laze_lexer_fail(&parser->lexer, argument->start, error,
+                         "%s is a size of the graph already; what a value defines has a name of its own", name);
+}
+
 static laze_status fill_attributes(laze_parser *parser, const laze_op_info *info, const int8_t *given,
                                    laze_attribute *attributes, laze_error *error) {
   for (int32_t i = 0; i < info->argument_count; i++) {
@@ -273,7 +299,13 @@ static laze_status fill_attributes(laze_parser *parser, const laze_op_info *info
     laze_attribute *attribute = &attributes[argument->position];
     *attribute = argument->default_value;
     attribute->kind = (uint8_t)argument->kind;
-    if (given[i] >= 0) LAZE_TRY(laze_parse_attribute(parser, argument, &parser->arguments[given[i]], attribute, error));
+    if (given[i] < 0) continue;
+    const laze_parsed_argument *parsed = &parser->arguments[given[i]];
+    if (info->defines == argument->position + 1) LAZE_TRY(check_new_size(parser, parsed, error));
+    if (parsed->value_count > 0)
+      LAZE_TRY(laze_parse_sizes_from_values(parser, argument, parsed, attribute, error));
+    else
+      LAZE_TRY(laze_parse_attribute(parser, argument, parsed, attribute, error));
   }
   return LAZE_OK;
 }
@@ -286,7 +318,9 @@ static laze_status fill_call(laze_parser *parser, laze_statement *statement, laz
   for (int32_t i = 0; i < parser->argument_count; i++) {
     const laze_argument_info *argument = &info->arguments[parser->passed[i].argument];
     given[parser->passed[i].argument] = (int8_t)i;
-    operand_count += laze_argument_is_operand(argument->kind) && laze_passed_is_number(parser->passed[i].kind);
+    bool operand = laze_argument_is_operand(argument->kind);
+    operand_count += operand && laze_passed_is_number(parser->passed[i].kind);
+    if (!operand) operand_count -= parser->arguments[i].value_count; /* they stand for sizes */
   }
   laze_value *operands = laze_arena_alloc_array(&parser->scratch, operand_count, sizeof *operands);
   int32_t *segments = laze_arena_alloc_array(&parser->scratch, info->segment_count, sizeof *segments);
@@ -319,7 +353,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
     return laze_parse_constant(parser, statement, error);
   }
   LAZE_TRY(parse_arguments(parser, error));
-  laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count};
+  laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count, true};
   if (laze_call_resolve(&call, &statement->call.op, error) != LAZE_OK)
     return laze_lexer_locate(lexer, statement->at, error);
   const laze_op_info *info = laze_op_get(statement->call.op);

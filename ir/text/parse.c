@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/float_control.h"
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
@@ -169,10 +170,34 @@ static laze_status parse_statement(laze_parser *parser, laze_error *error) {
   return open_region(parser, error);
 }
 
+/* `-> f32[u0]` may name sizes that the body defines, so that it is read behind the body. */
+static void skip_declared(laze_parser *parser) {
+  laze_lexer *lexer = &parser->lexer;
+  if (lexer->token.kind != LAZE_TOKEN_ARROW) return;
+  parser->declared_at = lexer->cursor;
+  while (lexer->token.kind != LAZE_TOKEN_END && !laze_lexer_at(lexer, '{')) laze_lexer_advance(lexer);
+}
+
+static laze_status parse_declared(laze_parser *parser, laze_error *error) {
+  if (!parser->declared_at) return LAZE_OK;
+  parser->lexer.cursor = parser->declared_at;
+  laze_lexer_advance(&parser->lexer);
+  do {
+    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->declared, &parser->declared_capacity,
+                       parser->declared_count + 1, sizeof *parser->declared, error));
+    LAZE_TRY(laze_parse_type(parser, &parser->declared[parser->declared_count], error));
+    parser->declared_count++;
+  } while (laze_lexer_take(&parser->lexer, ','));
+  return laze_lexer_at(&parser->lexer, '{') ? LAZE_OK : laze_lexer_expected(&parser->lexer, "'{'", error);
+}
+
 static laze_status check_declared(laze_parser *parser, const char *at, laze_error *error) {
   const laze_block *body = parser->graph->body;
   const laze_size_table *sizes = parser->graph->sizes;
   char returned[256], declared[256];
+  laze_lexer behind = parser->lexer;
+  LAZE_TRY(parse_declared(parser, error));
+  parser->lexer = behind;
   if (body->result_count != parser->declared_count)
     return laze_lexer_fail(&parser->lexer, at, error, "returns %lld values, but the header declares %lld",
                            (long long)body->result_count, (long long)parser->declared_count);
@@ -208,7 +233,7 @@ static laze_status parse_return(laze_parser *parser, laze_error *error) {
   return finish_regions(parser, error);
 }
 
-/* `sizes n=32, m`: the symbols in their order, with their hints. */
+/* `sizes n=32, m, u0=defined`: the symbols in their order, with their hints. */
 static laze_status parse_symbols(laze_parser *parser, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   if (!laze_lexer_take_word(lexer, "sizes")) return LAZE_OK;
@@ -222,25 +247,21 @@ static laze_status parse_symbols(laze_parser *parser, laze_error *error) {
         laze_size_symbol_at(parser->graph->sizes, number) != symbol)
       return laze_lexer_fail(lexer, start, error, "expected the name of a size that is not listed yet");
     laze_lexer_resume(lexer, cursor);
+    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->reserved, &parser->reserved_capacity, number + 1,
+                       sizeof *parser->reserved, error));
+    parser->reserved[number] = false;
+    parser->reserved_count = number + 1;
     if (!laze_lexer_take(lexer, '=')) continue;
+    if (laze_lexer_take_word(lexer, "defined")) {
+      parser->reserved[number] = true;
+      continue;
+    }
     cursor = lexer->token.start;
     if (lexer->token.kind != LAZE_TOKEN_NUMBER || !laze_text_read_element(&cursor, LAZE_I64, &hint, 0) || hint < 0)
       return laze_lexer_expected(lexer, "the value of a size", error);
     LAZE_TRY(locate(parser, start, laze_size_set_hint(parser->graph->sizes, number, hint, error), error));
     laze_lexer_advance(lexer);
   } while (laze_lexer_take(lexer, ','));
-  return LAZE_OK;
-}
-
-static laze_status parse_declared(laze_parser *parser, laze_error *error) {
-  if (parser->lexer.token.kind != LAZE_TOKEN_ARROW) return LAZE_OK;
-  laze_lexer_advance(&parser->lexer);
-  do {
-    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->declared, &parser->declared_capacity,
-                       parser->declared_count + 1, sizeof *parser->declared, error));
-    LAZE_TRY(laze_parse_type(parser, &parser->declared[parser->declared_count], error));
-    parser->declared_count++;
-  } while (laze_lexer_take(&parser->lexer, ','));
   return LAZE_OK;
 }
 
@@ -268,8 +289,21 @@ static laze_status parse_header(laze_parser *parser, laze_error *error) {
   laze_lexer_advance(lexer);
   push_frame(parser, graph->body);
   LAZE_TRY(parse_parameters(parser, error));
-  LAZE_TRY(parse_declared(parser, error));
+  skip_declared(parser);
   return laze_lexer_expect(lexer, '{', error);
+}
+
+/* What uses a defined size comes behind its definer. A size of the list that no statement defines may not be used: a
+ * graph whose definer went has such. */
+static laze_status check_sizes(const laze_parser *parser, laze_error *error) {
+  laze_size_table *sizes = parser->graph->sizes;
+  for (int64_t i = 0; i < parser->reserved_count; i++) {
+    laze_size symbol = laze_size_symbol_at(sizes, i);
+    if (parser->reserved[i] && !laze_size_is_defined(sizes, symbol))
+      LAZE_TRY(laze_size_define(sizes, symbol, 0, LAZE_SIZE_CONSTANT_MAX, error));
+  }
+  if (laze_graph_check_defined(parser->graph, error) == LAZE_OK) return LAZE_OK;
+  return error ? laze_error_prefix(error, "%s", parser->file) : LAZE_INVALID_ARGUMENT;
 }
 
 static laze_status parse_graph(laze_parser *parser, laze_error *error) {
@@ -280,7 +314,7 @@ static laze_status parse_graph(laze_parser *parser, laze_error *error) {
     else
       LAZE_TRY(parse_statement(parser, error));
   }
-  if (parser->lexer.token.kind == LAZE_TOKEN_END) return LAZE_OK;
+  if (parser->lexer.token.kind == LAZE_TOKEN_END) return check_sizes(parser, error);
   return laze_lexer_expected(&parser->lexer, "the end behind the graph", error);
 }
 
@@ -306,6 +340,7 @@ static laze_status parse_terminated(laze_context *context, const char *text, int
   else
     laze_graph_destroy(parser->graph);
   laze_free(context, parser->declared);
+  laze_free(context, parser->reserved);
   laze_free(context, parser->values);
   laze_name_table_deinit(&parser->names);
   laze_arena_deinit(&parser->scratch);

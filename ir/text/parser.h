@@ -42,7 +42,10 @@ typedef struct laze_parser {
   laze_name_table names;
   int32_t next_scope;
   laze_arena scratch;
-  laze_type *declared; /* result types in the header */
+  bool *reserved; /* by symbol of the `sizes` line: a statement is to define it */
+  int64_t reserved_count, reserved_capacity;
+  const char *declared_at; /* behind `->`: the types are read once the sizes in them are defined; NULL: none */
+  laze_type *declared;     /* result types in the header */
   int64_t declared_count, declared_capacity;
   laze_value *values; /* of the current statement's arguments */
   int64_t value_count, value_capacity;
@@ -62,6 +65,10 @@ LAZE_MUST_USE laze_status laze_parse_type(laze_parser *parser, laze_type *out, l
 /* Takes the text of an attribute's value, and says what it looks like. */
 LAZE_MUST_USE laze_status laze_parse_attribute_text(laze_parser *parser, laze_passed *passed,
                                                     laze_parsed_argument *argument, laze_error *error);
+/* Sizes for an attribute whose values the argument names. */
+LAZE_MUST_USE laze_status laze_parse_sizes_from_values(laze_parser *parser, const laze_argument_info *info,
+                                                       const laze_parsed_argument *argument, laze_attribute *out,
+                                                       laze_error *error);
 /* Reads that text as what the schema says; lists and strings go to the scratch arena. */
 LAZE_MUST_USE laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *info,
                                                const laze_parsed_argument *argument, laze_attribute *out,

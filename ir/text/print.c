@@ -10,6 +10,7 @@
 #include "base/float_control.h"
 #include "ir/attribute.h"
 #include "ir/call_resolve.h"
+#include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
 
@@ -106,7 +107,19 @@ static void print_parameters(laze_printer *printer, const laze_block *block) {
   laze_text_append(printer->text, ")");
 }
 
-/* Whether reading the inputs' types creates the symbols in the order they have here, and no hint is lost. */
+/* Whether the symbols from `next` on are those that nodes define, in their order. */
+static bool definers_follow(const laze_graph *graph, int64_t next) {
+  int64_t count = laze_size_symbol_count(graph->sizes);
+  for (int64_t i = 0; i < graph->node_count && next < count; i++) {
+    laze_call call = laze_node_call(&graph->nodes[i]);
+    laze_size symbol = laze_call_defined_size(&call);
+    if (symbol == 0) continue;
+    if (laze_size_get(graph->sizes, symbol)->symbol != next++) return false;
+  }
+  return next == count;
+}
+
+/* Whether reading the graph without a list creates the symbols in the order they have here, and no hint is lost. */
 static bool symbols_follow(const laze_graph *graph) {
   int64_t count = laze_size_symbol_count(graph->sizes), next = 0;
   for (int64_t i = 0; i < count; i++)
@@ -120,7 +133,7 @@ static bool symbols_follow(const laze_graph *graph) {
         if (last == next) next++;
       }
   }
-  return next == count;
+  return definers_follow(graph, next);
 }
 
 static void print_symbols(laze_printer *printer) {
@@ -129,6 +142,7 @@ static void print_symbols(laze_printer *printer) {
   laze_text_append(printer->text, "sizes");
   for (int64_t i = 0; i < laze_size_symbol_count(sizes); i++) {
     laze_text_format(printer->text, "%s %s", i ? "," : "", laze_size_symbol_name(sizes, i));
+    if (laze_size_is_defined(sizes, laze_size_symbol_at(sizes, i))) laze_text_append(printer->text, "=defined");
     if (laze_size_hint(sizes, i) >= 0) laze_text_format(printer->text, "=%lld", (long long)laze_size_hint(sizes, i));
   }
   laze_text_append(printer->text, "\n");
@@ -296,7 +310,7 @@ static bool base_name_suffices(laze_printer *printer, const laze_node *node, con
     passed[count++] = (laze_passed){.name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
   }
   laze_op op;
-  laze_overload_call call = {info->base, LAZE_POSITIONS_OPERANDS, passed, count};
+  laze_overload_call call = {info->base, LAZE_POSITIONS_OPERANDS, passed, count, true};
   return laze_call_resolve(&call, &op, NULL) == LAZE_OK && op == node->op;
 }
 

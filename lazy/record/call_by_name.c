@@ -98,7 +98,7 @@ static laze_status list_passed(const passed *given, laze_passed *listed, laze_er
 static laze_status find_op(packing *pack, passed *given, laze_op *out, laze_error *error) {
   laze_passed listed[MAX_ARGUMENTS];
   LAZE_TRY(list_passed(given, listed, error));
-  laze_overload_call call = {given->name, LAZE_POSITIONS_ALL, listed, given->count};
+  laze_overload_call call = {given->name, LAZE_POSITIONS_ALL, listed, given->count, false};
   LAZE_TRY(laze_call_resolve(&call, out, error));
   const laze_op_info *info = laze_op_get(*out);
   given->by_schema = laze_arena_alloc_array(&pack->arena, info->argument_count, sizeof *given->by_schema);
@@ -339,7 +339,7 @@ laze_status laze_call_match(const char *name, const laze_argument *arguments, in
   const passed given = {.name = name, .arguments = arguments, .count = arguments ? argument_count : 0};
   laze_status status = list_passed(&given, listed, &refusal);
   laze_overload_call call = {name, positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL, listed,
-                             given.count};
+                             given.count, false};
   if (status == LAZE_OK) status = laze_call_resolve(&call, &op, &refusal);
   if (status != LAZE_OK && error) *error = refusal;
   return status;

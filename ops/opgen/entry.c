@@ -307,6 +307,14 @@ static void read_c(gen_table *table, gen_operator *op, const gen_tree *value) {
     report_error(&table->report, place_of(op, value), "\"c\" is a map: {name: sum_dim, positional: [dim, keepdim]}");
 }
 
+static void read_defines(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const int argument = schema_find(&op->schema, text_of(table, op, "defines", value));
+  if (argument >= 0 && op->schema.arguments[argument].kind == KIND_SIZE)
+    op->defines = argument + 1;
+  else
+    report_error(&table->report, place_of(op, value), "\"defines\" names an argument that is a SymInt");
+}
+
 static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
   (void)text_of(table, op, "combine", value); /* looked up when all operators are known */
 }
@@ -333,6 +341,7 @@ static const struct {
     {"late", BIT(CLASS_COMPOSITE), read_late},
     {"literals", EVERY_CLASS, read_literals},
     {"regions", BIT(CLASS_CONTROL), read_regions},
+    {"defines", BIT(CLASS_STRUCTURE), read_defines},
     {"effect", EVERY_CLASS, read_effect},
     {"c", EVERY_CLASS, read_c},
     {"test", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_test},

@@ -125,6 +125,7 @@ static void write_info(const gen_operator *op, FILE *out) {
           operator_segments(op), operator_attributes(op));
   fprintf(out, "     .result_count = %d,\n", op->schema.result_count);
   if (op->regions > 0) fprintf(out, "     .region_count = %d,\n", op->regions);
+  if (op->defines > 0) fprintf(out, "     .defines = %d,\n", op->schema.arguments[op->defines - 1].position + 1);
   if (op->schema.count > 0) fprintf(out, "     .arguments = %s_arguments,\n", op->symbol);
   if (operator_has_inference(op)) fprintf(out, "     .infer = laze_infer_%s,\n", op->symbol);
   if (operator_has_expansion(op)) fprintf(out, "     .expand = laze_expand_%s,\n", op->symbol);
