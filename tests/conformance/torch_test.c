@@ -92,7 +92,7 @@ END_TEST
 /* Operators that PyTorch has not, or that need what a case does not have. */
 static bool is_peculiar(const char *name) {
   static const char names[] = " parameter if while scan reduce "
-                              " constant iota size_tensor "
+                              " constant iota size_tensor size_from "
                               " philox rand randn ";
   char word[72];
   snprintf(word, sizeof word, " %s ", name);
