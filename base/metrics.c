@@ -17,6 +17,7 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_KERNELS_RUN] = "kernels_run",
     [LAZE_METRIC_FALLBACKS] = "fallbacks",
     [LAZE_METRIC_BUDGET_CUTS] = "budget_cuts",
+    [LAZE_METRIC_SIZE_SYNCS] = "size_syncs",
     [LAZE_METRIC_CACHE_EVICTIONS] = "cache_evictions",
     [LAZE_METRIC_CURRENT_BYTES] = "current_bytes",
     [LAZE_METRIC_PEAK_BYTES] = "peak_bytes",

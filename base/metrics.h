@@ -19,6 +19,7 @@ typedef enum {
   LAZE_METRIC_KERNELS_RUN,         /* kernel calls */
   LAZE_METRIC_FALLBACKS,           /* nodes a native backend ran on the interpreter */
   LAZE_METRIC_BUDGET_CUTS,         /* times a growing graph was cut by the budget */
+  LAZE_METRIC_SIZE_SYNCS,          /* times a graph ran because a size was asked for that follows from values */
   LAZE_METRIC_CACHE_EVICTIONS,     /* entries dropped from bounded caches */
   LAZE_METRIC_CURRENT_BYTES,       /* tensor bytes held now */
   LAZE_METRIC_PEAK_BYTES,          /* most tensor bytes held at once */

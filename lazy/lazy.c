@@ -22,6 +22,7 @@ static void lazy_destroy(void *object) {
   }
   laze_cache_destroy(lazy->traces);
   laze_slots_deinit(&lazy->slots);
+  laze_unknowns_deinit(&lazy->unknowns, lazy->context);
   laze_pool_deinit(&lazy->pool);
   laze_free(lazy->context, lazy->garbage);
   pthread_mutex_destroy(&lazy->lock);

@@ -5,6 +5,7 @@
  *              -> storage    what an assignment changes                                                    handle.h
  *                -> cell     one immutable value: pending, in a buffer, a number, or an error                cell.h
  *                  -> node   a recorded operator; its result cells are part of it                         pending.h
+ *            sizes that values define are symbols, until a run finds their numbers                        unknown.h
  *            handles belong to a scope (scope.h), and all of a scope's to a thread (lazy/thread.h)
  *   run/     from pending nodes to buffers: trace.h -> trace_cache.h -> compile -> run              (materialise.h)
  *   record/  from a call to pending nodes: frame.h -> layers.h -> record_node.h, or the last step's node (reuse.h)
@@ -36,6 +37,7 @@
 #include "lazy/value/backlog.h"
 #include "lazy/value/handle_table.h"
 #include "lazy/value/pool.h"
+#include "lazy/value/unknown.h"
 
 #include <pthread.h>
 
@@ -56,6 +58,7 @@ typedef struct laze_lazy {
   laze_thread_state *threads;    /* owned */
   laze_pending *newest, *oldest; /* nodes with pending results, in the order of recording; each is its cells' */
   uint64_t mark;                 /* the last one given out: marks tell what a walk has passed */
+  laze_unknowns unknowns;        /* sizes of pending values that are not known yet */
   laze_budget budget;            /* of each thread */
   laze_cache *traces;            /* owned (lazy/run/trace_cache.h) */
   laze_trace *running;           /* those that run now (lazy/run/trace.h) */

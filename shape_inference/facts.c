@@ -83,6 +83,10 @@ static laze_status ask_recorded(laze_size_table *table, laze_fact fact, bool giv
     *out = false;
     return LAZE_OK;
   }
+  if (defined && table->asks) {
+    table->question = fact;
+    return laze_fail(error, LAZE_FAILED_PRECONDITION, "it depends on a size that is not known yet");
+  }
   if (*slot < 0) {
     if (!defined) LAZE_TRY(answer(table, fact.kind, fact.a, fact.b, &fact.holds, error));
     LAZE_TRY(laze_grow(table->context, (void **)&table->facts, &table->fact_capacity, table->fact_count + 1,
@@ -160,6 +164,17 @@ int64_t laze_size_hint(const laze_size_table *table, int64_t symbol) {
 
 bool laze_size_has_hints(const laze_size_table *table) {
   return table && table->hint_count > 0 && table->hint_count == table->symbol_count - table->defined_count;
+}
+
+void laze_size_table_set_asking(laze_size_table *table) {
+  table->asks = true;
+}
+
+bool laze_size_take_question(laze_size_table *table, laze_size sides[2]) {
+  sides[0] = table->question.a;
+  sides[1] = table->question.b;
+  table->question = (laze_fact){0};
+  return !laze_size_is_constant(sides[0]) || !laze_size_is_constant(sides[1]);
 }
 
 const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count) {

@@ -83,6 +83,9 @@ laze_size laze_size_compaction_map(const laze_size_compaction *compaction, laze_
 void laze_size_compaction_deinit(laze_size_compaction *compaction);
 /* Bytes it takes. */
 int64_t laze_size_table_bytes(const laze_size_table *table);
+/* The expressions of a table, in the order of their words, as words: equal ones mean that equal words of the two tables
+ * are equal expressions over symbols of the same numbers. Returns how many there are; NULL: writes none. */
+int64_t laze_size_table_words(const laze_size_table *table, uint64_t *words);
 LAZE_MUST_USE laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table **out, laze_error *error);
 
 /* The symbol of that name, made if new with range [0, 2^62]. `name` is copied. */
@@ -183,6 +186,10 @@ const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int
 /* Whether one fact, of any sizes, gets the same answer. */
 bool laze_fact_holds(const laze_size_table *table, const laze_fact *fact, const int64_t *bindings);
 bool laze_fact_is_defined(const laze_size_table *table, const laze_fact *fact);
+/* Has questions that only a run will answer fail (LAZE_FAILED_PRECONDITION) and kept, for who can run and ask again. */
+void laze_size_table_set_asking(laze_size_table *table);
+/* What such a question was about, once: false where there was none. */
+bool laze_size_take_question(laze_size_table *table, laze_size sides[2]);
 /* "n != 1" */
 void laze_fact_print(laze_text *text, const laze_size_table *table, const laze_fact *fact);
 

@@ -57,3 +57,15 @@ laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table *
   laze_size_table_destroy(copy);
   return laze_fail_memory(error, "a copy of the sizes of a graph", -1);
 }
+
+int64_t laze_size_table_words(const laze_size_table *table, uint64_t *words) {
+  enum { WORDS = 3 };
+  for (int64_t i = 0; i < table->node_count && words; i++) {
+    const laze_size_node *node = &table->nodes[i];
+    bool symbol = node->kind == LAZE_SIZE_SYMBOL;
+    *words++ = (uint64_t)node->kind | (uint64_t)(symbol ? node->symbol : 0) << 8;
+    *words++ = symbol ? 0 : (uint64_t)node->left;
+    *words++ = symbol ? 0 : (uint64_t)node->right;
+  }
+  return table->node_count * WORDS;
+}

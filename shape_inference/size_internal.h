@@ -40,6 +40,8 @@ struct laze_size_table {
   int64_t *hints; /* per symbol, -1: none */
   int64_t hint_capacity, hint_count;
   int64_t defined_count; /* symbols that nodes define */
+  bool asks;             /* questions about those fail, and the last one is `question` */
+  laze_fact question;
   laze_fact *facts;
   int64_t fact_count, fact_capacity;
   int32_t *fact_slots; /* like `slots`, of fact indices */

@@ -130,8 +130,9 @@ LAZE_API laze_tensor *laze_tensor_take(laze_tensor *tensor);
  * laze_tensor_assign() refuses. */
 LAZE_API void laze_tensor_replace(laze_tensor **place, laze_tensor *value);
 /* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
- * dtypes must be equal; on failure the destination is unchanged, and the error is the scope's. A destination whose
- * value failed when it ran can be given another. */
+ * dtypes must be equal, and sizes that follow from values are found to be compared (laze_tensor_size); on failure the
+ * destination is unchanged, and the error is the scope's. A destination whose value failed when it ran can be given
+ * another. */
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
 /* The same, with the message in `error`, which is then not the scope's (NULL: as laze_tensor_assign). */
 LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
@@ -206,19 +207,31 @@ LAZE_API laze_tensor *laze_tensor_load(laze_context *context, const char *path);
  * laze_npy_write() do. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_save(laze_tensor *tensor, const char *path, laze_error *error);
 
-/* Metadata: known without computing. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value that
- * failed when it ran keeps what it has. */
+/* Metadata. Dtype and rank are known without computing, and so are sizes, but for those that follow from values (of a
+ * masked selection, of a slice to where a tensor says): asking for one computes the numbers that it follows from, and
+ * nothing else, which size_syncs counts. The handle of a failed call has dtype LAZE_DTYPE_NONE and rank -1; a value
+ * that failed when it ran keeps what it has. */
 LAZE_API laze_dtype laze_tensor_dtype(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_rank(laze_tensor *tensor);
-/* Size of axis `axis` (negative counts from the end); -1 when there is none. */
+/* Size of axis `axis` (negative counts from the end); -1 when there is none, or it could not be computed: then the
+ * tensor has the error, or the scope. */
 LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
+/* 0 where asking for that size would compute something, 1 otherwise. */
+LAZE_API int32_t laze_tensor_knows_size(laze_tensor *tensor, int32_t axis);
 /* Elements in all; 1 for a 0-d tensor, -1 for an error handle. */
 LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
+
+/* One of a list of sizes: a number, or (`tensor` not NULL) the value of a 0-d tensor of integers. */
+typedef struct laze_size_item {
+  laze_tensor *tensor;
+  int64_t number;
+} laze_size_item;
 
 /* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools; laze/schema.h lists them. Arguments are
  * those of the schema in its order, keyword-only ones as well, or have a name. Where several operators share a name,
  * what is passed decides, as in graph text (docs/ir.md): "sum" of (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number
- * where a tensor is wanted becomes one without dimensions. */
+ * where a tensor is wanted becomes one without dimensions. A tensor of integers where a SymInt is wanted is the size
+ * itself: 0-d for one, 1-d, or several 0-d ones, for a list; it is not computed by the call. */
 typedef struct laze_argument {
   const char *name; /* of the schema's argument; NULL: by position. What follows one with a name has one, too */
   int32_t kind;     /* LAZE_PASS_... */
@@ -229,8 +242,9 @@ typedef struct laze_argument {
     laze_scalar scalar;
     int64_t integer;
     double real;
-    const int64_t *integers; /* count */
-    const double *reals;     /* count */
+    const int64_t *integers;     /* count */
+    const double *reals;         /* count */
+    const laze_size_item *sizes; /* count */
     const char *string;
     const char *const *strings; /* count */
   } value;
@@ -248,6 +262,7 @@ typedef struct laze_argument {
 #define LAZE_PASS_NONE 10 /* an optional argument that is absent, said so */
 #define LAZE_PASS_REALS 11
 #define LAZE_PASS_STRINGS 12
+#define LAZE_PASS_SIZES 13
 /* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
  * give one error handle, whose message lists the schemas of that name. Arguments that the schema has a default for, or
  * that are optional, may be left out. Everything passed is borrowed for the call. 0: there is no room for a result

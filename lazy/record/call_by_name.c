@@ -61,6 +61,9 @@ static laze_passed_kind kind_of(const laze_argument *argument) {
   case LAZE_PASS_BOOL: return LAZE_PASSED_BOOL;
   case LAZE_PASS_DTYPE: return LAZE_PASSED_DTYPE;
   case LAZE_PASS_NONE: return LAZE_PASSED_ABSENT;
+  case LAZE_PASS_SIZES:
+    if (argument->count < 0 || (argument->count > 0 && !argument->value.sizes)) return LAZE_PASSED_OTHER;
+    return argument->count == 0 ? LAZE_PASSED_EMPTY_LIST : LAZE_PASSED_MIXED_LIST;
   }
   return LAZE_PASSED_OTHER; /* not one of the enumeration */
 }
@@ -72,7 +75,15 @@ typedef struct {
   int32_t operand_count;
   int32_t *segments;
   laze_attribute *attributes;
+  laze_frame_size *sizes; /* of the attributes, those that tensors say */
+  int32_t size_count;
 } packing;
+
+/* A tensor that may stand for a number. */
+static bool is_scalar_tensor(const laze_argument *argument) {
+  laze_tensor *tensor = argument->kind == LAZE_PASS_TENSOR ? argument->value.tensor : NULL;
+  return tensor && laze_tensor_rank(tensor) == 0 && laze_dtype_is_index(laze_tensor_dtype(tensor));
+}
 
 /* Tells the ranking what is passed. */
 static laze_status list_passed(const passed *given, laze_passed *listed, laze_error *error) {
@@ -94,12 +105,23 @@ static laze_status list_passed(const passed *given, laze_passed *listed, laze_er
   return LAZE_OK;
 }
 
+/* Finds the operator. Where none takes what is passed as it is, tensors may stand for sizes. */
+static laze_status resolve(const passed *given, laze_positions positions, laze_passed *listed, laze_op *out,
+                           laze_error *error) {
+  LAZE_TRY(list_passed(given, listed, error));
+  laze_overload_call call = {given->name, positions, listed, given->count, false};
+  laze_status status = laze_call_resolve(&call, out, error);
+  if (status != LAZE_INVALID_ARGUMENT) return status;
+  for (int32_t i = 0; i < given->count; i++)
+    if (is_scalar_tensor(&given->arguments[i])) listed[i].kind = LAZE_PASSED_SCALAR_TENSOR;
+  call.sizes_from_values = true;
+  return laze_call_resolve(&call, out, NULL) == LAZE_OK ? LAZE_OK : status;
+}
+
 /* Finds the operator, and which of its arguments each thing passed is. */
 static laze_status find_op(packing *pack, passed *given, laze_op *out, laze_error *error) {
   laze_passed listed[MAX_ARGUMENTS];
-  LAZE_TRY(list_passed(given, listed, error));
-  laze_overload_call call = {given->name, LAZE_POSITIONS_ALL, listed, given->count, false};
-  LAZE_TRY(laze_call_resolve(&call, out, error));
+  LAZE_TRY(resolve(given, LAZE_POSITIONS_ALL, listed, out, error));
   const laze_op_info *info = laze_op_get(*out);
   given->by_schema = laze_arena_alloc_array(&pack->arena, info->argument_count, sizeof *given->by_schema);
   if (!given->by_schema) return laze_fail_memory(error, info->name, -1);
@@ -162,7 +184,7 @@ static void pack_operand(packing *pack, const laze_argument_info *info, const pa
   if (is_tensor && info->optional && !argument->value.tensor) return;
   *segment = 1;
   laze_frame_operand *operand = &pack->operands[pack->operand_count++];
-  if (info->kind == LAZE_ARGUMENT_TENSOR)
+  if (info->kind == LAZE_ARGUMENT_TENSOR || is_tensor)
     *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor
                                                         : tensor_of(given, argument, pack->arena.context)};
   else
@@ -207,8 +229,33 @@ static laze_status pack_strings(packing *pack, const laze_argument *argument, la
   return LAZE_OK;
 }
 
+static void add_size(packing *pack, laze_tensor *tensor, laze_attribute *attribute, laze_size *items, int32_t item) {
+  pack->sizes[pack->size_count++] = (laze_frame_size){tensor, attribute, items, item, LAZE_MAX_RANK};
+}
+
+/* A list of sizes with tensors in it, or one that is a tensor. */
+static laze_status pack_sizes(packing *pack, const laze_argument *argument, laze_attribute *out, laze_error *error) {
+  bool whole = argument->kind == LAZE_PASS_TENSOR;
+  laze_size *items = laze_arena_alloc_array(&pack->arena, whole ? LAZE_MAX_RANK : argument->count, sizeof *items);
+  if (!items) return laze_fail_memory(error, "a list of sizes", -1);
+  out->value.items = items;
+  if (whole) add_size(pack, argument->value.tensor, out, items, -1);
+  out->count = whole ? 0 : argument->count;
+  for (int32_t i = 0; i < out->count; i++) {
+    bool tensors = argument->kind == LAZE_PASS_TENSORS;
+    const laze_size_item item = tensors ? (laze_size_item){argument->value.tensors[i], 0} : argument->value.sizes[i];
+    items[i] = item.tensor ? 0 : laze_size_from_number(item.number);
+    if (item.tensor) add_size(pack, item.tensor, out, items, i);
+    if (tensors && !item.tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "size %d is a NULL tensor", (int)i);
+  }
+  return LAZE_OK;
+}
+
 static laze_status pack_list(packing *pack, const laze_argument_info *info, const laze_argument *argument,
                              laze_attribute *out, laze_error *error) {
+  bool has_tensors =
+      argument->kind == LAZE_PASS_SIZES || argument->kind == LAZE_PASS_TENSORS || argument->kind == LAZE_PASS_TENSOR;
+  if (has_tensors) return pack_sizes(pack, argument, out, error);
   bool single = is_number(argument);
   int32_t count = single ? info->list_size : argument->count;
   if (count < 0 || (count > 0 && !single && !argument->value.integers))
@@ -233,6 +280,10 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
     return LAZE_OK;
   }
   *out = (laze_attribute){.kind = (uint8_t)info->kind, .present = true};
+  if (info->kind == LAZE_ARGUMENT_SIZE && argument->kind == LAZE_PASS_TENSOR) {
+    add_size(pack, argument->value.tensor, out, NULL, 0);
+    return LAZE_OK;
+  }
   switch (info->kind) {
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
@@ -256,13 +307,17 @@ static laze_status pack_attribute(packing *pack, const laze_argument_info *info,
 
 static laze_status pack_frame(packing *pack, const laze_op_info *info, const passed *given, laze_error *error) {
   int64_t operands = info->argument_count;
-  for (int32_t i = 0; i < given->count; i++)
-    if (given->arguments[i].kind == LAZE_PASS_TENSORS && given->arguments[i].count > 0)
+  for (int32_t i = 0; i < given->count; i++) {
+    int32_t kind = given->arguments[i].kind;
+    if ((kind == LAZE_PASS_TENSORS || kind == LAZE_PASS_SIZES) && given->arguments[i].count > 0)
       operands += given->arguments[i].count;
+  }
+  pack->sizes = laze_arena_alloc_array(&pack->arena, operands, sizeof *pack->sizes);
   pack->operands = laze_arena_alloc_array(&pack->arena, operands, sizeof *pack->operands);
   pack->segments = laze_arena_alloc_array(&pack->arena, info->segment_count, sizeof *pack->segments);
   pack->attributes = laze_arena_alloc_array(&pack->arena, info->attribute_count, sizeof *pack->attributes);
-  if (!pack->operands || !pack->segments || !pack->attributes) return laze_fail_memory(error, info->name, -1);
+  if (!pack->operands || !pack->segments || !pack->attributes || !pack->sizes)
+    return laze_fail_memory(error, info->name, -1);
   for (int32_t i = 0; i < info->argument_count; i++) {
     if (laze_argument_is_operand(info->arguments[i].kind))
       pack_operand(pack, &info->arguments[i], given, i);
@@ -272,14 +327,20 @@ static laze_status pack_frame(packing *pack, const laze_op_info *info, const pas
   return LAZE_OK;
 }
 
+static laze_lazy *lazy_of(const laze_argument *argument) {
+  if (argument->kind == LAZE_PASS_TENSOR) return laze_handle_lazy(argument->value.tensor);
+  laze_lazy *lazy = NULL;
+  bool is_list = argument->kind == LAZE_PASS_TENSORS && argument->value.tensors;
+  for (int32_t i = 0; is_list && i < argument->count && !lazy; i++) lazy = laze_handle_lazy(argument->value.tensors[i]);
+  for (int32_t i = 0; argument->kind == LAZE_PASS_SIZES && argument->value.sizes && i < argument->count && !lazy; i++)
+    lazy = laze_handle_lazy(argument->value.sizes[i].tensor);
+  return lazy;
+}
+
 /* The lazy object of the first tensor, or else of the context. */
 static laze_lazy *find_lazy(laze_context *context, const passed *given) {
   for (int32_t i = 0; i < given->count; i++) {
-    const laze_argument *argument = &given->arguments[i];
-    laze_lazy *lazy = argument->kind == LAZE_PASS_TENSOR ? laze_handle_lazy(argument->value.tensor) : NULL;
-    bool is_list = argument->kind == LAZE_PASS_TENSORS && argument->value.tensors;
-    for (int32_t k = 0; !lazy && is_list && k < argument->count; k++)
-      lazy = laze_handle_lazy(argument->value.tensors[k]);
+    laze_lazy *lazy = lazy_of(&given->arguments[i]);
     if (lazy) return lazy;
   }
   return laze_lazy_get(context);
@@ -303,6 +364,8 @@ static void record(const packing *pack, const passed *given, laze_op op, laze_te
                       .operands = pack->operands,
                       .segments = pack->segments,
                       .attributes = pack->attributes,
+                      .sizes = pack->sizes,
+                      .size_count = pack->size_count,
                       .location = given->location};
   laze_frame_record(&frame, results);
 }
@@ -337,10 +400,8 @@ laze_status laze_call_match(const char *name, const laze_argument *arguments, in
   laze_error refusal;
   laze_op op;
   const passed given = {.name = name, .arguments = arguments, .count = arguments ? argument_count : 0};
-  laze_status status = list_passed(&given, listed, &refusal);
-  laze_overload_call call = {name, positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL, listed,
-                             given.count, false};
-  if (status == LAZE_OK) status = laze_call_resolve(&call, &op, &refusal);
+  laze_positions positions = positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL;
+  laze_status status = resolve(&given, positions, listed, &op, &refusal);
   if (status != LAZE_OK && error) *error = refusal;
   return status;
 }

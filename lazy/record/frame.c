@@ -3,9 +3,12 @@
 
 #include "laze/call.h"
 #include "lazy/lazy.h"
+#include "lazy/record/expander.h"
 #include "lazy/record/layers.h"
 #include "lazy/record/record_state.h"
+#include "lazy/record/renew.h"
 #include "lazy/run/budget.h"
+#include "lazy/run/size_sync.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
@@ -40,8 +43,9 @@ static laze_status push_scalar(laze_thread_state *thread, laze_scalar scalar, la
   return laze_frame_push(thread->record, cell, &type, error);
 }
 
-static laze_status push_tensor(laze_thread_state *thread, const char *op, const char *argument, laze_tensor *tensor,
-                               obstacle *problem) {
+/* A part of every call, and so inlined in both of its users. */
+__attribute__((always_inline)) static inline laze_status
+push_tensor(laze_thread_state *thread, const char *op, const char *argument, laze_tensor *tensor, obstacle *problem) {
   if (tensor == laze_handle_out_of_memory()) {
     problem->out_of_memory = true;
     return LAZE_OUT_OF_MEMORY;
@@ -60,7 +64,9 @@ static laze_status push_tensor(laze_thread_state *thread, const char *op, const 
                      "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
                      argument);
   laze_cell *cell = slot->storage->cell;
-  if (cell->state == LAZE_CELL_ERROR && cell->dtype == LAZE_DTYPE_NONE) {
+  if (cell->state == LAZE_CELL_UNKNOWN) {
+    thread->record->sizes = thread->lazy->unknowns.table;
+  } else if (cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell)) {
     problem->passed_on = cell->value.failure;
     return cell->value.failure->code;
   }
@@ -175,6 +181,38 @@ static laze_status make_call(laze_record_state *state, const laze_frame *frame, 
   return LAZE_OK;
 }
 
+/* The tensors that are sizes become values of the frame behind its operands, and their numbers, or symbols for them,
+ * sizes of the call. */
+static laze_status record_sizes(laze_thread_state *thread, const laze_frame *frame, const laze_call *call,
+                                obstacle *problem) {
+  laze_record_state *state = thread->record;
+  for (int32_t i = 0; i < frame->size_count; i++) {
+    const laze_frame_size *size = &frame->sizes[i];
+    int64_t value = state->value_count;
+    LAZE_TRY(push_tensor(thread, laze_op_get(frame->op)->name, "a size", size->tensor, problem));
+    const laze_cell *cell = state->values[value].cell;
+    if (cell->state == LAZE_CELL_ERROR) {
+      problem->passed_on = cell->value.failure;
+      return cell->value.failure->code;
+    }
+    LAZE_TRY(laze_record_frame_size(state, size, (laze_value){(int32_t)value, 0}, call, &problem->error));
+  }
+  return LAZE_OK;
+}
+
+/* Of a frame that may have been recorded before. */
+static void reset_sizes(const laze_frame *frame) {
+  for (int32_t i = 0; i < frame->size_count; i++) {
+    const laze_frame_size *size = &frame->sizes[i];
+    if (!size->items)
+      size->attribute->value.size = 0;
+    else if (size->item < 0)
+      size->attribute->count = 0;
+    else
+      size->items[size->item] = 0;
+  }
+}
+
 static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
                                 obstacle *problem) {
   const laze_op_info *info = laze_op_get(frame->op);
@@ -182,14 +220,46 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   laze_value values[LAZE_PENDING_MAX_RESULTS];
   if (info->result_count < 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
     return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
+  if (frame->size_count > 0) reset_sizes(frame);
   if (info->attribute_count > 0) LAZE_TRY(check_attributes(frame, &problem->error));
   LAZE_TRY(push_operands(thread, frame, problem));
   LAZE_TRY(make_call(thread->record, frame, &call, &problem->error));
+  if (frame->size_count > 0) LAZE_TRY(record_sizes(thread, frame, &call, problem));
   laze_layers wanted = problem->layers | laze_op_layers(&call);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   for (int i = 0; i < info->result_count; i++)
     results[i] = laze_handle_create(thread, thread->record->values[values[i].node].cell);
   return LAZE_OK;
+}
+
+/* Whether it failed because a rule had to know a size that was not known: then that is found, or problem->error says
+ * why not, and *status is of that. */
+static bool find_size(laze_thread_state *thread, obstacle *problem, laze_status *status) {
+  laze_size sides[2];
+  uint64_t selection;
+  bool found = false;
+  if (!thread->record->sizes || !laze_size_take_question(thread->record->sizes, sides)) return false;
+  laze_error error;
+  laze_status sync = laze_sync_select(thread->lazy, sides, 2, &selection, &error);
+  laze_frame_clear(thread->record); /* others may record on this thread while it runs */
+  if (sync == LAZE_OK) sync = laze_sync_selected(thread, selection, &found, &error);
+  if (sync != LAZE_OK) {
+    problem->error = error;
+    *status = sync;
+  }
+  return sync == LAZE_OK && found; /* not if the frame itself defines it from what it records */
+}
+
+/* Records the frame, anew for each size that had to be found. */
+static laze_status record_knowing(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
+                                  obstacle *problem) {
+  const int64_t recorded = thread->scope->recorded;
+  for (;;) {
+    laze_status status = record_frame(thread, frame, results, problem);
+    if (status == LAZE_OK || problem->passed_on || !find_size(thread, problem, &status)) return status;
+    thread->scope->recorded = recorded;
+    problem->layers = 0;
+  }
 }
 
 static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, obstacle *problem) {
@@ -228,8 +298,9 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   problem.failed = problem.out_of_memory = false;
   problem.layers = 0;
   laze_pending *newest = lazy->newest;
-  if (record_frame(thread, frame, results, &problem) != LAZE_OK) fail_frame(thread, frame, results, &problem);
+  if (record_knowing(thread, frame, results, &problem) != LAZE_OK) fail_frame(thread, frame, results, &problem);
   laze_frame_clear(thread->record);
+  if (laze_unknowns_is_worn(&lazy->unknowns)) laze_renew_unknowns(lazy);
   if (lazy->newest != newest && laze_backlog_exceeds(&thread->backlog, &lazy->budget))
     laze_budget_cut(thread, lazy->newest);
   laze_lazy_unlock(lazy);

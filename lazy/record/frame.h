@@ -11,6 +11,15 @@ typedef struct laze_frame_operand {
   laze_scalar scalar;
 } laze_frame_operand;
 
+/* A tensor that says what a size of the frame's attributes is: `attribute` has that size, or `items`, its list, as item
+ * `item`, or, where that is -1, as the whole list, of at most `room`. Both are written. */
+typedef struct laze_frame_size {
+  laze_tensor *tensor;
+  laze_attribute *attribute;
+  laze_size *items; /* NULL: a single size */
+  int32_t item, room;
+} laze_frame_size;
+
 /* Borrowed arrays. Absent optionals have segment -1 and no operand. A Scalar with a default that the caller left out is
  * absent. `context` is used where no operand is a tensor (NULL: the default). `called` is what the caller wrote, the C
  * function or the operator's name, and what messages name (NULL: the operator's name). */
@@ -22,6 +31,8 @@ typedef struct laze_frame {
   const laze_frame_operand *operands;
   const int32_t *segments;          /* one per operand argument; NULL: each is 1 */
   const laze_attribute *attributes; /* one per attribute, defaults filled in */
+  const laze_frame_size *sizes;     /* which of those are tensors */
+  int32_t size_count;
   laze_location location;
 } laze_frame;
 

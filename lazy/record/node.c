@@ -1,6 +1,8 @@
 /* Nodes. One block of the context's pool holds all of a node:
  *
  *   node | cells | operands | attributes | sizes of results | types of operands | what attributes refer to | segments
+ *
+ * The sizes of results stand there twice where some are unknown (lazy/value/unknown.c).
  */
 #include "lazy/record/node.h"
 
@@ -35,21 +37,25 @@ static int64_t operand_words(const laze_frame_value *values, const laze_call *ca
 }
 
 /* Bytes of the node's block; -1 when they do not fit. */
-static int64_t node_size(const laze_frame_value *values, const laze_op_info *info, const laze_call *call,
+static int64_t node_size(const laze_record_state *state, const laze_op_info *info, const laze_call *call,
                          const laze_type *types) {
   int64_t size = (int64_t)sizeof(laze_pending) + info->result_count * (int64_t)sizeof(laze_cell) +
-                 call->operand_count * (int64_t)sizeof(laze_cell *) +
-                 operand_words(values, call) * (int64_t)sizeof(int64_t) +
+                 (call->operand_count + state->definer_count) * (int64_t)sizeof(laze_cell *) +
+                 operand_words(state->values, call) * (int64_t)sizeof(int64_t) +
                  info->attribute_count * (int64_t)sizeof(laze_attribute) +
                  round_up(stored_segments(info, call) * (int64_t)sizeof(int32_t));
-  for (int i = 0; i < info->result_count; i++) size += types[i].rank * (int64_t)sizeof(int64_t);
+  int64_t times = state->unknown ? 2 : 1;
+  for (int i = 0; i < info->result_count; i++) size += times * types[i].rank * (int64_t)sizeof(int64_t);
   for (int i = 0; i < info->attribute_count; i++)
     if (laze_add_overflows(size, round_up(laze_attribute_payload_bytes(&call->attributes[i])), &size)) return -1;
   return size;
 }
 
-/* Bytes of a result as the budget counts them: cut at a terabyte, so that sums over all nodes fit. */
+/* Bytes of a result as the budget counts them: cut at a terabyte, so that sums over all nodes fit. What nobody knows is
+ * not counted. */
 static int64_t result_bytes(const laze_cell *cell) {
+  for (int i = 0; i < cell->rank; i++)
+    if (!laze_size_is_constant(cell->sizes[i])) return 0;
   int64_t bytes = laze_cell_elements(cell) * laze_dtype_size(cell->dtype);
   return bytes < MAX_RESULT_BYTES ? bytes : MAX_RESULT_BYTES;
 }
@@ -66,7 +72,7 @@ static int64_t *write_operand_types(int64_t *words, const laze_frame_value *valu
 /* Lays out what stays the same when the node is recorded again: attributes, types, segments. */
 static void fill_node(laze_pending *node, const laze_op_info *info, const laze_call *call, const laze_type *types) {
   node->operands = (laze_cell **)(void *)(node->cells + info->result_count);
-  laze_attribute *attributes = (laze_attribute *)(void *)(node->operands + call->operand_count);
+  laze_attribute *attributes = (laze_attribute *)(void *)(node->operands + call->operand_count + node->definer_count);
   node->attributes = attributes;
   int64_t *words = (int64_t *)(void *)(attributes + info->attribute_count);
   for (int i = 0; i < info->result_count; i++) {
@@ -75,6 +81,7 @@ static void fill_node(laze_pending *node, const laze_op_info *info, const laze_c
     words += types[i].rank;
     node->bytes += result_bytes(&node->cells[i]);
   }
+  if (node->unknown) words += words - (int64_t *)(void *)(attributes + info->attribute_count);
   node->operand_types = words;
   char *cursor = (char *)write_operand_types(words, node->thread->record->values, call);
   for (int i = 0; i < info->attribute_count; i++) {
@@ -86,6 +93,16 @@ static void fill_node(laze_pending *node, const laze_op_info *info, const laze_c
   if (segments == 0) return;
   memcpy(cursor, call->segments, (size_t)segments * sizeof(int32_t));
   node->segments = (const int32_t *)(void *)cursor;
+}
+
+/* What defines the sizes of its attributes are operands, too. */
+static void link_unknown(laze_pending *node) {
+  for (int32_t i = 0; i < node->definer_count; i++) {
+    laze_cell *cell = node->thread->record->definers[i]->cells;
+    node->operands[node->operand_count++] = cell;
+    laze_cell_retain(cell);
+  }
+  laze_unknowns_begin(node->thread->lazy, node);
 }
 
 void laze_pending_link(laze_pending *node, const laze_call *call) {
@@ -105,6 +122,7 @@ void laze_pending_link(laze_pending *node, const laze_call *call) {
     cell->depth = LAZE_NO_DEPTH;
     cell->state = LAZE_CELL_PENDING;
   }
+  if (node->unknown) link_unknown(node);
   node->listed = true;
   node->newer = NULL;
   node->older = lazy->newest;
@@ -116,13 +134,15 @@ void laze_pending_link(laze_pending *node, const laze_call *call) {
 
 laze_pending *laze_pending_create(laze_record_state *state, const laze_call *call, const laze_type *types) {
   const laze_op_info *info = laze_op_get(call->op);
-  int64_t size = node_size(state->values, info, call, types);
+  int64_t size = node_size(state, info, call, types);
   laze_pending *node = size < 0 ? NULL : laze_pool_take(&state->thread->lazy->pool, size);
   if (!node) return NULL;
   memset(node, 0, sizeof *node + (size_t)info->result_count * sizeof *node->cells);
   node->thread = state->thread;
   node->block_size = size;
-  node->result_count = info->result_count;
+  node->result_count = (int16_t)info->result_count;
+  node->definer_count = (int16_t)state->definer_count;
+  node->unknown = state->unknown;
   node->op = call->op;
   node->origin = call->origin;
   fill_node(node, info, call, types);

@@ -33,6 +33,7 @@ laze_status laze_frame_push(laze_record_state *state, laze_cell *cell, const laz
 }
 
 void laze_frame_clear(laze_record_state *state) {
+  state->sizes = NULL;
   while (state->value_count > 0) laze_cell_release(state->thread->lazy, state->values[--state->value_count].cell);
 }
 
@@ -41,5 +42,6 @@ void laze_record_state_deinit(laze_record_state *state) {
   laze_free(context, state->values);
   laze_free(context, state->types);
   laze_free(context, state->operands);
+  laze_free(context, state->definers);
   laze_script_clear(state);
 }

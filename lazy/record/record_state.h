@@ -7,6 +7,7 @@
 #include "lazy/record/reuse.h"
 
 typedef struct laze_cell laze_cell;
+typedef struct laze_pending laze_pending;
 typedef struct laze_thread_state laze_thread_state;
 
 /* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
@@ -25,6 +26,12 @@ typedef struct laze_record_state {
   laze_value *operands;
   int64_t operand_capacity;
   laze_script scripts[LAZE_SCRIPT_MAX_DEPTH]; /* by depth of the scope */
+  /* Where the frame has unknown sizes (lazy/value/unknown.h); of the node being recorded: whether it has some, and what
+   * defines those in its attributes. */
+  laze_size_table *sizes; /* NULL: it has none */
+  laze_pending **definers;
+  int64_t definer_count, definer_capacity;
+  bool unknown;
 } laze_record_state;
 
 /* Appends a value to the frame; takes over a reference of `cell`, also on failure. */

@@ -37,17 +37,21 @@ static bool same_operand_types(const laze_pending *node, const laze_frame_value 
   return true;
 }
 
-/* How many operands the node has when it is linked: they end where the attributes begin. */
+/* How many operands the node has when it is linked, definers too: they end where the attributes begin. */
 static int64_t operand_room(const laze_pending *node) {
   return (laze_cell *const *)(const void *)node->attributes - (laze_cell *const *)node->operands;
 }
 
-laze_pending *laze_script_predict(laze_record_state *state, const laze_call *call) {
+laze_pending *laze_script_peek(laze_record_state *state) {
   const laze_open_scope *scope = state->thread->scope;
   const laze_script *script = script_of(state, scope);
-  if (!script || scope->recorded >= script->count) return NULL;
-  laze_pending *node = script->nodes[scope->recorded];
-  if (!node || node->op != call->op || node->origin != call->origin || operand_room(node) != call->operand_count)
+  return script && scope->recorded < script->count ? script->nodes[scope->recorded] : NULL;
+}
+
+laze_pending *laze_script_predict(laze_record_state *state, const laze_call *call) {
+  laze_pending *node = laze_script_peek(state);
+  if (!node || node->op != call->op || node->origin != call->origin ||
+      operand_room(node) != call->operand_count + state->definer_count)
     return NULL;
   const laze_op_info *info = laze_op_get(call->op);
   if (!same_segments(node, info, call) || !same_operand_types(node, state->values, call)) return NULL;
@@ -58,9 +62,7 @@ laze_pending *laze_script_predict(laze_record_state *state, const laze_call *cal
 
 /* Lets go of a node that is predicted no longer. */
 static void forget(laze_lazy *lazy, laze_pending *node) {
-  if (!node) return;
-  node->predicted = false;
-  if (node->referenced == 0) laze_pool_give(&lazy->pool, node, node->block_size);
+  if (node) laze_pending_let_go(lazy, node, LAZE_KEPT_BY_SCRIPT);
 }
 
 static bool reserve(laze_lazy *lazy, laze_script *script) {
@@ -85,7 +87,18 @@ void laze_script_advance(laze_record_state *state, laze_pending *node) {
   if (*place == node) return;
   forget(lazy, *place);
   *place = node;
-  if (node) node->predicted = true;
+  if (node) node->kept_by |= LAZE_KEPT_BY_SCRIPT;
+}
+
+void laze_script_drop_unknown(laze_record_state *state) {
+  for (int depth = 0; depth < LAZE_SCRIPT_MAX_DEPTH; depth++) {
+    laze_script *script = &state->scripts[depth];
+    for (int64_t i = 0; i < script->count; i++) {
+      if (!script->nodes[i] || !script->nodes[i]->unknown) continue;
+      forget(state->thread->lazy, script->nodes[i]);
+      script->nodes[i] = NULL;
+    }
+  }
 }
 
 void laze_script_clear(laze_record_state *state) {

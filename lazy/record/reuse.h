@@ -26,8 +26,12 @@ static inline int64_t laze_type_word(const laze_type *type) {
 /* The node recorded at this place of the last scope, if it is this call over operands of the same types; NULL
  * otherwise. Its types need no inference, and it can itself be linked again if nothing references it. */
 laze_pending *laze_script_predict(laze_record_state *state, const laze_call *call);
+/* Whatever was recorded at this place of the last scope, or NULL. */
+laze_pending *laze_script_peek(laze_record_state *state);
 /* Moves to the next place, for which `node` is predicted from now on. */
 void laze_script_advance(laze_record_state *state, laze_pending *node);
+/* Forgets nodes with unknown sizes. */
+void laze_script_drop_unknown(laze_record_state *state);
 /* Forgets everything. */
 void laze_script_clear(laze_record_state *state);
 

@@ -17,11 +17,13 @@
 #include "lazy/run/compile.h"
 #include "lazy/run/miss.h"
 #include "lazy/run/run_state.h"
+#include "lazy/run/stage.h"
 #include "lazy/run/trace_cache.h"
 #include "lazy/thread.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/pending.h"
 #include "runtime/backend.h"
+#include "runtime/buffer.h"
 
 #include <string.h>
 
@@ -153,6 +155,47 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
   return status;
 }
 
+/* Reads the numbers among the outputs that sizes are; whether there are some. */
+static bool note_numbers(const laze_trace *trace, laze_lazy *lazy) {
+  bool found = false;
+  for (int64_t i = 0; i < trace->output_count; i++) {
+    const laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
+    const laze_cell *cell = trace->outputs[i];
+    if (!buffer || !laze_cell_is_pending(cell) || !cell->node->unknown || laze_pending_defines(cell->node) == 0)
+      continue;
+    laze_unknowns_note(&lazy->unknowns, cell->node, laze_scalar_load(LAZE_I64, buffer->data, 0).value.integer);
+    found = true;
+  }
+  return found;
+}
+
+/* Gives an output with unknown sizes those that it has. */
+static laze_status learn_output(laze_lazy *lazy, laze_cell *cell, const laze_buffer *buffer, laze_error *error) {
+  LAZE_TRY(laze_unknowns_learn(lazy, cell, error));
+  laze_type type;
+  laze_size elements = -1;
+  laze_cell_type(cell, &type);
+  if (cell->state == LAZE_CELL_PENDING) LAZE_TRY(laze_type_elements(NULL, &type, &elements, error));
+  if (elements >= 0 && elements * laze_dtype_size(type.dtype) <= buffer->size) return LAZE_OK;
+  return laze_fail(error, LAZE_INTERNAL, "%s gave %lld bytes, but sizes that were found say otherwise",
+                   laze_op_get(cell->node->op)->name, (long long)buffer->size);
+}
+
+/* A pending output gets its buffer, whose reference is taken over. */
+static void publish_value(laze_thread_state *thread, laze_cell *cell, laze_buffer *buffer) {
+  laze_lazy *lazy = thread->lazy;
+  laze_error error;
+  if (cell->state != LAZE_CELL_UNKNOWN || learn_output(lazy, cell, buffer, &error) == LAZE_OK) {
+    laze_cell_resolve(lazy, cell, buffer);
+    return;
+  }
+  laze_failure *failure = laze_failure_create(lazy, &error);
+  laze_scope_note(thread, failure);
+  if (failure) laze_cell_fail(lazy, cell, failure);
+  laze_failure_release(lazy, failure);
+  laze_lazy_drop_buffer(lazy, buffer);
+}
+
 /* The outputs that error `cause` of the report has kept from being computed are errors from now on. */
 static void publish_failure(const materialisation *work, laze_thread_state *thread, int32_t cause) {
   const laze_trace *trace = &work->trace;
@@ -171,13 +214,15 @@ static laze_status publish(materialisation *work, laze_thread_state *thread, laz
   const laze_run_report *report = &work->report;
   const laze_error *first = NULL;
   laze_trace_keep_sites(thread->lazy);
+  bool found = note_numbers(trace, thread->lazy);
   for (int64_t i = 0; i < trace->output_count; i++) {
     laze_buffer *buffer = trace->buffers[trace->leaf_count + i];
     if (buffer && laze_cell_is_pending(trace->outputs[i]))
-      laze_cell_resolve(thread->lazy, trace->outputs[i], buffer);
+      publish_value(thread, trace->outputs[i], buffer);
     else if (buffer)
       laze_lazy_drop_buffer(thread->lazy, buffer);
   }
+  if (found) laze_unknowns_spread(thread);
   for (int32_t cause = 0; cause < report->error_count; cause++) {
     bool passes = report->errors[cause].code == LAZE_OUT_OF_MEMORY; /* there may be some at the next try */
     if (!passes) publish_failure(work, thread, cause);
@@ -209,6 +254,18 @@ static laze_status run_trace(materialisation *work, laze_thread_state *thread, i
   return status;
 }
 
+/* Takes the trace of what is wanted, once all numbers are known that its sizes are. */
+static laze_status take_staged(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
+                               const laze_backend *backend, laze_error *error) {
+  LAZE_TRY(laze_trace_take(trace, thread, wish, backend, error));
+  for (laze_pending *definer; (definer = laze_trace_definer(trace));) {
+    LAZE_TRY(laze_run_definer(thread, definer, error));
+    if (wish->cell && !laze_cell_is_pending(wish->cell)) trace->node_count = trace->output_count = 0;
+    if (trace->node_count > 0) LAZE_TRY(laze_trace_take(trace, thread, wish, backend, error));
+  }
+  return LAZE_OK;
+}
+
 static laze_status materialise(laze_thread_state *thread, const laze_trace_wish *wish, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   int64_t start = laze_clock();
@@ -217,7 +274,7 @@ static laze_status materialise(laze_thread_state *thread, const laze_trace_wish 
   /* The thread's arrays are taken along, because callbacks during the run may use laze on this thread. */
   materialisation work = {.trace = thread->run->trace};
   memset(&thread->run->trace, 0, sizeof thread->run->trace);
-  laze_status status = laze_trace_take(&work.trace, thread, wish, backend, error);
+  laze_status status = take_staged(&work.trace, thread, wish, backend, error);
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, thread, start, error);
   laze_run_report_deinit(&work.report);
   laze_trace_deinit(&thread->run->trace, lazy->context);

@@ -57,14 +57,19 @@ static bool same_words(const uint64_t *a, const uint64_t *a_end, const uint64_t 
   return a_end - a == b_end - b && memcmp(a, b, (size_t)(a_end - a) * sizeof *a) == 0;
 }
 
-/* The words end with the outputs: one count, and one word each. */
+/* The nodes are followed by the outputs: one count, and one word each. */
 static bool ends(const uint64_t *word, const uint64_t *end) {
   return (int64_t)*word == (end - word) - 1;
 }
 
+/* Behind the outputs of a cached trace. */
+static const uint64_t *end_of(const laze_trace_entry *entry) {
+  return entry->words + laze_trace_output_end(entry->words, entry->word_count);
+}
+
 /* How many operators agree from the start, whatever their types and wiring. */
 static int64_t common_operators(const laze_trace *trace, const laze_trace_entry *entry) {
-  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
+  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = end_of(entry);
   int64_t a_inputs = 0, b_inputs = 0, count = 0;
   for (; count < trace->node_count && b < b_end && *a == *b; count++) {
     if (ends(b, b_end)) break;
@@ -75,7 +80,7 @@ static int64_t common_operators(const laze_trace *trace, const laze_trace_entry 
 }
 
 static int64_t count_nodes(const laze_trace_entry *entry) {
-  const uint64_t *word = entry->words + 1, *end = entry->words + entry->word_count;
+  const uint64_t *word = entry->words + 1, *end = end_of(entry);
   int64_t inputs = 0, count = 0;
   for (; !ends(word, end); count++) word = read_node(word, &inputs).end;
   return count;
@@ -83,8 +88,15 @@ static int64_t count_nodes(const laze_trace_entry *entry) {
 
 static void print_type(laze_text *out, const uint64_t *word) {
   laze_type type = {.kind = (uint8_t)*word, .dtype = (uint8_t)(*word >> 8), .rank = (uint8_t)(*word >> 16)};
-  for (int i = 0; i < type.rank; i++) type.sizes[i] = (laze_size)word[1 + i];
-  laze_type_print(out, NULL, &type);
+  bool unknown = false;
+  for (int i = 0; i < type.rank; i++) {
+    type.sizes[i] = (laze_size)word[1 + i];
+    unknown |= !laze_size_is_constant(type.sizes[i]);
+  }
+  if (unknown)
+    laze_text_format(out, "%s of %d dims, not all known", laze_dtype_name(type.dtype), (int)type.rank);
+  else
+    laze_type_print(out, NULL, &type);
 }
 
 static void print_operand(laze_text *out, const uint64_t *word, bool first) {
@@ -130,9 +142,20 @@ static const char *attribute_name(const laze_op_info *info, int position) {
   return "?";
 }
 
+static bool is_unknown(const laze_attribute *attribute) {
+  const laze_size *sizes;
+  int32_t count;
+  if (!laze_attribute_find_sizes(attribute, &sizes, &count)) return false;
+  for (int32_t i = 0; i < count; i++)
+    if (!laze_size_is_constant(sizes[i])) return true;
+  return false;
+}
+
 static void print_attribute(laze_text *out, const laze_attribute *attribute) {
   if (attribute->kind == LAZE_ARGUMENT_DATA && attribute->present)
     laze_text_format(out, "%lld bytes of data", (long long)attribute->value.data.size);
+  else if (is_unknown(attribute))
+    laze_text_append(out, "what values say");
   else
     laze_attribute_print(out, NULL, attribute); /* its sizes are constants */
 }
@@ -194,7 +217,7 @@ static void print_place(laze_text *out, const laze_trace *trace, int64_t positio
 
 /* The first node that differs from the cached graph's, and how. */
 static void explain_difference(const laze_trace *trace, const laze_trace_entry *entry, laze_text *out) {
-  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
+  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = end_of(entry);
   int64_t a_inputs = 0, b_inputs = 0;
   for (int64_t position = 0; position < trace->node_count && !ends(b, b_end); position++) {
     int64_t a_before = a_inputs, b_before = b_inputs;
@@ -213,7 +236,7 @@ static void explain_difference(const laze_trace *trace, const laze_trace_entry *
 
 /* How many nodes agree in every word. */
 static int64_t common_nodes(const laze_trace *trace, const laze_trace_entry *entry) {
-  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = entry->words + entry->word_count;
+  const uint64_t *a = trace->words + 1, *b = entry->words + 1, *b_end = end_of(entry);
   int64_t a_inputs = 0, b_inputs = 0, count = 0;
   for (; count < trace->node_count && !ends(b, b_end); count++) {
     node_words left = read_node(a, &a_inputs), right = read_node(b, &b_inputs);

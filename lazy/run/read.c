@@ -62,9 +62,7 @@ static laze_status compute(laze_thread_state *thread, laze_cell *cell, laze_valu
   return LAZE_OK;
 }
 
-/* Keeps the error of a read in its handle. A read that returns a status has reported it; otherwise it is the scope's.
- */
-static void note_read_error(laze_thread_state *thread, laze_tensor *tensor, const laze_error *error, bool reported) {
+void laze_note_read_error(laze_thread_state *thread, laze_tensor *tensor, const laze_error *error, bool reported) {
   laze_lazy *lazy = thread->lazy;
   laze_slot *slot = laze_handle_slot(tensor);
   laze_cell *cell = slot ? slot->storage->cell : NULL;
@@ -83,7 +81,7 @@ static laze_status note_missing(laze_thread_state *thread, laze_tensor *tensor, 
   laze_error error;
   laze_status status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", function,
                                  tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
-  note_read_error(thread, tensor, &error, false);
+  laze_note_read_error(thread, tensor, &error, false);
   return status;
 }
 
@@ -119,6 +117,17 @@ static laze_status check_read(const laze_cell *cell, const read_request *request
   return LAZE_OK;
 }
 
+/* The same for a tensor whose sizes were not known before it was computed; gives its value back where it fails. */
+static laze_status check_found(const laze_cell *cell, const read_request *request, laze_value_out *value,
+                               laze_error *error) {
+  laze_status status = check_read(cell, request, error);
+  if (status != LAZE_OK) {
+    laze_buffer_release(value->buffer); /* the cell has another reference: nothing is called back under the lock */
+    value->buffer = NULL;
+  }
+  return status;
+}
+
 static laze_status read_guarded(laze_tensor *tensor, const read_request *request) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (tensor == laze_handle_out_of_memory()) return LAZE_OUT_OF_MEMORY; /* noted when it arose */
@@ -138,8 +147,10 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
   int64_t elements = 0;
   laze_cell *cell = slot->storage->cell;
   laze_cell_retain(cell);
-  laze_status status = copies ? check_read(cell, request, &error) : LAZE_OK;
+  bool sized = cell->state != LAZE_CELL_UNKNOWN; /* otherwise the same run finds the sizes */
+  laze_status status = copies && sized ? check_read(cell, request, &error) : LAZE_OK;
   if (status == LAZE_OK) status = compute(thread, cell, copies ? &value : NULL, &error);
+  if (status == LAZE_OK && copies && !sized) status = check_found(cell, request, &value, &error);
   if (status == LAZE_OK) elements = laze_cell_elements(cell);
   laze_cell_release(lazy, cell);
   if (status == LAZE_OK && copies) {
@@ -149,7 +160,7 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
     if (status == LAZE_OK) return LAZE_OK;
     pthread_mutex_lock(&lazy->lock);
   }
-  if (status != LAZE_OK) note_read_error(thread, tensor, &error, request->reports);
+  if (status != LAZE_OK) laze_note_read_error(thread, tensor, &error, request->reports);
   laze_lazy_unlock(lazy);
   return status;
 }
@@ -187,7 +198,7 @@ static laze_status take_locked(const char *function, laze_thread_state *thread, 
   laze_cell_retain(cell);
   laze_status status = compute(thread, cell, out, error);
   laze_cell_release(thread->lazy, cell);
-  if (status != LAZE_OK) note_read_error(thread, tensor, error, true);
+  if (status != LAZE_OK) laze_note_read_error(thread, tensor, error, true);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "shape_inference/type.h"
 
 typedef struct laze_buffer laze_buffer;
+typedef struct laze_thread_state laze_thread_state;
 
 /* A value that was computed, referenced: it needs no lock. */
 typedef struct laze_value_out {
@@ -19,6 +20,9 @@ typedef struct laze_value_out {
  * error is told to the caller, so that the scope does not report it; on failure *out is empty. Locks. */
 LAZE_MUST_USE laze_status laze_value_take(const char *function, laze_tensor *tensor, laze_value_out *out,
                                           laze_error *error);
+/* Keeps the error of a read in its handle. A read that returns a status has reported it; otherwise it is the scope's.
+ * Called locked. */
+void laze_note_read_error(laze_thread_state *thread, laze_tensor *tensor, const laze_error *error, bool reported);
 /* Gives it back and empties it; an empty one is ignored. Call it without the lock. */
 void laze_value_give(laze_value_out *value);
 

@@ -136,27 +136,56 @@ static laze_status reserve_words(laze_trace *trace, laze_lazy *lazy, int64_t cou
   return LAZE_OK;
 }
 
+/* Attributes and types of results with unknown sizes, in the trace's own table. */
+static laze_status write_unknown(laze_trace *trace, laze_lazy *lazy, const laze_pending *node, uint64_t **words,
+                                 laze_error *error) {
+  laze_size_mapping *sizes = &trace->sizes;
+  laze_size symbol;
+  if (!sizes->to) LAZE_TRY(laze_size_table_create(lazy->context, &sizes->to, error));
+  if (laze_pending_defines(node) != 0) LAZE_TRY(laze_size_mapping_define(sizes, lazy, node, &symbol, error));
+  for (int i = 0; i < laze_op_get(node->op)->attribute_count; i++) {
+    laze_attribute mapped;
+    LAZE_TRY(laze_size_mapping_attribute(sizes, lazy, &node->attributes[i], &mapped, error));
+    *words = laze_attribute_write(&mapped, *words);
+  }
+  for (int i = 0; i < node->result_count; i++) {
+    uint64_t *at = *words + 1;
+    *words = write_type(*words, &node->cells[i]);
+    for (; at < *words; at++) {
+      LAZE_TRY(laze_size_mapping_map(sizes, lazy, (laze_size)*at, &symbol, error));
+      *at = (uint64_t)symbol;
+    }
+  }
+  return LAZE_OK;
+}
+
 static laze_status write_node(laze_trace *trace, laze_lazy *lazy, const laze_pending *node, laze_error *error) {
   const laze_op_info *info = laze_op_get(node->op);
   LAZE_TRY(reserve_words(trace, lazy, most_words(node), error));
   uint64_t *words = trace->words + trace->word_count;
+  int32_t operand_count = laze_pending_call_operands(node); /* the sizes tell their definers */
   *words++ = (uint64_t)node->op | (uint64_t)node->result_count << 32;
-  *words++ = (uint64_t)node->operand_count | (uint64_t)(node->segments ? info->segment_count : 0) << 32;
-  for (int32_t i = 0; i < node->operand_count; i++)
-    LAZE_TRY(write_operand(trace, lazy, &words, node->operands[i], error));
+  *words++ = (uint64_t)operand_count | (uint64_t)(node->segments ? info->segment_count : 0) << 32;
+  for (int32_t i = 0; i < operand_count; i++) LAZE_TRY(write_operand(trace, lazy, &words, node->operands[i], error));
   words = write_segments(words, node, info);
-  for (int i = 0; i < info->attribute_count; i++) words = laze_attribute_write(&node->attributes[i], words);
-  for (int i = 0; i < node->result_count; i++) words = write_type(words, &node->cells[i]);
+  if (node->unknown) {
+    LAZE_TRY(write_unknown(trace, lazy, node, &words, error));
+  } else {
+    for (int i = 0; i < info->attribute_count; i++) words = laze_attribute_write(&node->attributes[i], words);
+    for (int i = 0; i < node->result_count; i++) words = write_type(words, &node->cells[i]);
+  }
   trace->word_count = words - trace->words;
   assert(trace->word_count <= trace->word_capacity);
   return LAZE_OK;
 }
 
+/* Also the numbers that unknown sizes are: who runs the graph learns them. */
 static laze_status add_outputs(laze_trace *trace, laze_lazy *lazy, laze_pending *node, const laze_trace_wish *wish,
                                laze_error *error) {
+  bool defines = node->unknown && laze_pending_defines(node) != 0;
   for (int i = 0; i < node->result_count; i++) {
     laze_cell *cell = &node->cells[i];
-    if (is_stored(cell, wish)) LAZE_TRY(push_output(trace, lazy->context, cell, error));
+    if (defines || is_stored(cell, wish)) LAZE_TRY(push_output(trace, lazy->context, cell, error));
   }
   return LAZE_OK;
 }
@@ -168,10 +197,22 @@ static laze_status reserve_sites(laze_trace *trace, laze_lazy *lazy, laze_error 
   return LAZE_OK;
 }
 
+static laze_status write_sizes(laze_trace *trace, laze_lazy *lazy, laze_error *error) {
+  int64_t count = trace->sizes.to ? laze_size_table_words(trace->sizes.to, NULL) : 0;
+  LAZE_TRY(reserve_words(trace, lazy, count + 1, error));
+  if (count > 0) trace->word_count += laze_size_table_words(trace->sizes.to, trace->words + trace->word_count);
+  trace->words[trace->word_count++] = (uint64_t)count;
+  laze_size_table_destroy(trace->sizes.to);
+  trace->sizes.to = NULL;
+  return LAZE_OK;
+}
+
 laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
                             const laze_backend *backend, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   LAZE_TRY(collect(trace, thread, wish, error));
+  laze_size_table_destroy(trace->sizes.to); /* of a trace that failed */
+  trace->sizes.to = NULL;
   trace->leaf_count = trace->output_count = trace->word_count = 0;
   LAZE_TRY(reserve_sites(trace, lazy, error));
   LAZE_TRY(reserve_words(trace, lazy, 1, error));
@@ -188,15 +229,20 @@ laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const 
     laze_cell *cell = trace->outputs[i];
     trace->words[trace->word_count++] = (uint64_t)cell->node->position << 9 | (uint64_t)laze_cell_result(cell) << 1;
   }
-  return LAZE_OK;
+  return write_sizes(trace, lazy, error);
 }
 
 /* Where the values of a trace are in its graph. */
 typedef struct {
+  laze_lazy *lazy;
   laze_value *leaves;
   int32_t *nodes; /* by position */
   laze_value *scratch;
   int64_t scratch_capacity;
+  laze_size_mapping sizes;
+  laze_attribute *attributes; /* of a node with unknown sizes */
+  int64_t attribute_capacity;
+  laze_arena arena; /* of their lists */
 } graph_values;
 
 static laze_value value_of(const graph_values *values, const laze_cell *cell) {
@@ -204,17 +250,38 @@ static laze_value value_of(const graph_values *values, const laze_cell *cell) {
   return (laze_value){values->nodes[cell->node->position], laze_cell_result(cell)};
 }
 
+/* Attributes in the graph's table of sizes. */
+static laze_status map_attributes(graph_values *values, const laze_pending *node, laze_error *error) {
+  int32_t count = laze_op_get(node->op)->attribute_count;
+  void *array = values->attributes;
+  laze_size symbol;
+  LAZE_TRY(
+      laze_grow(values->lazy->context, &array, &values->attribute_capacity, count, sizeof *values->attributes, error));
+  values->attributes = array;
+  if (laze_pending_defines(node) != 0)
+    LAZE_TRY(laze_size_mapping_define(&values->sizes, values->lazy, node, &symbol, error));
+  for (int32_t i = 0; i < count; i++) {
+    laze_attribute *mapped = &values->attributes[i];
+    laze_size *owned;
+    int32_t owned_count;
+    LAZE_TRY(laze_size_mapping_attribute(&values->sizes, values->lazy, &node->attributes[i], mapped, error));
+    LAZE_TRY(laze_attribute_own_sizes(mapped, &values->arena, &owned, &owned_count, error));
+  }
+  return LAZE_OK;
+}
+
 static laze_status append_node(laze_graph *graph, graph_values *values, const laze_pending *node, laze_error *error) {
   void *array = values->scratch;
-  LAZE_TRY(
-      laze_grow(graph->context, &array, &values->scratch_capacity, node->operand_count, sizeof(laze_value), error));
+  int32_t operand_count = laze_pending_call_operands(node);
+  LAZE_TRY(laze_grow(graph->context, &array, &values->scratch_capacity, operand_count, sizeof(laze_value), error));
   values->scratch = array;
-  for (int32_t i = 0; i < node->operand_count; i++) values->scratch[i] = value_of(values, node->operands[i]);
+  for (int32_t i = 0; i < operand_count; i++) values->scratch[i] = value_of(values, node->operands[i]);
+  if (node->unknown) LAZE_TRY(map_attributes(values, node, error));
   laze_call call = {.op = node->op,
-                    .operand_count = node->operand_count,
+                    .operand_count = operand_count,
                     .operands = values->scratch,
                     .segments = node->segments,
-                    .attributes = node->attributes,
+                    .attributes = node->unknown ? values->attributes : node->attributes,
                     .location = node->location,
                     .origin = node->origin};
   laze_value results[LAZE_PENDING_MAX_RESULTS];
@@ -242,14 +309,20 @@ laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *lazy, laze_grap
   laze_graph *graph = NULL;
   LAZE_TRY(laze_graph_create(lazy->context, "lazy", &graph, error));
   graph_values values = {
+      .lazy = lazy,
+      .sizes.to = graph->sizes,
       .leaves = laze_alloc_array(lazy->context, trace->leaf_count, sizeof *values.leaves),
       .nodes = laze_alloc_array(lazy->context, trace->node_count, sizeof *values.nodes),
   };
+  laze_arena_init(&values.arena, lazy->context);
   laze_status status = values.leaves && values.nodes ? fill_graph(trace, graph, &values, error)
                                                      : laze_fail_memory(error, "a graph's values", -1);
   laze_free(lazy->context, values.leaves);
   laze_free(lazy->context, values.nodes);
   laze_free(lazy->context, values.scratch);
+  laze_free(lazy->context, values.attributes);
+  laze_size_mapping_deinit(&values.sizes, lazy->context);
+  laze_arena_deinit(&values.arena);
   if (status != LAZE_OK)
     laze_graph_destroy(graph);
   else
@@ -264,5 +337,7 @@ void laze_trace_deinit(laze_trace *trace, laze_context *context) {
   laze_free(context, trace->outputs);
   laze_free(context, trace->words);
   laze_free(context, trace->buffers);
+  laze_size_table_destroy(trace->sizes.to);
+  laze_size_mapping_deinit(&trace->sizes, context);
   memset(trace, 0, sizeof *trace);
 }

@@ -4,19 +4,22 @@
  * words, whatever the memory behind them. Equal words mean: the same operators, attributes, wiring, input types,
  * result types, outputs and backend. The hash of the words is the key; comparing words confirms a hit.
  *
- *   backend | node ... | output count | output ...
+ *   backend | node ... | output count | output ... | size ... | how many words of sizes
  *
  *   node       op and result count | operand count and segment count | operand ... | segments, two to a word |
  *              attribute ... | result type ...
  *   operand    2 * input + 1, followed by the input's type at its first use; or 2 * (256 * position + result)
  *   output     2 * (256 * position + result)
  *   type       kind, dtype and rank | size ...
+ *   size       for each expression over unknown ones that occurs, in the order of the words that name them
+ *              (lazy/run/trace_sizes.h): kind and number of the symbol | left | right
  *   attribute  kind, presence and count | what it holds, if present; bytes are padded with zeros
  */
 #ifndef LAZE_LAZY_RUN_TRACE_H
 #define LAZE_LAZY_RUN_TRACE_H
 
 #include "base/context.h"
+#include "lazy/run/trace_sizes.h"
 #include "runtime/site.h"
 
 typedef struct laze_backend laze_backend;
@@ -42,7 +45,8 @@ typedef struct laze_trace {
   int64_t word_count, word_capacity;
   laze_buffer **buffers; /* of inputs, then of outputs */
   int64_t buffer_capacity;
-  laze_lazy *lazy; /* while it runs, as what follows (trace_sites.c) */
+  laze_size_mapping sizes; /* to a table of the trace's own, where it has unknown ones */
+  laze_lazy *lazy;         /* while it runs, as what follows (trace_sites.c) */
   struct laze_trace *next_running;
   bool keeps_sites; /* `sites` is written, and the nodes may be gone */
 } laze_trace;
@@ -81,6 +85,10 @@ static inline int64_t laze_trace_input(uint64_t operand) {
 }
 static inline int64_t laze_trace_position(uint64_t operand) {
   return (int64_t)(operand >> 9);
+}
+/* How many words stand before those of sizes. */
+static inline int64_t laze_trace_output_end(const uint64_t *words, int64_t count) {
+  return count - 1 - (int64_t)words[count - 1];
 }
 
 #endif

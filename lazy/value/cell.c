@@ -10,6 +10,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/unknown.h"
 
 void laze_cell_set_type(laze_cell *cell, const laze_type *type, int64_t *sizes) {
   cell->kind = type->kind;
@@ -78,8 +79,13 @@ static void clean_up(laze_lazy *lazy, laze_pending *dying) {
     node->operand_count = 0;
     for (int32_t i = 0; i < count; i++) drop_reference(lazy, node->operands[i], &dying);
     node->dying = false;
-    if (node->referenced == 0 && !node->predicted) laze_pool_give(&lazy->pool, node, node->block_size);
+    if (node->referenced == 0 && node->kept_by == 0) laze_pool_give(&lazy->pool, node, node->block_size);
   }
+}
+
+void laze_pending_let_go(laze_lazy *lazy, laze_pending *node, laze_pending_keeper keeper) {
+  node->kept_by &= (uint8_t)~keeper;
+  if (node->referenced == 0 && node->kept_by == 0) laze_pool_give(&lazy->pool, node, node->block_size);
 }
 
 void laze_cell_release(laze_lazy *lazy, laze_cell *cell) {
@@ -99,6 +105,7 @@ void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer) {
 
 void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure) {
   laze_pending *dying = NULL;
+  if (cell->state == LAZE_CELL_UNKNOWN) laze_unknowns_give_up(cell);
   cell->state = LAZE_CELL_ERROR;
   cell->value.failure = failure;
   failure->references++;
@@ -131,6 +138,13 @@ void laze_cell_type(const laze_cell *cell, laze_type *out) {
   out->dtype = cell->dtype;
   out->rank = cell->rank;
   for (int i = 0; i < cell->rank; i++) out->sizes[i] = cell->sizes[i];
+}
+
+bool laze_cell_lacks_type(const laze_cell *cell) {
+  if (cell->dtype == LAZE_DTYPE_NONE) return true;
+  for (int i = 0; i < cell->rank; i++)
+    if (cell->sizes[i] < 0) return true;
+  return false;
 }
 
 int64_t laze_cell_elements(const laze_cell *cell) {

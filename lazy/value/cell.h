@@ -10,7 +10,14 @@ typedef struct laze_failure laze_failure;
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_pending laze_pending;
 
-typedef enum { LAZE_CELL_PENDING, LAZE_CELL_BUFFER, LAZE_CELL_SCALAR, LAZE_CELL_ERROR } laze_cell_state;
+/* UNKNOWN: pending, as are some of its sizes (lazy/value/unknown.h). */
+typedef enum {
+  LAZE_CELL_PENDING,
+  LAZE_CELL_BUFFER,
+  LAZE_CELL_SCALAR,
+  LAZE_CELL_ERROR,
+  LAZE_CELL_UNKNOWN
+} laze_cell_state;
 
 #define LAZE_NO_DEPTH INT32_MAX
 
@@ -30,6 +37,7 @@ typedef struct laze_cell {
   uint8_t kind;   /* laze_type_kind */
   uint64_t mark;  /* the trace in which it is input `number` */
   int32_t number; /* in a count of what a cut frees: references that would go */
+  int32_t symbol; /* the number of the size symbol that its value last defined, counted from 1; 0: none */
 } laze_cell;
 
 /* A cell that stands alone, with one reference; its value is the caller's to fill in. NULL when memory is out. */
@@ -39,8 +47,8 @@ void laze_cell_retain(laze_cell *cell);
 void laze_cell_release(laze_lazy *lazy, laze_cell *cell);
 /* Gives a pending cell its value (takes the reference over) and lets go of what computed it. */
 void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
-/* Makes a pending cell an error, which keeps its type; takes a reference of `failure`. What depends on it does not
- * notice: laze_cell_spread_failures() does. */
+/* Makes a pending cell an error, which keeps its type, with -1 for sizes that nobody will know; takes a reference of
+ * `failure`. What depends on it does not notice: laze_cell_spread_failures() does. */
 void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
 /* Makes errors of the pending cells, of node `oldest` (NULL: none) and newer ones, that depend on one. */
 void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
@@ -48,10 +56,13 @@ void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
 void laze_cell_type(const laze_cell *cell, laze_type *out);
 /* Gives a new cell its type; `sizes` is where it keeps the sizes. */
 void laze_cell_set_type(laze_cell *cell, const laze_type *type, int64_t *sizes);
+/* Of a cell whose sizes are known. */
 int64_t laze_cell_elements(const laze_cell *cell);
 static inline bool laze_cell_is_pending(const laze_cell *cell) {
-  return cell->state == LAZE_CELL_PENDING;
+  return (cell->state & 3) == LAZE_CELL_PENDING; /* or UNKNOWN */
 }
+/* Whether an error has no type to record from: the call that should have made it failed, or a size is not known. */
+bool laze_cell_lacks_type(const laze_cell *cell);
 /* Whether a run that computes this cell has to store it. */
 bool laze_cell_is_held(const laze_cell *cell);
 

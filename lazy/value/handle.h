@@ -10,6 +10,7 @@ typedef struct laze_cell laze_cell;
 typedef struct laze_failure laze_failure;
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_open_scope laze_open_scope;
+typedef struct laze_slot laze_slot;
 typedef struct laze_thread_state laze_thread_state;
 
 /* What an assignment changes. */
@@ -26,6 +27,8 @@ laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell);
 laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *failure);
 /* Notes `error` in the innermost scope and gives a handle that stands for it. */
 laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error);
+/* The destination's value is the source's from now on; both are slots of tensors. */
+void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source);
 /* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
 void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope);
 

@@ -1,4 +1,4 @@
-/* What a tensor says of itself without being computed: its type, and its error. */
+/* What a tensor says of itself without being computed: its dtype, its rank, and its error. */
 #include "laze/tensor.h"
 
 #include "lazy/lazy.h"
@@ -43,37 +43,24 @@ laze_status laze_tensor_status(laze_tensor *tensor) {
   return status;
 }
 
-/* The type of the tensor; false for the handle of a failed call. A value that failed when it ran keeps its type. */
-static bool find_type(laze_tensor *tensor, laze_type *out) {
+/* A cell with the dtype and rank of the tensor, none for the handle of a failed call. A value that failed when it ran
+ * keeps them. */
+static laze_cell find_type(laze_tensor *tensor) {
+  laze_cell found = {.dtype = LAZE_DTYPE_NONE};
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (!lazy) return false;
+  if (!lazy) return found;
   pthread_mutex_lock(&lazy->lock);
   const laze_slot *slot = laze_handle_slot(tensor);
-  bool found = slot && slot->storage->cell->dtype != LAZE_DTYPE_NONE;
-  if (found) laze_cell_type(slot->storage->cell, out);
+  if (slot) found = *slot->storage->cell;
   pthread_mutex_unlock(&lazy->lock);
   return found;
 }
 
 laze_dtype laze_tensor_dtype(laze_tensor *tensor) {
-  laze_type type;
-  return find_type(tensor, &type) ? type.dtype : LAZE_DTYPE_NONE;
+  return find_type(tensor).dtype;
 }
 
 int32_t laze_tensor_rank(laze_tensor *tensor) {
-  laze_type type;
-  return find_type(tensor, &type) ? type.rank : -1;
-}
-
-int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis) {
-  laze_type type;
-  if (!find_type(tensor, &type)) return -1;
-  if (axis < 0) axis += type.rank;
-  return axis >= 0 && axis < type.rank ? type.sizes[axis] : -1;
-}
-
-int64_t laze_tensor_elements(laze_tensor *tensor) {
-  laze_type type;
-  laze_size elements;
-  return find_type(tensor, &type) && laze_type_elements(NULL, &type, &elements, NULL) == LAZE_OK ? elements : -1;
+  laze_cell found = find_type(tensor);
+  return found.dtype == LAZE_DTYPE_NONE ? -1 : found.rank;
 }

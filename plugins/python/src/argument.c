@@ -16,6 +16,20 @@ typedef struct {
   const char *where;
 } converter;
 
+/* What the schemas take there, sizes being integers. */
+static laze_python_takes kinds(const converter *self) {
+  return self->takes & ~LAZE_PYTHON_TAKES_SIZE;
+}
+
+static bool takes_sizes(const converter *self) {
+  return (self->takes & LAZE_PYTHON_TAKES_SIZE) != 0;
+}
+
+laze_python_takes laze_python_takes_of(const laze_operator_argument *argument) {
+  bool size = strncmp(argument->type, "SymInt", 6) == 0;
+  return LAZE_PYTHON_TAKES(argument->takes) | (size ? LAZE_PYTHON_TAKES_SIZE : 0);
+}
+
 bool laze_python_argument_hold(laze_python_arguments *arguments, PyObject *object) {
   if (!object) return false;
   if (!arguments->held) arguments->held = PyList_New(0);
@@ -52,19 +66,41 @@ bool laze_python_is_integer(PyObject *object) {
   return PyIndex_Check(object) && !laze_python_has_dlpack(object);
 }
 
+static bool integer_at(PyObject *const *items, Py_ssize_t i, const char *where, int64_t *out) {
+  if (PyBool_Check(items[i]) || !PyIndex_Check(items[i]))
+    return laze_python_raise_type("%s: element %zd of the list is %R, and no integer", where, i, items[i]) != NULL;
+  PyObject *integer = PyNumber_Index(items[i]);
+  bool fits = integer && laze_python_integer(integer, where, out);
+  Py_XDECREF(integer);
+  return fits;
+}
+
+/* Sizes of which some are tensors, which are not computed. */
+static bool add_sizes(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count, const char *where) {
+  laze_size_item *sizes = hold_memory(arguments, count, sizeof *sizes);
+  if (!sizes) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    bool tensor = laze_python_is_tensor(items[i]) && laze_python_is_integer(items[i]);
+    sizes[i] = (laze_size_item){tensor ? laze_python_handle(items[i]) : NULL, 0};
+    if (tensor && !laze_python_argument_hold(arguments, laze_python_share(items[i]))) return false;
+    if (!tensor && !integer_at(items, i, where, &sizes[i].number)) return false;
+  }
+  arguments->items[arguments->count++] =
+      (laze_argument){.kind = LAZE_PASS_SIZES, .count = (int32_t)count, .value.sizes = sizes};
+  return true;
+}
+
 bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count,
-                                       const char *where) {
+                                       bool sizes, const char *where) {
   if (arguments->count == LAZE_PYTHON_MAX_ARGUMENTS || count > INT32_MAX)
     return laze_python_raise_type("%s: too many arguments", where) != NULL;
+  for (Py_ssize_t i = 0; sizes && i < count; i++)
+    if (laze_python_is_tensor(items[i]) && laze_python_is_integer(items[i]))
+      return add_sizes(arguments, items, count, where);
   int64_t *integers = hold_memory(arguments, count, sizeof *integers);
   if (!integers) return false;
   for (Py_ssize_t i = 0; i < count; i++) {
-    if (PyBool_Check(items[i]) || !PyIndex_Check(items[i]))
-      return laze_python_raise_type("%s: element %zd of the list is %R, and no integer", where, i, items[i]) != NULL;
-    PyObject *integer = PyNumber_Index(items[i]);
-    bool fits = integer && laze_python_integer(integer, where, &integers[i]);
-    Py_XDECREF(integer);
-    if (!fits) return false;
+    if (!integer_at(items, i, where, &integers[i])) return false;
   }
   arguments->items[arguments->count++] =
       (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = (int32_t)count, .value.integers = integers};
@@ -154,16 +190,16 @@ static bool add_list(converter *self, PyObject *object) {
   if (!copied) return false;
   for (Py_ssize_t i = 0; i < count; i++) copied[i] = PyTuple_GetItem(items, i);
   objects = copied;
-  laze_python_takes kind = kind_of_list(self->takes, objects, count);
+  laze_python_takes kind = kind_of_list(kinds(self), objects, count);
   if (kind & (TAKES(TENSORS) | TAKES(OPTIONAL_TENSORS))) return add_tensors(self, objects, count);
   if (kind & TAKES(STRINGS)) return add_strings(self, objects, count);
   if (kind & TAKES(REALS)) return add_reals(self, objects, count);
-  return laze_python_argument_add_integers(self->arguments, objects, count, self->where);
+  return laze_python_argument_add_integers(self->arguments, objects, count, takes_sizes(self), self->where);
 }
 
 /* A number, which is marked where it may become an element that not every dtype of integers holds. */
 static bool add_number(converter *self, laze_scalar number) {
-  bool is_element = !self->takes || self->takes & (TAKES(SCALAR) | TAKES(TENSOR));
+  bool is_element = !kinds(self) || kinds(self) & (TAKES(SCALAR) | TAKES(TENSOR));
   bool is_small = number.dtype == LAZE_I64 ? number.value.integer >= 0 && number.value.integer <= INT8_MAX
                                            : number.value.real >= 0 && number.value.real <= INT8_MAX;
   if (is_element && !is_small && self->arguments->count < LAZE_PYTHON_MAX_ARGUMENTS)
@@ -177,9 +213,14 @@ static bool add_integer(converter *self, PyObject *object) {
 }
 
 static bool add_tensor(converter *self, PyObject *tensor) {
-  if (self->takes == TAKES(INTEGERS))
-    return laze_python_argument_add_integers(self->arguments, &tensor, 1, self->where);
-  if (self->takes && !(self->takes & TAKES(TENSOR)) && self->takes & takes_number) {
+  laze_tensor *handle = laze_python_handle(tensor);
+  bool size = takes_sizes(self) && laze_python_is_integer(tensor) && !(kinds(self) & TAKES(TENSOR));
+  bool shape = takes_sizes(self) && kinds(self) == TAKES(INTEGERS) && laze_tensor_rank(handle) == 1;
+  if (shape || (size && kinds(self) & TAKES(INTEGER)))
+    return add(self, (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = handle});
+  if (kinds(self) == TAKES(INTEGERS))
+    return laze_python_argument_add_integers(self->arguments, &tensor, 1, takes_sizes(self), self->where);
+  if (kinds(self) && !(kinds(self) & TAKES(TENSOR)) && kinds(self) & takes_number) {
     laze_scalar scalar;
     return laze_python_scalar(tensor, &scalar) && add(self, pass_scalar(scalar));
   }
@@ -198,13 +239,13 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
     *done = add(self, (laze_argument){.kind = LAZE_PASS_NONE});
   else if (PyBool_Check(object))
     *done = add(self, pass_scalar(laze_scalar_boolean(object == Py_True)));
-  else if (PyLong_Check(object) && self->takes == TAKES(INTEGERS))
-    *done = laze_python_argument_add_integers(self->arguments, &object, 1, self->where);
+  else if (PyLong_Check(object) && kinds(self) == TAKES(INTEGERS))
+    *done = laze_python_argument_add_integers(self->arguments, &object, 1, false, self->where);
   else if (PyLong_Check(object))
     *done = add_integer(self, object);
   else if (PyFloat_Check(object))
     *done = add_number(self, laze_scalar_real(PyFloat_AsDouble(object)));
-  else if (laze_python_is_dtype(object) || (self->takes & TAKES(DTYPE) && !(self->takes & TAKES(STRING))))
+  else if (laze_python_is_dtype(object) || (kinds(self) & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))))
     *done = add_dtype(self, object);
   else if (PyUnicode_Check(object)) {
     const char *text = laze_python_text(object, self->where);
@@ -231,7 +272,8 @@ bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object
   bool done;
   if (laze_python_is_tensor(object)) return add_tensor(&self, object);
   if (add_builtin(&self, object, &done)) return done;
-  if (PyList_Check(object) || PyTuple_Check(object) || (takes == TAKES(INTEGERS) && is_memory(object)))
+  if (PyList_Check(object) || PyTuple_Check(object) ||
+      ((takes & ~LAZE_PYTHON_TAKES_SIZE) == TAKES(INTEGERS) && is_memory(object)))
     return add_list(&self, object);
   if (is_memory(object)) {
     PyObject *tensor = laze_python_from_any(object, LAZE_DTYPE_NONE, false);

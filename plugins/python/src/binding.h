@@ -94,6 +94,12 @@ laze_tensor *laze_python_handle(PyObject *tensor);
 PyObject *laze_python_tensor(laze_tensor *handle);
 /* The sizes of a tensor as a tuple. */
 PyObject *laze_python_shape(laze_tensor *handle);
+/* The size of an axis there is, and the number of elements; computed, without the GIL, where they follow from values.
+ * False: an exception is set. */
+bool laze_python_size(laze_tensor *handle, int32_t axis, int64_t *out);
+bool laze_python_elements(laze_tensor *handle, int64_t *out);
+/* Whether all sizes are known without computing anything. */
+bool laze_python_knows_shape(laze_tensor *handle);
 
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);
@@ -135,6 +141,9 @@ enum { LAZE_PYTHON_MAX_ARGUMENTS = 32 };
 /* A set of LAZE_TAKES_...; 0: nothing is known, and what the object is decides. */
 typedef uint32_t laze_python_takes;
 #define LAZE_PYTHON_TAKES(what) ((laze_python_takes)1 << (what))
+/* Besides: integers that are sizes (SymInt), which tensors may be without being computed. */
+#define LAZE_PYTHON_TAKES_SIZE LAZE_PYTHON_TAKES(31)
+laze_python_takes laze_python_takes_of(const laze_operator_argument *argument);
 
 typedef struct laze_python_arguments {
   laze_argument items[LAZE_PYTHON_MAX_ARGUMENTS];
@@ -145,9 +154,9 @@ typedef struct laze_python_arguments {
 /* Appends what `object` is. `where` names function and argument in messages. False: an exception is set. */
 bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,
                               const char *where);
-/* Appends integers. */
+/* Appends integers; `sizes`: of which some may be tensors, and stay so. */
 bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObject *const *items, Py_ssize_t count,
-                                       const char *where);
+                                       bool sizes, const char *where);
 /* Keeps an object until the call is over; takes the reference. False where it is NULL, or there is no memory. */
 bool laze_python_argument_hold(laze_python_arguments *arguments, PyObject *object);
 void laze_python_arguments_clear(laze_python_arguments *arguments);

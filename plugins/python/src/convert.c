@@ -16,6 +16,14 @@ static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data
   Py_END_ALLOW_THREADS return status;
 }
 
+/* Where the size follows from values, one graph computes both. */
+static bool compute_unknown(laze_tensor *handle) {
+  laze_status status = LAZE_OK;
+  if (laze_python_knows_shape(handle)) return true;
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise(handle);
+  Py_END_ALLOW_THREADS return status == LAZE_OK || laze_python_raise(status, laze_tensor_error(handle)) != NULL;
+}
+
 static PyObject *number_of(laze_dtype dtype, const char *data) {
   double real;
   int64_t integer;
@@ -26,7 +34,8 @@ static PyObject *number_of(laze_dtype dtype, const char *data) {
 
 bool laze_python_scalar(PyObject *tensor, laze_scalar *out) {
   laze_tensor *handle = laze_python_handle(tensor);
-  int64_t elements = laze_tensor_elements(handle);
+  int64_t elements;
+  if (!compute_unknown(handle) || !laze_python_elements(handle, &elements)) return false;
   char message[160], data[16] = {0};
   if (elements != 1) {
     snprintf(message, sizeof message, "a tensor of %lld elements has no single value; use any(), all() or index it",
@@ -74,7 +83,9 @@ static PyObject *nest(laze_tensor *handle, int32_t axis, laze_dtype dtype, const
 PyObject *laze_python_list(PyObject *tensor) {
   laze_tensor *handle = laze_python_handle(tensor);
   laze_dtype dtype = host_dtype(laze_tensor_dtype(handle));
-  size_t size = (size_t)laze_tensor_elements(handle) * (size_t)laze_dtype_size(dtype);
+  int64_t elements;
+  if (!compute_unknown(handle) || !laze_python_elements(handle, &elements)) return NULL;
+  size_t size = (size_t)elements * (size_t)laze_dtype_size(dtype);
   char *data = malloc(size ? size : 1);
   if (!data) return PyErr_NoMemory();
   laze_status status = read_values(handle, dtype, data, size);

@@ -2,9 +2,13 @@
  * tensors are collected, one for each axis, and taken together at the end (index_lists.c).
  *
  *   x[0, ..., None, 1:3, mask]
- *     │   │     │    │    └─ list of the axes it covers
+ *     │   │     │    │    └─ nonzero(mask), over the axes it covers, which become one
  *     │   │     │    └ slice  └ unsqueeze
  *     └ select  └ axes up to those that the rest of the index needs
+ *
+ * Nothing is computed by it: how much a mask selects, and where a slice ends that a tensor bounds, is a size that is
+ * not known yet. Sizes that are not known are asked for (and then computed) only where an integer has to be checked, or
+ * several lists compared.
  */
 #include "binding.h"
 
@@ -24,8 +28,8 @@ static int32_t rank_of(const indexing *self) {
   return laze_tensor_rank(laze_python_handle(self->tensor));
 }
 
-static int64_t size_at(const indexing *self, int32_t axis) {
-  return laze_tensor_size(laze_python_handle(self->tensor), axis);
+static bool knows_size(const indexing *self, int32_t axis) {
+  return laze_tensor_knows_size(laze_python_handle(self->tensor), axis);
 }
 
 static bool fail(const char *format, ...) {
@@ -47,9 +51,10 @@ static bool replace(indexing *self, PyObject *next) {
 
 PyObject *laze_python_select(PyObject *tensor, int64_t axis, int64_t i) {
   laze_tensor *handle = laze_python_handle(tensor);
-  int64_t size = laze_tensor_size(handle, (int32_t)axis);
+  int64_t size;
   if (laze_tensor_rank(handle) == 0)
     return fail("a tensor without dimensions cannot be indexed; its value is item()"), NULL;
+  if (!laze_python_size(handle, (int32_t)axis, &size)) return NULL;
   if (i < -size || i >= size)
     return fail("index %lld is out of bounds for dimension %lld with size %lld", (long long)i, (long long)axis,
                 (long long)size),
@@ -76,17 +81,55 @@ static bool refuse_slice(PyObject *item) {
   return false;
 }
 
-static bool take_slice(indexing *self, PyObject *item) {
+/* A slice whose bounds, or the size of whose axis, follow from values: the library takes them as they are. */
+static bool take_unknown_slice(indexing *self, PyObject *item, PyObject *const bounds[3]) {
+  Py_ssize_t step = bounds[2] == Py_None ? 1 : PyNumber_AsSsize_t(bounds[2], NULL);
+  if (step < 1) return refuse_slice(item);
+  laze_python_arguments arguments = {.count = 0};
+  PyObject *axis = PyLong_FromLong(self->axis++), *width = PyLong_FromSsize_t(step);
+  PyObject *const objects[] = {self->tensor, axis, bounds[0], bounds[1], width};
+  bool added = axis && width;
+  for (int i = 0; added && i < 5; i++) {
+    laze_python_takes takes = i == 0 ? LAZE_PYTHON_TAKES(LAZE_TAKES_TENSOR) : LAZE_PYTHON_TAKES_SIZE;
+    added = laze_python_argument_add(&arguments, objects[i], takes, "a slice");
+  }
+  PyObject *result = added ? laze_python_call("slice", &arguments, NULL) : NULL;
+  laze_python_arguments_clear(&arguments);
+  Py_XDECREF(axis);
+  Py_XDECREF(width);
+  return replace(self, result);
+}
+
+static bool take_known_slice(indexing *self, PyObject *item) {
   Py_ssize_t start, stop, step;
+  int64_t size;
   if (PySlice_Unpack(item, &start, &stop, &step) < 0) return refuse_slice(item);
   if (step < 0) return refuse_slice(item);
-  Py_ssize_t size = (Py_ssize_t)size_at(self, self->axis);
+  if (!laze_python_size(laze_python_handle(self->tensor), self->axis, &size)) return false;
   int64_t axis = self->axis++;
-  PySlice_AdjustIndices(size, &start, &stop, step);
+  PySlice_AdjustIndices((Py_ssize_t)size, &start, &stop, step);
   if (start == 0 && stop == size && step == 1) return true;
   if (stop < start) stop = start;
   return replace(self, laze_python_call_format("slice", "Tiiii", self->tensor, axis, (int64_t)start, (int64_t)stop,
                                                (int64_t)step));
+}
+
+static bool take_slice(indexing *self, PyObject *item) {
+  static const char *const names[] = {"start", "stop", "step"};
+  PyObject *bounds[3] = {0};
+  bool known = knows_size(self, self->axis), taken = true;
+  for (int i = 0; taken && i < 3; i++) {
+    bounds[i] = PyObject_GetAttrString(item, names[i]);
+    taken = bounds[i] != NULL;
+    if (taken && i < 2 && laze_python_is_tensor(bounds[i])) known = known && !laze_python_is_integer(bounds[i]);
+  }
+  bool whole = taken && bounds[0] == Py_None && bounds[1] == Py_None && bounds[2] == Py_None;
+  if (whole)
+    self->axis++;
+  else if (taken)
+    taken = known ? take_known_slice(self, item) : take_unknown_slice(self, item, bounds);
+  for (int i = 0; i < 3; i++) Py_XDECREF(bounds[i]);
+  return taken;
 }
 
 static bool add_axis(indexing *self) {
@@ -132,23 +175,52 @@ static bool add_places(indexing *self, const laze_export *mask) {
   return added;
 }
 
-/* Sizes that follow from values do not exist yet, so that a mask is computed here, and the result's size known. */
-static bool take_mask(indexing *self, PyObject *mask) {
-  laze_tensor *handle = laze_python_handle(mask);
-  int32_t rank = laze_tensor_rank(handle);
-  for (int32_t i = 0; i < rank; i++)
-    if (self->axis + i >= rank_of(self) || laze_tensor_size(handle, i) != size_at(self, self->axis + i))
-      return fail("the mask has size %lld in dimension %d, and the tensor %lld in dimension %d",
-                  (long long)laze_tensor_size(handle, i), (int)i, (long long)size_at(self, self->axis + i),
-                  (int)(self->axis + i));
+/* Whether the mask has the sizes of the axes that it covers, where they are known. */
+static bool check_mask(const indexing *self, laze_tensor *mask) {
+  laze_tensor *tensor = laze_python_handle(self->tensor);
+  for (int32_t i = 0; i < laze_tensor_rank(mask); i++) {
+    int32_t axis = self->axis + i;
+    int64_t own = laze_tensor_knows_size(mask, i) ? laze_tensor_size(mask, i) : -1;
+    int64_t covered = axis < rank_of(self) && knows_size(self, axis) ? laze_tensor_size(tensor, axis) : -1;
+    if (own >= 0 && covered >= 0 && own != covered)
+      return fail("the mask has size %lld in dimension %d, and the tensor %lld in dimension %d", (long long)own, (int)i,
+                  (long long)covered, (int)axis);
+  }
+  return true;
+}
+
+/* A mask that is written down: its places are known now, and so is the size of the result. */
+static bool take_written_mask(indexing *self, PyObject *mask) {
   laze_export lent = {0};
   laze_error error = {0};
   laze_status status;
-  Py_BEGIN_ALLOW_THREADS status = laze_tensor_export(handle, &lent, &error);
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_export(laze_python_handle(mask), &lent, &error);
   Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise(status, error.message) != NULL;
-  bool added = rank == 0 ? take_bool(self, *(const char *)lent.data != 0) : add_places(self, &lent);
+  bool added = lent.rank == 0 ? take_bool(self, *(const char *)lent.data != 0) : add_places(self, &lent);
   laze_export_release(&lent);
   return added;
+}
+
+/* The axes that a mask covers become one, of which its places are the list. */
+static bool take_mask(indexing *self, PyObject *mask) {
+  int32_t rank = laze_tensor_rank(laze_python_handle(mask));
+  if (!laze_operator_find("nonzero")) return take_written_mask(self, mask);
+  if (rank == 0) {
+    if (!add_axis(self)) return false;
+    self->axis--;
+  } else if (rank > 1) {
+    const int64_t first = self->axis, last = self->axis + rank - 1;
+    if (!replace(self, laze_python_call_format("flatten", "Tii", self->tensor, first, last))) return false;
+  }
+  const int64_t one = 1, zero = 0, all = -1;
+  PyObject *flat = rank == 0  ? laze_python_call_format("unsqueeze", "Ti", mask, zero)
+                   : rank > 1 ? laze_python_call_format("flatten", "Tii", mask, zero, all)
+                              : laze_python_share(mask);
+  PyObject *places = laze_python_call_format("nonzero", "T", flat);
+  PyObject *list = laze_python_call_format("squeeze", "Ti", places, one);
+  Py_XDECREF(flat);
+  Py_XDECREF(places);
+  return set_list(self, list);
 }
 
 /* Without dimensions: the element of the axis that the tensor names when the graph runs. */
@@ -164,10 +236,12 @@ static bool take_tensor_scalar(indexing *self, PyObject *index) {
   return replace(self, result);
 }
 
-static bool take_tensor(indexing *self, PyObject *index) {
+/* `written`: the index is a list of Python's. */
+static bool take_tensor(indexing *self, PyObject *index, bool written) {
   laze_dtype dtype = laze_tensor_dtype(laze_python_handle(index));
   char kind = laze_python_dtype_kind(dtype);
-  if (kind == 'b') return take_mask(self, index);
+  if (kind == 'b' && !check_mask(self, laze_python_handle(index))) return false;
+  if (kind == 'b') return written ? take_written_mask(self, index) : take_mask(self, index);
   if (kind != 'i' && kind != 'u')
     return fail("tensors that are indices have integers or bools, and this one has %s", laze_python_dtype_name(dtype));
   PyObject *wide = laze_python_cast(laze_python_share(index), LAZE_I64);
@@ -208,7 +282,7 @@ static int32_t axes_of(PyObject *item) {
   return laze_tensor_dtype(handle) == LAZE_BOOL ? laze_tensor_rank(handle) : 1;
 }
 
-static bool take(indexing *self, PyObject *item) {
+static bool take(indexing *self, PyObject *item, PyObject *original) {
   if (item == Py_None) return add_axis(self);
   if (item == Py_Ellipsis) {
     if (self->ellipsis) return fail("an index has one ellipsis ('...') at most");
@@ -219,7 +293,8 @@ static bool take(indexing *self, PyObject *item) {
   if (PyBool_Check(item)) return take_bool(self, item == Py_True);
   self->needed -= axes_of(item);
   if (PySlice_Check(item)) return take_slice(self, item);
-  return laze_python_is_tensor(item) ? take_tensor(self, item) : take_integer(self, item);
+  if (!laze_python_is_tensor(item)) return take_integer(self, item);
+  return take_tensor(self, item, PyList_Check(original) || PyTuple_Check(original));
 }
 
 /* The items of an index, simplified: a tuple. */
@@ -237,7 +312,7 @@ static PyObject *items_of(PyObject *index) {
   return items;
 }
 
-static bool take_all(indexing *self, PyObject *items) {
+static bool take_all(indexing *self, PyObject *items, PyObject *index) {
   Py_ssize_t count = PyTuple_Size(items);
   int32_t rank = rank_of(self);
   for (Py_ssize_t i = 0; i < count && self->needed <= rank; i++) self->needed += axes_of(PyTuple_GetItem(items, i));
@@ -245,7 +320,7 @@ static bool take_all(indexing *self, PyObject *items) {
   if (self->needed > rank || count > LAZE_PYTHON_MAX_RANK)
     return fail("too many indices for a tensor of %d dimensions", (int)rank);
   for (Py_ssize_t i = 0; i < count; i++)
-    if (!take(self, PyTuple_GetItem(items, i))) return false;
+    if (!take(self, PyTuple_GetItem(items, i), PyTuple_Check(index) ? PyTuple_GetItem(index, i) : index)) return false;
   return true;
 }
 
@@ -253,7 +328,7 @@ PyObject *laze_python_subscript(PyObject *tensor, PyObject *index) {
   PyObject *items = items_of(index), *result = NULL;
   if (!items) return NULL;
   indexing self = {.tensor = laze_python_share(tensor)};
-  if (take_all(&self, items))
+  if (take_all(&self, items, index))
     result = self.has_lists ? laze_python_index_lists(self.tensor, self.lists, rank_of(&self))
                             : laze_python_share(self.tensor);
   for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) Py_XDECREF(self.lists[i]);

@@ -5,8 +5,8 @@
  *     their positions as one:      i * 6 + j          i64[B]
  *     index_select, reshape, and B to where the indexed axes were (or first, where they do not lie side by side)
  *
- * One list alone is what index_select takes. Negative indices count from the end; of several lists, one that lies
- * outside of its axis makes a position that index_select refuses when the graph runs.
+ * One list alone is what index_select takes, whatever its length. Negative indices count from the end; of several
+ * lists, one that lies outside of its axis makes a position that index_select refuses when the graph runs.
  */
 #include "binding.h"
 
@@ -18,8 +18,10 @@ typedef struct {
   int32_t shape_rank;
 } lookup;
 
+/* 0, with an exception, where it cannot be found. */
 static int64_t size_of(PyObject *tensor, int32_t axis) {
-  return laze_tensor_size(laze_python_handle(tensor), axis);
+  int64_t size;
+  return laze_python_size(laze_python_handle(tensor), axis, &size) ? size : 0;
 }
 
 static int32_t rank_of(PyObject *tensor) {
@@ -75,8 +77,13 @@ static bool describe(lookup *self) {
     if (self->first < 0) self->first = axis;
     self->last = axis;
     self->count++;
-    if (!broadcast(self, self->lists[axis])) return false;
   }
+  self->shape_rank = self->count == 1 ? rank_of(self->lists[self->first]) : 0;
+  if (self->count == 1 && self->shape_rank == 1) return true; /* its length may be any */
+  self->shape_rank = 0;
+  for (int32_t axis = self->first; axis <= self->last; axis++)
+    if (self->lists[axis] && !broadcast(self, self->lists[axis])) return false;
+  if (PyErr_Occurred()) return false;
   for (int32_t i = 0; i < self->shape_rank / 2; i++) {
     int64_t other = self->shape[self->shape_rank - 1 - i];
     self->shape[self->shape_rank - 1 - i] = self->shape[i];
@@ -124,8 +131,17 @@ static PyObject *gather_axes(lookup *self) {
   return reshaped;
 }
 
-/* Elements of one axis, which becomes the axes of the lists. Takes both references. */
+/* Elements of one axis, which becomes the axis of a list. Takes both references. */
+static PyObject *select_list(PyObject *source, int64_t axis, PyObject *list) {
+  PyObject *result = source && list ? laze_python_call_format("index_select", "TiT", source, axis, list) : NULL;
+  Py_XDECREF(source);
+  Py_XDECREF(list);
+  return result;
+}
+
+/* The same for lists of any shape. */
 static PyObject *select_places(lookup *self, PyObject *source, int64_t axis, PyObject *positions) {
+  if (self->shape_rank == 1) return select_list(source, axis, positions);
   int64_t shape[2 * LAZE_PYTHON_MAX_RANK];
   const int64_t flat = -1, none = 0;
   int64_t elements = 1;
@@ -137,18 +153,10 @@ static PyObject *select_places(lookup *self, PyObject *source, int64_t axis, PyO
     else
       shape[count++] = size_of(source, i);
   }
-  PyObject *list = positions, *selected = NULL, *result = NULL;
-  if (self->shape_rank != 1)
-    list = laze_python_call_format("reshape", "TI", positions, (int32_t)1, elements ? &flat : &none);
-  if (source && list) selected = laze_python_call_format("index_select", "TiT", source, axis, list);
-  if (self->shape_rank == 1)
-    result = selected;
-  else {
-    result = laze_python_call_format("reshape", "TI", selected, count, shape);
-    Py_XDECREF(selected);
-    Py_XDECREF(list);
-  }
-  Py_XDECREF(source);
+  PyObject *list = laze_python_call_format("reshape", "TI", positions, (int32_t)1, elements ? &flat : &none);
+  PyObject *selected = select_list(source, axis, list);
+  PyObject *result = laze_python_call_format("reshape", "TI", selected, count, shape);
+  Py_XDECREF(selected);
   Py_XDECREF(positions);
   return result;
 }

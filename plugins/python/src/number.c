@@ -119,10 +119,11 @@ static PyObject *number_int(PyObject *self) {
 static PyObject *number_index(PyObject *self) {
   laze_dtype dtype = laze_tensor_dtype(laze_python_handle(self));
   char kind = laze_python_dtype_kind(dtype);
-  if (kind == 'f' || kind == 'c' || laze_tensor_elements(laze_python_handle(self)) != 1)
+  int64_t elements;
+  if (!laze_python_elements(laze_python_handle(self), &elements)) return NULL;
+  if (kind == 'f' || kind == 'c' || elements != 1)
     return laze_python_raise_type("only integer tensors of a single element can be an index, and this is %s of %lld",
-                                  laze_python_dtype_name(dtype),
-                                  (long long)laze_tensor_elements(laze_python_handle(self)));
+                                  laze_python_dtype_name(dtype), (long long)elements);
   return number_int(self);
 }
 

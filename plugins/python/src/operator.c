@@ -101,7 +101,7 @@ static void note_arguments(laze_python_operator *self, const laze_operator *op) 
   for (int32_t k = 0; k < laze_operator_argument_count(op) && k < LAZE_PYTHON_MAX_ARGUMENTS; k++) {
     const laze_operator_argument *argument = laze_operator_argument_at(op, k);
     if (argument->keyword_only) continue;
-    self->takes[k] |= LAZE_PYTHON_TAKES(argument->takes);
+    self->takes[k] |= laze_python_takes_of(argument);
     positional = k + 1;
   }
   if (positional > self->most) self->most = positional;

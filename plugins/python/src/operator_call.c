@@ -22,7 +22,7 @@ const char *laze_python_operator_argument(const laze_python_operator *self, cons
       const laze_operator_argument *argument = laze_operator_argument_at(self->overloads[i], k);
       if (strcmp(argument->name, name) != 0) continue;
       found = argument->name;
-      *takes |= LAZE_PYTHON_TAKES(argument->takes);
+      *takes |= laze_python_takes_of(argument);
     }
   }
   return found;
@@ -88,7 +88,8 @@ static bool add_positional(laze_python_operator *self, laze_python_arguments *ar
   for (Py_ssize_t i = 0; i < single; i++)
     if (!laze_python_argument_add(arguments, passed[i], self->takes[i], self->own_name)) return false;
   return single == count ||
-         laze_python_argument_add_integers(arguments, passed + single, count - single, self->own_name);
+         laze_python_argument_add_integers(arguments, passed + single, count - single,
+                                           (self->takes[self->varargs] & LAZE_PYTHON_TAKES_SIZE) != 0, self->own_name);
 }
 
 static bool add_named(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *values,
@@ -183,7 +184,12 @@ static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments
       laze_call_match(self->name, arguments->items, arguments->count, 1, NULL) != LAZE_OK)
     laze_python_raise_as_type();
   if (!result) return NULL;
-  if (drawn && count == 1) laze_python_generator_advance(laze_tensor_elements(laze_python_handle(result)));
+  int64_t elements = 0;
+  if (drawn && count == 1 && !laze_python_elements(laze_python_handle(result), &elements)) {
+    Py_DECREF(result);
+    return NULL;
+  }
+  if (drawn && count == 1) laze_python_generator_advance(elements);
   return count > 1 ? name_results(self, result, count) : result;
 }
 

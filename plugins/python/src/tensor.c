@@ -46,11 +46,35 @@ static void tensor_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
+bool laze_python_size(laze_tensor *handle, int32_t axis, int64_t *out) {
+  if (laze_tensor_knows_size(handle, axis)) {
+    *out = laze_tensor_size(handle, axis);
+  } else {
+    Py_BEGIN_ALLOW_THREADS *out = laze_tensor_size(handle, axis);
+    Py_END_ALLOW_THREADS
+  }
+  return *out >= 0 || laze_python_raise_tensor(handle) != NULL;
+}
+
+bool laze_python_knows_shape(laze_tensor *handle) {
+  bool known = true;
+  for (int32_t axis = laze_tensor_rank(handle); axis-- > 0;) known = known && laze_tensor_knows_size(handle, axis);
+  return known;
+}
+
+bool laze_python_elements(laze_tensor *handle, int64_t *out) {
+  int64_t size;
+  bool found = laze_python_knows_shape(handle) || laze_python_size(handle, 0, &size);
+  *out = found ? laze_tensor_elements(handle) : -1;
+  return found && (*out >= 0 || laze_python_raise_tensor(handle) != NULL);
+}
+
 PyObject *laze_python_shape(laze_tensor *handle) {
   int32_t rank = laze_tensor_rank(handle);
   PyObject *shape = PyTuple_New(rank < 0 ? 0 : rank);
   for (int32_t axis = 0; shape && axis < rank; axis++) {
-    PyObject *size = PyLong_FromLongLong(laze_tensor_size(handle, axis));
+    int64_t number;
+    PyObject *size = laze_python_size(handle, axis, &number) ? PyLong_FromLongLong(number) : NULL;
     if (!size)
       Py_CLEAR(shape);
     else
@@ -82,8 +106,10 @@ static PyObject *get_itemsize(PyObject *self, void *closure) {
 
 static PyObject *get_nbytes(PyObject *self, void *closure) {
   (void)closure;
+  int64_t elements;
   laze_tensor *handle = laze_python_handle(self);
-  return PyLong_FromLongLong(laze_tensor_elements(handle) * laze_dtype_size(laze_tensor_dtype(handle)));
+  if (!laze_python_elements(handle, &elements)) return NULL;
+  return PyLong_FromLongLong(elements * laze_dtype_size(laze_tensor_dtype(handle)));
 }
 
 static PyObject *get_device(PyObject *self, void *closure) {
@@ -113,14 +139,17 @@ static PyObject *get_matrix_transposed(PyObject *self, void *closure) {
 
 static Py_ssize_t tensor_length(PyObject *self) {
   laze_tensor *handle = laze_python_handle(self);
-  if (laze_tensor_rank(handle) > 0) return (Py_ssize_t)laze_tensor_size(handle, 0);
+  int64_t size;
+  if (laze_tensor_rank(handle) > 0) return laze_python_size(handle, 0, &size) ? (Py_ssize_t)size : -1;
   laze_python_raise_type("len() of a tensor without dimensions");
   return -1;
 }
 
 static PyObject *tensor_at(PyObject *self, Py_ssize_t i) {
   laze_tensor *handle = laze_python_handle(self);
-  if (laze_tensor_rank(handle) > 0 && (i < 0 || i >= laze_tensor_size(handle, 0)))
+  int64_t size = 0;
+  if (laze_tensor_rank(handle) > 0 && !laze_python_size(handle, 0, &size)) return NULL;
+  if (laze_tensor_rank(handle) > 0 && (i < 0 || i >= size))
     return laze_python_raise(LAZE_OUT_OF_RANGE, "the tensor has no more rows"); /* how iteration ends */
   return laze_python_select(self, 0, i);
 }
@@ -161,8 +190,9 @@ static PyObject *method_size(PyObject *self, PyObject *arguments) {
   if (PyTuple_Size(arguments) == 0) return get_shape(self, NULL);
   if (!PyArg_ParseTuple(arguments, "O:size", &passed) || !laze_python_integer(passed, "size", &axis)) return NULL;
   int32_t rank = laze_tensor_rank(laze_python_handle(self));
+  int64_t found;
   if (axis >= -rank && axis < rank)
-    return PyLong_FromLongLong(laze_tensor_size(laze_python_handle(self), (int32_t)axis));
+    return laze_python_size(laze_python_handle(self), (int32_t)axis, &found) ? PyLong_FromLongLong(found) : NULL;
   char message[96];
   snprintf(message, sizeof message, "size: the tensor has %d dimensions, and no axis %lld", (int)rank, (long long)axis);
   return laze_python_raise(LAZE_OUT_OF_RANGE, message);
@@ -170,7 +200,8 @@ static PyObject *method_size(PyObject *self, PyObject *arguments) {
 
 static PyObject *method_elements(PyObject *self, PyObject *unused) {
   (void)unused;
-  return PyLong_FromLongLong(laze_tensor_elements(laze_python_handle(self)));
+  int64_t elements;
+  return laze_python_elements(laze_python_handle(self), &elements) ? PyLong_FromLongLong(elements) : NULL;
 }
 
 static PyObject *method_rank(PyObject *self, PyObject *unused) {

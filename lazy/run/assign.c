@@ -1,0 +1,97 @@
+/* Assignments: what is compared, where that takes the sizes of values that are not computed yet, and who is told of an
+ * error. */
+#include "lazy/lazy.h"
+#include "lazy/run/size_sync.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+
+/* The slot of one side of an assignment. */
+static laze_status find_side(laze_lazy *lazy, const char *side, laze_tensor *tensor, laze_slot **out,
+                             laze_error *error) {
+  if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_assign: the %s is NULL", side);
+  const laze_lazy *own = laze_handle_lazy(tensor);
+  if (own && own != lazy)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_tensor_assign: the %s belongs to another context than the destination", side);
+  *out = own ? laze_handle_slot(tensor) : NULL;
+  if (*out) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "laze_tensor_assign: the %s is a released handle; retain a tensor that is used after its scope",
+                   side);
+}
+
+/* The error that an assignment passes on: the source's, or that of the call that should have made the destination. A
+ * destination that failed when it ran has a type, and may get a new value. */
+static laze_failure *passed_on(const laze_cell *to, const laze_cell *from) {
+  if (to->state == LAZE_CELL_ERROR && laze_cell_lacks_type(to)) return to->value.failure;
+  return from->state == LAZE_CELL_ERROR ? from->value.failure : NULL;
+}
+
+/* Sizes have to be known to be compared, unless both follow from the same values. The lock may be free meanwhile. */
+static laze_status find_sizes(laze_thread_state *thread, laze_tensor *destination, laze_slot **to, laze_tensor *source,
+                              laze_slot **from, laze_error *error) {
+  laze_type types[2];
+  laze_cell *cells[] = {(*to)->storage->cell, (*from)->storage->cell};
+  laze_cell_type(cells[0], &types[0]);
+  laze_cell_type(cells[1], &types[1]);
+  if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  laze_status status = LAZE_OK;
+  for (int i = 0; i < 2; i++) laze_cell_retain(cells[i]);
+  for (int i = 0; i < 2 && status == LAZE_OK; i++) status = laze_sync_cell(thread, cells[i], error);
+  for (int i = 0; i < 2; i++) laze_cell_release(thread->lazy, cells[i]);
+  if (status == LAZE_OK) status = find_side(thread->lazy, "destination", destination, to, error);
+  return status == LAZE_OK ? find_side(thread->lazy, "source", source, from, error) : status;
+}
+
+/* Why the two cannot be assigned. */
+static laze_status check_assign(const laze_slot *destination, const laze_slot *source, laze_error *error) {
+  laze_cell *to = destination->storage->cell, *from = source->storage->cell;
+  const laze_failure *failure = passed_on(to, from);
+  if (failure) return laze_fail(error, failure->code, "%s", failure->message);
+  laze_type types[2];
+  laze_cell_type(to, &types[0]);
+  laze_cell_type(from, &types[1]);
+  if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  char text[2][128];
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "laze_tensor_assign: the destination is %s and the source %s; shape and dtype must be equal",
+                   laze_type_format(NULL, &types[0], text[0], sizeof text[0]),
+                   laze_type_format(NULL, &types[1], text[1], sizeof text[1]));
+}
+
+/* The caller's error, if it is asked for; the scope's otherwise, where one that is passed on is already. */
+static void report_assign(laze_thread_state *thread, laze_failure *passed_on, const laze_error *failure,
+                          laze_error *error) {
+  if (error) *error = *failure;
+  if (error && passed_on) passed_on->reported = true;
+  if (!error && !passed_on) (void)laze_handle_fail(thread, failure);
+}
+
+laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error) {
+  if (error) *error = (laze_error){.code = LAZE_OK};
+  const laze_tensor *none = laze_handle_out_of_memory();
+  if (destination == none || source == none) /* noted when it arose */
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "laze_tensor_assign: there was no memory for one of the tensors");
+  laze_lazy *lazy = laze_handle_lazy(destination ? destination : source);
+  if (!lazy) lazy = laze_lazy_get(NULL); /* whose scope is told */
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
+  laze_error failure;
+  laze_slot *to = NULL, *from = NULL;
+  laze_status status = find_side(lazy, "destination", destination, &to, &failure);
+  if (status == LAZE_OK) status = find_side(lazy, "source", source, &from, &failure);
+  if (status == LAZE_OK) status = find_sizes(thread, destination, &to, source, &from, &failure);
+  if (status == LAZE_OK) status = check_assign(to, from, &failure);
+  if (status == LAZE_OK)
+    laze_handle_assign(lazy, to, from);
+  else
+    report_assign(thread, to && from ? passed_on(to->storage->cell, from->storage->cell) : NULL, &failure, error);
+  laze_lazy_unlock(lazy);
+  return status;
+}
+
+laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
+  return laze_tensor_assign_error(destination, source, NULL);
+}

@@ -1,0 +1,150 @@
+"""Sizes that follow from values: nothing is computed for them by recording, and what is computed is what NumPy says."""
+import gc
+import random
+import unittest
+
+import laze
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def metric(name):
+    return laze.metrics()[name]
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.x = laze.arange(8).float().evaluate()
+        self.count = (self.x > 4.5).sum()
+        laze.reset_metrics()
+
+    def test_nothing_is_computed_by_recording(self):
+        n = self.count
+        y = self.x[:n] * 2 + self.x[:n]
+        z = [laze.zeros((n, 2)), laze.zeros(n, 2), self.x[n:], self.x[1:n, None], y.reshape((-1, 1)), y.sum(), -y]
+        self.assertEqual((metric("graphs_run"), metric("size_syncs")), (0, 0))
+        self.assertEqual([t.ndim for t in z], [2, 2, 1, 2, 2, 0, 1])
+        self.assertEqual(y.dtype, laze.float32)
+        self.assertEqual(metric("graphs_run"), 0)
+        self.assertEqual(y.tolist(), [0, 3, 6])
+        self.assertEqual([t.tolist() for t in z], [[[0, 0]] * 3, [[0, 0]] * 3, [3, 4, 5, 6, 7], [[1], [2]],
+                                                   [[0], [3], [6]], 9, [0, -3, -6]])
+
+    def test_asking_for_a_shape_is_one_sync(self):
+        y = laze.zeros((self.count, self.count + 1))
+        self.assertEqual(y.shape, (3, 4))
+        self.assertEqual(metric("size_syncs"), 1)
+        self.assertEqual((len(y), y.numel(), y.size(1), y.nbytes), (3, 12, 4, 48))
+        self.assertEqual(metric("size_syncs"), 1)
+
+    def test_bounds_count_from_the_end_as_those_of_lists(self):
+        values = self.x.tolist()
+        for start in (-9, -3, 0, 2, 9):
+            for stop in (-9, -1, 0, 1, 5, 8, 9):
+                first, last = self.count - 3 + start, self.count - 3 + stop
+                self.assertEqual(self.x[first:last].tolist(), values[start:stop], (start, stop))
+                self.assertEqual(self.x[first:last:3].tolist(), values[start:stop:3], (start, stop))
+
+    def test_a_shape_that_is_computed(self):
+        n = self.count
+        self.assertEqual(self.x.reshape(laze.stack([n - 1, n + 1])).shape, (2, 4))
+        self.assertEqual(self.x.reshape(n - 1, -1).shape, (2, 4))
+        self.assertEqual(laze.ones([n, 2], dtype=laze.int64).sum().item(), 6)
+        self.assertEqual(laze.arange(3).expand(n, 3).shape, (3, 3))
+
+    def test_a_wrong_size_fails_what_depends_on_it(self):
+        wrong = laze.zeros((self.count - 5, 2))
+        behind, beside = wrong.sum() + 1, self.x * 2
+        self.assertEqual(metric("graphs_run"), 0)
+        for read in (lambda: wrong.shape, wrong.tolist, behind.item, lambda: print(wrong), lambda: len(wrong)):
+            with self.assertRaisesRegex(laze.Error, "-2"):
+                read()
+        self.assertEqual(beside.tolist(), [0, 2, 4, 6, 8, 10, 12, 14])
+        with self.assertRaises(ValueError):
+            self.x.reshape(self.count, 3)
+
+    def test_hundred_sizes_compile_nothing(self):
+        def step(limit):
+            with laze.step():
+                y = self.x[:(self.x > limit).sum()] * 2
+                total = y.sum()
+            return y, total
+        for limit in (4.5, 6.5, 7.5):
+            step(limit)
+        laze.reset_metrics()
+        for round_number in range(100):
+            count = round_number % 9
+            y, total = step(7.5 - count)
+            self.assertEqual(total.item(), count * (count - 1))
+            self.assertEqual(y.shape, (count,))
+        self.assertEqual((metric("kernels_compiled"), metric("size_syncs")), (0, 0))
+
+    def test_stress_of_the_collector(self):
+        thresholds = gc.get_threshold()
+        gc.set_threshold(1)
+        try:
+            for _ in range(200):
+                n = (self.x > 4.5).sum()
+                rows = [self.x[:n], laze.zeros((n, n)), self.x[n:].reshape(1, -1)]
+                rows[0].shape, rows[1] + 1
+                del rows[0]
+                self.assertEqual(rows[0].sum().item(), 0)
+        finally:
+            gc.set_threshold(*thresholds)
+        self.assertEqual(gc.garbage, [])
+
+
+@unittest.skipUnless(numpy, "needs NumPy")
+class Programs(unittest.TestCase):
+    """Random programs, computed once at the end, after each line, and by NumPy."""
+
+    def lines(self, generator):
+        for _ in range(generator.randint(3, 12)):
+            yield (generator.choice(["count", "head", "tail", "scale", "double", "total", "zeros", "join", "mask"]),
+                   generator.randrange(1 << 30), generator.randrange(1 << 30), generator.randint(-2, 6))
+
+    def run_program(self, lines, library, force):
+        values, counts = [library.arange(9), library.arange(5) * 3], [library.arange(3).sum()]
+        for name, first, second, number in lines:
+            x, y = values[first % len(values)], values[second % len(values)]
+            n = counts[second % len(counts)]
+            made = None
+            if name == "count":
+                counts.append((x > number).sum())
+            elif name == "total":
+                counts.append(x.sum() % 7)
+            elif name == "head":
+                made = x[:n]
+            elif name == "tail":
+                made = x[n:]
+            elif name == "scale":
+                made = x * number + n
+            elif name == "double":
+                made = x + x
+            elif name == "zeros":
+                made = library.zeros((n,), dtype=library.int64)
+            elif name == "join":
+                made = library.concatenate([x, y]) if library is numpy else library.cat([x, y])
+            elif name == "mask":
+                made = x[x % 2 == number % 2]
+            if made is not None:
+                values.append(made)
+            if force:
+                (counts[-1] if made is None else made).tolist()
+                self.assertIsInstance(values[-1].shape[0], int)
+        return [v.tolist() for v in values], [int(c) for c in counts]
+
+    def test_random_programs(self):
+        generator = random.Random(11)
+        for round_number in range(60):
+            lines = list(self.lines(generator))
+            expected = self.run_program(lines, numpy, False)
+            self.assertEqual(self.run_program(lines, laze, False), expected, f"once, round {round_number}: {lines}")
+            self.assertEqual(self.run_program(lines, laze, True), expected, f"each, round {round_number}: {lines}")
+
+
+if __name__ == "__main__":
+    unittest.main()
