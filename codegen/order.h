@@ -17,8 +17,10 @@
  *
  * lanes16: blocks of 2048 places; 16 lanes, place p in lane p mod 16, each with a tree of its own. Then the lanes are
  * combined in pairs (l, l+8), then (l, l+4), (l, l+2), (l, l+1).
- * rows: blocks of 64 places. */
-typedef enum { LAZE_ORDER_LANES16, LAZE_ORDER_ROWS } laze_order;
+ * rows: blocks of 64 places.
+ * sequence: no blocks; a state takes one element after the other, and is a result after each of them. Of scans alone.
+ */
+typedef enum { LAZE_ORDER_LANES16, LAZE_ORDER_ROWS, LAZE_ORDER_SEQUENCE } laze_order;
 #define LAZE_ORDER_LANES 16
 #define LAZE_ORDER_LANES_BLOCK 2048
 #define LAZE_ORDER_LANES_RUN 32
@@ -45,6 +47,11 @@ static inline laze_scalar laze_initial_value(laze_initial initial, laze_dtype dt
   }
   laze_scalar_store(laze_scalar_integer(initial == LAZE_INITIAL_ONE), dtype, &element, 0);
   return laze_scalar_load(dtype, &element, 0);
+}
+
+/* The dtype of a scan's states: elements are converted to it, and each state to the dtype of the result. */
+static inline laze_dtype laze_scan_state(const laze_op_info *info, laze_dtype result) {
+  return info->state == LAZE_STATE_DOUBLE && laze_dtype_is_float(result) ? LAZE_F64 : result;
 }
 
 #endif

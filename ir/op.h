@@ -91,8 +91,11 @@ typedef enum {
   LAZE_COMPUTE_BITS,     /* operands keep their dtype, which the dtype rule has checked (random bits) */
 } laze_compute;
 
-/* What a reduction starts from. */
+/* What a reduction or a scan starts from. */
 typedef enum { LAZE_INITIAL_ZERO, LAZE_INITIAL_ONE, LAZE_INITIAL_LOWEST, LAZE_INITIAL_HIGHEST } laze_initial;
+
+/* Which dtype the states of a scan have: the result's, or f64 where that is a float. */
+typedef enum { LAZE_STATE_RESULT, LAZE_STATE_DOUBLE } laze_state;
 
 struct laze_call;
 struct laze_recorder;
@@ -115,8 +118,9 @@ typedef struct laze_op_info {
   laze_compute compute; /* elementwise */
   uint32_t
       compute_dtypes; /* elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused */
-  laze_op combine;    /* REDUCTION: the elementwise operator that combines two states */
-  laze_initial initial; /* REDUCTION */
+  laze_op combine;    /* REDUCTION, SCAN: the elementwise operator that combines two states */
+  laze_initial initial; /* REDUCTION, SCAN */
+  laze_state state;     /* SCAN */
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   int32_t argument_count, segment_count, attribute_count;

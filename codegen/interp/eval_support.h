@@ -49,6 +49,12 @@ static inline double accurate_sigmoid(double x) {
   return result;
 }
 
+/* The larger number, and log1p of how much the smaller one adds; equal infinities have no difference. */
+static inline double log_add_exp(double a, double b) {
+  double difference = a == b ? 0 : a > b ? b - a : a - b;
+  return (a > b ? a : b) + log1p(exp(difference));
+}
+
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
 /* The sign fills every bit once the count is at least the width less one. */

@@ -3,6 +3,7 @@
 #include "codegen/interp/unit.h"
 
 #include "codegen/node_site.h"
+#include "codegen/order.h"
 #include "ir/attribute.h"
 
 #include <stddef.h>
@@ -91,10 +92,12 @@ static laze_status copy_attributes(flattening *f, const laze_node *node, interp_
   return LAZE_OK;
 }
 
-/* The element functions of elementwise operators and reductions. */
+/* The element functions of elementwise operators, reductions and scans. */
 static laze_status find_eval(flattening *f, const laze_node *node, interp_node *out, laze_error *error) {
   const laze_op_info *info = out->info;
-  if (info->combine != LAZE_OP_NONE) {
+  if (info->op_class == LAZE_CLASS_SCAN) {
+    out->eval = laze_eval_find(info->combine, laze_scan_state(info, node->types[0]->dtype));
+  } else if (info->combine != LAZE_OP_NONE) {
     out->eval = laze_eval_find(info->combine, node->types[0]->dtype);
   } else if (info->compute != LAZE_COMPUTE_NONE) {
     laze_call call = laze_node_call(node);

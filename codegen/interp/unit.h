@@ -41,7 +41,7 @@ struct interp_node {
   const laze_attribute *attributes;  /* a SIZE's value is an index into the sizes; a SIZE_LIST's items are the graph's,
                                         for what they say is in the results' sizes */
   void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
-  laze_eval_function eval;   /* elementwise: of one element; reduction: of combining two states */
+  laze_eval_function eval;   /* elementwise: of one element; reduction, scan: of combining two states */
   const laze_dtype *compute; /* elementwise: the dtype that each operand is converted to */
   interp_block *regions;
 };
@@ -131,6 +131,7 @@ extern const interp_control *const interp_controls[];
 /* One file per class. */
 void interp_execute_elementwise(const interp_run *run, const interp_node *node);
 void interp_execute_reduction(const interp_run *run, const interp_node *node);
+void interp_execute_scan(const interp_run *run, const interp_node *node);
 void interp_execute_expand(const interp_run *run, const interp_node *node);
 void interp_execute_permute(const interp_run *run, const interp_node *node);
 void interp_execute_reshape(const interp_run *run, const interp_node *node);

@@ -30,7 +30,7 @@ typedef struct laze_lane_value {
 typedef struct laze_accumulator_state {
   LLVMValueRef block;  /* of the elements since the last fold */
   LLVMValueRef levels; /* address on the stack: level k has the total of 2^k blocks */
-  int32_t loop;        /* the loop that updates it; -1: none */
+  int32_t loop;        /* the loop that updates it in blocks; -1: none */
 } laze_accumulator_state;
 
 /* Where a loop that updates accumulators stands in their blocks; the same for all of them. */

@@ -70,6 +70,7 @@ static laze_status find_accumulators(laze_llvm_kernel *l, loop_plan *plan) {
     if (accumulator > begin || contains(carried, carried_count, accumulator)) continue; /* or of one iteration */
     carried[carried_count++] = accumulator;
     plan->slots[plan->slot_count++] = &l->accumulators[accumulator].block;
+    if (l->accumulators[accumulator].loop < 0) continue; /* without blocks */
     if (loop == begin) plan->folded[plan->folded_count++] = accumulator;
     if (loop == begin || contains(clocks, clock_count, loop)) continue;
     clocks[clock_count++] = loop;

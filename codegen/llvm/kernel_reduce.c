@@ -37,8 +37,9 @@ static LLVMValueRef initial_state(laze_llvm_kernel *l, const laze_loop_instructi
                                        : laze_llvm_integer(type, start.value.integer);
 }
 
-/* The loop whose iterations update the accumulator, which the verifier makes sure is one; -1: none. */
+/* The loop whose iterations update the accumulator in blocks, which the verifier makes sure is one; -1: none. */
 static int32_t update_loop(const laze_llvm_kernel *l, int32_t accumulator) {
+  if (laze_llvm_instruction_at(l, accumulator)->order == LAZE_ORDER_SEQUENCE) return -1;
   for (int32_t k = accumulator + 1; k < l->kernel->instruction_count; k++) {
     const laze_loop_instruction *i = laze_llvm_instruction_at(l, k);
     if (i->code == LAZE_LOOP_UPDATE && laze_llvm_operand(l, i, 0) == accumulator) return laze_llvm_operand(l, i, 2);

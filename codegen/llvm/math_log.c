@@ -159,3 +159,13 @@ LAZE_LOWERING(log1p) {
   y = finish(e, u, y);
   return choose(e, below(e, magnitude(e, x), 0x1p-54), x, y);
 }
+
+/* The larger number, and log1p of how much the smaller one adds; equal infinities have no difference. */
+LAZE_LOWERING(logaddexp) {
+  LLVMValueRef a = operands[0], b = operands[1];
+  if (laze_math_is_f32(a)) return laze_math_in_f64(e, laze_lower_logaddexp, operands, 2);
+  LLVMValueRef larger = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOGT, a, b, ""), a, b);
+  LLVMValueRef difference = choose(e, same(e, a, b), real(a, 0), negate(e, magnitude(e, minus(e, a, b))));
+  LLVMValueRef share = laze_lower_exp(e, compute, &difference);
+  return plus(e, larger, laze_lower_log1p(e, compute, &share));
+}

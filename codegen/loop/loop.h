@@ -43,12 +43,13 @@ typedef enum {
   LAZE_LOOP_CONVERT,  /* (value) -> dtype, as `to` does; also turns an i64 index value into data and back */
   LAZE_LOOP_CHECK,    /* (index, size, position) -> a valid index: negative wraps once; out of range notes a failure for
                          check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
-  /* Reductions, in a named order (codegen/order.h): lanes16 where UPDATE stands in a LANES loop, else rows */
+  /* Reductions, in a named order (codegen/order.h): lanes16 where UPDATE stands in a LANES loop, else rows; and scans,
+     in the order `sequence` */
   LAZE_LOOP_ACCUMULATOR, /* -> accumulator of dtype, op combines, `order`, `initial`; stands before the loops that
                             update it; one loop holds its UPDATEs, and accumulators of one loop stand side by side */
   LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop): iteration r of a run
                             of that loop takes the run's r-th place */
-  LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops */
+  LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops, in a sequence behind an UPDATE in its loop */
   /* Matrix product of a block, each element in the order of products (codegen/order.h) */
   LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
                        stride, rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */

@@ -37,6 +37,8 @@ static const char *const initial_words[] = {[LAZE_INITIAL_ZERO] = "zero",
                                             [LAZE_INITIAL_ONE] = "one",
                                             [LAZE_INITIAL_LOWEST] = "lowest",
                                             [LAZE_INITIAL_HIGHEST] = "highest"};
+static const char *const order_words[] = {
+    [LAZE_ORDER_LANES16] = "lanes16", [LAZE_ORDER_ROWS] = "rows", [LAZE_ORDER_SEQUENCE] = "sequence"};
 
 typedef struct {
   laze_text *text;
@@ -78,7 +80,7 @@ static void print_element(const printer *p, const laze_loop_instruction *i) {
 static void print_accumulator(const printer *p, const laze_loop_instruction *i) {
   laze_text_format(p->text, "accumulator %s from %s, %s", laze_op_get(i->op)->name,
                    i->initial <= LAZE_INITIAL_HIGHEST ? initial_words[i->initial] : "?",
-                   i->order == LAZE_ORDER_LANES16 ? "lanes16" : "rows");
+                   i->order <= LAZE_ORDER_SEQUENCE ? order_words[i->order] : "?");
   print_type(p, i);
 }
 

@@ -247,7 +247,7 @@ static laze_status verify_accumulator(verifier *v, const laze_loop_instruction *
   LAZE_TRY(want_count(v, i, 0, 0));
   if (i->op == LAZE_OP_NONE || i->op >= laze_op_count) return fault(v, "its operator does not exist");
   if (laze_dtype_size(i->dtype) == 0) return fault(v, "an accumulator without a dtype");
-  if (i->order > LAZE_ORDER_ROWS || i->initial > LAZE_INITIAL_HIGHEST) return fault(v, "its order is unknown");
+  if (i->order > LAZE_ORDER_SEQUENCE || i->initial > LAZE_INITIAL_HIGHEST) return fault(v, "its order is unknown");
   if (v->depth == 0) return fault(v, "an accumulator outside the RANGE loop would be split between threads");
   if (i->order == LAZE_ORDER_LANES16 && lanes_loop(v) >= 0)
     return fault(v, "a lanes16 accumulator stands inside a LANES loop");
@@ -263,8 +263,7 @@ static laze_status verify_update(verifier *v, const laze_loop_instruction *i) {
   if (instruction_of(v, loop)->code != LAZE_LOOP_BEGIN || loop != innermost(v) || loop < accumulator)
     return fault(v, "its last operand is not the induction variable of the innermost loop, after the accumulator");
   bool lanes = state->order == LAZE_ORDER_LANES16;
-  if (is_lanes(v, loop) != lanes)
-    return fault(v, "lanes16 updates stand in a LANES loop, rows updates in a serial one");
+  if (is_lanes(v, loop) != lanes) return fault(v, "lanes16 updates stand in a LANES loop, others in a serial one");
   int32_t around = lanes_loop(v);
   if (!lanes && around > accumulator) return fault(v, "a LANES loop lies between the accumulator and its update");
   value_state *updated = &v->values[accumulator], *updating = &v->values[loop];
@@ -279,10 +278,14 @@ static laze_status verify_update(verifier *v, const laze_loop_instruction *i) {
 static laze_status verify_result(verifier *v, const laze_loop_instruction *i) {
   LAZE_TRY(want_count(v, i, 1, 1));
   int32_t accumulator = operand(v, i, 0);
+  bool sequence = instruction_of(v, accumulator)->order == LAZE_ORDER_SEQUENCE;
   LAZE_TRY(want_result(v, i, instruction_of(v, accumulator)->dtype));
+  v->values[v->index].varying = lanes_loop(v) >= 0;
+  if (sequence && (!v->values[accumulator].partner || v->values[accumulator].partner != innermost(v)))
+    return fault(v, "a state of a sequence is taken before its update or outside the loop that makes it");
+  if (sequence) return LAZE_OK;
   if (v->values[accumulator].scope != innermost(v)) return fault(v, "it stands in another loop than its accumulator");
   v->values[accumulator].closed = true;
-  v->values[v->index].varying = lanes_loop(v) >= 0;
   return LAZE_OK;
 }
 

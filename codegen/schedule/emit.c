@@ -1,14 +1,15 @@
 /* A finished group as loops.
  *
  *   constants, offsets that depend on no axis
- *   for each kept axis                          RANGE on the outermost; LANES on the innermost unless lanes16
+ *   for each kept axis                          RANGE on the outermost; LANES on the innermost unless lanes16 or
+ *                                               there is nothing behind a scan's axis
  *     values that depend on the axes so far     so that nothing is computed further in than it must be
  *     for each stage of reductions
  *       accumulators
  *       for each reduced axis                   LANES on the innermost if lanes16
  *         values the stage's reductions need, updates
  *       results, values that depend on them
- *     for each reduced axis                     if something is stored at every element (softmax)
+ *     for each reduced axis                     if something is stored at every element (softmax, scans)
  *       values, stores
  *     stores
  *
@@ -31,6 +32,11 @@ static void emit_values(laze_loop_emitter *emitter, int32_t depth, int32_t stage
 
 /* Loops */
 
+static bool lanes_on_kept(const laze_loop_emitter *emitter) {
+  const laze_group_builder *group = emitter->group;
+  return !group->has_reduction || (group->order != LAZE_ORDER_LANES16 && !group->serial);
+}
+
 static bool lanes_on_reduced(const laze_loop_emitter *emitter) {
   return emitter->group->has_reduction && emitter->group->order == LAZE_ORDER_LANES16;
 }
@@ -51,7 +57,7 @@ static void open_kept(laze_loop_emitter *emitter) {
   for (int32_t i = 0; i < count; i++) {
     int32_t axis = emitter->kept[i];
     int flags = i == 0 ? LAZE_LOOP_RANGE : 0;
-    if (i == count - 1 && !lanes_on_reduced(emitter)) flags |= LAZE_LOOP_LANES;
+    if (i == count - 1 && lanes_on_kept(emitter)) flags |= LAZE_LOOP_LANES;
     int32_t extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
     emitter->induction[axis] = laze_loop_begin(emitter->kernel, extent, flags);
     laze_group_emit_step(emitter, axis);
@@ -63,26 +69,23 @@ static void open_kept(laze_loop_emitter *emitter) {
   }
 }
 
-/* Opens the reduced axes for what `needed` marks; returns the innermost induction variable. A reduction over nothing
- * but axes of size 1 still has one element. */
-static int32_t open_reduced(laze_loop_emitter *emitter) {
+/* Opens the reduced axes for what `needed` marks. A reduction over nothing but axes of size 1 still has one element. */
+static void open_reduced(laze_loop_emitter *emitter) {
   int flags = lanes_on_reduced(emitter) ? LAZE_LOOP_LANES : 0;
   for (int64_t i = 0; i < emitter->group->instance_count; i++) {
     emitter->loads[i].partial = emitter->loads[i].base;
     emitter->stores[i].partial = emitter->stores[i].base;
   }
   if (emitter->reduced_count == 0)
-    return laze_loop_begin(emitter->kernel, laze_loop_index_constant(emitter->kernel, 1), flags);
-  int32_t induction = -1;
+    emitter->run = laze_loop_begin(emitter->kernel, laze_loop_index_constant(emitter->kernel, 1), flags);
   for (int32_t i = 0; i < emitter->reduced_count; i++) {
     int32_t axis = emitter->reduced[i];
     int32_t extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
-    induction = laze_loop_begin(emitter->kernel, extent, i == emitter->reduced_count - 1 ? flags : 0);
-    emitter->induction[axis] = induction;
+    emitter->run = laze_loop_begin(emitter->kernel, extent, i == emitter->reduced_count - 1 ? flags : 0);
+    emitter->induction[axis] = emitter->run;
     laze_group_emit_step(emitter, axis);
     emit_values(emitter, emitter->kept_count + i, 0);
   }
-  return induction;
 }
 
 static void close_reduced(laze_loop_emitter *emitter) {
@@ -101,6 +104,16 @@ static void mark_needed(laze_loop_emitter *emitter) {
   }
 }
 
+static int32_t emit_accumulator(laze_loop_emitter *emitter, const laze_instance *instance, laze_dtype dtype) {
+  const laze_op_info *info = laze_op_get(laze_graph_node(emitter->scheduler->graph, instance->value)->op);
+  laze_loop_instruction accumulator = {.code = LAZE_LOOP_ACCUMULATOR,
+                                       .dtype = (uint8_t)dtype,
+                                       .op = info->combine,
+                                       .order = emitter->group->order,
+                                       .initial = info->initial};
+  return laze_loop_emit(emitter->kernel, accumulator, NULL, 0);
+}
+
 static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
   laze_graph *graph = emitter->scheduler->graph;
   int64_t count = emitter->group->instance_count;
@@ -109,25 +122,21 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
-    const laze_op_info *info = laze_op_get(laze_graph_node(graph, instance->value)->op);
-    laze_loop_instruction accumulator = {.code = LAZE_LOOP_ACCUMULATOR,
-                                         .dtype = laze_graph_type(graph, instance->value)->dtype,
-                                         .op = info->combine,
-                                         .order = emitter->group->order,
-                                         .initial = info->initial};
-    emitter->value[index] = laze_loop_emit(emitter->kernel, accumulator, NULL, 0);
+    laze_dtype dtype = laze_graph_type(graph, instance->value)->dtype;
+    emitter->value[index] = emit_accumulator(emitter, instance, dtype);
     int32_t operand = instance->operands[0];
     emitter->needed[operand] = emitter->depth[operand] >= emitter->kept_count;
   }
   mark_needed(emitter);
-  int32_t induction = open_reduced(emitter);
+  open_reduced(emitter);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
     laze_dtype dtype = laze_graph_type(graph, instance->value)->dtype;
     int32_t operands[3] = {emitter->value[index],
-                           laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype), induction};
+                           laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype),
+                           emitter->run};
     laze_loop_emit(emitter->kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE, .dtype = (uint8_t)dtype},
                    operands, 3);
   }
@@ -156,6 +165,15 @@ static void emit_stores(laze_loop_emitter *emitter, bool inside_reduced) {
   }
 }
 
+static void emit_scan_states(laze_loop_emitter *emitter) {
+  for (int32_t i = 0; i < emitter->count; i++) {
+    int32_t index = emitter->order[i];
+    const laze_instance *instance = laze_group_instance_at(emitter, index);
+    if (instance->kind == LAZE_INSTANCE_SCAN && emitter->needed[index])
+      emitter->state[index] = emit_accumulator(emitter, instance, laze_group_scan_state(emitter, instance));
+  }
+}
+
 /* Stores at every element, in loops of their own over the reduced axes. */
 static void emit_element_stores(laze_loop_emitter *emitter) {
   bool any = false;
@@ -167,6 +185,7 @@ static void emit_element_stores(laze_loop_emitter *emitter) {
   }
   if (!any) return;
   mark_needed(emitter);
+  emit_scan_states(emitter);
   open_reduced(emitter);
   emit_stores(emitter, true);
   close_reduced(emitter);
@@ -175,7 +194,7 @@ static void emit_element_stores(laze_loop_emitter *emitter) {
 static laze_status allocate(laze_loop_emitter *emitter) {
   laze_arena *arena = emitter->scheduler->arena;
   int64_t count = emitter->group->instance_count;
-  int32_t *numbers = laze_arena_alloc_zero(arena, 5 * count * (int64_t)sizeof *numbers);
+  int32_t *numbers = laze_arena_alloc_zero(arena, 6 * count * (int64_t)sizeof *numbers);
   emitter->kernel = laze_arena_alloc(arena, sizeof *emitter->kernel);
   emitter->needed = laze_arena_alloc_zero(arena, count);
   emitter->loads = laze_arena_alloc_array(arena, count, sizeof *emitter->loads);
@@ -187,6 +206,7 @@ static laze_status allocate(laze_loop_emitter *emitter) {
   emitter->depth = numbers + 2 * count;
   emitter->stage = numbers + 3 * count;
   emitter->buffer = numbers + 4 * count;
+  emitter->state = numbers + 5 * count;
   laze_loop_init(emitter->kernel, arena);
   return LAZE_OK;
 }

@@ -45,6 +45,8 @@ typedef struct laze_loop_emitter {
   int32_t *order;                   /* instances, operands first */
   int32_t count;
   int32_t *value, *depth, *stage, *buffer; /* by instance */
+  int32_t *state;                          /* by instance: the accumulator of a scan */
+  int32_t run;                             /* induction variable of the innermost reduced loop opened last */
   bool *needed;                            /* by instance: in the loops being emitted */
   laze_access_state *loads, *stores;       /* by instance */
   int32_t stage_count;
@@ -63,6 +65,8 @@ LAZE_MUST_USE laze_status laze_group_emit_prepare(laze_loop_emitter *emitter);
 void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis);
 /* The instructions of an instance; not of reductions, which the loops around them make. */
 void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index);
+/* The dtype of a scan's states. */
+laze_dtype laze_group_scan_state(const laze_loop_emitter *emitter, const struct laze_instance *instance);
 /* A value converted to a dtype where it has another. */
 int32_t laze_group_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
 /* An index value, or the constant 0 for -1. */

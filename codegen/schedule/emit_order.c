@@ -107,6 +107,7 @@ static laze_status place_instance(laze_loop_emitter *emitter, int32_t index) {
     depth = emitter->kept_count - 1;
     stage++;
   }
+  if (instance->kind == LAZE_INSTANCE_SCAN) depth = emitter->kept_count; /* in the loop of its axis */
   if (stage > emitter->stage_count) emitter->stage_count = stage;
   /* What is stored at each element of a reduced axis is computed there, also where it is the same for all of them. */
   if (instance->store >= 0 && instance->kind != LAZE_INSTANCE_REDUCE) {

@@ -151,6 +151,22 @@ static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
   return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, laze_node_constant(node)->bytes, 0));
 }
 
+laze_dtype laze_group_scan_state(const laze_loop_emitter *emitter, const laze_instance *instance) {
+  const laze_node *node = laze_graph_node(emitter->scheduler->graph, instance->value);
+  return laze_scan_state(laze_op_get(node->op), node->types[0]->dtype);
+}
+
+/* The state takes this element, and is the value. */
+static int32_t scan_value(laze_loop_emitter *emitter, int32_t index, laze_dtype dtype) {
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
+  uint8_t state = (uint8_t)laze_group_scan_state(emitter, instance);
+  int32_t element = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], state);
+  int32_t operands[3] = {emitter->state[index], element, emitter->run};
+  laze_loop_emit(emitter->kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE, .dtype = state}, operands, 3);
+  laze_loop_instruction result = {.code = LAZE_LOOP_RESULT, .dtype = state};
+  return laze_group_emit_converted(emitter, laze_loop_emit(emitter->kernel, result, operands, 1), dtype);
+}
+
 void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
   laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
@@ -168,6 +184,7 @@ void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
     *value = laze_group_emit_converted(emitter, laze_group_emit_own_size(emitter, instance->size), dtype);
     break;
   case LAZE_INSTANCE_IOTA: *value = laze_group_emit_converted(emitter, access_value(emitter, index), dtype); break;
+  case LAZE_INSTANCE_SCAN: *value = scan_value(emitter, index, dtype); break;
   case LAZE_INSTANCE_REDUCE:
   case LAZE_INSTANCE_MATRIX: break; /* by the loops around them */
   }

@@ -49,7 +49,7 @@ laze_status laze_schedule_add_instance(laze_scheduler *scheduler, laze_group_bui
   laze_instance *instance = &group->instances[group->instance_count];
   *instance = (laze_instance){.kind = kind, .value = value, .map = map, .store = -1, .next_of_node = -1};
   *out = (int32_t)group->instance_count++;
-  group->elements += kind == LAZE_INSTANCE_ELEMENT || kind == LAZE_INSTANCE_REDUCE;
+  group->elements += kind == LAZE_INSTANCE_ELEMENT || kind == LAZE_INSTANCE_REDUCE || kind == LAZE_INSTANCE_SCAN;
   group->load_count += kind == LAZE_INSTANCE_LOAD;
   for (const laze_guard *guard = map->guards; guard; guard = guard->next) group->guard_count++;
   if (scheduler->latest[value.node].group == group && kind != LAZE_INSTANCE_CHECK)

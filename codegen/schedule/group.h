@@ -5,6 +5,7 @@
  *   fuse.c         whether a value is computed where it is used
  *   join.c         what a node needs of its operands at a given access map
  *   reduce.c       the same for reductions, whose axes join the domain
+ *   scan.c         and for scans, whose axis is run through in turn
  *   cost.c         what computing a value again costs, against storing it
  *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
@@ -36,6 +37,7 @@ typedef enum {
   LAZE_INSTANCE_PASS,   /* operand 0's value (gather: the load; operand 1 is its check) */
   LAZE_INSTANCE_SELECT, /* cat: operand i where guard i of the pieces holds */
   LAZE_INSTANCE_REDUCE, /* operand 0 combined over the group's reduced axes */
+  LAZE_INSTANCE_SCAN,   /* operand 0 combined over the group's one reduced axis up to where it stands */
   LAZE_INSTANCE_MATRIX,
 } laze_instance_kind;
 
@@ -72,7 +74,8 @@ typedef struct laze_group_builder {
   laze_instance *instances;
   int64_t instance_count, instance_capacity;
   bool has_reduction;
-  laze_order order; /* of its reductions */
+  laze_order order; /* of its reductions; `sequence`: they are scans */
+  bool serial;      /* scans with nothing behind their axis: no axis lies in lanes */
   laze_value *writes;
   int64_t write_capacity;
   int64_t load_count;
@@ -80,7 +83,7 @@ typedef struct laze_group_builder {
   int64_t open_count;  /* different values at maps that instances wait for */
   int32_t *checked;    /* nodes, by number of the check */
   int64_t check_capacity;
-  int32_t elements; /* ELEMENT and REDUCE instances, for the estimate of operations */
+  int32_t elements; /* ELEMENT, REDUCE and SCAN instances, for the estimate of operations */
 } laze_group_builder;
 
 /* A use of a node's result that waits until the node is visited: an operand slot of an instance, or, where `map` is
@@ -139,6 +142,9 @@ LAZE_MUST_USE laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_gr
 LAZE_MUST_USE laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_builder *group,
                                                         const laze_node *node, const laze_map *map, laze_needs *out,
                                                         bool *possible);
+LAZE_MUST_USE laze_status laze_schedule_scan_needs(laze_scheduler *scheduler, laze_group_builder *group,
+                                                   const laze_node *node, const laze_map *map, laze_needs *out,
+                                                   bool *possible);
 /* group.c */
 /* A group that ends in `root`, empty and not yet among the others. */
 LAZE_MUST_USE laze_status laze_schedule_create_group(laze_scheduler *scheduler, laze_group_kind kind, laze_value root,

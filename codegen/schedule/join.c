@@ -50,6 +50,10 @@ static laze_status reduction_needs(laze_joiner *join, laze_needs *out, bool *pos
   return laze_schedule_reduction_needs(join->scheduler, join->group, join->node, join->map, out, possible);
 }
 
+static laze_status scan_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  return laze_schedule_scan_needs(join->scheduler, join->group, join->node, join->map, out, possible);
+}
+
 static laze_status reshape_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   out->maps[0] = join->map;
   *possible = true;
@@ -244,10 +248,12 @@ const laze_join laze_join_scan = {.control = &laze_step_control_scan};
 
 const laze_join *laze_schedule_join_of(laze_op op) {
   static const laze_join elementwise = {.needs = elementwise_needs, .computes = true},
-                         reduction = {.needs = reduction_needs, .reduces = true}, none = {0};
+                         reduction = {.needs = reduction_needs, .reduces = true},
+                         scan = {.needs = scan_needs, .reduces = true}, none = {0};
   switch (laze_op_get(op)->op_class) {
   case LAZE_CLASS_ELEMENTWISE: return &elementwise;
   case LAZE_CLASS_REDUCTION: return &reduction;
+  case LAZE_CLASS_SCAN: return &scan;
   default: return laze_joins[op] ? laze_joins[op] : &none;
   }
 }

@@ -1,6 +1,7 @@
 /* What operators mean to the scheduler: all that its files ask about one, in the words below. Those that move, make or
  * index elements and products name one of these in their entry (`lower: slice` is laze_join_slice); elementwise
- * operators and reductions join by class. Constants and parameters compute nothing: the graph says which they are. */
+ * operators, reductions and scans join by class. Constants and parameters compute nothing: the graph says which they
+ * are. */
 #ifndef LAZE_CODEGEN_SCHEDULE_JOIN_H
 #define LAZE_CODEGEN_SCHEDULE_JOIN_H
 

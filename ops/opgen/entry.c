@@ -11,9 +11,10 @@
 #define BIT(class_value) (1u << (class_value))
 #define PRIMITIVES (BIT(CLASS_CONTROL) - 2u) /* all but composites, control and structure */
 #define EVERY_CLASS (BIT(CLASS_COUNT) - 1u)
+/* Those that join states by an elementwise operator. */
+#define COMBINING (BIT(CLASS_REDUCTION) | BIT(CLASS_SCAN))
 /* Those with a function of their own in the interpreter: not where one for the class takes the operator as data. */
-#define INTERPRETED                                                                                                    \
-  (EVERY_CLASS & ~(BIT(CLASS_COMPOSITE) | BIT(CLASS_ELEMENTWISE) | BIT(CLASS_REDUCTION) | BIT(CLASS_STRUCTURE)))
+#define INTERPRETED (EVERY_CLASS & ~(BIT(CLASS_COMPOSITE) | BIT(CLASS_ELEMENTWISE) | COMBINING | BIT(CLASS_STRUCTURE)))
 
 /* Those whose operators join kernels in ways of their own. */
 #define JOINED (BIT(CLASS_MOVEMENT) | BIT(CLASS_INDEXING) | BIT(CLASS_PRODUCT) | BIT(CLASS_CREATION))
@@ -141,6 +142,10 @@ static void read_interpret(gen_table *table, gen_operator *op, const gen_tree *v
 
 static void read_initial(gen_table *table, gen_operator *op, const gen_tree *value) {
   op->initial = word_of(table, op, value, (const char *const[]){"initial", "zero", "one", "lowest", "highest", NULL});
+}
+
+static void read_state(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->state = word_of(table, op, value, (const char *const[]){"state", "result", "double", NULL});
 }
 
 static void read_composite(gen_table *table, gen_operator *op, const gen_tree *value) {
@@ -334,8 +339,9 @@ static const struct {
     {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_LIBRARY) | BIT(CLASS_CONTROL), read_lower},
     {"infer", BIT(CLASS_CONTROL), read_infer},
     {"interpret", INTERPRETED, read_interpret},
-    {"combine", BIT(CLASS_REDUCTION), read_combine},
-    {"initial", BIT(CLASS_REDUCTION), read_initial},
+    {"combine", COMBINING, read_combine},
+    {"initial", COMBINING, read_initial},
+    {"state", BIT(CLASS_SCAN), read_state},
     {"composite", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_composite},
     {"when", PRIMITIVES, read_when},
     {"late", BIT(CLASS_COMPOSITE), read_late},

@@ -170,7 +170,7 @@ static void check_elementwise(gen_table *table, gen_operator *op) {
   if (op->schema.result_count != 1) report_error(&table->report, op->at, "elementwise operators have one result");
 }
 
-static void check_reduction(gen_table *table, gen_operator *op) {
+static void check_combine(gen_table *table, gen_operator *op) {
   require(table, op, "combine", "the elementwise operator that joins two states, such as add.Tensor");
   require(table, op, "initial", "one of: zero one lowest highest");
   const gen_tree *name = tree_get(op->entry, "combine");
@@ -182,6 +182,17 @@ static void check_reduction(gen_table *table, gen_operator *op) {
   else if (op->combine->op_class != CLASS_ELEMENTWISE)
     report_error(&table->report, op->at, "combine: \"%s\" is of class %s; name an elementwise operator of two operands",
                  name->text, class_name(op->combine->op_class));
+}
+
+static void check_scan(gen_table *table, gen_operator *op) {
+  require(table, op, "state", "result (states have the dtype of the result) or double (f64 where that is a float)");
+  check_combine(table, op);
+  const int dim = schema_find(&op->schema, "dim");
+  if (dim < 0 || op->schema.arguments[dim].kind != KIND_INT)
+    report_error(&table->report, op->at, "a scan goes along one dim; add the argument \"int dim\"");
+  if (operator_segments(op) != 1 || op->schema.result_count != 1)
+    report_error(&table->report, op->at,
+                 "a scan has one Tensor and one result; write a composite over scans for more of them");
 }
 
 static void check_composite(gen_table *table, const gen_operator *op) {
@@ -227,7 +238,9 @@ static void check_class(gen_table *table, gen_operator *op) {
     require(table, op, "shape", "a rule of rules.yaml with arguments, such as same(self)");
     require(table, op, "dtype", "a rule of rules.yaml with arguments, such as same(self)");
     if (op->op_class == CLASS_REDUCTION)
-      check_reduction(table, op);
+      check_combine(table, op);
+    else if (op->op_class == CLASS_SCAN)
+      check_scan(table, op);
     else
       check_interpret(table, op, KNOWN_EXECUTE);
     if (op->op_class == CLASS_MOVEMENT || op->op_class == CLASS_INDEXING || op->op_class == CLASS_PRODUCT ||

@@ -78,6 +78,7 @@ struct gen_operator {
   const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
   const char *initial; /* "ZERO" */
+  const char *state;   /* scan: "RESULT" */
   const char *effect;  /* "NONE" */
   bool late, by_hand;  /* by_hand: `composite: c` */
   bool is_method;      /* `variants: method` */

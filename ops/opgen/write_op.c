@@ -119,6 +119,7 @@ static void write_info(const gen_operator *op, FILE *out) {
     fprintf(out, "     .compute = %s,\n     .compute_dtypes = %s,\n", compute_enumerator(op->compute), dtype_mask(op));
   if (op->combine != NULL)
     fprintf(out, "     .combine = LAZE_OP_%s,\n     .initial = LAZE_INITIAL_%s,\n", op->combine->upper, op->initial);
+  if (op->state != NULL) fprintf(out, "     .state = LAZE_STATE_%s,\n", op->state);
   if (op->test != NULL && op->test->exact) fprintf(out, "     .exact = true,\n");
   if (op->late) fprintf(out, "     .late = true,\n");
   fprintf(out, "     .argument_count = %d,\n     .segment_count = %d,\n     .attribute_count = %d,\n", op->schema.count,

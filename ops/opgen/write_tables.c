@@ -12,7 +12,8 @@
 
 /* The NAME of interp_execute_NAME; NULL: none. */
 static const char *execute_of(const gen_operator *op) {
-  const bool by_class = op->op_class == CLASS_ELEMENTWISE || op->op_class == CLASS_REDUCTION;
+  const bool by_class =
+      op->op_class == CLASS_ELEMENTWISE || op->op_class == CLASS_REDUCTION || op->op_class == CLASS_SCAN;
   if (by_class) return class_name(op->op_class);
   return op->op_class == CLASS_CONTROL ? NULL : op->interpret;
 }
@@ -78,7 +79,8 @@ void write_control_rules(const gen_table *table, const gen_shard *shard, FILE *o
   fprintf(out, "    [LAZE_OP_COUNT] = NULL,\n};\n");
 }
 
-/* Reductions compute in the dtypes of what combines two states; what is no elementwise operator moves any dtype. */
+/* Reductions and scans compute in the dtypes of what combines two states; what is no elementwise operator moves any
+ * dtype. */
 static unsigned tested_dtypes(const gen_operator *op) {
   unsigned mask = DTYPE_ALL;
   if (op->op_class == CLASS_ELEMENTWISE && op->compute == COMPUTE_PROMOTED) mask = op->dtypes;

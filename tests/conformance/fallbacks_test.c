@@ -48,7 +48,7 @@ static bool is_interpreted(laze_op op) {
   laze_op_class op_class = laze_op_get(op)->op_class;
   if (op_class == LAZE_CLASS_CONTROL) return !laze_schedule_join_of(op)->control;
   if (op_class == LAZE_CLASS_LIBRARY) return !laze_schedule_join_of(op)->routine;
-  return op_class == LAZE_CLASS_SCAN || op_class == LAZE_CLASS_RANDOM;
+  return op_class == LAZE_CLASS_RANDOM;
 }
 
 /* Otherwise a new operator of such a class would be an entry that nobody made, and nobody tests. */

@@ -25,7 +25,7 @@ def rows():
         "the last zero", "it is `amax` or `amin`")
     row("bool_index", "`argmax` and `argmin` of bool", "an error", "the first true or false", "bools are ordered")
     row("bool_difference", "`sub` of bool and a number", "an error", "promoted; bools alone are refused", "as in `add`")
-    row("promoted_functions", "`relu` and `abs` of bool, `silu` of bool and integers", "an error", "promoted",
+    row("promoted_functions", "`relu` and `abs` of bool, `silu` and `logaddexp` of bool and integers", "an error", "promoted",
         "as in other functions")
     row("bool_clamp", "`clamp` of bool between bools", "an error but for one limit as a tensor", "bool",
         "as in `maximum` and `minimum`")

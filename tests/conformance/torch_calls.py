@@ -188,6 +188,31 @@ def reductions():
          lambda: [many_numbers().sum(1), many_numbers().reshape(4000, 20).sum(0)], "sum_order")
 
 
+def scans():
+    for dtype in ALL:
+        small = (torch.arange(24).reshape(2, 3, 4) * 7 % 5 - int(dtype != "bool")).to(DTYPES[dtype])
+        for name in ("cumsum", "cumprod"):
+            function = getattr(torch, name)
+            case(f"{name}_{dtype}", f"%r0 = {name} %a, dim=1\n%r1 = {name} %a, dim=-1\n%r2 = {name} %a, dim=0, dtype=f64",
+                 [small], lambda a: [function(a, 1), function(a, -1), function(a, 0, dtype=torch.float64)])
+        for name in ("cummax", "cummin"):
+            case(f"{name}_{dtype}", f"%m:2 = {name} %a, dim=1\n%r0 = reshape %m#0, shape=[2, 3, 4]\n"
+                 "%r1 = reshape %m#1, shape=[2, 3, 4]", [small], lambda a: getattr(torch, name)(a, 1))
+        case(f"logcumsumexp_{dtype}", "%r0 = logcumsumexp %a, dim=1", [small], lambda a: torch.logcumsumexp(a, 1),
+             None, 8)
+    for dtype in FLOATS:
+        rows = tensor([[0.1, NAN, 1.0, NAN], [0.7, INF, -INF, 1.0], [-INF, -INF, 2.0, INF], [0.0, -0.0, 0.0, -0.0]], dtype)
+        for name in ("cumsum", "cumprod", "logcumsumexp"):
+            case(f"{name}_special_{dtype}", f"%r0 = {name} %a, dim=1", [rows], lambda a: getattr(torch, name)(a, 1),
+                 None, 8 if name == "logcumsumexp" else 0)
+        for name in ("cummax", "cummin"):
+            case(f"{name}_special_{dtype}", f"%m:2 = {name} %a, dim=1\n%r0 = reshape %m#0, shape=[4, 4]\n"
+                 "%r1 = reshape %m#1, shape=[4, 4]", [rows], lambda a: getattr(torch, name)(a, 1))
+        case(f"cumsum_scalar_{dtype}", "%r0 = cumsum %a, dim=0", [tensor(2.5, dtype)], lambda a: a.cumsum(0))
+    case("cumsum_of_many", f"{MANY}\n%r0 = cumsum %many, dim=1\n%r1 = cumsum %kept, dim=0", [],
+         lambda: [many_numbers().cumsum(1), many_numbers().reshape(4000, 20).cumsum(0)])
+
+
 def arange_text(arguments):
     names = {1: ["end"], 2: ["start", "end"], 3: ["start", "end", "step"]}[len(arguments)]
     return ", ".join(f"{name}={str(value).lower()}" for name, value in zip(names, arguments))
@@ -370,6 +395,6 @@ def products():
 
 
 def record():
-    for part in (weights, addmm, limits, extremes, reductions, creation, movement, indexing, histograms,
+    for part in (weights, addmm, limits, extremes, reductions, scans, creation, movement, indexing, histograms,
                  numbers_beside_tensors, products):
         part()

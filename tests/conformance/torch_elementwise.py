@@ -55,6 +55,8 @@ def binary():
         for name in names:
             case(f"{name}_{dtype}", f"%r0 = {name} %a, %b", pairs(dtype), getattr(torch, name),
                  tolerance=8 if name == "atan2" else 0)
+        case(f"logaddexp_{dtype}", "%r0 = logaddexp %a, %b", pairs(dtype), torch.logaddexp,
+             None if dtype in FLOATS else "promoted_functions", 8)
         for name in ("sub", "rsub"):
             case(f"{name}_{dtype}", f"%r0 = {name} %a, %b", pairs(dtype), getattr(torch, name))
         for name, function in divisions.items():

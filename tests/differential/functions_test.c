@@ -50,7 +50,7 @@ static void check_distance(const laze_differential_case *item, const test_refere
   int64_t at = 0, width = laze_dtype_size(dtype);
   for (int64_t k = 0; k < ELEMENTS; k++) {
     double got = test_element_as_double(dtype, (const char *)outputs.buffers[0]->data + k * width);
-    double distance = test_ulp_distance(dtype, got, exact_value(function, &inputs, dtype, k));
+    double distance = test_reference_distance(function, dtype, got, exact_value(function, &inputs, dtype, k));
     if (distance > worst) at = k;
     worst = fmax(worst, distance);
   }

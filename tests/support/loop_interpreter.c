@@ -164,6 +164,7 @@ static laze_status run_update(machine *m, const laze_loop_instruction *i) {
   accumulator *state = &m->accumulators[m->partner[operands[0]]];
   bool lanes = a->order == LAZE_ORDER_LANES16;
   int64_t place = state->first + m->values[operands[2]].index;
+  if (a->order == LAZE_ORDER_SEQUENCE) return combine(m, a, &state->block[0], &m->values[operands[1]]);
   if (place / (lanes ? LAZE_ORDER_LANES_BLOCK : LAZE_ORDER_ROWS_BLOCK) > state->folded) LAZE_TRY(fold(m, operands[0]));
   return combine(m, a, &state->block[lanes ? place % LAZE_ORDER_LANES : 0], &m->values[operands[1]]);
 }

@@ -6,11 +6,11 @@
 
 /* Classes are drawn first: most operators are elementwise, but the others are where graphs are cut. */
 static laze_op random_operator(test_random *random, bool exact) {
-  static const uint8_t classes[] = {LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
-                                    LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,
-                                    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_REDUCTION,   LAZE_CLASS_REDUCTION,
-                                    LAZE_CLASS_INDEXING,    LAZE_CLASS_CREATION,    LAZE_CLASS_COMPOSITE,
-                                    LAZE_CLASS_COMPOSITE,   LAZE_CLASS_COMPOSITE,   LAZE_CLASS_PRODUCT};
+  static const uint8_t classes[] = {
+      LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
+      LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_REDUCTION,
+      LAZE_CLASS_REDUCTION,   LAZE_CLASS_INDEXING,    LAZE_CLASS_CREATION,    LAZE_CLASS_COMPOSITE,
+      LAZE_CLASS_COMPOSITE,   LAZE_CLASS_COMPOSITE,   LAZE_CLASS_PRODUCT,     LAZE_CLASS_SCAN};
   uint8_t wanted = classes[test_random_below(random, sizeof classes)];
   for (;;) {
     laze_op op = (laze_op)(1 + test_random_below(random, laze_op_count - 1));

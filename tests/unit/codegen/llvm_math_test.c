@@ -376,7 +376,7 @@ static void run_block(int function, int f64, block *b, worst *w) {
       ck_abort_msg("%s %s(%a, %a): lanes give %a, the scalar form %a", name_of(function), f64 ? "f64" : "f32", x, y,
                    got, alone);
     }
-    double error = test_ulp_distance(dtype_of(f64), got, exact_value(f, f64, x, y));
+    double error = test_reference_distance(f, dtype_of(f64), got, exact_value(f, f64, x, y));
     if (error > w->error || w->count == 0) *w = (worst){error, x, y, got, w->count};
     w->count++;
   }

@@ -72,6 +72,35 @@ START_TEST(test_orders) {
 }
 END_TEST
 
+/* A state of a sequence is what it was and the element, in no blocks: 0.1 added 200 times, with each sum stored. */
+START_TEST(test_sequence) {
+  enum { COUNT = 200 };
+  open_kernel(1);
+  int32_t count = laze_loop_index_size(&kernel, 0);
+  laze_loop_begin(&kernel, laze_loop_index_constant(&kernel, 1), LAZE_LOOP_RANGE);
+  laze_loop_instruction accumulator = {
+      .code = LAZE_LOOP_ACCUMULATOR, .dtype = LAZE_F32, .op = laze_op_find("add.Tensor"), .order = LAZE_ORDER_SEQUENCE};
+  int32_t sum = laze_loop_emit(&kernel, accumulator, NULL, 0);
+  int32_t j = laze_loop_begin(&kernel, count, 0);
+  int32_t update[3] = {sum, laze_loop_load(&kernel, 0, j, -1), j};
+  laze_loop_emit(&kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE}, update, 3);
+  laze_loop_instruction result = {.code = LAZE_LOOP_RESULT, .dtype = LAZE_F32};
+  laze_loop_store(&kernel, 1, j, laze_loop_emit(&kernel, result, &sum, 1), -1);
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+  float numbers[COUNT], out[COUNT], expected = 0;
+  for (int k = 0; k < COUNT; k++) numbers[k] = 0.1f;
+  void *buffers[2] = {numbers, out};
+  laze_kernel_failure failure = {.position = INT64_MAX};
+  run(buffers, &(int64_t){COUNT}, 0, 1, &failure);
+  for (int k = 0; k < COUNT; k++) {
+    expected += 0.1f;
+    ck_assert_msg(memcmp(&out[k], &expected, sizeof expected) == 0, "%d: %.9g, expected %.9g", k, out[k], expected);
+  }
+  laze_arena_deinit(&arena);
+}
+END_TEST
+
 /* Only iterations of the call run; a guarded-off load reads nothing (its offset is far outside) and gives 0. */
 START_TEST(test_range_and_guard) {
   open_kernel(1);
@@ -169,6 +198,7 @@ int main(void) {
   Suite *suite = suite_create("loop_interpreter");
   TCase *tests = tcase_create("meaning");
   tcase_add_loop_test(tests, test_orders, 0, 2);
+  tcase_add_test(tests, test_sequence);
   tcase_add_test(tests, test_range_and_guard);
   tcase_add_test(tests, test_check);
   tcase_add_loop_test(tests, test_matrix, 0, 8);

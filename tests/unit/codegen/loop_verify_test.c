@@ -175,6 +175,23 @@ static void break_result_scope(void) {
   emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
   laze_loop_end(&kernel);
 }
+static void break_sequence_before_update(void) {
+  int32_t state = accumulator(LAZE_ORDER_SEQUENCE), loop = laze_loop_begin(&kernel, size, 0);
+  emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
+  update(state, loop);
+  laze_loop_end(&kernel);
+}
+static void break_sequence_outside(void) {
+  int32_t state = accumulator(LAZE_ORDER_SEQUENCE);
+  update(state, laze_loop_begin(&kernel, size, 0));
+  laze_loop_end(&kernel);
+  emit(LAZE_LOOP_RESULT, LAZE_F32, 0, &state, 1);
+}
+static void break_sequence_in_lanes(void) {
+  int32_t state = accumulator(LAZE_ORDER_SEQUENCE);
+  update(state, laze_loop_begin(&kernel, size, LAZE_LOOP_LANES));
+  laze_loop_end(&kernel);
+}
 static void break_lanes_accumulator(void) {
   laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
   accumulator(LAZE_ORDER_LANES16);
@@ -252,12 +269,15 @@ static const struct {
              {break_check_number, "check number"},
              {break_accumulator_use, "not a value"},
              {break_update_loop, "innermost loop, after the accumulator"},
-             {break_update_order, "rows updates in a serial one"},
+             {break_update_order, "others in a serial one"},
              {break_lanes_between, "between the accumulator and its update"},
              {break_after_result, "already taken"},
              {break_two_loops, "another loop updates its accumulator"},
              {break_two_scopes, "accumulators that stand in different loops"},
              {break_result_scope, "another loop than its accumulator"},
+             {break_sequence_before_update, "before its update or outside the loop"},
+             {break_sequence_outside, "before its update or outside the loop"},
+             {break_sequence_in_lanes, "others in a serial one"},
              {break_lanes_accumulator, "stands inside a LANES loop"},
              {break_lanes_division, "use nested loops"},
              {break_varying_extent, "differs between lanes"},
