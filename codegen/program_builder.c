@@ -219,6 +219,10 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
                     .domain = group->domain,
                     .scratch = group->scratch,
                     .label = group->label};
+  if (group->updates) {
+    step.updates = true;
+    LAZE_TRY(laze_program_builder_value(builder, group->updated, &step.updated, error));
+  }
   LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
   LAZE_TRY(laze_size_estimate(laze_program_sizes(builder->program), LAZE_SIZE_ADD, group->bytes, group->operations,
                               &step.work, error));

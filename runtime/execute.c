@@ -11,6 +11,7 @@
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
+#include <string.h>
 
 /* Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50 microseconds. */
 enum { SERIAL_WORK = 1 << 20, PARTS_PER_THREAD = 4 };
@@ -69,9 +70,20 @@ static void log_step(const program_run *run, const laze_step *step, const bound_
   laze_text_deinit(&text);
 }
 
+/* Has the result of a step hold what it updates: at the place of that, or as a copy. */
+static void begin_update(program_run *run, const laze_step *step) {
+  int32_t result = step->buffers[step->buffer_count - 1];
+  int64_t bytes = run->executable->values[result].bytes;
+  if (run->executable->program->values[result].place != result)
+    run->pointers[result] = run->pointers[step->updated];
+  else if (bytes > 0 && run->pointers[result] != run->pointers[step->updated])
+    memcpy(run->pointers[result], run->pointers[step->updated], (size_t)bytes);
+}
+
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
   step_run step = {.step = &program->steps[index], .bound = &run->executable->steps[index], .run = run};
+  if (step.step->updates) begin_update(run, step.step);
   if (step.bound->domain <= 0) return LAZE_OK;
   run->kernels_run++;
   int64_t start = log ? laze_clock() : 0;

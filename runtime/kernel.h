@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 /* Goes into the disk cache's key: raised when anything below changes. */
-#define LAZE_KERNEL_ABI_VERSION 3
+#define LAZE_KERNEL_ABI_VERSION 4
 
 /* Where a kernel notes, for each of its checks, the lowest position at which an index was out of range. A kernel goes
  * on then, with 0 for the index. */
@@ -14,6 +14,7 @@ typedef struct laze_kernel_failure {
   int64_t position; /* in the tensor of indices that the operator got, row-major; INT64_MAX while none was found */
   int64_t index;    /* the value found there */
   int64_t size;     /* the size of the axis it indexes */
+  int64_t length;   /* how many elements from there on must lie in the axis */
 } laze_kernel_failure;
 
 typedef struct laze_kernel_arguments {

@@ -95,15 +95,17 @@ static laze_status return_value(memory_plan *plan, bound_value *bound, laze_erro
   if (bound->offset < 0 || bound->bytes == 0 || bound->returned) return LAZE_OK;
   bound->returned = true;
   LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
-  if (bound->second < 0) return LAZE_OK;
+  if (bound->second < 0 || bound->second == bound->offset) return LAZE_OK;
   return give_back(plan, bound->second, bound->second + aligned(bound->bytes), error);
 }
 
-/* Gives the values that `index` is the last step to touch back. */
+/* Gives the values that `index` is the last step to touch back; one at another's place as part of that. */
 static laze_status return_values(const laze_program *program, memory_plan *plan, int32_t index, const int32_t *numbers,
                                  int32_t count, bound_value *values, laze_error *error) {
-  for (int32_t i = 0; i < count; i++)
-    if (program->values[numbers[i]].last_step == index) LAZE_TRY(return_value(plan, &values[numbers[i]], error));
+  for (int32_t i = 0; i < count; i++) {
+    int32_t place = program->values[numbers[i]].place;
+    if (program->values[place].last_step == index) LAZE_TRY(return_value(plan, &values[place], error));
+  }
   return LAZE_OK;
 }
 
@@ -114,12 +116,13 @@ static laze_status begin_step(const laze_program *program, memory_plan *plan, in
     const program_value *value = &program->values[step->buffers[i]];
     bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
-    LAZE_TRY(place_value(plan, bound, &bound->offset, error));
+    if (value->place == step->buffers[i]) LAZE_TRY(place_value(plan, bound, &bound->offset, error));
   }
   for (int32_t i = 0; i < step->carried_count; i++) {
     bound_value *bound = &values[step->carried[i]];
     LAZE_TRY(place_value(plan, bound, &bound->offset, error));
-    LAZE_TRY(place_value(plan, bound, &bound->second, error));
+    bound->second = bound->offset;
+    if (!program->values[step->carried[i]].stays) LAZE_TRY(place_value(plan, bound, &bound->second, error));
   }
   if (step->control) plan->open[plan->open_count++] = index;
   return LAZE_OK;

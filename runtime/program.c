@@ -90,7 +90,7 @@ laze_status laze_program_add_value(laze_program *program, laze_value_role role, 
       .role = role, .kind = type->kind, .dtype = type->dtype, .rank = type->rank, .first_step = -1, .last_step = -1};
   value.sizes = copy_sizes(program, type);
   if (!value.sizes) return laze_fail_memory(error, "a value of a program", -1);
-  int32_t number = (int32_t)program->value_count;
+  int32_t number = value.place = (int32_t)program->value_count;
   if (role == LAZE_ROLE_CONSTANT) LAZE_TRY(copy_constant(program, type, data, &value.data, error));
   if (role == LAZE_ROLE_INPUT) {
     value.number = (int32_t)program->input_count;
@@ -138,6 +138,7 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   LAZE_TRY(copy_origins(program, given, &step, error));
   for (int32_t i = 0; i < step.buffer_count; i++)
     program_note_use(program, step.buffers[i], (int32_t)program->step_count);
+  if (step.updates) program_note_use(program, step.updated, (int32_t)program->step_count);
   if (step.kernel) laze_kernel_retain(step.kernel);
   program->steps[program->step_count++] = step;
   program->fallback_count += step.interpreted != NULL;
@@ -194,6 +195,7 @@ static void trim(laze_program *program) {
 }
 
 void laze_program_finish(laze_program *program) {
+  program_share_places(program, 0, (int32_t)program->step_count);
   trim(program);
   int64_t bytes = (int64_t)sizeof *program + program->arena.bytes + laze_size_table_bytes(program->sizes) +
                   program->value_capacity * (int64_t)sizeof *program->values +

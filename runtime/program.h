@@ -78,7 +78,9 @@ typedef struct laze_step {
   const int32_t *checks;   /* of each of the kernel's checks: the index of the node that it checks; copied */
   const char *interpreted; /* in a native program: why the interpreter runs it, static; NULL: it does not */
   int32_t origin_count;
-  bool needs_success;               /* does not run once a check has failed: a loop over wrong values might not end */
+  bool updates;       /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
+  int32_t updated;    /* with `updates`; of the result's type */
+  bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
   const laze_step_control *control; /* NULL: it calls its kernel */
   int32_t region_count;             /* with `control` */
   /* The program's own, set by laze_program_end_control: */

@@ -12,6 +12,8 @@ typedef struct program_value {
   int32_t number;                /* which input or output */
   const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
+  int32_t place;                 /* TEMPORARY: the value at whose place it is; its own number where it has one */
+  bool stays;     /* TEMPORARY that goes around a loop: in one place, which each round writes a part of */
   bool is_copied; /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
 } program_value;
 
@@ -88,6 +90,13 @@ typedef struct program_run {
 
 /* program.c. Notes that a step touches a value: the later of the steps so far. */
 void program_note_use(laze_program *program, int32_t value, int32_t step);
+
+/* program_update.c. Gives the results of updating steps [first, end) the places of what they update, where they can
+ * have them. All uses of these values are known. */
+void program_share_places(laze_program *program, int32_t first, int32_t end);
+/* Whether what a loop's region returns as `index` is its parameter, updated, which nothing else needs: then it stays in
+ * one place. */
+bool program_goes_around_in_place(const laze_program *program, const laze_step *step, int32_t index);
 
 /* A step whose regions are running. */
 typedef struct control_frame {

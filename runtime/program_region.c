@@ -59,9 +59,12 @@ static bool contains(const int32_t *values, int32_t count, int32_t value) {
  * result is another parameter of the region, which its own round may replace, it is copied to the loop's parameter. */
 static int32_t carried_by(laze_program *program, const laze_step *step, int32_t index) {
   const laze_step_region *region = &step->regions[step->control->carrying];
-  int32_t value = region->results[index];
+  int32_t value = program->values[region->results[index]].place;
   program_value *first = &program->values[step->regions[0].parameters[index]];
-  if (program->values[value].role == LAZE_ROLE_TEMPORARY) return value;
+  if (program->values[value].role == LAZE_ROLE_TEMPORARY) {
+    program->values[value].stays = program_goes_around_in_place(program, step, index);
+    return value;
+  }
   if (program->values[value].role != LAZE_ROLE_PARAMETER || value == region->parameters[index]) return -1;
   first->is_copied = true;
   return step->regions[0].parameters[index];
@@ -89,5 +92,6 @@ laze_status laze_program_end_control(laze_program *program, laze_error *error) {
   step->end = (int32_t)program->step_count;
   program->open_count--;
   for (int32_t i = 0; i < step->buffer_count; i++) program_note_use(program, step->buffers[i], step->end - 1);
+  program_share_places(program, (int32_t)(step - program->steps) + 1, step->end);
   return list_carried(program, step, error);
 }

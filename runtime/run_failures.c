@@ -47,7 +47,8 @@ laze_status program_run_note(program_run *run, const laze_step *step, laze_error
     laze_check_failure failure = {.node = step->origins[step->checks[i]].node,
                                   .position = records[i].position,
                                   .index = records[i].index,
-                                  .size = records[i].size};
+                                  .size = records[i].size,
+                                  .length = records[i].length};
     LAZE_TRY(note(run, &failure, error));
   }
   return LAZE_OK;

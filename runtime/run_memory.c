@@ -117,6 +117,7 @@ bool program_run_has_memory(program_run *run, const laze_step *step) {
   if (!run->missing) return true;
   for (int32_t i = 0; i < step->buffer_count && missing == LAZE_CAUSE_NONE; i++)
     missing = run->missing[step->buffers[i]];
+  if (step->updates && missing == LAZE_CAUSE_NONE) missing = run->missing[step->updated];
   if (missing == LAZE_CAUSE_NONE) return true;
   for (int32_t i = step->buffer_count - step->write_count; i < step->buffer_count; i++)
     run->missing[step->buffers[i]] = missing;

@@ -33,16 +33,21 @@ void laze_site_list_add(laze_site_list *list, const laze_site *site) {
 }
 
 laze_status laze_fail_index(laze_error *error, const laze_site *site, const laze_check_failure *failure) {
-  long long index = failure->index, position = failure->position, size = failure->size;
+  long long index = failure->index, position = failure->position, size = failure->size, length = failure->length;
   laze_status status =
-      size == 0 ? laze_fail(error, LAZE_OUT_OF_RANGE,
-                            "index %lld at position %lld is out of range for an axis of size 0, which has nothing to "
-                            "index",
-                            index, position)
-                : laze_fail(error, LAZE_OUT_OF_RANGE,
-                            "index %lld at position %lld is out of range for an axis of size %lld; expected %lld to "
-                            "%lld",
-                            index, position, size, -size, size - 1);
+      length != 1
+          ? laze_fail(error, LAZE_OUT_OF_RANGE,
+                      "%lld elements from index %lld on are not all inside an axis of size %lld; expected a start of 0 "
+                      "to %lld, or %lld to %lld from the back",
+                      length, index, size, size - length, -size, -length)
+      : size == 0 ? laze_fail(error, LAZE_OUT_OF_RANGE,
+                              "index %lld at position %lld is out of range for an axis of size 0, which has nothing to "
+                              "index",
+                              index, position)
+                  : laze_fail(error, LAZE_OUT_OF_RANGE,
+                              "index %lld at position %lld is out of range for an axis of size %lld; expected %lld to "
+                              "%lld",
+                              index, position, size, -size, size - 1);
   (void)laze_site_name(error, site);
   return status;
 }

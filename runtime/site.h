@@ -57,6 +57,7 @@ typedef struct laze_check_failure {
   int64_t position; /* in the tensor of indices that the operator got, row-major */
   int64_t index;    /* the value there */
   int64_t size;     /* of the axis it indexes */
+  int64_t length;   /* of what begins there and must lie in the axis */
 } laze_check_failure;
 
 /* The one place that makes the error for an index out of range. Always LAZE_OUT_OF_RANGE; `error` may be NULL. */

@@ -73,6 +73,13 @@ LAZE_MUST_USE laze_status laze_shape_gather(laze_inference *inference, const laz
 /* `self` with axis `dim` as long as the 0-d or 1-d `index`. */
 LAZE_MUST_USE laze_status laze_shape_index_select(laze_inference *inference, const laze_type *self, int64_t dim,
                                                   const laze_type *index, laze_type *out);
+/* `self` with axis `dim` of `length`, which is a fact to be no longer; `start` has no dimensions. */
+LAZE_MUST_USE laze_status laze_shape_dynamic_slice(laze_inference *inference, const laze_type *self, int64_t dim,
+                                                   const laze_type *start, laze_size length, laze_type *out);
+/* The shape of `self`, of which `source` has all sizes but that of axis `dim`, where it is no longer. */
+LAZE_MUST_USE laze_status laze_shape_dynamic_update(laze_inference *inference, const laze_type *self,
+                                                    const laze_type *source, int64_t dim, const laze_type *start,
+                                                    laze_type *out);
 /* [n,k] x [k,m] -> [n,m] */
 LAZE_MUST_USE laze_status laze_shape_mm(laze_inference *inference, const laze_type *self, const laze_type *mat2,
                                         laze_type *out);
@@ -98,6 +105,9 @@ LAZE_MUST_USE laze_status laze_dtype_promote(laze_inference *inference, const la
 /* The dtype of `self`; that of `index` must be one that positions have. */
 LAZE_MUST_USE laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
                                              laze_dtype *out);
+/* The dtype of `self`, which `source` must have; that of `start` must be one that positions have. */
+LAZE_MUST_USE laze_status laze_dtype_updated(laze_inference *inference, const laze_type *self, const laze_type *source,
+                                             const laze_type *start, laze_dtype *out);
 /* The common dtype of two matrices; bool is refused. */
 LAZE_MUST_USE laze_status laze_dtype_product(laze_inference *inference, const laze_type *self, const laze_type *mat2,
                                              laze_dtype *out);

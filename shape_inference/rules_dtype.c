@@ -67,6 +67,16 @@ laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self,
                    laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text);
 }
 
+laze_status laze_dtype_updated(laze_inference *inference, const laze_type *self, const laze_type *source,
+                               const laze_type *start, laze_dtype *out) {
+  if (self->dtype != source->dtype)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: source %s has dtype %s, but self %s has %s; convert it with to(%s)", inference->operator_name,
+                     laze_show(inference, source).text, laze_dtype_name(source->dtype), laze_show(inference, self).text,
+                     laze_dtype_name(self->dtype), laze_dtype_name(self->dtype));
+  return laze_dtype_indexed(inference, self, start, out);
+}
+
 laze_status laze_dtype_product(laze_inference *inference, const laze_type *self, const laze_type *mat2,
                                laze_dtype *out) {
   *out = self->dtype;

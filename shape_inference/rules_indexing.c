@@ -2,6 +2,7 @@
  *
  *   gather        self[n, m], index[i, j]   ──>   [i, j]   (i no longer than n but along dim)
  *   index_select  self[n, m], index[i]      ──>   [i, m]   (along dim 0)
+ *   dynamic_slice self[n, m], start[]       ──>   [k, m]   (k of dim 0)
  */
 #include "shape_inference/rules_internal.h"
 
@@ -45,4 +46,58 @@ laze_status laze_shape_index_select(laze_inference *inference, const laze_type *
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: index %s selects from the 0-d self %s; it must have one element", inference->operator_name,
                    laze_show(inference, index).text, laze_show(inference, self).text);
+}
+
+/* The axis of `self` that is sliced from a value on, which has no dimensions. */
+static laze_status sliced_axis(laze_inference *inference, const laze_type *self, int64_t dim, const laze_type *start,
+                               int *axis) {
+  if (self->rank == 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: self %s has no dimensions; it must have one to be sliced along", inference->operator_name,
+                     laze_show(inference, self).text);
+  if (start->rank > 0)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: start %s has %d dimensions; it must be one number, without dimensions",
+                     inference->operator_name, laze_show(inference, start).text, start->rank);
+  return laze_infer_axis(inference, dim, self->rank, axis);
+}
+
+static laze_status check_length(laze_inference *inference, const laze_type *self, int axis, laze_size length) {
+  bool positive, inside;
+  LAZE_TRY(laze_infer_less_equal(inference, 0, length, &positive));
+  LAZE_TRY(laze_infer_less_equal(inference, length, self->sizes[axis], &inside));
+  if (positive && inside) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: a length of %s along axis %d of self %s; it must be 0 to the size there",
+                   inference->operator_name, laze_show_size(inference, length).text, axis,
+                   laze_show(inference, self).text);
+}
+
+laze_status laze_shape_dynamic_slice(laze_inference *inference, const laze_type *self, int64_t dim,
+                                     const laze_type *start, laze_size length, laze_type *out) {
+  int axis;
+  LAZE_TRY(sliced_axis(inference, self, dim, start, &axis));
+  LAZE_TRY(check_length(inference, self, axis, length));
+  laze_copy_shape(self, out);
+  out->sizes[axis] = length;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_dynamic_update(laze_inference *inference, const laze_type *self, const laze_type *source,
+                                      int64_t dim, const laze_type *start, laze_type *out) {
+  int axis;
+  bool fits = source->rank == self->rank;
+  LAZE_TRY(sliced_axis(inference, self, dim, start, &axis));
+  for (int i = 0; fits && i < self->rank; i++) {
+    if (i == axis)
+      LAZE_TRY(laze_infer_less_equal(inference, source->sizes[i], self->sizes[i], &fits));
+    else
+      LAZE_TRY(laze_infer_equal(inference, source->sizes[i], self->sizes[i], &fits));
+  }
+  laze_copy_shape(self, out);
+  if (fits) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: source %s does not fit into self %s; it must have the same sizes, and be no longer along axis "
+                   "%d",
+                   inference->operator_name, laze_show(inference, source).text, laze_show(inference, self).text, axis);
 }

@@ -10,12 +10,18 @@ static int64_t load_index(const interp_tensor *index, int64_t position) {
   return laze_scalar_load(index->dtype, index->data, position).value.integer;
 }
 
-/* A valid index, wrapped once from the back; -1 when there is none at all. `position` is where it was read. */
-static int64_t check_index(laze_kernel_failure *failure, int64_t index, int64_t size, int64_t position) {
+/* A valid index, wrapped once from the back, for `length` elements from there on; -1 when there is none at all.
+ * `position` is where it was read. */
+static int64_t check_range(laze_kernel_failure *failure, int64_t index, int64_t size, int64_t length,
+                           int64_t position) {
   int64_t wrapped = index < 0 ? index + size : index;
-  if (wrapped >= 0 && wrapped < size) return wrapped;
-  if (position < failure->position) *failure = (laze_kernel_failure){position, index, size};
+  if (wrapped >= 0 && wrapped <= size - length) return wrapped;
+  if (position < failure->position) *failure = (laze_kernel_failure){position, index, size, length};
   return size > 0 ? 0 : -1;
+}
+
+static int64_t check_index(laze_kernel_failure *failure, int64_t index, int64_t size, int64_t position) {
+  return check_range(failure, index, size, 1, position);
 }
 
 /* The product of dims [begin, end). */
@@ -68,4 +74,33 @@ void interp_execute_gather(const interp_run *run, const interp_node *node) {
     }
     move(result.data + position * bytes, from < 0 ? NULL : self.data + offset * bytes, bytes);
   }
+}
+
+/* Both sides of a slice of an axis, whole[o, start + i, k] and slice[o, i, k], copied one way or the other. The slice
+ * has an element. */
+static void copy_slice(const interp_run *run, const interp_node *node, int axis, const interp_tensor *start,
+                       const interp_tensor *whole, const interp_tensor *slice, bool update) {
+  int64_t outer = extent(whole->dims, 0, axis), inner = extent(whole->dims, axis + 1, whole->rank);
+  int64_t size = whole->dims[axis], length = slice->dims[axis], bytes = inner * laze_dtype_size(whole->dtype);
+  int64_t from = check_range(&run->failures[node->check], load_index(start, 0), size, length, 0);
+  for (int64_t o = 0; o < outer; o++) {
+    char *part = whole->data + (o * size + from) * bytes, *piece = slice->data + o * length * bytes;
+    memcpy(update ? part : piece, update ? piece : part, (size_t)(length * bytes));
+  }
+}
+
+void interp_execute_dynamic_slice(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), start = interp_operand(run, node, 1);
+  interp_tensor result = interp_result(run, node, 0);
+  if (interp_elements(&result) == 0) return;
+  copy_slice(run, node, interp_axis(node, LAZE_DYNAMIC_SLICE_DIM, self.rank), &start, &self, &result, false);
+}
+
+void interp_execute_dynamic_update(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), source = interp_operand(run, node, 1);
+  interp_tensor start = interp_operand(run, node, 2), result = interp_result(run, node, 0);
+  if (interp_elements(&result) == 0) return;
+  memcpy(result.data, self.data, (size_t)interp_bytes(&self));
+  if (interp_elements(&source) == 0) return;
+  copy_slice(run, node, interp_axis(node, LAZE_DYNAMIC_UPDATE_DIM, self.rank), &start, &result, &source, true);
 }

@@ -139,6 +139,8 @@ void interp_execute_slice(const interp_run *run, const interp_node *node);
 void interp_execute_cat(const interp_run *run, const interp_node *node);
 void interp_execute_gather(const interp_run *run, const interp_node *node);
 void interp_execute_index_select(const interp_run *run, const interp_node *node);
+void interp_execute_dynamic_slice(const interp_run *run, const interp_node *node);
+void interp_execute_dynamic_update(const interp_run *run, const interp_node *node);
 void interp_execute_matrix_product(const interp_run *run, const interp_node *node); /* mm and bmm */
 void interp_execute_sort(const interp_run *run, const interp_node *node);
 void interp_execute_constant(const interp_run *run, const interp_node *node);

@@ -229,7 +229,7 @@ void laze_llvm_store(laze_llvm_kernel *l, const laze_loop_instruction *i, int co
     scatter(l, stored, laze_llvm_pointer(l, i->imm, laze_llvm_lanes(l, offset)), mask, alignment);
 }
 
-enum { FAILURE_FIELDS = sizeof(laze_kernel_failure) / sizeof(int64_t) }; /* position, index, size */
+enum { FAILURE_FIELDS = sizeof(laze_kernel_failure) / sizeof(int64_t) }; /* position, index, size, length */
 
 /* Field `number` of a check's failure record. */
 static LLVMValueRef failure_field(laze_llvm_kernel *l, int64_t check, int number) {
@@ -257,16 +257,24 @@ static LLVMValueRef first_failing(laze_llvm_kernel *l, LLVMValueRef values, LLVM
   return LLVMBuildExtractElement(l->e.builder, values, lane, "");
 }
 
+/* How many elements of a check must lie in the axis. */
+static LLVMValueRef checked_length(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  if (i->count < 4) return laze_llvm_i64_constant(l, 1);
+  laze_lane_value length = l->values[laze_llvm_operand(l, i, 3)][copy];
+  return l->in_lanes ? laze_llvm_lanes(l, length) : length.value;
+}
+
 /* The failure of the lowest position among the failing lanes; the lowest lane of those that share it. */
 static void note_lanes(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy, LLVMValueRef failing) {
-  LLVMValueRef operands[3];
+  LLVMValueRef operands[3], length = checked_length(l, i, copy);
   for (int k = 0; k < 3; k++) operands[k] = laze_llvm_lanes(l, l->values[laze_llvm_operand(l, i, k)][copy]);
   LLVMValueRef none = laze_llvm_integer(LLVMTypeOf(operands[2]), INT64_MAX);
   LLVMValueRef positions = LLVMBuildSelect(l->e.builder, failing, operands[2], none, "");
   LLVMValueRef lowest = laze_llvm_intrinsic(&l->e, "llvm.vector.reduce.smin", &positions, 1);
   LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_llvm_splat(l, lowest), "");
   failing = LLVMBuildAnd(l->e.builder, failing, is_lowest, "");
-  LLVMValueRef fields[] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing)};
+  LLVMValueRef fields[] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing),
+                           i->count < 4 ? length : first_failing(l, length, failing)};
   note_failure(l, i->imm, fields);
 }
 
@@ -279,13 +287,16 @@ laze_lane_value laze_llvm_check(laze_llvm_kernel *l, const laze_loop_instruction
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(found));
   LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, found, zero, "");
   LLVMValueRef wrapped = LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, found, size, ""), found, "");
-  LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, size, "");
+  LLVMValueRef length = checked_length(l, i, copy), starts = size; /* how many starts there are */
+  if (i->count > 3)
+    starts = LLVMBuildAdd(builder, LLVMBuildSub(builder, size, length, ""), laze_llvm_integer(LLVMTypeOf(size), 1), "");
+  LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, starts, "");
   laze_lane_value result = {.value = LLVMBuildSelect(builder, invalid, zero, wrapped, "")};
   LLVMValueRef failing = l->in_lanes ? laze_llvm_mask_and(l, l->active, invalid) : invalid;
   LLVMBasicBlockRef slow = laze_llvm_add_block(l), after = laze_llvm_add_block(l);
   LLVMBuildCondBr(builder, l->in_lanes ? any_lane(l, failing) : failing, slow, after);
   LLVMPositionBuilderAtEnd(builder, slow);
-  LLVMValueRef fields[] = {operands[2].value, found, size};
+  LLVMValueRef fields[] = {operands[2].value, found, size, length};
   if (l->in_lanes)
     note_lanes(l, i, copy, failing);
   else

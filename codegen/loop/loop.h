@@ -41,8 +41,9 @@ typedef enum {
   LAZE_LOOP_STORE,    /* (offset, value [, guard]) to buffer imm */
   LAZE_LOOP_ELEMENT,  /* (operands...) -> result dtype `dtype`; op computes in dtype `compute`; operands have it */
   LAZE_LOOP_CONVERT,  /* (value) -> dtype, as `to` does; also turns an i64 index value into data and back */
-  LAZE_LOOP_CHECK,    /* (index, size, position) -> a valid index: negative wraps once; out of range notes a failure for
-                         check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
+  LAZE_LOOP_CHECK,    /* (index, size, position [, length]) -> a valid index: negative wraps once, and `length` elements
+                         (1) from there on lie within size; otherwise notes a failure for check imm at `position` and
+                         gives 0 (size may then be 0: callers guard loads by size) */
   /* Reductions, in a named order (codegen/order.h): lanes16 where UPDATE stands in a LANES loop, else rows; and scans,
      in the order `sequence` */
   LAZE_LOOP_ACCUMULATOR, /* -> accumulator of dtype, op combines, `order`, `initial`; stands before the loops that

@@ -236,8 +236,8 @@ static laze_status verify_convert(verifier *v, const laze_loop_instruction *i) {
 }
 
 static laze_status verify_check(verifier *v, const laze_loop_instruction *i) {
-  LAZE_TRY(want_count(v, i, 3, 3));
-  LAZE_TRY(want_indices(v, i, 0, 3));
+  LAZE_TRY(want_count(v, i, 3, 4));
+  LAZE_TRY(want_indices(v, i, 0, i->count));
   LAZE_TRY(want_result(v, i, LAZE_I64));
   if (i->imm < 0 || i->imm >= v->kernel->check_count) return fault(v, "its check number does not exist");
   return v->depth ? LAZE_OK : fault(v, "a check outside the RANGE loop");

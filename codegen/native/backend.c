@@ -83,13 +83,13 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   return status;
 }
 
-/* Steps that the interpreter runs are in no object. An object without them could be called for nothing; in text they
- * are named, in a comment. */
+/* Steps that the interpreter runs are in no object, nor is what the runtime does between kernels. An object without them
+ * could be called for nothing; in text the interpreter's are named, in a comment. */
 static laze_status name_interpreted(const laze_graph *graph, const laze_schedule *schedule, laze_emit_kind kind,
                                     laze_text *out, laze_error *error) {
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
-    if (group->kernel || (group->control && kind != LAZE_EMIT_OBJECT)) continue;
+    if (kind == LAZE_EMIT_OBJECT ? group->kernel && !group->updates : group->kernel || group->control) continue;
     const laze_location *location = &laze_graph_node(graph, group->root)->location;
     laze_status status = LAZE_OK;
     if (kind == LAZE_EMIT_OBJECT && group->control)
@@ -101,6 +101,11 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
       status = laze_fail(error, LAZE_UNSUPPORTED,
                          "%s is a kernel of the library itself, so that an object of the graph's kernels could be "
                          "called for nothing; its schedule shows which parts are native",
+                         group->label);
+    else if (kind == LAZE_EMIT_OBJECT && group->updates)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "%s writes a part of a value that is copied or reused before, which an object of kernels "
+                         "cannot say; its schedule shows the kernels",
                          group->label);
     else if (kind == LAZE_EMIT_OBJECT)
       status = laze_fail(error, LAZE_UNSUPPORTED,

@@ -161,7 +161,7 @@ static void emit_stores(laze_loop_emitter *emitter, bool inside_reduced) {
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->store < 0 || (emitter->depth[index] >= emitter->kept_count) != inside_reduced) continue;
     laze_loop_store(emitter->kernel, first_write + instance->store,
-                    laze_group_emit_value_or_zero(emitter, emitter->stores[index].partial), emitter->value[index], -1);
+                    laze_group_emit_access(emitter, &emitter->stores[index]), emitter->value[index], -1);
   }
 }
 

@@ -69,6 +69,8 @@ void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index);
 laze_dtype laze_group_scan_state(const laze_loop_emitter *emitter, const struct laze_instance *instance);
 /* A value converted to a dtype where it has another. */
 int32_t laze_group_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
+/* Where an access lies: what the loops around it add up to, and the indices read from memory. */
+int32_t laze_group_emit_access(laze_loop_emitter *emitter, const laze_access_state *access);
 /* An index value, or the constant 0 for -1. */
 int32_t laze_group_emit_value_or_zero(laze_loop_emitter *emitter, int32_t value);
 /* laze_group_emit_size with the emitter's own numbers. */

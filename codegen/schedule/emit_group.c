@@ -51,14 +51,15 @@ static bool is_chosen(const laze_group_builder *group, laze_value value) {
   return chosen;
 }
 
-/* Elements of a value that the group touches: all, but for what an index chooses, and for pieces, of which each group
- * reads and writes a part. */
+/* Elements of a value that the group touches: all, but for what an index chooses, for what is updated, and for pieces,
+ * of which each group reads and writes a part. */
 static laze_status count_elements(laze_scheduler *scheduler, laze_group_builder *builder, laze_value value,
                                   bool is_read, laze_size *out) {
   laze_size points;
   LAZE_TRY(
       laze_type_elements(scheduler->graph->sizes, laze_graph_type(scheduler->graph, value), out, scheduler->error));
-  if (!builder->piece && !(is_read && is_chosen(builder, value))) return LAZE_OK;
+  bool in_part = is_read ? is_chosen(builder, value) : builder->group.updates;
+  if (!builder->piece && !in_part) return LAZE_OK;
   LAZE_TRY(count_points(scheduler, &builder->domain, 1, &points));
   if (!builder->piece) *out = points;
   return laze_size_binary(scheduler->graph->sizes, LAZE_SIZE_MIN, points, *out, out, scheduler->error);

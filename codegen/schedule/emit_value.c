@@ -72,10 +72,9 @@ static int32_t guard_value(laze_loop_emitter *emitter, const laze_guard *guard, 
   return all;
 }
 
-/* Where an access lies: what the loops around it add up to, and the indices read from memory. */
-static int32_t access_value(laze_loop_emitter *emitter, int32_t index) {
-  const laze_offset *offset = &emitter->loads[index].offset;
-  int32_t at = emitter->loads[index].partial;
+int32_t laze_group_emit_access(laze_loop_emitter *emitter, const laze_access_state *access) {
+  const laze_offset *offset = &access->offset;
+  int32_t at = access->partial;
   for (int32_t i = 0; i < offset->dynamic_count; i++)
     at = add_index(emitter, at, scale_index(emitter, emitter->value[offset->dynamics[i]], offset->coefficients[i]));
   return laze_group_emit_value_or_zero(emitter, at);
@@ -84,10 +83,11 @@ static int32_t access_value(laze_loop_emitter *emitter, int32_t index) {
 static int32_t load_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
   const laze_offset *offset = &emitter->loads[index].offset;
-  int32_t at = access_value(emitter, index), guard = -1;
+  int32_t at = laze_group_emit_access(emitter, &emitter->loads[index]), guard = -1;
   for (int32_t i = 0; i < offset->dynamic_count; i++) {
     int32_t dynamic = emitter->value[offset->dynamics[i]];
-    /* The axis may have no element at all. */
+    if (laze_group_instance_at(emitter, offset->dynamics[i])->length != 0) continue;
+    /* The axis may have no element at all, where no slice of it does. */
     int32_t size = laze_group_emit_own_size(emitter, laze_group_instance_at(emitter, offset->dynamics[i])->size);
     int32_t inside = laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, dynamic, size);
     guard = guard < 0 ? inside : laze_loop_index(emitter->kernel, LAZE_LOOP_AND, guard, inside);
@@ -138,11 +138,12 @@ static int32_t select_value(laze_loop_emitter *emitter, int32_t index) {
 
 static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
-  int32_t operands[3] = {laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
+  int32_t operands[4] = {laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
                          laze_group_emit_own_size(emitter, instance->size),
                          laze_group_emit_value_or_zero(emitter, emitter->loads[index].partial)};
   laze_loop_instruction instruction = {.code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = instance->check};
-  return laze_loop_emit(emitter->kernel, instruction, operands, 3);
+  if (instance->length != 0) operands[3] = laze_group_emit_own_size(emitter, instance->length);
+  return laze_loop_emit(emitter->kernel, instruction, operands, instance->length != 0 ? 4 : 3);
 }
 
 static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
@@ -183,7 +184,9 @@ void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_SIZE:
     *value = laze_group_emit_converted(emitter, laze_group_emit_own_size(emitter, instance->size), dtype);
     break;
-  case LAZE_INSTANCE_IOTA: *value = laze_group_emit_converted(emitter, access_value(emitter, index), dtype); break;
+  case LAZE_INSTANCE_IOTA:
+    *value = laze_group_emit_converted(emitter, laze_group_emit_access(emitter, &emitter->loads[index]), dtype);
+    break;
   case LAZE_INSTANCE_SCAN: *value = scan_value(emitter, index, dtype); break;
   case LAZE_INSTANCE_REDUCE:
   case LAZE_INSTANCE_MATRIX: break; /* by the loops around them */

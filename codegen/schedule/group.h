@@ -7,7 +7,7 @@
  *   reduce.c       the same for reductions, whose axes join the domain
  *   scan.c         and for scans, whose axis is run through in turn
  *   cost.c         what computing a value again costs, against storing it
- *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c, control.c, fallback.c
+ *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c and update.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
  *   emit.c         a finished group as loops
  *   print.c        the schedule as text
@@ -49,6 +49,7 @@ typedef struct laze_instance {
   int32_t operands[LAZE_MAX_OPERANDS]; /* instances; filled when the operands' nodes are visited */
   int32_t operand_count;
   laze_size size;            /* CHECK: of the axis; SIZE: the number */
+  laze_size length;          /* CHECK: of what begins at the index and must lie in the axis; 0: of a single element */
   const laze_map *position;  /* CHECK: of the index among those of its operator; NULL otherwise */
   int32_t check;             /* CHECK: its number among the group's checks */
   int32_t store;             /* index among the group's writes, -1: not stored */
@@ -121,9 +122,10 @@ typedef struct laze_needs {
   int32_t count;
   const laze_map *maps[LAZE_MAX_OPERANDS];
   bool pass_through; /* movement: the operand's value at maps[0] is the node's value; no instance */
-  bool indexed;      /* gather, index_select: maps[0] has a dynamic part that stands for operand 1, checked; maps[1] is
-                        where the index is among those that the operator got */
+  bool indexed;      /* gather, index_select, dynamic_slice: maps[0] has a dynamic part that stands for operand 1,
+                        checked; maps[1] is where the index is among those that the operator got */
   laze_size size;    /* CHECK or SIZE */
+  laze_size length;  /* CHECK */
   int32_t axis;      /* indexed: which component of maps[0] is dynamic */
   int32_t check;     /* indexed: the instance that checks it, once it is placed */
 } laze_needs;
@@ -196,6 +198,18 @@ LAZE_MUST_USE laze_status laze_schedule_store_pieces(laze_scheduler *scheduler, 
 /* A concatenation whose only use is to be a piece of another: its pieces become pieces of that one. *done is false
  * where that is not so. */
 LAZE_MUST_USE laze_status laze_schedule_flatten_pieces(laze_scheduler *scheduler, int32_t node_index, bool *done);
+
+/* loops.c */
+/* An instance that checks the index which `value`, a call that indexes, has at `map`: `index`, of `position` among its
+ * indices. `needs` says size and length. */
+LAZE_MUST_USE laze_status laze_schedule_add_check(laze_scheduler *scheduler, laze_group_builder *group,
+                                                  laze_value value, const laze_map *map, const laze_needs *needs,
+                                                  int32_t *out);
+
+/* update.c */
+/* A group that writes a slice of what was another value until then. *done is false where its loops have no room. */
+LAZE_MUST_USE laze_status laze_schedule_store_update(laze_scheduler *scheduler, int32_t node_index, laze_split why,
+                                                     bool *done);
 
 /* copy.c */
 /* Replaces the finished groups of a root's pieces by one that copies, where none of them does more than that. */

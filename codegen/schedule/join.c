@@ -6,6 +6,7 @@
  *   reshape      nothing: the view takes care of it
  *   cat          component - start of the piece, guarded
  *   index_select one component becomes an index read from memory; so for gather
+ *   dynamic_slice  component + an index read from memory
  *   iota         made of the domain itself, without an operand; so for size_tensor
  */
 #include "codegen/schedule/join.h"
@@ -230,6 +231,22 @@ static laze_status index_select_needs(laze_joiner *join, laze_needs *out, bool *
                          index->rank, NULL, &out->maps[1]);
 }
 
+/* The start, which has no axis, is added to the component. */
+static laze_status dynamic_slice_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  const laze_type *source = operand_type(join, 0);
+  const laze_map *own;
+  laze_component components[LAZE_MAX_RANK];
+  LAZE_TRY(indexed_needs(join, join->node->attributes[LAZE_DYNAMIC_SLICE_DIM].value.integer, &own, out, possible));
+  *possible = *possible && own->components[out->axis].dynamic < 0;
+  if (!*possible) return LAZE_OK;
+  out->length = join->type->sizes[out->axis];
+  for (int i = 0; i < source->rank; i++) components[i] = own->components[i];
+  components[out->axis].dynamic = 0; /* the caller fills in the instance */
+  components[out->axis].dynamic_coefficient = 1;
+  LAZE_TRY(laze_map_create(&join->mapper, source->sizes, components, source->rank, NULL, &out->maps[0]));
+  return laze_map_create(&join->mapper, NULL, NULL, 0, NULL, &out->maps[1]);
+}
+
 const laze_join laze_join_reshape = {.needs = reshape_needs, .pass_through = true, .keeps_order = true};
 const laze_join laze_join_expand = {.needs = expand_needs, .pass_through = true};
 const laze_join laze_join_permute = {.needs = permute_needs, .pass_through = true};
@@ -239,6 +256,8 @@ const laze_join laze_join_iota = {.needs = iota_needs, .is_made = true, .has_own
 const laze_join laze_join_size_tensor = {.needs = size_needs, .is_made = true};
 const laze_join laze_join_gather = {.needs = gather_needs, .indexes = true};
 const laze_join laze_join_index_select = {.needs = index_select_needs, .indexes = true};
+const laze_join laze_join_dynamic_slice = {.needs = dynamic_slice_needs, .indexes = true};
+const laze_join laze_join_dynamic_update = {.updates = true};
 const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
 const laze_join laze_join_sort = {.routine = &laze_routine_sort};

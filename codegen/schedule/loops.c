@@ -20,18 +20,26 @@ static laze_status number_check(laze_scheduler *scheduler, laze_group_builder *g
   return LAZE_OK;
 }
 
+laze_status laze_schedule_add_check(laze_scheduler *scheduler, laze_group_builder *group, laze_value value,
+                                    const laze_map *map, const laze_needs *needs, int32_t *out) {
+  *out = -1;
+  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, out));
+  laze_instance *check = &group->instances[*out];
+  check->operand_count = 1;
+  check->size = needs->size;
+  check->length = needs->length;
+  check->position = needs->maps[1];
+  return number_check(scheduler, group, check);
+}
+
 /* Gives a gather's source map its checked index, and the instance that checks it. */
 static laze_status attach_check(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                                 laze_value value, const laze_map *map, laze_needs *needs) {
   laze_component components[LAZE_MAX_RANK];
   const laze_map *source = needs->maps[0];
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  int32_t check = -1;
-  LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_CHECK, value, map, &check));
-  LAZE_TRY(number_check(scheduler, group, &group->instances[check]));
-  group->instances[check].operand_count = 1;
-  group->instances[check].size = needs->size;
-  group->instances[check].position = needs->maps[1];
+  int32_t check;
+  LAZE_TRY(laze_schedule_add_check(scheduler, group, value, map, needs, &check));
   LAZE_TRY(laze_schedule_add_use(scheduler, group, check, 0, node->operands[1], needs->maps[1]));
   memcpy(components, source->components, (size_t)source->rank * sizeof *components);
   components[needs->axis].dynamic = needs->check = check;
@@ -130,6 +138,8 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   *refusal = "its pieces lie too deep in each other";
   if (laze_schedule_join_of(node->op)->concatenation)
     return laze_schedule_store_pieces(scheduler, node_index, why, done);
+  *refusal = "its axes are too many";
+  if (laze_schedule_join_of(node->op)->updates) return laze_schedule_store_update(scheduler, node_index, why, done);
   *refusal = "no loops give its elements in order";
   return begin_group(scheduler, node_index, why, done);
 }

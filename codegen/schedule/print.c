@@ -107,6 +107,7 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
     print_values(text, graph, "writes", &group->root, 1);
   else
     print_values(text, graph, "writes", group->writes, group->write_count);
+  if (group->updates) print_values(text, graph, "which is until then", &group->updated, 1);
   laze_text_append(text, "\n");
   print_calls(text, graph, group);
   print_repeated(text, graph, group, times);

@@ -55,6 +55,8 @@ typedef struct laze_group {
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX, ROUTINE: in the kernel's buffer order */
   int32_t write_count;
+  bool updates;                    /* LOOPS: it writes a part of `root`, which is `updated` until then */
+  laze_value updated;              /* with `updates` */
   struct laze_loop_kernel *kernel; /* LOOPS, MATRIX; codegen/loop/loop.h */
   const laze_size *sizes;          /* of the kernel's run-time integers */
   int32_t size_count;

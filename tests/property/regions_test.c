@@ -1,7 +1,8 @@
 /* Random graphs with loops and branches inside each other: native code against the interpreter, in bits, and fused
  * against one kernel per node. What goes around a loop is what it computed, its own parameters in any order, several
- * times or unchanged, and constants; a branch may give what it got. Now and then an index is out of range, in which
- * case both name the same call and position.
+ * times or unchanged, and constants; a branch may give what it got. Slices are read and written where the counter says,
+ * of values that are needed later or not. Now and then an index is out of range, in which case both name the same call
+ * and position.
  *
  *   %v0 = mul %a, %b                               statements, over f32[n]
  *   %v1:4 = while [%i, %a, %v0, %a] (...) {...}    a counter goes first, and bounds the loop
@@ -50,6 +51,32 @@ static void indent(writer *w, int depth) {
   laze_text_format(&w->text, "%*s", 2 + 2 * depth, "");
 }
 
+/* A value with a slice of another in it, at places that the counter says, or in a branch a constant. */
+static void write_update(writer *w, scope *s, const char *name, int depth) {
+  char constant[NAME], *start = s->counter;
+  int length = 1 + below(w, w->size < 3 ? w->size : 3);
+  snprintf(constant, sizeof constant, "%.8sk", name);
+  if (!s->counter[0] || below(w, 3) == 0) {
+    indent(w, depth);
+    laze_text_format(&w->text, "%s = constant %d : i64[]\n", constant, below(w, w->size) - (below(w, 4) == 0));
+    start = constant;
+  }
+  indent(w, depth);
+  laze_text_format(&w->text, "%ss = dynamic_slice %s, %s, dim=0, length=%d\n", name, any(w, s),
+                   s->counter[0] ? s->counter : start, length);
+  if (below(w, 2)) {
+    indent(w, depth);
+    laze_text_format(&w->text, "%sn = neg %ss\n", name, name);
+  } else {
+    indent(w, depth);
+    laze_text_format(&w->text, "%sn = reshape %ss, shape=[-1]\n", name, name);
+  }
+  /* The last value, often, so that updates follow each other in one place. */
+  const char *self = below(w, 2) ? s->names[s->count - 1] : any(w, s);
+  indent(w, depth);
+  laze_text_format(&w->text, "%s = dynamic_update %s, %sn, %s, dim=0\n", name, self, name, start);
+}
+
 /* A statement without regions. */
 static void write_operator(writer *w, scope *s, int depth) {
   static const char *const unary[] = {"neg", "abs", "relu", "ceil"};
@@ -57,8 +84,10 @@ static void write_operator(writer *w, scope *s, int depth) {
   char name[NAME];
   snprintf(name, sizeof name, "%%v%d", w->next++);
   indent(w, depth);
-  int kind = below(w, 8);
-  if (kind < 2) {
+  int kind = below(w, 10);
+  if (kind > 7) {
+    write_update(w, s, name, depth);
+  } else if (kind < 2) {
     laze_text_format(&w->text, "%s = %s %s\n", name, unary[below(w, 4)], any(w, s));
   } else if (kind < 6) {
     laze_text_format(&w->text, "%s = %s %s, %s\n", name, binary[below(w, 4)], any(w, s), any(w, s));

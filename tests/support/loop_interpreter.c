@@ -109,11 +109,11 @@ static void run_store(machine *m, const laze_loop_instruction *i) {
 
 static void run_check(machine *m, const laze_loop_instruction *i, cell *result) {
   int64_t found = index_of(m, i, 0), size = index_of(m, i, 1), position = index_of(m, i, 2);
-  int64_t index = found < 0 ? found + size : found;
-  bool valid = index >= 0 && index < size;
+  int64_t index = found < 0 ? found + size : found, length = i->count > 3 ? index_of(m, i, 3) : 1;
+  bool valid = index >= 0 && index <= size - length;
   result->index = valid ? index : 0;
   laze_kernel_failure *failure = &m->arguments->failures[i->imm];
-  if (!valid && position < failure->position) *failure = (laze_kernel_failure){position, found, size};
+  if (!valid && position < failure->position) *failure = (laze_kernel_failure){position, found, size, length};
 }
 
 static cell initial_cell(const laze_loop_instruction *i) {

@@ -217,6 +217,47 @@ static laze_value index_operand(random_call *call) {
   return test_caller_parameter(call->caller, one_in(call, 2) ? LAZE_I64 : LAZE_I32, rank, sizes, axis);
 }
 
+/* The length of a slice, of an axis that has `length` elements. */
+static int64_t slice_length(int64_t length) {
+  return length - length / 2 - (length > 1);
+}
+
+/* Where a slice of `length` begins, now and then from the back. */
+static laze_value start_operand(const random_call *call, int64_t length) {
+  laze_recorder *recorder = &call->caller->builder.recorder;
+  int64_t size = call->self.rank > 0 ? call->self.sizes[call->dim] : 0, most = size - length;
+  laze_value operands[2];
+  if (size == 0) return LAZE_VALUE_NONE;
+  if (most == 0)
+    return laze_record_number(recorder, LAZE_I64, laze_scalar_integer(0), operands, NULL) ? LAZE_VALUE_NONE
+                                                                                          : operands[0];
+  operands[0] = test_caller_parameter(call->caller, one_in(call, 2) ? LAZE_I64 : LAZE_I32, 0, NULL, most);
+  if (laze_value_is_none(operands[0]) || laze_record_call(recorder, LAZE_OP_ABS, operands, 1, NULL, operands, NULL))
+    return LAZE_VALUE_NONE;
+  if (!one_in(call, 3)) return operands[0];
+  if (laze_record_number(recorder, type_of(call, operands[0])->dtype, laze_scalar_integer(size), &operands[1], NULL) ||
+      laze_record_call(recorder, LAZE_OP_SUB, operands, 2, NULL, operands, NULL))
+    return LAZE_VALUE_NONE;
+  return operands[0];
+}
+
+/* What is written to a slice. */
+static laze_value source_operand(const random_call *call) {
+  int64_t sizes[LAZE_MAX_RANK];
+  if (call->self.rank == 0) return LAZE_VALUE_NONE;
+  memcpy(sizes, call->self.sizes, sizeof sizes);
+  sizes[call->dim] = one_in(call, 4) ? sizes[call->dim] : slice_length(sizes[call->dim]);
+  return parameter(call, call->self.dtype, call->self.rank, sizes);
+}
+
+/* What dynamic_slice and dynamic_update take behind `self`. */
+static laze_value slice_operand(const random_call *call) {
+  if (is_base(call, "dynamic_slice"))
+    return start_operand(call, slice_length(call->self.rank > 0 ? call->self.sizes[call->dim] : 0));
+  if (call->operand_count == 1) return source_operand(call);
+  return start_operand(call, type_of(call, call->operands[1])->sizes[call->dim]);
+}
+
 static laze_value number(const random_call *call) {
   static const double reals[] = {0, 1, 2, -1, 0.5, -1.5, 3};
   laze_value value = LAZE_VALUE_NONE;
@@ -238,6 +279,7 @@ static laze_value tensor_operand(random_call *call, const laze_argument_info *ar
     return parameter(call, call->self.dtype, edges ? 1 : call->self.rank,
                      edges ? (int64_t[]){2 + below(call, 6)} : call->self.sizes);
   }
+  if (strncmp(call->info->base, "dynamic_", 8) == 0 && call->operand_count > 0) return slice_operand(call);
   if (strcmp(name, "mat2") == 0 || strcmp(name, "weight") == 0 || strcmp(name, "vec") == 0 ||
       strcmp(name, "tensor") == 0 || (is_base(call, "matmul") && call->operand_count == 1))
     if (call->operand_count > 0 && !is_base(call, "addmm")) return factor(call);
@@ -340,7 +382,7 @@ static laze_attribute size(const random_call *call, const laze_argument_info *ar
   if (is_base(call, "select")) return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
   if (strcmp(argument->name, "k") == 0) return laze_attribute_size(below(call, length + 1));
   if (strcmp(argument->name, "start") == 0) return laze_attribute_size(length > 0 ? length / 2 : 0);
-  if (strcmp(argument->name, "length") == 0) return laze_attribute_size(length - length / 2 - (length > 1));
+  if (strcmp(argument->name, "length") == 0) return laze_attribute_size(slice_length(length));
   return laze_attribute_size(below(call, 9));
 }
 

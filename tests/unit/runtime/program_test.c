@@ -245,7 +245,7 @@ static void fail_at_thousands(const laze_kernel_arguments *arguments, int64_t be
   (void)scratch;
   for (int64_t i = begin; i < end; i++)
     if (i > 0 && i % 1000 == 0 && i < arguments->failures[0].position)
-      arguments->failures[0] = (laze_kernel_failure){.position = i, .index = -i, .size = 7};
+      arguments->failures[0] = (laze_kernel_failure){.position = i, .index = -i, .size = 7, .length = 1};
 }
 
 /* The lowest position is told, whatever part of the domain fails first; outputs are NULL. */
