@@ -18,6 +18,8 @@ typedef struct control_call {
 struct laze_control_rule {
   int32_t first_input; /* operand that becomes the regions' first parameter; -1: none does */
   bool slices;         /* what is behind the first list of operands is sliced */
+  int32_t captured;    /* the list of operands that captured values join */
+  int32_t returning;   /* the region that returns those; -1: none does */
   laze_status (*infer)(const control_call *control, laze_error *error);
 };
 
@@ -247,10 +249,10 @@ static laze_status infer_reduce(const control_call *control, laze_error *error) 
   return LAZE_OK;
 }
 
-const laze_control_rule laze_control_rule_if = {.first_input = 1, .infer = infer_if};
-const laze_control_rule laze_control_rule_while = {.first_input = 0, .infer = infer_while};
+const laze_control_rule laze_control_rule_if = {.first_input = 1, .captured = 1, .returning = -1, .infer = infer_if};
+const laze_control_rule laze_control_rule_while = {.first_input = 0, .returning = 1, .infer = infer_while};
 const laze_control_rule laze_control_rule_scan = {.first_input = 0, .slices = true, .infer = infer_scan};
-const laze_control_rule laze_control_rule_reduce = {.first_input = -1, .infer = infer_reduce};
+const laze_control_rule laze_control_rule_reduce = {.first_input = -1, .captured = 1, .infer = infer_reduce};
 
 laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
                                laze_block *const *regions, const laze_type *const **types, int32_t *count,
@@ -271,4 +273,10 @@ int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, boo
   int32_t first;
   *sliced = rule->slices && index >= laze_call_segment(&call, 0, &first);
   return rule->first_input + index;
+}
+
+void laze_control_capturing(laze_op op, int32_t *segment, int32_t *returning) {
+  const laze_control_rule *rule = laze_control_rules[op];
+  *segment = rule ? rule->captured : 0;
+  *returning = rule ? rule->returning : -1;
 }

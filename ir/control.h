@@ -30,6 +30,9 @@ LAZE_MUST_USE laze_status laze_control_infer(const laze_graph *graph, laze_arena
 /* The index of the operand that gives a region's parameter `index` its value and type, or -1 where its type has no
  * sizes to take over. *sliced: it gives a slice, and the operand's first axis is not the parameter's. */
 int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, bool *sliced);
+/* The list of operands that values join which regions use of the block around them, and the region that returns these
+ * again, as many places behind the first as the list has others; -1: none does (ir/capture.h). */
+void laze_control_capturing(laze_op op, int32_t *segment, int32_t *returning);
 /* Whether two types are equal, sizes compared as facts. */
 LAZE_MUST_USE laze_status laze_graph_same_type(const laze_graph *graph, const laze_type *a, const laze_type *b,
                                                bool *same, laze_error *error);

@@ -12,26 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static laze_parser_frame *top(laze_parser *parser) {
-  return &parser->frames[parser->depth - 1];
+/* The innermost frame in which a name is defined; *out is NULL where none is. */
+static int find_name(const laze_parser *parser, const laze_token *token, const laze_name **out) {
+  int frame = parser->depth;
+  *out = NULL;
+  while (!*out && frame-- > 0)
+    *out = laze_name_find(&parser->names, parser->frames[frame].scope, token->start, token->length);
+  return frame;
 }
 
-static laze_status unknown_value(laze_parser *parser, const laze_token *name, laze_error *error) {
-  for (int i = parser->depth - 2; i >= 0; i--)
-    if (laze_name_find(&parser->names, parser->frames[i].scope, name->start, name->length))
-      return laze_lexer_fail(&parser->lexer, name->start - 1, error,
-                             "%%%.*s belongs to a block outside this region; pass it as an operand", name->length,
-                             name->start);
-  return laze_lexer_fail(&parser->lexer, name->start - 1, error, "there is no value %%%.*s before this line",
-                         name->length > 64 ? 64 : name->length, name->start);
+/* A value of the block of frame `from`, as one of the innermost block. */
+static laze_status capture(laze_parser *parser, int from, laze_value *value, laze_error *error) {
+  for (int i = from; i + 1 < parser->depth; i++) {
+    laze_parser_frame *frame = &parser->frames[i];
+    LAZE_TRY(laze_capture_value(parser->graph, &frame->captures, parser->frames[i + 1].block, frame->region_count - 1,
+                                *value, value, error));
+  }
+  return LAZE_OK;
 }
 
 laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   laze_token token = lexer->token;
   if (token.kind != LAZE_TOKEN_VALUE) return laze_lexer_expected(lexer, "a value", error);
-  const laze_name *name = laze_name_find(&parser->names, top(parser)->scope, token.start, token.length);
-  if (!name) return unknown_value(parser, &token, error);
+  const laze_name *name;
+  int frame = find_name(parser, &token, &name);
+  if (!name)
+    return laze_lexer_fail(lexer, token.start - 1, error, "there is no value %%%.*s before this line",
+                           token.length > 64 ? 64 : token.length, token.start);
   laze_lexer_advance(lexer);
   long result = 0;
   if (laze_lexer_take(lexer, '#')) {
@@ -46,7 +54,7 @@ laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *e
                            token.start, name->count, token.length, token.start);
   }
   *out = parser->names.values[name->first + result];
-  return LAZE_OK;
+  return capture(parser, frame, out, error);
 }
 
 laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *error) {
@@ -224,12 +232,35 @@ static laze_status parse_arguments(laze_parser *parser, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   parser->argument_count = 0;
   parser->value_count = 0;
-  if (laze_lexer_at(lexer, ':') || laze_lexer_at(lexer, '(') || laze_lexer_at(lexer, '}') ||
-      lexer->token.kind == LAZE_TOKEN_END || lexer->token.first_on_line)
+  if (laze_lexer_at(lexer, ':') || laze_lexer_at(lexer, '(') || laze_lexer_at(lexer, '{') ||
+      laze_lexer_at(lexer, '}') || lexer->token.kind == LAZE_TOKEN_END || lexer->token.first_on_line)
     return LAZE_OK;
   do LAZE_TRY(parse_argument(parser, error));
   while (laze_lexer_take(lexer, ','));
   return LAZE_OK;
+}
+
+/* Where a region follows, a list of operands at the end may be left out: what the regions capture joins it. */
+static void add_left_out(laze_parser *parser, const char *name) {
+  laze_op op = laze_op_find(name);
+  const laze_op_info *info = op == LAZE_OP_NONE ? NULL : laze_op_get(op);
+  int32_t operands = 0, last = -1;
+  if (!info || info->region_count == 0 || parser->argument_count == LAZE_PARSER_ARGUMENTS) return;
+  for (int32_t i = 0; i < info->argument_count; i++) {
+    if (!laze_argument_is_operand(info->arguments[i].kind)) continue;
+    operands++;
+    last = i;
+  }
+  for (int32_t i = 0; i < parser->argument_count; i++) operands -= parser->passed[i].name == NULL;
+  if (operands != 1 || info->arguments[last].kind != LAZE_ARGUMENT_TENSOR_LIST) return;
+  for (int32_t i = 0; i < parser->argument_count; i++) {
+    const laze_passed *passed = &parser->passed[i];
+    if (passed->name && (size_t)passed->name_length == strlen(info->arguments[last].name) &&
+        memcmp(passed->name, info->arguments[last].name, (size_t)passed->name_length) == 0)
+      return;
+  }
+  parser->passed[parser->argument_count] = (laze_passed){.kind = LAZE_PASSED_EMPTY_LIST};
+  parser->arguments[parser->argument_count++] = (laze_parsed_argument){.first_value = parser->value_count};
 }
 
 static laze_promotion promotion_of(const laze_parser *parser) {
@@ -353,12 +384,13 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
     return laze_parse_constant(parser, statement, error);
   }
   LAZE_TRY(parse_arguments(parser, error));
+  add_left_out(parser, name);
   laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count, true};
   if (laze_call_resolve(&call, &statement->call.op, error) != LAZE_OK)
     return laze_lexer_locate(lexer, statement->at, error);
   const laze_op_info *info = laze_op_get(statement->call.op);
   if (info->argument_count > LAZE_PARSER_ARGUMENTS || info->result_count > LAZE_PARSER_RESULTS ||
-      info->region_count > LAZE_PARSER_REGIONS)
+      info->region_count > LAZE_MAX_REGIONS)
     return laze_lexer_fail(lexer, statement->at, error, "%s: more arguments than the parser holds", name);
   return fill_call(parser, statement, error);
 }

@@ -118,18 +118,15 @@ static laze_status record_statement(laze_parser *parser, const laze_statement *s
 /* All regions of the innermost frame's pending statement are read. */
 static laze_status finish_regions(laze_parser *parser, laze_error *error) {
   laze_parser_frame *frame = top(parser);
-  laze_value first;
-  laze_status status =
-      laze_graph_append_region_node(parser->graph, frame->block, &frame->pending.call, frame->regions, &first, error);
+  laze_value *results;
+  int32_t count;
+  laze_status status = laze_graph_append_capturing(parser->graph, frame->block, &frame->pending.call, frame->regions,
+                                                   &frame->captures, &results, &count, error);
   LAZE_TRY(locate(parser, frame->pending.at, status, error));
-  int32_t count = parser->graph->nodes[first.node].result_count;
-  laze_value *results = laze_arena_alloc_array(&parser->scratch, count, sizeof *results);
-  if (!results) return laze_fail_memory(error, "the results of a node", -1);
-  for (int32_t i = 0; i < count; i++) results[i] = (laze_value){first.node, i};
   return finish_statement(parser, &frame->pending, results, count, error);
 }
 
-/* `(%a: f32[2]) {` of the pending statement's next region. */
+/* `(%a: f32[2]) {` of the pending statement's next region; without parameters also `{`. */
 static laze_status open_region(laze_parser *parser, laze_error *error) {
   laze_parser_frame *frame = top(parser);
   laze_block *region;
@@ -137,7 +134,7 @@ static laze_status open_region(laze_parser *parser, laze_error *error) {
   LAZE_TRY(locate(parser, frame->pending.at, status, error));
   frame->regions[frame->region_count++] = region;
   push_frame(parser, region);
-  LAZE_TRY(parse_parameters(parser, error));
+  if (!laze_lexer_at(&parser->lexer, '{')) LAZE_TRY(parse_parameters(parser, error));
   return laze_lexer_expect(&parser->lexer, '{', error);
 }
 
@@ -167,6 +164,7 @@ static laze_status parse_statement(laze_parser *parser, laze_error *error) {
   if (laze_op_get(statement.call.op)->region_count == 0) return record_statement(parser, &statement, error);
   top(parser)->pending = statement;
   top(parser)->region_count = 0;
+  top(parser)->captures = (laze_captures){.arena = &parser->scratch};
   return open_region(parser, error);
 }
 

@@ -4,10 +4,11 @@
 
 #include "ir/builder.h"
 #include "ir/call_resolve.h"
+#include "ir/capture.h"
 #include "ir/text/text_internal.h"
 
 /* Bounds of what a schema may have; larger ones are refused. */
-enum { LAZE_PARSER_ARGUMENTS = 64, LAZE_PARSER_RESULTS = 8, LAZE_PARSER_REGIONS = 4 };
+enum { LAZE_PARSER_ARGUMENTS = 64, LAZE_PARSER_RESULTS = 8 };
 enum { LAZE_PARSER_NAME = 128 }; /* of an operator, with the 0 at its end */
 
 /* What one argument says: values, or the text of an attribute, read once the operator is known. */
@@ -30,8 +31,9 @@ typedef struct laze_parser_frame {
   laze_block *block;
   int32_t scope;
   laze_statement pending; /* the node whose regions are being read */
-  laze_block *regions[LAZE_PARSER_REGIONS];
-  int32_t region_count; /* read so far */
+  laze_block *regions[LAZE_MAX_REGIONS];
+  int32_t region_count;   /* read so far */
+  laze_captures captures; /* of these regions */
 } laze_parser_frame;
 
 typedef struct laze_parser {
@@ -58,7 +60,7 @@ typedef struct laze_parser {
 
 /* Reads operator and arguments behind `=` and fills in the call, recording a constant for each literal operand. */
 LAZE_MUST_USE laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error);
-/* Reads `%x` or `%x#1`, a value of the innermost scope. */
+/* Reads `%x` or `%x#1`. A value of a block around the innermost one is captured by the regions between. */
 LAZE_MUST_USE laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *error);
 

@@ -8,6 +8,8 @@
  *   %v1:4 = while [%i, %a, %v0, %a] (...) {...}    a counter goes first, and bounds the loop
  *   %v2:2 = if %c, [%v1#1, %v0] (...) {...} (...) {...}
  *   %v3:2 = scan [%a], [%v3i0] (...) {...}         a state, and a table by rows
+ *
+ * Some regions use values of the blocks around them, which the parser makes operands.
  */
 #include "base/text.h"
 #include "ir/text/text.h"
@@ -45,6 +47,12 @@ static const char *any(writer *w, const scope *s) {
 
 static void define(scope *s, const char *name) {
   if (s->count < MOST_VALUES) snprintf(s->names[s->count++], NAME, "%s", name);
+}
+
+/* Some regions see the block around them. */
+static void inherit(writer *w, scope *inside, const scope *outside) {
+  if (below(w, 2)) return;
+  for (int i = 0; i < outside->count; i++) define(inside, outside->names[i]);
 }
 
 static void indent(writer *w, int depth) {
@@ -177,6 +185,7 @@ static void write_while(writer *w, scope *s, int depth) {
   indent(w, depth);
   laze_text_append(&w->text, "} ");
   write_parameters(w, &body, count, true);
+  inherit(w, &body, s);
   write_block(w, &body, depth + 1);
   indent(w, depth + 1);
   laze_text_format(&w->text, "%s = add %s, 1\n", next, body.counter);
@@ -205,6 +214,7 @@ static void write_scan(writer *w, scope *s, int depth) {
   for (int i = 0; i < inputs; i++) laze_text_format(&w->text, "%s%si%d", i ? ", " : "", name, i);
   laze_text_append(&w->text, "] ");
   write_parameters(w, &body, states + inputs, false);
+  inherit(w, &body, s);
   write_block(w, &body, depth + 1);
   write_return(w, &body, states + stacked, "", depth + 1);
   indent(w, depth);
@@ -230,6 +240,7 @@ static void write_if(writer *w, scope *s, int depth) {
   for (int branch = 0; branch < 2; branch++) {
     scope inside;
     write_parameters(w, &inside, given, false);
+    inherit(w, &inside, s);
     if (below(w, 3) > 0) write_block(w, &inside, depth + 1);
     write_return(w, &inside, count, "", depth + 1);
     indent(w, depth);

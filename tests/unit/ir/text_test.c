@@ -345,8 +345,14 @@ static const struct {
      "e.lz:3:3: returns f32[2] as result 0, but the header declares f32[3]"},
     {"laze 1\ngraph @g() {\n  return\n}\ngraph @h() { return }", "e.lz:5:1: expected the end behind the graph"},
     {"laze 1\ngraph @g() {\n  \x01", "e.lz:3:3: expected a statement or 'return', found byte 0x01"},
-    {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x] (%a: f32[2]) {\n    return %x\n",
-     "e.lz:4:12: %x belongs to a block outside this region; pass it as an operand"},
+    {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c {\n    %1 = neg %x\n    return %1\n  } {\n    return "
+     "%1\n",
+     "e.lz:7:12: there is no value %1 before this line"},
+    {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c {\n    return %x\n  } {\n    return %0\n",
+     "e.lz:6:12: there is no value %0 before this line"},
+    {"laze 1\ngraph @g(%x: f32[2], %i: f32[]) {\n  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n"
+     "    %1 = mul %a, %x\n    return %b\n  }\n",
+     "e.lz:3:8: reduce: operand 2 has type f32[2], expected f32[]"},
     {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c, [%x]\n  return\n}",
      "e.lz:4:3: expected '(', found 'return'"},
     {"laze 1\ngraph @g() {\n  %0 = constant -infx : f32[]\n", "e.lz:3:17: constant: element 0 is no f32 that fits"},
