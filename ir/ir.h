@@ -3,7 +3,7 @@
  *   builder.h   records calls into a graph (recorder.h is the interface, for composites and the lazy layer too)
  *   graph.h     nodes, blocks, values; equality and key; symbolic sizes
  *   text/       prints and parses (docs/ir.md)
- *   pass.h      rewrites graphs: simplify, fold, common nodes, dead nodes, expand
+ *   pass.h      rewrites graphs: fold, branches, simplify, common nodes, dead nodes, expand
  *   walk.h      visits nodes in order, into regions
  *   control.h   what `if`, `while` and `reduce` demand of their regions
  *   op.h        operators as data (generated from ops/)

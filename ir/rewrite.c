@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 
 #include "ir/attribute.h"
+#include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/graph_internal.h"
 #include "ir/op.gen.h"
@@ -123,6 +124,38 @@ static laze_status copy_node(laze_rewrite *rewrite, int32_t number, laze_error *
   return LAZE_OK;
 }
 
+/* Which region of the node at hand stands in its place, if one does. */
+static laze_status choose_region(laze_rewrite *rewrite, laze_error *error) {
+  int32_t region = -1;
+  bool *in_place = &rewrite->in_place[rewrite->walk.block->depth + 1];
+  *in_place = false;
+  if (!rewrite->hooks->region) return LAZE_OK;
+  LAZE_TRY(rewrite->hooks->region(rewrite, rewrite->hooks->self, rewrite->walk.node, &region, error));
+  *in_place = region >= 0;
+  if (*in_place) laze_walk_choose(&rewrite->walk, region);
+  return LAZE_OK;
+}
+
+/* The parameters of a region in its node's place are the node's operands. */
+static void map_parameters(laze_rewrite *rewrite) {
+  const laze_block *block = rewrite->walk.block;
+  const laze_node *node = &rewrite->source->nodes[laze_walk_owner(&rewrite->walk)];
+  for (int32_t i = 0; i < block->parameter_count; i++) {
+    bool sliced;
+    int32_t operand = laze_control_parameter_operand(node, i, &sliced);
+    laze_value value = laze_rewrite_value(rewrite, node->operands[operand]);
+    laze_rewrite_map(rewrite, block->parameters[i], &value);
+  }
+}
+
+/* And its results what the region returns. */
+static void map_results(laze_rewrite *rewrite) {
+  const laze_block *block = rewrite->walk.block;
+  const laze_walk_frame *frame = &rewrite->walk.frames[rewrite->walk.depth - 1];
+  laze_value *values = rewrite->values + rewrite->offsets[frame->block->nodes[frame->next]];
+  for (int64_t i = 0; i < block->result_count; i++) values[i] = laze_rewrite_value(rewrite, block->results[i]);
+}
+
 static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
   const laze_node *node = &rewrite->source->nodes[rewrite->walk.node];
   const laze_rewrite_hooks *hooks = rewrite->hooks;
@@ -133,7 +166,7 @@ static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
   }
   if (node->region_count > MAX_REGIONS)
     return laze_fail(error, LAZE_INTERNAL, "%s: more regions than a rewrite holds", laze_op_get(node->op)->name);
-  if (node->region_count > 0) return LAZE_OK;
+  if (node->region_count > 0) return choose_region(rewrite, error);
   if (hooks->node) LAZE_TRY(hooks->node(rewrite, hooks->self, rewrite->walk.node, &replaced, error));
   return replaced ? LAZE_OK : copy_node(rewrite, rewrite->walk.node, error);
 }
@@ -156,6 +189,10 @@ static laze_status copy_parameter(laze_rewrite *rewrite, int32_t index, laze_err
 
 static laze_status enter_block(laze_rewrite *rewrite, laze_error *error) {
   int depth = rewrite->walk.block->depth;
+  if (depth > 0 && rewrite->in_place[depth]) {
+    map_parameters(rewrite);
+    return LAZE_OK;
+  }
   if (depth == 0) {
     rewrite->block = rewrite->target->body;
   } else {
@@ -170,6 +207,10 @@ static laze_status enter_block(laze_rewrite *rewrite, laze_error *error) {
 
 static laze_status leave_block(laze_rewrite *rewrite, laze_error *error) {
   const laze_block *block = rewrite->walk.block;
+  if (block->depth > 0 && rewrite->in_place[block->depth]) {
+    map_results(rewrite);
+    return LAZE_OK;
+  }
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
                      block->result_count, sizeof *rewrite->operands, error));
   for (int64_t i = 0; i < block->result_count; i++)
@@ -182,6 +223,7 @@ static laze_status leave_block(laze_rewrite *rewrite, laze_error *error) {
 static laze_status finish_regions(laze_rewrite *rewrite, laze_error *error) {
   laze_call call;
   laze_value first;
+  if (rewrite->in_place[rewrite->walk.block->depth + 1]) return LAZE_OK;
   LAZE_TRY(laze_rewrite_call(rewrite, rewrite->walk.node, &call, error));
   LAZE_TRY(laze_graph_append_region_node(rewrite->target, rewrite->block, &call,
                                          rewrite->regions[rewrite->walk.block->depth + 1], &first, error));

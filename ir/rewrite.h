@@ -16,8 +16,11 @@ typedef struct laze_rewrite laze_rewrite;
 typedef struct laze_rewrite_hooks {
   void *self;
   /* Replaces node `number` of the source: sets *replaced and maps its results with laze_rewrite_map. Nodes with regions
-   * are not offered. NULL: none is replaced. */
+   * are offered to `region`. NULL: none is replaced. */
   laze_status (*node)(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error);
+  /* Puts a region of node `number`, which has some, in its place: sets *region to the region's number. Its parameters
+   * become the node's operands, and the node's results what it returns. NULL: no node is replaced so. */
+  laze_status (*region)(laze_rewrite *rewrite, void *self, int32_t number, int32_t *region, laze_error *error);
   /* Whether source node `number`, with its regions, goes on existing; NULL: every one does. */
   bool (*keep)(const laze_rewrite *rewrite, void *self, int32_t number);
   /* Changes the type that parameter `index` of a block gets; NULL: it keeps the source's. */
@@ -40,6 +43,7 @@ struct laze_rewrite {
   laze_value *operands;         /* scratch for one node */
   int64_t operand_capacity;
   laze_block *regions[LAZE_MAX_NESTING + 1][4]; /* of the nodes being copied, by depth */
+  bool in_place[LAZE_MAX_NESTING + 1];          /* by depth: the region stands in its node's place */
 };
 
 /* `share_sizes`: the target shares the source's size table, and copies need no inference. Otherwise the target owns a

@@ -22,7 +22,10 @@ static laze_walk_event next_region(laze_walk *walk, laze_walk_frame *frame) {
   int32_t number = frame->block->nodes[frame->next];
   const laze_node *node = &walk->graph->nodes[number];
   if (frame->region < node->region_count) {
-    enter(walk, node->regions[frame->region++]);
+    int32_t region = frame->region;
+    frame->region = frame->alone ? node->region_count : region + 1;
+    frame->alone = false;
+    enter(walk, node->regions[region]);
     return laze_walk_next(walk);
   }
   frame->region = -1;
@@ -58,4 +61,10 @@ void laze_walk_skip(laze_walk *walk) {
   if (frame->region < 0) return;
   frame->region = -1;
   frame->next++;
+}
+
+void laze_walk_choose(laze_walk *walk, int32_t region) {
+  laze_walk_frame *frame = &walk->frames[walk->depth - 1];
+  frame->region = region;
+  frame->alone = true;
 }

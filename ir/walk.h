@@ -25,6 +25,7 @@ typedef struct laze_walk_frame {
   const laze_block *block;
   int64_t next;   /* index of the node to visit next in the block, or of the one whose regions are being visited */
   int32_t region; /* the region of that node to visit next; -1 outside nodes with regions */
+  bool alone;     /* and no other after it */
 } laze_walk_frame;
 
 typedef struct laze_walk {
@@ -44,6 +45,9 @@ void laze_walk_begin_block(laze_walk *walk, const laze_graph *graph, const laze_
 laze_walk_event laze_walk_next(laze_walk *walk);
 /* After NODE: leaves out its regions, and NODE_END. */
 void laze_walk_skip(laze_walk *walk);
+
+/* After NODE: visits region `region` alone. */
+void laze_walk_choose(laze_walk *walk, int32_t region);
 
 /* At BLOCK and inside a region: the node whose region it is, -1 in the body. */
 static inline int32_t laze_walk_owner(const laze_walk *walk) {

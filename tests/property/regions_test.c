@@ -230,9 +230,16 @@ static void write_if(writer *w, scope *s, int depth) {
   int count = 2 + below(w, 2), given = 1 + below(w, 3);
   snprintf(name, sizeof name, "%%v%d", w->next++);
   indent(w, depth);
-  laze_text_format(&w->text, "%ss = sum %s\n", name, any(w, s));
-  indent(w, depth);
-  laze_text_format(&w->text, "%sc = lt %ss, %d\n", name, name, below(w, 9) - 4);
+  if (below(w, 4) > 0) {
+    laze_text_format(&w->text, "%ss = sum %s\n", name, any(w, s));
+    indent(w, depth);
+    laze_text_format(&w->text, "%sc = lt %ss, %d\n", name, name, below(w, 9) - 4);
+  } else { /* known before anything runs */
+    static const char *const comparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    laze_text_format(&w->text, "%ss = size_tensor value=%d\n", name, w->size);
+    indent(w, depth);
+    laze_text_format(&w->text, "%sc = %s %ss, %d\n", name, comparisons[below(w, 6)], name, below(w, 6));
+  }
   indent(w, depth);
   laze_text_format(&w->text, "%s:%d = if %sc, [", name, count, name);
   for (int i = 0; i < given; i++) laze_text_format(&w->text, "%s%s", i ? ", " : "", any(w, s));
@@ -335,6 +342,15 @@ START_TEST(native_regions_give_the_interpreters_bits) {
 }
 END_TEST
 
+START_TEST(branches_that_are_known_give_the_same_bits) {
+  test_way a = {test_context(NULL), NULL, "branches"}, b = {test_context("verify"), NULL, NULL};
+  a.backend = b.backend = find(a.context, "interp");
+  check(&a, &b, 60, false);
+  laze_context_release(a.context);
+  laze_context_release(b.context);
+}
+END_TEST
+
 START_TEST(fusion_changes_no_bit_inside_regions) {
   test_way a = {test_context(NULL), laze_backend_at(0), NULL}, b = {test_context("nofusion"), laze_backend_at(0), NULL};
   check(&a, &b, 60, strcmp(b.backend->name, "interp") != 0);
@@ -348,6 +364,7 @@ int main(void) {
   TCase *tests = tcase_create("random regions");
   tcase_set_timeout(tests, 0);
   tcase_add_test(tests, native_regions_give_the_interpreters_bits);
+  tcase_add_test(tests, branches_that_are_known_give_the_same_bits);
   tcase_add_test(tests, fusion_changes_no_bit_inside_regions);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
