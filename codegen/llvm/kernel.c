@@ -59,6 +59,12 @@ static bool is_plain_copy(const laze_llvm_kernel *l, const laze_loop_instruction
   return laze_loop_dtype(l->kernel, laze_llvm_operand(l, i, 0)) == i->dtype;
 }
 
+/* What a variable holds: a value of one form all the time. Loops around which it goes run one strip at a time. */
+static LLVMValueRef held_value(laze_llvm_kernel *l, const laze_loop_instruction *i, int32_t k) {
+  laze_lane_value value = l->values[laze_llvm_operand(l, i, k)][0];
+  return l->in_lanes ? laze_llvm_lanes(l, value) : value.value;
+}
+
 static laze_status lower_copy(laze_llvm_kernel *l, int32_t index, int copy) {
   const laze_loop_instruction *i = laze_llvm_instruction_at(l, index);
   laze_lane_value *result = &l->values[index][copy], made = {0};
@@ -75,9 +81,13 @@ static laze_status lower_copy(laze_llvm_kernel *l, int32_t index, int copy) {
     else
       made.value = convert(l, i, copy);
     break;
-  case LAZE_LOOP_CHECK: made = laze_llvm_check(l, i, copy); break;
+  case LAZE_LOOP_CHECK:
+  case LAZE_LOOP_CHECK_SLICE: made = laze_llvm_check(l, i, copy); break;
   case LAZE_LOOP_UPDATE: return laze_llvm_update(l, i, copy);
   case LAZE_LOOP_RESULT: LAZE_TRY(laze_llvm_result(l, i, &made)); break;
+  case LAZE_LOOP_VARIABLE: l->accumulators[index].block = held_value(l, i, 0); return LAZE_OK;
+  case LAZE_LOOP_GET: made.value = l->accumulators[laze_llvm_operand(l, i, 0)].block; break;
+  case LAZE_LOOP_SET: l->accumulators[laze_llvm_operand(l, i, 0)].block = held_value(l, i, 1); return LAZE_OK;
   case LAZE_LOOP_MATRIX: return laze_llvm_matrix(l, i);
   default:
     made = laze_llvm_index(l, i->code, l->values[laze_llvm_operand(l, i, 0)][copy],
@@ -93,7 +103,8 @@ laze_status laze_llvm_instruction(laze_llvm_kernel *l, int32_t index) {
     laze_llvm_accumulator(l, index);
     return LAZE_OK;
   }
-  bool effect = i->code == LAZE_LOOP_STORE || i->code == LAZE_LOOP_UPDATE || i->code == LAZE_LOOP_CHECK;
+  bool effect = i->code == LAZE_LOOP_STORE || i->code == LAZE_LOOP_UPDATE || i->code == LAZE_LOOP_CHECK ||
+                i->code == LAZE_LOOP_CHECK_SLICE;
   bool once = l->copies == 1 || (!effect && all_uniform(l, i));
   LAZE_TRY(lower_copy(l, index, 0));
   if (!once) return lower_copy(l, index, 1);

@@ -26,9 +26,10 @@ typedef struct laze_lane_value {
   LLVMValueRef stride; /* i64; NULL unless affine */
 } laze_lane_value;
 
-/* The running state of an accumulator: scalars, or vectors where it stands in lanes or its order is lanes16. */
+/* The running state of an accumulator, or what a variable holds: scalars, or vectors where it stands in lanes or its
+ * order is lanes16. */
 typedef struct laze_accumulator_state {
-  LLVMValueRef block;  /* of the elements since the last fold */
+  LLVMValueRef block;  /* of the elements since the last fold; of a variable its value */
   LLVMValueRef levels; /* address on the stack: level k has the total of 2^k blocks */
   int32_t loop;        /* the loop that updates it in blocks; -1: none */
 } laze_accumulator_state;

@@ -27,8 +27,8 @@ typedef struct {
   bool lanes;
   int copies;
   LLVMValueRef start, end, main_end;
-  /* What an iteration hands to the next: the states of all accumulators that the body updates, clocks of loops within.
-   */
+  /* What an iteration hands to the next: the states of all accumulators that the body updates, variables that it sets,
+   * clocks of loops within. */
   LLVMValueRef **slots;
   int32_t slot_count;
   /* The accumulators for which it is the innermost reduced loop; behind the slots stand those of its own clock. */
@@ -65,11 +65,12 @@ static laze_status find_accumulators(laze_llvm_kernel *l, loop_plan *plan) {
   if (!carried || !clocks || !plan->folded || !plan->slots) return laze_fail_memory(l->error, "lowering a loop", -1);
   for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
     const laze_loop_instruction *i = laze_llvm_instruction_at(l, k);
-    if (i->code != LAZE_LOOP_UPDATE) continue;
-    int32_t accumulator = laze_llvm_operand(l, i, 0), loop = laze_llvm_operand(l, i, 2);
+    if (i->code != LAZE_LOOP_UPDATE && i->code != LAZE_LOOP_SET) continue;
+    int32_t accumulator = laze_llvm_operand(l, i, 0), loop = laze_llvm_operand(l, i, i->count - 1);
     if (accumulator > begin || contains(carried, carried_count, accumulator)) continue; /* or of one iteration */
     carried[carried_count++] = accumulator;
     plan->slots[plan->slot_count++] = &l->accumulators[accumulator].block;
+    if (i->code == LAZE_LOOP_SET) continue;
     if (l->accumulators[accumulator].loop < 0) continue; /* without blocks */
     if (loop == begin) plan->folded[plan->folded_count++] = accumulator;
     if (loop == begin || contains(clocks, clock_count, loop)) continue;
@@ -239,12 +240,15 @@ static laze_status hoist(laze_llvm_kernel *l, const loop_plan *plan) {
   return LAZE_OK;
 }
 
-/* Two strips in lockstep pay off where the body is short; a check or a nested loop ends basic blocks. */
+/* Two strips in lockstep pay off where the body is short; a check or a nested loop ends basic blocks, and a variable
+ * holds one value. */
 static int choose_copies(const laze_llvm_kernel *l, int32_t begin) {
   int32_t length = 0;
   for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
     uint8_t code = laze_llvm_instruction_at(l, k)->code;
-    if (code == LAZE_LOOP_BEGIN || code == LAZE_LOOP_CHECK) return 1;
+    if (code == LAZE_LOOP_BEGIN || code == LAZE_LOOP_CHECK || code == LAZE_LOOP_CHECK_SLICE ||
+        code == LAZE_LOOP_VARIABLE)
+      return 1;
     length += !l->hoisted[k];
   }
   return length <= SHORT_BODY ? 2 : 1;

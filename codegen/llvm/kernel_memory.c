@@ -259,7 +259,7 @@ static LLVMValueRef first_failing(laze_llvm_kernel *l, LLVMValueRef values, LLVM
 
 /* How many elements of a check must lie in the axis. */
 static LLVMValueRef checked_length(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
-  if (i->count < 4) return laze_llvm_i64_constant(l, 1);
+  if (i->code == LAZE_LOOP_CHECK) return laze_llvm_i64_constant(l, 1);
   laze_lane_value length = l->values[laze_llvm_operand(l, i, 3)][copy];
   return l->in_lanes ? laze_llvm_lanes(l, length) : length.value;
 }
@@ -274,7 +274,7 @@ static void note_lanes(laze_llvm_kernel *l, const laze_loop_instruction *i, int 
   LLVMValueRef is_lowest = LLVMBuildICmp(l->e.builder, LLVMIntEQ, positions, laze_llvm_splat(l, lowest), "");
   failing = LLVMBuildAnd(l->e.builder, failing, is_lowest, "");
   LLVMValueRef fields[] = {lowest, first_failing(l, operands[0], failing), first_failing(l, operands[1], failing),
-                           i->count < 4 ? length : first_failing(l, length, failing)};
+                           i->code == LAZE_LOOP_CHECK ? length : first_failing(l, length, failing)};
   note_failure(l, i->imm, fields);
 }
 
@@ -288,7 +288,7 @@ laze_lane_value laze_llvm_check(laze_llvm_kernel *l, const laze_loop_instruction
   LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, found, zero, "");
   LLVMValueRef wrapped = LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, found, size, ""), found, "");
   LLVMValueRef length = checked_length(l, i, copy), starts = size; /* how many starts there are */
-  if (i->count > 3)
+  if (i->code == LAZE_LOOP_CHECK_SLICE)
     starts = LLVMBuildAdd(builder, LLVMBuildSub(builder, size, length, ""), laze_llvm_integer(LLVMTypeOf(size), 1), "");
   LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, starts, "");
   laze_lane_value result = {.value = LLVMBuildSelect(builder, invalid, zero, wrapped, "")};

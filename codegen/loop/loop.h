@@ -41,9 +41,10 @@ typedef enum {
   LAZE_LOOP_STORE,    /* (offset, value [, guard]) to buffer imm */
   LAZE_LOOP_ELEMENT,  /* (operands...) -> result dtype `dtype`; op computes in dtype `compute`; operands have it */
   LAZE_LOOP_CONVERT,  /* (value) -> dtype, as `to` does; also turns an i64 index value into data and back */
-  LAZE_LOOP_CHECK,    /* (index, size, position [, length]) -> a valid index: negative wraps once, and `length` elements
-                         (1) from there on lie within size; otherwise notes a failure for check imm at `position` and
-                         gives 0 (size may then be 0: callers guard loads by size) */
+  LAZE_LOOP_CHECK,    /* (index, size, position) -> a valid index: negative wraps once; out of range notes a failure for
+                         check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
+  LAZE_LOOP_CHECK_SLICE, /* (index, size, position, length) likewise, where `length` elements from there on, at most
+                            `size`, must lie in the axis */
   /* Reductions, in a named order (codegen/order.h): lanes16 where UPDATE stands in a LANES loop, else rows; and scans,
      in the order `sequence` */
   LAZE_LOOP_ACCUMULATOR, /* -> accumulator of dtype, op combines, `order`, `initial`; stands before the loops that
@@ -51,6 +52,10 @@ typedef enum {
   LAZE_LOOP_UPDATE,      /* (accumulator, value, induction variable of the innermost reduced loop): iteration r of a run
                             of that loop takes the run's r-th place */
   LAZE_LOOP_RESULT,      /* (accumulator) -> dtype; after those loops, in a sequence behind an UPDATE in its loop */
+  /* Variables: what an iteration hands to the next, in their order. No LANES loop lies between one and its uses */
+  LAZE_LOOP_VARIABLE, /* (value) -> variable of dtype that holds it; stands before the loops that set it */
+  LAZE_LOOP_GET,      /* (variable) -> what it holds now */
+  LAZE_LOOP_SET,      /* (variable, value) */
   /* Matrix product of a block, each element in the order of products (codegen/order.h) */
   LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
                        stride, rows, columns, depth); buffers in imm: a | b << 16 | c << 32; dtype */

@@ -28,8 +28,12 @@ static const char *const words[] = {
     [LAZE_LOOP_AND] = "and",
     [LAZE_LOOP_CONVERT] = "convert",
     [LAZE_LOOP_CHECK] = "check",
+    [LAZE_LOOP_CHECK_SLICE] = "check_slice",
     [LAZE_LOOP_UPDATE] = "update",
     [LAZE_LOOP_RESULT] = "result",
+    [LAZE_LOOP_VARIABLE] = "variable",
+    [LAZE_LOOP_GET] = "get",
+    [LAZE_LOOP_SET] = "set",
     [LAZE_LOOP_MATRIX] = "matrix",
 };
 
@@ -113,13 +117,14 @@ static void print_value(const printer *p, const laze_loop_instruction *i) {
   case LAZE_LOOP_ELEMENT: print_element(p, i); break;
   case LAZE_LOOP_ACCUMULATOR: print_accumulator(p, i); break;
   case LAZE_LOOP_CHECK:
-    laze_text_format(p->text, "check #%" PRId64, i->imm);
+  case LAZE_LOOP_CHECK_SLICE:
+    laze_text_format(p->text, "%s #%" PRId64, words[i->code], i->imm);
     print_operands(p, i, 0);
     break;
   default:
     laze_text_append(p->text, i->code <= LAZE_LOOP_MATRIX && words[i->code] ? words[i->code] : "?");
     print_operands(p, i, 0);
-    if (i->code == LAZE_LOOP_CONVERT || i->code == LAZE_LOOP_RESULT) print_type(p, i);
+    if (i->code == LAZE_LOOP_CONVERT || i->code == LAZE_LOOP_RESULT || i->code == LAZE_LOOP_VARIABLE) print_type(p, i);
   }
 }
 
@@ -132,7 +137,8 @@ static void print_instruction(const printer *p, int32_t index) {
     break;
   case LAZE_LOOP_END: laze_text_append(p->text, "}"); break;
   case LAZE_LOOP_STORE: print_store(p, i); break;
-  case LAZE_LOOP_UPDATE: print_value(p, i); break;
+  case LAZE_LOOP_UPDATE:
+  case LAZE_LOOP_SET: print_value(p, i); break;
   case LAZE_LOOP_MATRIX: print_matrix(p, i); break;
   default: laze_text_format(p->text, "%%%d = ", index); print_value(p, i);
   }

@@ -64,7 +64,14 @@ static int32_t lanes_loop(const verifier *v) {
 
 static bool makes_value(uint8_t code) {
   return code != LAZE_LOOP_END && code != LAZE_LOOP_STORE && code != LAZE_LOOP_UPDATE &&
-         code != LAZE_LOOP_ACCUMULATOR && code != LAZE_LOOP_MATRIX;
+         code != LAZE_LOOP_ACCUMULATOR && code != LAZE_LOOP_MATRIX && code != LAZE_LOOP_VARIABLE &&
+         code != LAZE_LOOP_SET;
+}
+
+/* What an instruction's first operand is where it is no value. */
+static uint8_t state_code(uint8_t code) {
+  if (code == LAZE_LOOP_UPDATE || code == LAZE_LOOP_RESULT) return LAZE_LOOP_ACCUMULATOR;
+  return code == LAZE_LOOP_GET || code == LAZE_LOOP_SET ? LAZE_LOOP_VARIABLE : 0;
 }
 
 static bool in_scope(const verifier *v, int32_t value) {
@@ -79,10 +86,11 @@ static laze_status check_operands(verifier *v, const laze_loop_instruction *i) {
     int32_t value = operand(v, i, k);
     if (value < 0 || value >= v->index) return fault(v, "an operand stands after its use or nowhere");
     if (!in_scope(v, value)) return fault(v, "an operand belongs to a loop that has ended");
-    bool accumulates = (i->code == LAZE_LOOP_UPDATE || i->code == LAZE_LOOP_RESULT) && k == 0;
-    uint8_t code = instruction_of(v, value)->code;
-    if (accumulates ? code != LAZE_LOOP_ACCUMULATOR : !makes_value(code))
-      return fault(v, accumulates ? "its first operand is not an accumulator" : "an operand is not a value");
+    uint8_t wanted = k == 0 ? state_code(i->code) : 0, code = instruction_of(v, value)->code;
+    if (wanted ? code != wanted : !makes_value(code))
+      return fault(v, !wanted                           ? "an operand is not a value"
+                      : wanted == LAZE_LOOP_ACCUMULATOR ? "its first operand is not an accumulator"
+                                                        : "its first operand is not a variable");
   }
   return LAZE_OK;
 }
@@ -236,8 +244,9 @@ static laze_status verify_convert(verifier *v, const laze_loop_instruction *i) {
 }
 
 static laze_status verify_check(verifier *v, const laze_loop_instruction *i) {
-  LAZE_TRY(want_count(v, i, 3, 4));
-  LAZE_TRY(want_indices(v, i, 0, i->count));
+  int32_t count = i->code == LAZE_LOOP_CHECK ? 3 : 4;
+  LAZE_TRY(want_count(v, i, count, count));
+  LAZE_TRY(want_indices(v, i, 0, count));
   LAZE_TRY(want_result(v, i, LAZE_I64));
   if (i->imm < 0 || i->imm >= v->kernel->check_count) return fault(v, "its check number does not exist");
   return v->depth ? LAZE_OK : fault(v, "a check outside the RANGE loop");
@@ -289,6 +298,30 @@ static laze_status verify_result(verifier *v, const laze_loop_instruction *i) {
   return LAZE_OK;
 }
 
+static laze_status verify_variable(verifier *v, const laze_loop_instruction *i) {
+  LAZE_TRY(want_count(v, i, 1, 1));
+  LAZE_TRY(want_result(v, i, operand_dtype(v, i, 0)));
+  return v->depth ? LAZE_OK : fault(v, "a variable outside the RANGE loop would be split between threads");
+}
+
+static laze_status verify_variable_use(verifier *v, int32_t variable) {
+  if (lanes_loop(v) > variable) return fault(v, "a LANES loop lies between the variable and its use");
+  v->values[v->index].varying = lanes_loop(v) >= 0;
+  return LAZE_OK;
+}
+
+static laze_status verify_get(verifier *v, const laze_loop_instruction *i) {
+  LAZE_TRY(want_count(v, i, 1, 1));
+  LAZE_TRY(want_result(v, i, operand_dtype(v, i, 0)));
+  return verify_variable_use(v, operand(v, i, 0));
+}
+
+static laze_status verify_set(verifier *v, const laze_loop_instruction *i) {
+  LAZE_TRY(want_count(v, i, 2, 2));
+  LAZE_TRY(want_dtype(v, i, 1, operand_dtype(v, i, 0)));
+  return verify_variable_use(v, operand(v, i, 0));
+}
+
 static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
   LAZE_TRY(want_count(v, i, 11, 11));
   LAZE_TRY(want_indices(v, i, 0, 11));
@@ -324,9 +357,13 @@ static const verify_function rules[] = {
     [LAZE_LOOP_ELEMENT] = verify_element,
     [LAZE_LOOP_CONVERT] = verify_convert,
     [LAZE_LOOP_CHECK] = verify_check,
+    [LAZE_LOOP_CHECK_SLICE] = verify_check,
     [LAZE_LOOP_ACCUMULATOR] = verify_accumulator,
     [LAZE_LOOP_UPDATE] = verify_update,
     [LAZE_LOOP_RESULT] = verify_result,
+    [LAZE_LOOP_VARIABLE] = verify_variable,
+    [LAZE_LOOP_GET] = verify_get,
+    [LAZE_LOOP_SET] = verify_set,
     [LAZE_LOOP_MATRIX] = verify_matrix,
 };
 

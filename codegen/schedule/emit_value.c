@@ -142,8 +142,10 @@ static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
                          laze_group_emit_own_size(emitter, instance->size),
                          laze_group_emit_value_or_zero(emitter, emitter->loads[index].partial)};
   laze_loop_instruction instruction = {.code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = instance->check};
-  if (instance->length != 0) operands[3] = laze_group_emit_own_size(emitter, instance->length);
-  return laze_loop_emit(emitter->kernel, instruction, operands, instance->length != 0 ? 4 : 3);
+  if (instance->length == 0) return laze_loop_emit(emitter->kernel, instruction, operands, 3);
+  instruction.code = LAZE_LOOP_CHECK_SLICE;
+  operands[3] = laze_group_emit_own_size(emitter, instance->length);
+  return laze_loop_emit(emitter->kernel, instruction, operands, 4);
 }
 
 static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {

@@ -7,7 +7,7 @@
  *   reduce.c       the same for reductions, whose axes join the domain
  *   scan.c         and for scans, whose axis is run through in turn
  *   cost.c         what computing a value again costs, against storing it
- *   kind.h         kinds of group: copy.c, matrix.c, loops.c with pieces.c and update.c, control.c, fallback.c
+ *   kind.h         kinds of group: copy.c, matrix.c, fold.c, loops.c with pieces.c and update.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
  *   emit.c         a finished group as loops
  *   print.c        the schedule as text

@@ -258,6 +258,7 @@ const laze_join laze_join_gather = {.needs = gather_needs, .indexes = true};
 const laze_join laze_join_index_select = {.needs = index_select_needs, .indexes = true};
 const laze_join laze_join_dynamic_slice = {.needs = dynamic_slice_needs, .indexes = true};
 const laze_join laze_join_dynamic_update = {.updates = true};
+const laze_join laze_join_reduce = {.folds = true};
 const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};
 const laze_join laze_join_sort = {.routine = &laze_routine_sort};

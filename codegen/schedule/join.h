@@ -30,6 +30,7 @@ typedef struct laze_concatenation {
 typedef struct laze_join {
   bool computes; /* each element, from those of its operands at the same place */
   bool reduces;  /* each element, from many of its operand */
+  bool folds;    /* many elements of its operand to one, by its region */
   bool indexes;  /* each element is one of operand 0, where operand 1 says; every index is checked */
   bool updates;  /* operand 0 with operand 1 in it, where operand 2 says: written into it where nobody else reads it */
   bool pass_through; /* nothing is computed: readers look through the node at its operand */
@@ -46,8 +47,8 @@ typedef struct laze_join {
 
 extern const laze_join laze_join_reshape, laze_join_expand, laze_join_permute, laze_join_slice, laze_join_cat,
     laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select, laze_join_dynamic_slice,
-    laze_join_dynamic_update, laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_if, laze_join_while,
-    laze_join_scan;
+    laze_join_dynamic_update, laze_join_reduce, laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_if,
+    laze_join_while, laze_join_scan;
 
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);

@@ -3,6 +3,7 @@
  *   copy.c       COPY      a concatenation of many pieces
  *   matrix.c     MATRIX    a matrix product
  *   routine.c    ROUTINE   what a kernel of the runtime computes
+ *   fold.c       FOLD      a reduction by a region
  *   loops.c      LOOPS     everything that loops compute
  *   control.c    CONTROL   operators with regions that the runtime goes through
  *   fallback.c   FALLBACK  the rest
@@ -30,7 +31,7 @@ typedef struct laze_group_rules {
   laze_status (*emit)(struct laze_scheduler *scheduler, struct laze_group_builder *group);
 } laze_group_rules;
 
-extern const laze_group_rules laze_group_copy, laze_group_matrix, laze_group_routine, laze_group_loops,
+extern const laze_group_rules laze_group_copy, laze_group_matrix, laze_group_fold, laze_group_routine, laze_group_loops,
     laze_group_control, laze_group_fallback;
 
 const laze_group_rules *laze_group_rules_of(const struct laze_group_builder *group);

@@ -133,8 +133,12 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
                          const char **refusal) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   *done = false;
-  *refusal = node->region_count > 0 ? "it has regions" : "it has several results";
-  if (node->region_count > 0 || node->result_count != 1) return LAZE_OK;
+  if (node->region_count > 0) {
+    if (!*refusal) *refusal = "it has regions";
+    return LAZE_OK;
+  }
+  *refusal = "it has several results";
+  if (node->result_count != 1) return LAZE_OK;
   *refusal = "its pieces lie too deep in each other";
   if (laze_schedule_join_of(node->op)->concatenation)
     return laze_schedule_store_pieces(scheduler, node_index, why, done);

@@ -19,6 +19,7 @@
 typedef enum {
   LAZE_GROUP_COPY,     /* a concatenation of many pieces, by runtime/copy_kernel.h */
   LAZE_GROUP_MATRIX,   /* a matrix product, in loop IR */
+  LAZE_GROUP_FOLD,     /* a reduction by a region over single elements, in loop IR */
   LAZE_GROUP_ROUTINE,  /* one node, by a kernel of the runtime: routine.h */
   LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
   LAZE_GROUP_CONTROL,  /* one node with regions, which the runtime goes through; their groups follow it */

@@ -3,11 +3,20 @@
 #include <string.h>
 
 const test_fallback test_fallbacks[] = {
-    /* Its region takes single elements, and nobody has written loop IR for that. */
-    {"reduce", "it has regions",
+    /* A region of single elements is a loop in loop IR, which has no branches and no kernels inside. */
+    {"reduce", "its region holds an operator with regions",
      "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"
-     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %1 = add %a, %b\n    return %1\n  }\n"
+     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %c = lt %a, %b\n"
+     "    %1 = if %c {\n      return %a\n    } {\n      return %b\n    }\n    return %1\n  }\n"
      "  return %0\n}\n"},
+    {"reduce", "its region does more than compute elements",
+     "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"
+     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %1 = sum %a\n    %2 = add %1, %b\n    return %2\n"
+     "  }\n  return %0\n}\n"},
+    {"reduce", "its region makes more than single elements",
+     "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"
+     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %1 = expand %a, size=[2]\n"
+     "    %2 = sum %1\n    %3 = add %2, %b\n    return %3\n  }\n  return %0\n}\n"},
 };
 const int test_fallback_count = sizeof test_fallbacks / sizeof *test_fallbacks;
 

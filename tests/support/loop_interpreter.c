@@ -109,7 +109,7 @@ static void run_store(machine *m, const laze_loop_instruction *i) {
 
 static void run_check(machine *m, const laze_loop_instruction *i, cell *result) {
   int64_t found = index_of(m, i, 0), size = index_of(m, i, 1), position = index_of(m, i, 2);
-  int64_t index = found < 0 ? found + size : found, length = i->count > 3 ? index_of(m, i, 3) : 1;
+  int64_t index = found < 0 ? found + size : found, length = i->code == LAZE_LOOP_CHECK ? 1 : index_of(m, i, 3);
   bool valid = index >= 0 && index <= size - length;
   result->index = valid ? index : 0;
   laze_kernel_failure *failure = &m->arguments->failures[i->imm];
@@ -277,10 +277,14 @@ static laze_status step(machine *m, int32_t *at) {
   case LAZE_LOOP_STORE: run_store(m, i); break;
   case LAZE_LOOP_ELEMENT: return run_element(m, i, result);
   case LAZE_LOOP_CONVERT: run_convert(m, i, result); break;
-  case LAZE_LOOP_CHECK: run_check(m, i, result); break;
+  case LAZE_LOOP_CHECK:
+  case LAZE_LOOP_CHECK_SLICE: run_check(m, i, result); break;
   case LAZE_LOOP_ACCUMULATOR: run_accumulator(m, *at); break;
   case LAZE_LOOP_UPDATE: return run_update(m, i);
   case LAZE_LOOP_RESULT: return run_result(m, i, result);
+  case LAZE_LOOP_VARIABLE:
+  case LAZE_LOOP_GET: *result = m->values[operands_of(m, i)[0]]; break;
+  case LAZE_LOOP_SET: m->values[operands_of(m, i)[0]] = m->values[operands_of(m, i)[1]]; break;
   case LAZE_LOOP_MATRIX: run_matrix(m, i); break;
   default: result->index = index_value(i->code, index_of(m, i, 0), index_of(m, i, 1));
   }

@@ -234,6 +234,30 @@ static void break_operand_count(void) {
   laze_loop_element(&kernel, laze_op_find("add.Tensor"), LAZE_F32, LAZE_F32,
                     (int32_t[]){value, value, value, value, value}, 5);
 }
+static void break_variable_use(void) {
+  element("add.Tensor", LAZE_F32, LAZE_F32, value, emit(LAZE_LOOP_VARIABLE, LAZE_F32, 0, &value, 1));
+}
+static void break_variable_of_value(void) {
+  emit(LAZE_LOOP_GET, LAZE_F32, 0, &value, 1);
+}
+static void break_variable_dtype(void) {
+  int32_t variable = emit(LAZE_LOOP_VARIABLE, LAZE_F32, 0, &value, 1);
+  emit(LAZE_LOOP_SET, LAZE_F32, 0, (int32_t[]){variable, size}, 2);
+}
+static void break_variable_lanes(void) {
+  int32_t variable = emit(LAZE_LOOP_VARIABLE, LAZE_F32, 0, &value, 1);
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  emit(LAZE_LOOP_SET, LAZE_F32, 0, (int32_t[]){variable, value}, 2);
+  laze_loop_end(&kernel);
+}
+static void break_nothing_variable_in_lanes(void) {
+  laze_loop_begin(&kernel, size, LAZE_LOOP_LANES);
+  int32_t variable = emit(LAZE_LOOP_VARIABLE, LAZE_F32, 0, &value, 1);
+  laze_loop_begin(&kernel, size, 0);
+  emit(LAZE_LOOP_SET, LAZE_F32, 0, (int32_t[]){variable, emit(LAZE_LOOP_GET, LAZE_F32, 0, &variable, 1)}, 2);
+  laze_loop_end(&kernel);
+  laze_loop_end(&kernel);
+}
 static void break_code(void) {
   emit((laze_loop_code)99, LAZE_F32, 0, NULL, 0);
 }
@@ -286,6 +310,11 @@ static const struct {
              {break_nothing_16_deep, NULL},
              {break_depth, "nest deeper than 16"},
              {break_operand_count, "5 operands"},
+             {break_variable_use, "not a value"},
+             {break_variable_of_value, "not a variable"},
+             {break_variable_dtype, "operand 1 is i64, expected f32"},
+             {break_variable_lanes, "between the variable and its use"},
+             {break_nothing_variable_in_lanes, NULL},
              {break_code, "code does not exist"}};
 #define CASE_COUNT ((int)(sizeof cases / sizeof cases[0]))
 
@@ -326,7 +355,11 @@ static void build_all_kinds(void) {
   emit(LAZE_LOOP_CONVERT, LAZE_F64, 0, &value, 1);
   kernel.check_count = 1;
   emit(LAZE_LOOP_CHECK, LAZE_I64, 0, (int32_t[]){offset, size, offset}, 3);
+  emit(LAZE_LOOP_CHECK_SLICE, LAZE_I64, 0, (int32_t[]){offset, size, offset, size}, 4);
   element("add.Tensor", LAZE_F32, LAZE_F32, value, value);
+  int32_t variable = emit(LAZE_LOOP_VARIABLE, LAZE_F32, 0, &value, 1);
+  emit(LAZE_LOOP_SET, LAZE_F32, 0, (int32_t[]){variable, value}, 2);
+  emit(LAZE_LOOP_GET, LAZE_F32, 0, &variable, 1);
   int32_t state = accumulator(LAZE_ORDER_ROWS);
   update(state, laze_loop_begin(&kernel, size, 0));
   laze_loop_end(&kernel);
@@ -380,10 +413,10 @@ START_TEST(every_instruction_is_checked) {
     at->first = kernel.operand_count - right.count + 1;
     assert_refused("operands behind the list", i);
     *at = right;
-    int32_t limit = at->code == LAZE_LOOP_LOAD || at->code == LAZE_LOOP_STORE ? kernel.buffer_count
-                    : at->code == LAZE_LOOP_INDEX_SIZE                        ? kernel.size_count
-                    : at->code == LAZE_LOOP_CHECK                             ? kernel.check_count
-                                                                              : 0;
+    int32_t limit = at->code == LAZE_LOOP_LOAD || at->code == LAZE_LOOP_STORE          ? kernel.buffer_count
+                    : at->code == LAZE_LOOP_INDEX_SIZE                                 ? kernel.size_count
+                    : at->code == LAZE_LOOP_CHECK || at->code == LAZE_LOOP_CHECK_SLICE ? kernel.check_count
+                                                                                       : 0;
     for (int64_t wrong = -1; limit > 0 && wrong <= limit; wrong += limit + 1) {
       at->imm = wrong;
       assert_refused("a number that does not exist", i);

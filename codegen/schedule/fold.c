@@ -1,0 +1,305 @@
+/* Groups that fold a tensor by a region, in loop IR: its states are variables, and the region, which sees single
+ * elements, is what a loop over the reduced axes does with them, in their order.
+ *
+ *   %0 = reduce %x, [%i], dim=[1] (%a, %b) { %1 = add %a, %b  return %1 }
+ *
+ *   for each kept axis                    RANGE on the outermost; LANES on the innermost where no reduced one follows
+ *     state = %i
+ *     for each reduced axis               ascending
+ *       state = state + x[...]
+ *     result[...] = state
+ *
+ * Kept and reduced axes that lie side by side are one loop. A region that does more than compute single elements is
+ * left to the interpreter.
+ */
+#include "codegen/schedule/emit.h"
+#include "codegen/schedule/group.h"
+#include "codegen/schedule/join.h"
+#include "codegen/schedule/kind.h"
+#include "ir/op.h"
+#include "ir/op.gen.h"
+
+static bool is_single(const laze_type *type) {
+  for (int axis = 0; axis < type->rank; axis++)
+    if (type->sizes[axis] != 1) return false;
+  return true;
+}
+
+/* Why loops cannot do what a region's node does; NULL: they can. */
+static const char *find_refusal(const laze_graph *graph, const laze_node *node) {
+  const laze_join *join = laze_schedule_join_of(node->op);
+  if (node->region_count > 0) return "its region holds an operator with regions";
+  if (!is_single(node->types[0])) return "its region makes more than single elements";
+  if (laze_node_constant(node) || node->op == LAZE_OP_SIZE_TENSOR) return NULL;
+  if (!join->computes && !join->pass_through) return "its region does more than compute elements";
+  for (int32_t i = 0; i < node->operand_count; i++)
+    if (!is_single(laze_graph_type(graph, node->operands[i]))) return "its region makes more than single elements";
+  return node->operand_count <= LAZE_MAX_OPERANDS ? NULL : "its region calls an operator of too many operands";
+}
+
+static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *done,
+                         const char **refusal) {
+  const laze_node *node = &scheduler->graph->nodes[node_index];
+  laze_group_builder *group = NULL;
+  (void)why; /* it would be stored in any case */
+  if (!laze_schedule_join_of(node->op)->folds) return LAZE_OK;
+  const laze_block *region = node->regions[0];
+  for (int64_t i = 0; i < region->node_count; i++) {
+    *refusal = find_refusal(scheduler->graph, &scheduler->graph->nodes[region->nodes[i]]);
+    if (*refusal) return LAZE_OK;
+  }
+  *done = true;
+  return laze_schedule_store_node(scheduler, LAZE_GROUP_FOLD, node_index, &group);
+}
+
+/* Axes of the operand, joined where they lie side by side and are alike. */
+typedef struct {
+  laze_size extent, stride, kept_stride; /* in the operand; in the results */
+  bool reduced;
+} fold_axis;
+
+typedef struct {
+  laze_scheduler *scheduler;
+  laze_group_builder *group;
+  const laze_node *node;
+  laze_loop_kernel *kernel;
+  laze_size_numbers numbers;
+  fold_axis axes[LAZE_MAX_RANK];
+  int axis_count, kept_count;
+  int32_t *buffers;    /* by operand; -1: a constant */
+  int32_t *variables;  /* by state */
+  int32_t first_write; /* buffer of the first result */
+  int32_t *values;     /* by node of the region, from `low` on */
+  int32_t low;
+} fold_emitter;
+
+static int32_t emit_size(fold_emitter *e, laze_size size) {
+  return laze_group_emit_size(e->scheduler, e->kernel, &e->numbers, size);
+}
+
+static laze_status multiply(const fold_emitter *e, laze_size *product, laze_size factor) {
+  return laze_size_binary(e->scheduler->graph->sizes, LAZE_SIZE_MUL, *product, factor, product, e->scheduler->error);
+}
+
+/* Fills the axes, innermost last. */
+static laze_status find_axes(fold_emitter *e) {
+  const laze_type *type = laze_graph_type(e->scheduler->graph, e->node->operands[0]);
+  const laze_attribute *dim = &e->node->attributes[LAZE_REDUCE_DIM];
+  laze_size stride = 1, kept_stride = 1;
+  for (int axis = 0; axis < type->rank; axis++) {
+    fold_axis next = {.extent = type->sizes[axis]};
+    fold_axis *last = e->axis_count > 0 ? &e->axes[e->axis_count - 1] : NULL;
+    for (int32_t i = 0; i < dim->count; i++)
+      next.reduced = next.reduced || dim->value.items[i] == axis || dim->value.items[i] + type->rank == axis;
+    if (next.extent == 1) continue;
+    if (last && last->reduced == next.reduced)
+      LAZE_TRY(multiply(e, &last->extent, next.extent));
+    else
+      e->axes[e->axis_count++] = next;
+  }
+  for (int i = e->axis_count; i-- > 0;) {
+    e->axes[i].stride = stride;
+    e->axes[i].kept_stride = kept_stride;
+    e->kept_count += !e->axes[i].reduced;
+    LAZE_TRY(multiply(e, &stride, e->axes[i].extent));
+    if (!e->axes[i].reduced) LAZE_TRY(multiply(e, &kept_stride, e->axes[i].extent));
+  }
+  return LAZE_OK;
+}
+
+/* Buffers of what is read: each operand once, and no constants. */
+static laze_status add_buffers(fold_emitter *e) {
+  laze_arena *arena = e->scheduler->arena;
+  laze_group *group = &e->group->group;
+  laze_value *reads = laze_arena_alloc_array(arena, e->node->operand_count, sizeof *reads);
+  laze_value *writes = laze_arena_alloc_array(arena, e->node->result_count, sizeof *writes);
+  e->buffers = laze_arena_alloc_array(arena, e->node->operand_count, sizeof *e->buffers);
+  e->variables = laze_arena_alloc_array(arena, e->node->result_count, sizeof *e->variables);
+  if (!reads || !writes || !e->buffers || !e->variables) return laze_scheduler_memory_error(e->scheduler);
+  for (int32_t i = 0; i < e->node->operand_count; i++) {
+    laze_value value = e->node->operands[i];
+    int32_t buffer = 0;
+    e->buffers[i] = -1;
+    if (i > 0 && laze_schedule_is_inline_constant(e->scheduler->graph, value)) continue;
+    while (buffer < group->read_count && !laze_value_equal(reads[buffer], value)) buffer++;
+    if (buffer == group->read_count) {
+      reads[group->read_count++] = value;
+      laze_loop_add_buffer(e->kernel, laze_graph_type(e->scheduler->graph, value)->dtype, false);
+    }
+    e->buffers[i] = buffer;
+  }
+  e->first_write = group->read_count;
+  for (int32_t i = 0; i < e->node->result_count; i++) {
+    writes[i] = (laze_value){group->root.node, i};
+    laze_loop_add_buffer(e->kernel, e->node->types[i]->dtype, true);
+  }
+  group->reads = reads;
+  group->writes = writes;
+  group->write_count = e->node->result_count;
+  return LAZE_OK;
+}
+
+static laze_status make_values(fold_emitter *e) {
+  const laze_block *region = e->node->regions[0];
+  int32_t high = region->parameters[0];
+  e->low = high;
+  for (int64_t i = 0; i < region->parameter_count + region->node_count; i++) {
+    int32_t number = i < region->parameter_count ? region->parameters[i] : region->nodes[i - region->parameter_count];
+    if (number < e->low) e->low = number;
+    if (number > high) high = number;
+  }
+  e->values = laze_arena_alloc_array(e->scheduler->arena, (int64_t)high - e->low + 1, sizeof *e->values);
+  return e->values ? LAZE_OK : laze_scheduler_memory_error(e->scheduler);
+}
+
+static int32_t *value_of(const fold_emitter *e, int32_t node) {
+  return &e->values[node - e->low];
+}
+
+static int32_t emit_constant(const fold_emitter *e, const laze_node *node) {
+  laze_dtype dtype = node->types[0]->dtype;
+  return laze_loop_constant(e->kernel, dtype, laze_scalar_load(dtype, laze_node_constant(node)->bytes, 0));
+}
+
+static int32_t converted(const fold_emitter *e, int32_t value, laze_dtype dtype) {
+  return laze_loop_dtype(e->kernel, value) == dtype ? value : laze_loop_convert(e->kernel, value, dtype);
+}
+
+static int32_t emit_element(const fold_emitter *e, const laze_node *node) {
+  const laze_type *types[LAZE_MAX_OPERANDS];
+  int32_t operands[LAZE_MAX_OPERANDS];
+  laze_call call = laze_node_call(node);
+  laze_dtype result = node->types[0]->dtype, compute = result;
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    types[i] = laze_graph_type(e->scheduler->graph, node->operands[i]);
+    operands[i] = *value_of(e, node->operands[i].node);
+  }
+  if (laze_op_get(node->op)->compute == LAZE_COMPUTE_CONVERT) return converted(e, operands[0], result);
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    compute = laze_call_compute_dtype(&call, types, i);
+    operands[i] = converted(e, operands[i], compute);
+  }
+  return laze_loop_element(e->kernel, node->op, compute, result, operands, node->operand_count);
+}
+
+/* One element: the region. */
+static void emit_region(fold_emitter *e, int32_t element) {
+  const laze_block *region = e->node->regions[0];
+  int32_t states = e->node->result_count;
+  for (int32_t i = 0; i < states; i++) {
+    laze_loop_instruction get = {.code = LAZE_LOOP_GET, .dtype = (uint8_t)e->node->types[i]->dtype};
+    *value_of(e, region->parameters[i]) = laze_loop_emit(e->kernel, get, &e->variables[i], 1);
+  }
+  *value_of(e, region->parameters[states]) = element;
+  for (int64_t i = 0; i < region->node_count; i++) {
+    const laze_node *node = &e->scheduler->graph->nodes[region->nodes[i]];
+    int32_t *value = value_of(e, region->nodes[i]);
+    if (laze_node_constant(node))
+      *value = emit_constant(e, node);
+    else if (node->op == LAZE_OP_SIZE_TENSOR)
+      *value = converted(e, emit_size(e, node->attributes[LAZE_SIZE_TENSOR_VALUE].value.size), node->types[0]->dtype);
+    else if (laze_schedule_join_of(node->op)->pass_through)
+      *value = *value_of(e, node->operands[0].node);
+    else
+      *value = emit_element(e, node);
+  }
+  for (int32_t i = 0; i < states; i++) {
+    int32_t operands[2] = {e->variables[i], *value_of(e, region->results[i].node)};
+    laze_loop_instruction set = {.code = LAZE_LOOP_SET, .dtype = (uint8_t)e->node->types[i]->dtype};
+    laze_loop_emit(e->kernel, set, operands, 2);
+  }
+}
+
+/* States begin with what was passed for them. */
+static void emit_variables(fold_emitter *e) {
+  for (int32_t i = 0; i < e->node->result_count; i++) {
+    const laze_node *initial = laze_graph_node(e->scheduler->graph, e->node->operands[1 + i]);
+    laze_loop_instruction variable = {.code = LAZE_LOOP_VARIABLE, .dtype = (uint8_t)e->node->types[i]->dtype};
+    int32_t value = e->buffers[1 + i] < 0
+                        ? emit_constant(e, initial)
+                        : laze_loop_load(e->kernel, e->buffers[1 + i], laze_loop_index_constant(e->kernel, 0), -1);
+    e->variables[i] = laze_loop_emit(e->kernel, variable, &value, 1);
+  }
+}
+
+/* `offset` plus a loop's variable times a stride. */
+static int32_t step(fold_emitter *e, int32_t offset, int32_t induction, laze_size stride) {
+  int32_t term =
+      stride == 1 ? induction : laze_loop_index(e->kernel, LAZE_LOOP_INDEX_MUL, induction, emit_size(e, stride));
+  return offset < 0 ? term : laze_loop_index(e->kernel, LAZE_LOOP_INDEX_ADD, offset, term);
+}
+
+/* Opens the loops over reduced or over kept axes, and adds what they contribute to the offsets. Returns how many. */
+static int open_loops(fold_emitter *e, bool reduced, int32_t *offset, int32_t *kept_offset) {
+  int count = 0;
+  bool lanes = e->axis_count > 0 && !e->axes[e->axis_count - 1].reduced;
+  for (int i = 0; i < e->axis_count; i++) {
+    if (e->axes[i].reduced != reduced) continue;
+    int flags = !reduced && count == 0 ? LAZE_LOOP_RANGE : 0;
+    if (lanes && i == e->axis_count - 1) flags |= LAZE_LOOP_LANES;
+    int32_t induction = laze_loop_begin(e->kernel, emit_size(e, e->axes[i].extent), flags);
+    *offset = step(e, *offset, induction, e->axes[i].stride);
+    if (!reduced) *kept_offset = step(e, *kept_offset, induction, e->axes[i].kept_stride);
+    count++;
+  }
+  if (reduced || count > 0) return count;
+  laze_loop_begin(e->kernel, laze_loop_index_constant(e->kernel, 1), LAZE_LOOP_RANGE);
+  return 1;
+}
+
+static int32_t or_zero(fold_emitter *e, int32_t offset) {
+  return offset < 0 ? laze_loop_index_constant(e->kernel, 0) : offset;
+}
+
+static void emit_loops(fold_emitter *e) {
+  int32_t offset = -1, kept_offset = -1;
+  int kept = open_loops(e, false, &offset, &kept_offset);
+  emit_variables(e);
+  int reduced = open_loops(e, true, &offset, &kept_offset);
+  emit_region(e, laze_loop_load(e->kernel, e->buffers[0], or_zero(e, offset), -1));
+  for (int i = 0; i < reduced; i++) laze_loop_end(e->kernel);
+  for (int32_t i = 0; i < e->node->result_count; i++) {
+    laze_loop_instruction get = {.code = LAZE_LOOP_GET, .dtype = (uint8_t)e->node->types[i]->dtype};
+    int32_t value = laze_loop_emit(e->kernel, get, &e->variables[i], 1);
+    laze_loop_store(e->kernel, e->first_write + i, or_zero(e, kept_offset), value, -1);
+  }
+  for (int i = 0; i < kept; i++) laze_loop_end(e->kernel);
+}
+
+/* Estimates: an element read, and the region's operators, for each. */
+static laze_status estimate(fold_emitter *e) {
+  laze_size_table *sizes = e->scheduler->graph->sizes;
+  laze_group *group = &e->group->group;
+  const laze_type *type = laze_graph_type(e->scheduler->graph, e->node->operands[0]);
+  laze_size points = 1;
+  group->domain = 1;
+  for (int i = e->axis_count; i-- > 0;) {
+    if (!e->axes[i].reduced) group->domain = e->axes[i].extent;
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, points, e->axes[i].extent, &points, e->scheduler->error));
+  }
+  LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, points, laze_dtype_size(type->dtype), &group->bytes,
+                              e->scheduler->error));
+  return laze_size_estimate(sizes, LAZE_SIZE_MUL, points, e->node->regions[0]->node_count, &group->operations,
+                            e->scheduler->error);
+}
+
+static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
+  fold_emitter emitter = {.scheduler = scheduler, .group = group};
+  emitter.node = laze_graph_node(scheduler->graph, group->group.root);
+  emitter.kernel = laze_arena_alloc(scheduler->arena, sizeof *emitter.kernel);
+  if (!emitter.kernel) return laze_scheduler_memory_error(scheduler);
+  laze_loop_init(emitter.kernel, scheduler->arena);
+  LAZE_TRY(find_axes(&emitter));
+  LAZE_TRY(add_buffers(&emitter));
+  LAZE_TRY(make_values(&emitter));
+  emit_loops(&emitter);
+  LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
+  LAZE_TRY(estimate(&emitter));
+  group->group.kernel = emitter.kernel;
+  group->group.sizes = emitter.numbers.items;
+  group->group.size_count = (int32_t)emitter.numbers.count;
+  group->group.label = laze_op_get(emitter.node->op)->name;
+  return laze_group_emit_root(scheduler, group);
+}
+
+const laze_group_rules laze_group_fold = {.claim = claim, .emit = emit};
