@@ -16,9 +16,9 @@ typedef struct laze_pass_options {
   const char *without; /* leave that pass out (tests); NULL: none */
 } laze_pass_options;
 
-/* Runs the pipeline: fold, decide branches, simplify, merge common nodes, drop dead ones, expand, and again what expansion opened up.
- * *graph is replaced by the result (the old one destroyed); on failure it is unchanged. Verifies, times, dumps as the
- * context's debug switches say. */
+/* Runs the pipeline: fold, decide branches, simplify, merge common nodes, drop dead ones, expand, and again what
+ * expansion opened up. *graph is replaced by the result (the old one destroyed); on failure it is unchanged. Verifies,
+ * times, dumps as the context's debug switches say. */
 LAZE_MUST_USE laze_status laze_passes_run(laze_graph **graph, const laze_pass_options *options, laze_error *error);
 /* Name of the index-th pass, NULL past the end. */
 const char *laze_pass_name(int index);

@@ -83,8 +83,8 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   return status;
 }
 
-/* Steps that the interpreter runs are in no object, nor is what the runtime does between kernels. An object without them
- * could be called for nothing; in text the interpreter's are named, in a comment. */
+/* Steps that the interpreter runs are in no object, nor is what the runtime does between kernels. An object without
+ * them could be called for nothing; in text the interpreter's are named, in a comment. */
 static laze_status name_interpreted(const laze_graph *graph, const laze_schedule *schedule, laze_emit_kind kind,
                                     laze_text *out, laze_error *error) {
   for (int32_t i = 0; i < schedule->group_count; i++) {
