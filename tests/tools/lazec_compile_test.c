@@ -143,8 +143,12 @@ static const struct {
      "runs kernels of its regions in turns", NULL},
     {"reduce",
      "  %v = reshape %x, shape=[1]\n  %0 = reduce %v, [%x], dim=[0] (%s: f32[], %e: f32[]) {\n"
-     "    %1 = add %s, %e\n    return %1\n  }\n",
+     "    %1 = amax %s\n    %2 = add %1, %e\n    return %2\n  }\n",
      "runs on the interpreter", "not here, for the interpreter runs it: reduce"},
+    {"dynamic_update",
+     "  %v = full size=[4], fill_value=1.0\n  %w = reshape %x, shape=[1]\n  %i = constant 2 : i64[]\n"
+     "  %u = dynamic_update %v, %w, %i, dim=0\n  %0 = sum %u\n",
+     "writes a part of a value", NULL},
 };
 
 /* An object of the other kernels is one that nobody can call; text says what it lacks. */

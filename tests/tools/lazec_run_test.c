@@ -293,7 +293,7 @@ START_TEST(fallbacks_are_counted) {
   if (!lazec_has_llvm()) return;
   write_text("fold.lz", "laze 1\ngraph @fold(%x: f32[3], %i: f32[]) -> f32[] {\n"
                         "  %0 = reduce %x, [%i], dim=[0] (%s: f32[], %e: f32[]) {\n"
-                        "    %1 = add %s, %e\n    return %1\n  }\n  return %0\n}\n");
+                        "    %1 = amax %s\n    %2 = add %1, %e\n    return %2\n  }\n  return %0\n}\n");
   LAZEC("run", "fold.lz", "-i", "x=f32[3]:1,2,3", "-i", "i=f32[]:7", "--backend", "llvm", "--metrics");
   ck_assert_int_eq(lazec_code, 0);
   ck_assert_int_gt(metric("fallbacks"), 0);
