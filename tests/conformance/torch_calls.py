@@ -182,6 +182,9 @@ def reductions():
         case(f"var_dim_{dtype}", "%r0 = var %a, dim=[0], unbiased=false, keepdim=true\n"
              "%r1 = var %a, dim=[0], unbiased=true, keepdim=false", [tensor([1, 2, 4], dtype)],
              lambda a: [a.var(0, False, True), a.var(0, True)], tolerance=2)
+        case(f"std_{dtype}", "%r0 = std %a\n%r1 = std %a, dim=[0], unbiased=false, keepdim=true\n"
+             "%r2 = std %a, dim=[0], correction=0", [tensor([1, 2, 4], dtype)],
+             lambda a: [a.std(), a.std(0, False, True), a.std(dim=0, correction=0)], tolerance=2)
         case(f"var_unbiased_{dtype}", "%r0 = var %a, unbiased=false\n%r1 = var %a, unbiased=true",
              [tensor([1, 2, 4], dtype)], lambda a: [a.var(unbiased=False), a.var(unbiased=True)], None, 2)
     case("sum_of_many", f"{MANY}\n%r0 = sum %many, dim=1\n%r1 = sum %kept, dim=0", [],

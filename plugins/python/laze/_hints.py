@@ -16,10 +16,10 @@ OTHER_NAMES = {
     "flip": "x[laze.arange(len(x) - 1, -1, -1)]", "get_threads": "get_num_threads", "hstack": "cat", "identity": "eye",
     "inner": "(x * y).sum(dim=-1)", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "linalg": "",
     "median": "", "moveaxis": "permute", "multiply": "mul", "ndarray": "Tensor", "negative": "neg", "nonzero": "",
-    "norm": "(x * x).sum().sqrt()", "outer": "x[:, None] * y[None, :]", "pad": "laze.cat([laze.zeros(n), x, laze.zeros(n)])",
-    "power": "pow", "product": "prod", "random": "rand", "ravel": "flatten", "repeat": "", "repeat_interleave": "",
+    "norm": "(x * x).sum().sqrt()", "outer": "x[:, None] * y[None, :]",
+    "pad": "laze.cat([laze.zeros(n), x, laze.zeros(n)])", "power": "pow", "product": "prod", "random": "rand", "ravel": "flatten", "repeat": "", "repeat_interleave": "",
     "right_shift": "bitwise_right_shift", "rint": "round", "roll": "laze.cat([x[-n:], x[:-n]])", "seed": "manual_seed",
-    "set_threads": "set_num_threads", "sort": "", "std": "x.var().sqrt()", "subtract": "sub", "swapaxes": "transpose",
+    "set_threads": "set_num_threads", "sort": "", "subtract": "sub", "swapaxes": "transpose",
     "tile": "", "true_divide": "div", "unique": "", "vstack": "cat",
 }
 
