@@ -9,18 +9,18 @@ import functools
 
 # A name of laze's, or an expression of tensors x and y and a number n; "": not there, and not written in a line.
 OTHER_NAMES = {
-    "absolute": "abs", "allclose": "((x - y).abs() <= 1e-6).all()", "array": "tensor", "array_equal": "(x == y).all()",
-    "ascontiguousarray": "asarray", "astype": "to", "average": "mean", "clip": "clamp", "concat": "cat",
-    "concatenate": "cat", "copy": "clone", "cumprod": "", "cumsum": "", "einsum": "", "empty": "zeros",
+    "absolute": "abs", "allclose": "((x - y).abs() <= 1e-6).all()", "array": "tensor",
+    "array_equal": "(x == y).all()", "ascontiguousarray": "asarray", "astype": "to", "average": "mean",
+    "clip": "clamp", "concat": "cat", "concatenate": "cat", "copy": "clone", "einsum": "", "empty": "zeros",
     "empty_like": "zeros_like", "expand_dims": "unsqueeze", "fill": "full_like",
-    "flip": "x[laze.arange(len(x) - 1, -1, -1)]", "get_threads": "get_num_threads", "hstack": "cat", "identity": "eye",
-    "inner": "(x * y).sum(dim=-1)", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "linalg": "",
-    "median": "", "moveaxis": "permute", "multiply": "mul", "ndarray": "Tensor", "negative": "neg", "nonzero": "",
+    "flip": "x[laze.arange(len(x) - 1, -1, -1)]", "get_threads": "get_num_threads", "hstack": "cat",
+    "identity": "eye", "inner": "(x * y).sum(dim=-1)", "invert": "bitwise_not", "left_shift": "bitwise_left_shift",
+    "linalg": "", "moveaxis": "permute", "multiply": "mul", "ndarray": "Tensor", "negative": "neg", "nonzero": "",
     "norm": "(x * x).sum().sqrt()", "outer": "x[:, None] * y[None, :]",
-    "pad": "laze.cat([laze.zeros(n), x, laze.zeros(n)])", "power": "pow", "product": "prod", "random": "rand", "ravel": "flatten", "repeat": "", "repeat_interleave": "",
-    "right_shift": "bitwise_right_shift", "rint": "round", "roll": "laze.cat([x[-n:], x[:-n]])", "seed": "manual_seed",
-    "set_threads": "set_num_threads", "sort": "", "subtract": "sub", "swapaxes": "transpose",
-    "tile": "", "true_divide": "div", "unique": "", "vstack": "cat",
+    "pad": "laze.cat([laze.zeros(n), x, laze.zeros(n)])", "power": "pow", "product": "prod", "random": "rand",
+    "ravel": "flatten", "repeat": "", "repeat_interleave": "", "right_shift": "bitwise_right_shift", "rint": "round",
+    "roll": "laze.cat([x[-n:], x[:-n]])", "seed": "manual_seed", "set_threads": "set_num_threads", "subtract": "sub",
+    "swapaxes": "transpose", "tile": "", "true_divide": "div", "unique": "", "vstack": "cat",
 }
 
 
