@@ -15,8 +15,7 @@
 #define ROUNDS 25
 #define ENVIRONMENT_MOST 512
 
-/* The path of a program that lies beside this one. */
-static laze_status find_program(const char *name, char *path, size_t size, laze_error *error) {
+laze_status bench_find_program(const char *name, char *path, size_t size, laze_error *error) {
   char self[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length < 0) return bench_fail(error, "cannot find where this program lies: %s", strerror(errno));
@@ -71,11 +70,11 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
   return remove(path);
 }
 
-static void remove_directory(const char *path) {
+void bench_remove_directory(const char *path) {
   nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static laze_status make_directory(char *path, size_t size, laze_error *error) {
+laze_status bench_make_directory(char *path, size_t size, laze_error *error) {
   const char *parent = getenv("TMPDIR");
   snprintf(path, size, "%s/laze-bench-XXXXXX", parent == NULL ? "/tmp" : parent);
   if (mkdtemp(path) == NULL) return bench_fail(error, "cannot make a folder %s: %s", path, strerror(errno));
@@ -84,10 +83,10 @@ static laze_status make_directory(char *path, size_t size, laze_error *error) {
 
 static laze_status run_cold(const char *path, process_time *time, laze_error *error) {
   char directory[PATH_MAX];
-  laze_status status = make_directory(directory, sizeof directory, error);
+  laze_status status = bench_make_directory(directory, sizeof directory, error);
   if (status != LAZE_OK) return status;
   status = run_process(path, directory, time, error);
-  remove_directory(directory);
+  bench_remove_directory(directory);
   return status;
 }
 
@@ -132,11 +131,11 @@ static laze_status measure_rounds(bench_report *report, const bench_programs *pr
 
 laze_status bench_first(bench_report *report, laze_error *error) {
   bench_programs programs;
-  laze_status status = find_program("empty", programs.empty, sizeof programs.empty, error);
-  if (status == LAZE_OK) status = find_program("first_result", programs.first, sizeof programs.first, error);
-  if (status == LAZE_OK) status = make_directory(programs.cache, sizeof programs.cache, error);
+  laze_status status = bench_find_program("empty", programs.empty, sizeof programs.empty, error);
+  if (status == LAZE_OK) status = bench_find_program("first_result", programs.first, sizeof programs.first, error);
+  if (status == LAZE_OK) status = bench_make_directory(programs.cache, sizeof programs.cache, error);
   if (status != LAZE_OK) return status;
   status = measure_rounds(report, &programs, error);
-  remove_directory(programs.cache);
+  bench_remove_directory(programs.cache);
   return status;
 }

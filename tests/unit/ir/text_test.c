@@ -376,17 +376,24 @@ START_TEST(malformed_input_is_located) {
 }
 END_TEST
 
-static const char *valid = "laze 1\nsizes n=3\n"
-                           "graph @g(%x: f32[n,4], %w: f32[4,2], %c: bool[]) -> f32[n,2], f32[n], f32[n,4] {\n"
-                           "  %0 = mm %x, %w : f32[n,2]\n"
-                           "  %1 = sum %x, dim=[1], keepdim=false : f32[n]\n"
-                           "  %2 = constant [1.0, nan(0x7fc00001), -inf, 1e-3] : f32[4]\n"
-                           "  %3 = mul %x, 2.5\n"
-                           "  %4 = cat [%3, %x], dim=1 : f32[n,8]\n"
-                           "  %5 = reshape %4, shape=[n*2, 4] : f32[n*2,4]\n"
-                           "  %6:1 = if %c, [%3] (%a: f32[n,4]) {\n    %b = exp %a\n    return %b\n  } (%a: f32[n,4]) "
-                           "{\n    return %a\n  } : f32[n,4]\n"
-                           "  return %0, %1, %6\n}\n";
+static const char *valid =
+    "laze 1\nsizes n=3\n"
+    "graph @g(%x: f32[n,4], %w: f32[4,2], %c: bool[]) -> f32[n,2], f32[n], f32[n,4] {\n"
+    "  %0 = mm %x, %w : f32[n,2]\n"
+    "  %1 = sum %x, dim=[1], keepdim=false : f32[n]\n"
+    "  %2 = constant [1.0, nan(0x7fc00001), -inf, 1e-3] : f32[4]\n"
+    "  %3 = mul %x, 2.5\n"
+    "  %4 = cat [%3, %x], dim=1 : f32[n,8]\n"
+    "  %5 = reshape %4, shape=[n*2, 4] : f32[n*2,4]\n"
+    "  %6:1 = if %c, [%3] (%a: f32[n,4]) {\n    %b = exp %a\n    return %b\n  } (%a: f32[n,4]) "
+    "{\n    return %a\n  } : f32[n,4]\n"
+    "  %7:2 = scan [%w], [%x] (%s: f32[4,2], %r: f32[4]) {\n    %9 = add %s, %w\n"
+    "    return %9, %r\n  } : f32[4,2], f32[n,4]\n"
+    "  %8 = while [%1] (%a: f32[n]) {\n    return %c\n  } (%b: f32[n]) {\n    %d = if %c {\n"
+    "      %e = add %b, %1\n      return %e\n    } {\n      return %b\n    }\n    return %d\n  }\n"
+    "  %k = size_tensor value=n\n  %u = dynamic_slice %x, %k, dim=1, length=2\n"
+    "  %v = dynamic_update %x, %u, %k, dim=1\n"
+    "  return %0, %1, %6\n}\n";
 
 /* Damaged text is refused or read as some valid graph; it never crashes (run under the sanitisers). */
 START_TEST(damaged_text_never_crashes) {
