@@ -13,6 +13,9 @@
 #include "codegen/node_site.h"
 #include "codegen/schedule/routine.h"
 #include "codegen/schedule/schedule.h"
+#include "ir/defined_size.h"
+#include "ir/op.gen.h"
+#include "ir/walk.h"
 #include "runtime/copy_kernel.h"
 
 #include <stdlib.h>
@@ -97,18 +100,36 @@ static laze_status list_checked(laze_program_builder *builder, int32_t **out, in
   return LAZE_OK;
 }
 
+/* A node's mask with those of the definers of its sizes. */
+typedef struct {
+  const int32_t *definers;
+  const uint64_t *masks;
+  uint64_t mask;
+} size_masks;
+
+static void add_definer_mask(void *self, int64_t symbol) {
+  size_masks *sizes = self;
+  sizes->mask |= sizes->masks[sizes->definers[symbol]];
+}
+
 /* Bit k of masks[node]: the node, or what it needs, may fail as numbers[k], of at most 64. No regions. */
-static void spread(const laze_graph *graph, const int32_t *numbers, int64_t count, uint64_t *masks) {
+static laze_status spread(const laze_program_builder *builder, const int32_t *numbers, int64_t count, uint64_t *masks,
+                          laze_error *error) {
+  const laze_graph *graph = builder->graph;
   const laze_block *body = graph->body;
   memset(masks, 0, (size_t)graph->node_count * sizeof *masks);
   for (int64_t n = 0; n < body->node_count; n++) {
     const laze_node *node = &graph->nodes[body->nodes[n]];
     uint64_t *mask = &masks[body->nodes[n]];
+    size_masks sizes = {builder->definers, masks, 0};
+    LAZE_TRY(laze_node_each_defined(graph, node, add_definer_mask, &sizes, error));
+    *mask = sizes.mask;
     for (int32_t i = 0; i < node->operand_count; i++) *mask |= masks[node->operands[i].node];
     if (laze_op_get(node->op)->effect != LAZE_EFFECT_MAY_FAIL) continue;
     for (int64_t k = 0; k < count; k++)
       if (numbers[k] == node->location.node) *mask |= (uint64_t)1 << k;
   }
+  return LAZE_OK;
 }
 
 static bool has_regions(const laze_graph *graph) {
@@ -130,10 +151,32 @@ static laze_status set_checks(laze_program_builder *builder, laze_error *error) 
   uint64_t *depends = laze_arena_alloc_array(&builder->arena, results, words * (int64_t)sizeof *depends);
   if (!masks || !depends) return laze_fail_memory(error, "the checks of a graph", -1);
   for (int64_t w = 0; w < words; w++) {
-    spread(graph, checked + 64 * w, count - 64 * w < 64 ? count - 64 * w : 64, masks);
+    LAZE_TRY(spread(builder, checked + 64 * w, count - 64 * w < 64 ? count - 64 * w : 64, masks, error));
     for (int64_t i = 0; i < results; i++) depends[i * words + w] = masks[graph->body->results[i].node];
   }
   return laze_program_set_checks(builder->program, checked, count, depends, error);
+}
+
+/* Memory of what a region computes is planned before it runs, which nothing in it can change. */
+static laze_status find_definers(laze_program_builder *builder, laze_error *error) {
+  const laze_graph *graph = builder->graph;
+  LAZE_TRY(laze_graph_find_definers(graph, &builder->arena, &builder->definers, error));
+  if (laze_size_defined_count(graph->sizes) == 0) return LAZE_OK;
+  laze_walk walk;
+  laze_walk_begin(&walk, graph);
+  for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+    if (event != LAZE_WALK_NODE || walk.block->depth == 0) continue;
+    const laze_node *node = &graph->nodes[walk.node];
+    laze_site site = laze_node_site(node);
+    if (!laze_node_defines_size(node)) continue;
+    laze_status status =
+        laze_fail(error, LAZE_UNSUPPORTED,
+                  "a value defines a size in a region, whose memory is planned before it runs; define the size before "
+                  "the operator with regions, or use dynamic_slice, whose sizes are fixed");
+    (void)laze_site_name(error, &site);
+    return status;
+  }
+  return LAZE_OK;
 }
 
 laze_status laze_program_builder_begin(laze_program_builder *builder, const laze_graph *graph, laze_error *error) {
@@ -143,6 +186,7 @@ laze_status laze_program_builder_begin(laze_program_builder *builder, const laze
   laze_arena_init(&builder->arena, graph->context);
   LAZE_TRY(laze_size_table_copy(graph->sizes, &sizes, error));
   LAZE_TRY(laze_program_create(graph->context, sizes, &builder->program, error));
+  LAZE_TRY(find_definers(builder, error));
   LAZE_TRY(number_values(builder, error));
   laze_program_set_node_count(builder->program, count_executed(graph));
   for (int64_t i = 0; i < graph->body->parameter_count; i++)
@@ -166,6 +210,7 @@ laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t
                                           laze_error *error) {
   const laze_node *node = &builder->graph->nodes[number];
   int32_t *operands = laze_arena_alloc_array(&builder->arena, node->operand_count, sizeof *operands);
+  if (laze_node_defines_size(node)) return laze_program_builder_add_definer(builder, number, error);
   int32_t *results = laze_arena_alloc_array(&builder->arena, node->result_count, sizeof *results);
   if (!operands || !results) return laze_fail_memory(error, "a step", -1);
   for (int32_t i = 0; i < node->operand_count; i++)
@@ -173,6 +218,28 @@ laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t
   for (int32_t i = 0; i < node->result_count; i++)
     LAZE_TRY(laze_program_builder_value(builder, (laze_value){number, i}, &results[i], error));
   return laze_interp_add_step(builder->program, builder->graph, node, operands, results, why, error);
+}
+
+laze_status laze_program_builder_add_definer(laze_program_builder *builder, int32_t number, laze_error *error) {
+  const laze_node *node = &builder->graph->nodes[number];
+  const laze_size index = node->attributes[LAZE_SIZE_FROM_INDEX].value.integer;
+  const laze_origin origin = laze_node_origin(node);
+  laze_call call = laze_node_call(node);
+  int32_t buffers[2];
+  laze_step step = {.buffers = buffers,
+                    .buffer_count = 2,
+                    .write_count = 1,
+                    .sizes = &index,
+                    .size_count = 1,
+                    .domain = 1,
+                    .label = laze_op_get(node->op)->name,
+                    .origins = &origin,
+                    .origin_count = 1};
+  LAZE_TRY(laze_program_builder_value(builder, node->operands[0], &buffers[0], error));
+  LAZE_TRY(laze_program_builder_value(builder, (laze_value){number, 0}, &buffers[1], error));
+  LAZE_TRY(laze_size_import(laze_program_sizes(builder->program), builder->graph->sizes, laze_call_defined_size(&call),
+                            NULL, &step.defines, error));
+  return laze_program_add_step(builder->program, &step, error);
 }
 
 /* The place of a node among those of the group. */
@@ -282,6 +349,7 @@ static laze_status end_region(laze_program_builder *builder, const laze_block *b
 static laze_status add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
                              laze_error *error) {
   if (kernel) return add_kernel_step(builder, group, kernel, error);
+  if (group->defines_size) return laze_program_builder_add_definer(builder, group->root.node, error);
   if (group->interpreted) return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
   if (group->control) {
     LAZE_TRY(begin_control(builder, group, error));
@@ -323,7 +391,9 @@ laze_status laze_program_builder_add_group(laze_program_builder *builder, const 
   return LAZE_OK;
 }
 
-laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out) {
+laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out,
+                                     laze_error *error) {
+  if (status == LAZE_OK) status = laze_program_find_stages(builder->program, error);
   laze_arena_deinit(&builder->arena);
   *out = status == LAZE_OK ? builder->program : NULL;
   if (status == LAZE_OK) laze_program_finish(builder->program);

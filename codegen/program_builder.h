@@ -14,6 +14,7 @@ typedef struct laze_program_builder {
   laze_arena arena;      /* scratch until then */
   int64_t *first;        /* by node: where its results begin in `values` */
   int32_t *values;       /* numbers in the program; -1: not yet added */
+  int32_t *definers;     /* by size symbol: the node that defines it, -1: none */
   int32_t group_count;   /* added so far */
   struct {
     const struct laze_group *group;
@@ -35,10 +36,14 @@ LAZE_MUST_USE laze_status laze_program_builder_value(laze_program_builder *build
 LAZE_MUST_USE laze_status laze_program_builder_add_group(laze_program_builder *builder, const struct laze_group *group,
                                                          laze_kernel *kernel, laze_error *error);
 /* Adds the interpreter's step for node `number`. `why` says, in a native program, why it runs there, which is counted
- * (static storage; NULL otherwise). */
+ * (static storage; NULL otherwise). One that defines a size becomes the runtime's step for that. */
 LAZE_MUST_USE laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t number, const char *why,
                                                         laze_error *error);
+/* Adds the step of node `number`, which defines a size. */
+LAZE_MUST_USE laze_status laze_program_builder_add_definer(laze_program_builder *builder, int32_t number,
+                                                           laze_error *error);
 /* Hands out the program where `status` is LAZE_OK, or releases it; frees the scratch. Returns `status`. */
-laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out);
+laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out,
+                                     laze_error *error);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static void copy_value(const program_run *run, void *to, const void *from, int32_t value) {
-  int64_t bytes = run->executable->values[value].bytes;
+  int64_t bytes = run->values[value].bytes;
   if (bytes > 0 && to != from) memcpy(to, from, (size_t)bytes);
 }
 
@@ -46,9 +46,9 @@ static int32_t end_if(program_run *run, const control_frame *frame) {
 
 /* The place of a value for the next round. */
 static void *other_place(const program_run *run, int32_t value, const void *place) {
-  const bound_value *bound = &run->executable->values[value];
+  const bound_value *bound = &run->values[value];
   if (bound->bytes == 0) return run->pointers[value]; /* nowhere: there may be no arena */
-  char *arena = run->arena->data;
+  char *arena = program_run_place(run, value);
   return arena + (place == arena + bound->offset ? bound->second : bound->offset);
 }
 
@@ -99,7 +99,7 @@ static void set_slices(program_run *run, const control_frame *frame, int64_t rou
   for (int32_t i = (int32_t)frame->bound->sizes[0]; i < region->parameter_count; i++) {
     int32_t parameter = region->parameters[i];
     char *input = run->pointers[frame->step->buffers[i]];
-    run->pointers[parameter] = input + round * run->executable->values[parameter].bytes;
+    run->pointers[parameter] = input + round * run->values[parameter].bytes;
   }
 }
 
@@ -109,7 +109,7 @@ static void stack_results(program_run *run, const control_frame *frame, int64_t 
   for (int32_t i = (int32_t)frame->bound->sizes[0]; i < region->result_count; i++) {
     int32_t value = region->results[i];
     char *stack = run->pointers[results[i]];
-    copy_value(run, stack + round * run->executable->values[value].bytes, run->pointers[value], value);
+    copy_value(run, stack + round * run->values[value].bytes, run->pointers[value], value);
   }
 }
 

@@ -48,7 +48,7 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
                                      .closure = kernel->closure,
                                      .stopped = step->run->stopped};
   char *scratch = step->run->scratch;
-  if (scratch) scratch += worker * executable->scratch_bytes;
+  if (scratch) scratch += worker * step->run->scratch_bytes;
   clear_records(records, checks);
   kernel->function(&arguments, begin, end, scratch);
   if (checks) merge_records(step, records);
@@ -73,7 +73,7 @@ static void log_step(const program_run *run, const laze_step *step, const bound_
 /* Has the result of a step hold what it updates: at the place of that, or as a copy. */
 static void begin_update(program_run *run, const laze_step *step) {
   int32_t result = step->buffers[step->buffer_count - 1];
-  int64_t bytes = run->executable->values[result].bytes;
+  int64_t bytes = run->values[result].bytes;
   if (run->executable->program->values[result].place != result)
     run->pointers[result] = run->pointers[step->updated];
   else if (bytes > 0 && run->pointers[result] != run->pointers[step->updated])
@@ -82,7 +82,8 @@ static void begin_update(program_run *run, const laze_step *step) {
 
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
-  step_run step = {.step = &program->steps[index], .bound = &run->executable->steps[index], .run = run};
+  step_run step = {.step = &program->steps[index], .bound = &run->steps[index], .run = run};
+  if (step.step->defines) return program_run_define(run, step.step, error);
   if (step.step->updates) begin_update(run, step.step);
   if (step.bound->domain <= 0) return LAZE_OK;
   run->kernels_run++;
@@ -130,7 +131,7 @@ static int64_t leave_region(program_run *run, control_frame *stack, int *depth, 
 static int64_t enter_control(program_run *run, int64_t index, control_frame *stack, int *depth, bool log) {
   const laze_step *step = &run->executable->program->steps[index];
   control_frame *top = &stack[*depth];
-  *top = (control_frame){.step = step, .bound = &run->executable->steps[index], .start = log ? laze_clock() : 0};
+  *top = (control_frame){.step = step, .bound = &run->steps[index], .start = log ? laze_clock() : 0};
   top->region = step->control->begin(run, top);
   if (top->region == CONTROL_DONE) return step->end;
   (*depth)++;
@@ -174,7 +175,22 @@ static laze_status run_steps(program_run *run, bool log, laze_error *error) {
       continue;
     }
     if (runs) LAZE_TRY(run_step(run, at, log && depth == 0, error));
+    if (!runs && step->defines) LAZE_TRY(program_run_skip_stage(run, step, error));
     at = step->control ? step->end : at + 1;
+    if (run->stages && depth == 0) program_run_leave_stages(run, at);
+  }
+  return LAZE_OK;
+}
+
+/* The types of outputs that are there. */
+static laze_status give_types(const program_run *run, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  const laze_program *program = executable->program;
+  for (int64_t i = 0; run->request->output_types && i < program->output_count; i++) {
+    laze_type *type = &run->request->output_types[i];
+    *type = executable->output_types[i];
+    for (int axis = 0; axis < type->rank && run->request->outputs[i]; axis++)
+      LAZE_TRY(laze_size_evaluate(program->sizes, type->sizes[axis], run->bindings, &type->sizes[axis], error));
   }
   return LAZE_OK;
 }
@@ -186,7 +202,8 @@ static laze_status run_all(program_run *run, laze_error *error) {
   LAZE_TRY(run_steps(run, log, error));
   LAZE_TRY(laze_context_report(program->context, "run", program->step_count, program->step_count, error));
   LAZE_TRY(program_run_alias(run, error));
-  return program_run_verdict(run, error);
+  LAZE_TRY(program_run_verdict(run, error));
+  return give_types(run, error);
 }
 
 /* Says so when a graph that is run again and again has operators without native code in it. */
@@ -226,6 +243,7 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   laze_error stopped;
   stopped.code = LAZE_OK;
   program_run run = {.request = request, .executable = executable, .pool = runtime->threads, .stopped = &stopped};
+  laze_arena_init(&run.reasons, program->context);
   laze_float_control caller;
   laze_float_control_enter(&caller); /* workers have the word they started with */
   laze_status status = run_all(&run, error);

@@ -8,7 +8,7 @@
  * One walk over the steps with a list of free ranges sorted by offset. A value takes the smallest range it fits (so
  * that large holes stay for large values), or the arena grows, extending a free range at its end. After a step the
  * ranges of the values it was the last to touch return and join their neighbours. What a step with regions keeps all
- * through them returns where they end.
+ * through them returns where they end. Values whose sizes a step defines are planned apart, once it has run.
  */
 #include "runtime/program_internal.h"
 
@@ -27,6 +27,7 @@ typedef struct {
   int64_t end;                            /* of the arena so far */
   int32_t open[LAZE_PROGRAM_MAX_NESTING]; /* steps whose regions are being walked */
   int32_t open_count;
+  int32_t stage;
 } memory_plan;
 
 static void remove_range(memory_plan *plan, int64_t index) {
@@ -104,7 +105,8 @@ static laze_status return_values(const laze_program *program, memory_plan *plan,
                                  int32_t count, bound_value *values, laze_error *error) {
   for (int32_t i = 0; i < count; i++) {
     int32_t place = program->values[numbers[i]].place;
-    if (program->values[place].last_step == index) LAZE_TRY(return_value(plan, &values[place], error));
+    if (program->values[place].last_step == index && program->values[place].stage == plan->stage)
+      LAZE_TRY(return_value(plan, &values[place], error));
   }
   return LAZE_OK;
 }
@@ -116,10 +118,12 @@ static laze_status begin_step(const laze_program *program, memory_plan *plan, in
     const program_value *value = &program->values[step->buffers[i]];
     bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
+    if (value->stage != plan->stage) continue;
     if (value->place == step->buffers[i]) LAZE_TRY(place_value(plan, bound, &bound->offset, error));
   }
   for (int32_t i = 0; i < step->carried_count; i++) {
     bound_value *bound = &values[step->carried[i]];
+    if (program->values[step->carried[i]].stage != plan->stage) continue;
     LAZE_TRY(place_value(plan, bound, &bound->offset, error));
     bound->second = bound->offset;
     if (!program->values[step->carried[i]].stays) LAZE_TRY(place_value(plan, bound, &bound->second, error));
@@ -151,14 +155,17 @@ static laze_status plan_step(const laze_program *program, memory_plan *plan, int
   return LAZE_OK;
 }
 
-laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out, laze_error *error) {
-  memory_plan plan = {.context = program->context};
+laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_value *values, int64_t *out,
+                             laze_error *error) {
+  memory_plan plan = {.context = program->context, .stage = stage};
   laze_status status = LAZE_OK;
-  for (int64_t i = 0; i < program->value_count; i++) {
+  int64_t begin = stage > 0 ? program->stages[stage].step : 0;
+  int64_t end = stage > 0 ? program->stages[stage].last_step + 1 : program->step_count;
+  for (int64_t i = 0; stage == 0 && i < program->value_count; i++) {
     values[i].offset = values[i].second = -1;
     values[i].returned = false;
   }
-  for (int64_t i = 0; i < program->step_count && status == LAZE_OK; i++)
+  for (int64_t i = begin; i < end && status == LAZE_OK; i++)
     status = plan_step(program, &plan, (int32_t)i, values, error);
   laze_free(plan.context, plan.ranges);
   *out = plan.end;

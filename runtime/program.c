@@ -161,6 +161,7 @@ static void each_size(laze_program *program, void (*visit)(laze_size_compaction 
     visit(compaction, &step->domain);
     visit(compaction, &step->scratch);
     visit(compaction, &step->work);
+    if (step->defines) visit(compaction, &step->defines);
   }
 }
 

@@ -61,7 +61,7 @@ typedef struct laze_step_region {
 
 /* One kernel call, or a walk through regions. */
 typedef struct laze_step {
-  laze_kernel *kernel;    /* retained by the program; NULL with `control` */
+  laze_kernel *kernel;    /* retained by the program; NULL with `control` or `defines` */
   const int32_t *buffers; /* values, in the kernel's order; copied */
   int32_t buffer_count;
   int32_t write_count;    /* the last `write_count` buffers are written */
@@ -81,6 +81,9 @@ typedef struct laze_step {
   bool updates;       /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
   int32_t updated;    /* with `updates`; of the result's type */
   bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
+  laze_size defines;  /* the size whose number it finds: element sizes[0] of its first buffer, which its second one
+                         receives; it has no kernel. 0: none */
+  int32_t stage;      /* the program's own: when its sizes are known (program_stages.c) */
   const laze_step_control *control; /* NULL: it calls its kernel */
   int32_t region_count;             /* with `control` */
   /* The program's own, set by laze_program_end_control: */
@@ -106,6 +109,8 @@ void laze_program_set_node_count(laze_program *program, int64_t count);
  * every output needs every node. Copied. */
 LAZE_MUST_USE laze_status laze_program_set_checks(laze_program *program, const int32_t *nodes, int64_t count,
                                                   const uint64_t *depends, laze_error *error);
+/* Once all steps are there, where one defines a size: finds what its number makes known. */
+LAZE_MUST_USE laze_status laze_program_find_stages(laze_program *program, laze_error *error);
 /* Nothing is added any more: gives back memory to spare, and counts the rest in program_cache_bytes for as long as the
  * program lives. */
 void laze_program_finish(laze_program *program);
@@ -120,7 +125,8 @@ int32_t laze_program_step_count(const laze_program *program);
 const laze_step *laze_program_step(const laze_program *program, int32_t index);
 
 /* Binds symbol i to `bindings[i]`: evaluates sizes and plans memory. Microseconds; no code is generated. `sites` is for
- * messages, and may be NULL. */
+ * messages, and may be NULL. What has symbols that steps define is bound while it runs, by each run for itself; their
+ * bindings are ignored. */
 LAZE_MUST_USE laze_status laze_executable_create(laze_program *program, const int64_t *bindings,
                                                  const laze_sites *sites, laze_executable **out, laze_error *error);
 void laze_executable_retain(laze_executable *executable);
@@ -130,7 +136,7 @@ laze_program *laze_executable_program(laze_executable *executable); /* borrowed 
 int64_t laze_executable_weight(const laze_executable *executable);
 /* Bytes that it takes, without the program. */
 int64_t laze_executable_bytes(const laze_executable *executable);
-/* The concrete type of an output. */
+/* The type of an output: a size that the run finds is an expression over the program's sizes, any other is a number. */
 void laze_executable_output_type(const laze_executable *executable, int32_t index, laze_type *out);
 /* Bytes of the plan's arena: what temporaries take while it runs. */
 int64_t laze_executable_temporary_bytes(const laze_executable *executable);
@@ -148,6 +154,8 @@ void laze_run_report_deinit(laze_run_report *report);
 typedef struct laze_run {
   laze_buffer *const *inputs; /* borrowed, of the inputs' types */
   laze_buffer **outputs;      /* receives new references */
+  laze_type *output_types;    /* receives the types, with the sizes that the run found, of outputs that are there; NULL:
+                                 not wanted */
   const laze_sites *sites;    /* who called the operators, for messages; NULL: not known */
   laze_run_report *report;    /* NULL: all outputs or none */
 } laze_run;

@@ -36,20 +36,11 @@ void laze_program_name_value(const laze_program *program, int32_t value, const i
   (void)laze_site_name(error, &site);
 }
 
-/* What is bound, and to which sizes. */
-typedef struct {
-  laze_executable *executable;
-  const laze_program *program;
-  const int64_t *bindings;
-  const laze_sites *sites;
-  laze_error *error;
-} binder;
-
-static laze_status evaluate(const binder *b, laze_size size, int64_t *out) {
+static laze_status evaluate(const program_binder *b, laze_size size, int64_t *out) {
   return laze_size_evaluate(b->program->sizes, size, b->bindings, out, b->error);
 }
 
-static laze_status bind_value(const binder *b, int32_t index, bound_value *out) {
+laze_status program_bind_value(const program_binder *b, int32_t index, bound_value *out) {
   const program_value *value = &b->program->values[index];
   int64_t bytes = laze_dtype_size(value->dtype);
   bool empty = false, overflows = false;
@@ -68,15 +59,15 @@ static laze_status bind_value(const binder *b, int32_t index, bound_value *out) 
 }
 
 /* An estimate that does not fit is as good as the largest number that does. */
-static laze_status bind_work(const binder *b, laze_size work, int64_t *out) {
+static laze_status bind_work(const program_binder *b, laze_size work, int64_t *out) {
   laze_status status = laze_size_evaluate(b->program->sizes, work, b->bindings, out, b->error);
   if (status != LAZE_OUT_OF_RANGE) return status;
   *out = INT64_MAX;
   return LAZE_OK;
 }
 
-static laze_status bind_sizes(const binder *b, const laze_step *step, bound_step *out) {
-  int64_t *sizes = laze_arena_alloc_array(&b->executable->arena, step->size_count, sizeof *sizes);
+static laze_status bind_sizes(const program_binder *b, const laze_step *step, bound_step *out) {
+  int64_t *sizes = laze_arena_alloc_array(b->arena, step->size_count, sizeof *sizes);
   if (!sizes) return laze_fail_memory(b->error, "the sizes of a step", -1);
   for (int32_t i = 0; i < step->size_count; i++) LAZE_TRY(evaluate(b, step->sizes[i], &sizes[i]));
   out->sizes = sizes;
@@ -86,7 +77,8 @@ static laze_status bind_sizes(const binder *b, const laze_step *step, bound_step
   return laze_fail(b->error, LAZE_OUT_OF_MEMORY, "its scratch of more than 2^63 bytes does not fit memory");
 }
 
-static laze_status bind_step(const binder *b, const laze_step *step, bound_step *out) {
+laze_status program_bind_step(const program_binder *b, const laze_step *step, bound_step *out) {
+  out->unknown = false;
   laze_status status = bind_sizes(b, step, out);
   if (status != LAZE_OK && step->origin_count > 0) {
     laze_site site = laze_site_find(b->sites, &step->origins[0]);
@@ -94,13 +86,15 @@ static laze_status bind_step(const binder *b, const laze_step *step, bound_step 
   }
   LAZE_TRY(status);
   out->scratch = (out->scratch + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
-  if (out->scratch > b->executable->scratch_bytes) b->executable->scratch_bytes = out->scratch;
+  if (out->scratch > *b->scratch_bytes) *b->scratch_bytes = out->scratch;
   return LAZE_OK;
 }
 
-static laze_status bind_output(const binder *b, int64_t index, laze_type *out) {
+static laze_status bind_output(const program_binder *b, int64_t index, laze_type *out) {
   get_type(&b->program->values[b->program->outputs[index]], out);
-  for (int axis = 0; axis < out->rank; axis++) LAZE_TRY(evaluate(b, out->sizes[axis], &out->sizes[axis]));
+  for (int axis = 0; axis < out->rank; axis++)
+    if (!laze_size_is_defined(b->program->sizes, out->sizes[axis]))
+      LAZE_TRY(evaluate(b, out->sizes[axis], &out->sizes[axis]));
   return LAZE_OK;
 }
 
@@ -115,8 +109,7 @@ static int64_t arena_size(const laze_program *program) {
   return bytes;
 }
 
-static laze_status allocate(const binder *b) {
-  laze_executable *executable = b->executable;
+static laze_status allocate(const program_binder *b, laze_executable *executable) {
   const laze_program *program = b->program;
   laze_arena *arena = &executable->arena;
   if (!laze_arena_reserve(arena, arena_size(program))) return laze_fail_memory(b->error, "an executable", -1);
@@ -139,14 +132,20 @@ void laze_executable_name_temporaries(const laze_executable *executable, const l
   if (largest >= 0) laze_program_name_value(program, (int32_t)largest, executable->bindings, sites, error);
 }
 
-static laze_status bind(const binder *b) {
-  laze_executable *executable = b->executable;
-  LAZE_TRY(allocate(b));
-  for (int64_t i = 0; i < b->program->value_count; i++) LAZE_TRY(bind_value(b, (int32_t)i, &executable->values[i]));
-  for (int64_t i = 0; i < b->program->step_count; i++)
-    LAZE_TRY(bind_step(b, &b->program->steps[i], &executable->steps[i]));
+/* What a later stage completes takes nothing yet. */
+static laze_status bind(const program_binder *b, laze_executable *executable) {
+  const laze_program *program = b->program;
+  LAZE_TRY(allocate(b, executable));
+  for (int64_t i = 0; i < program->value_count; i++) {
+    executable->values[i].bytes = 0;
+    if (program->values[i].stage == 0) LAZE_TRY(program_bind_value(b, (int32_t)i, &executable->values[i]));
+  }
+  for (int64_t i = 0; i < program->step_count; i++) {
+    executable->steps[i] = (bound_step){.unknown = true};
+    if (program->steps[i].stage == 0) LAZE_TRY(program_bind_step(b, &program->steps[i], &executable->steps[i]));
+  }
   for (int64_t i = 0; i < b->program->output_count; i++) LAZE_TRY(bind_output(b, i, &executable->output_types[i]));
-  laze_status status = laze_plan_memory(b->program, executable->values, &executable->temporary_bytes, b->error);
+  laze_status status = laze_plan_memory(program, 0, executable->values, &executable->temporary_bytes, b->error);
   if (status != LAZE_OK) laze_executable_name_temporaries(executable, b->sites, b->error);
   return status;
 }
@@ -161,7 +160,8 @@ laze_status laze_executable_create(laze_program *program, const int64_t *binding
   laze_program_retain(program);
   atomic_fetch_add_explicit(&program->executables, 1, memory_order_relaxed);
   laze_arena_init(&executable->arena, program->context);
-  laze_status status = bind(&(binder){executable, program, bindings, sites, error});
+  const program_binder binder = {program, bindings, sites, &executable->arena, &executable->scratch_bytes, error};
+  laze_status status = bind(&binder, executable);
   if (status != LAZE_OK)
     laze_executable_release(executable);
   else

@@ -14,8 +14,18 @@ typedef struct program_value {
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
   int32_t place;                 /* TEMPORARY: the value at whose place it is; its own number where it has one */
   bool stays;     /* TEMPORARY that goes around a loop: in one place, which each round writes a part of */
+  int32_t stage;  /* when its sizes are known */
   bool is_copied; /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
 } program_value;
+
+/* What the number that a step finds makes known, beside what was known before. Stage 0 has no step. */
+typedef struct program_stage {
+  int32_t step;
+  int64_t symbol;    /* the one that it defines */
+  int32_t last_step; /* that touches one of its values */
+  int32_t *values, *steps;
+  int32_t value_count, step_count;
+} program_stage;
 
 struct laze_program {
   _Atomic int64_t references;
@@ -39,6 +49,9 @@ struct laze_program {
   int32_t open_count;
   const int32_t *checked; /* nodes that may fail, ascending */
   int64_t checked_count;
+  program_stage *stages;   /* NULL: all is bound before a run */
+  int32_t stage_count;     /* stage 0 included */
+  int32_t *fact_stages;    /* of each fact of the sizes: when it can be checked */
   const uint64_t *depends; /* as in laze_program_set_checks */
   int64_t bytes;           /* that it takes; 0 until it is finished */
   _Atomic int64_t executables;
@@ -55,6 +68,7 @@ typedef struct bound_value {
 typedef struct bound_step {
   const int64_t *sizes;
   int64_t domain, scratch, work;
+  bool unknown; /* its sizes are not known, or not yet */
 } bound_step;
 
 struct laze_executable {
@@ -70,6 +84,9 @@ struct laze_executable {
   int64_t scratch_bytes;   /* most that one call needs */
 };
 
+/* The cause of what is not there because its sizes are unknown: among the failures is one that says why. */
+#define LAZE_CAUSE_SIZE (-2)
+
 /* A run while it goes on. */
 typedef struct program_run {
   const laze_run *request;
@@ -83,10 +100,45 @@ typedef struct program_run {
   laze_kernel_failure *records; /* most_checks for each thread, and as many for the step as a whole */
   laze_check_failure *failures; /* of checks, by ascending node */
   int64_t failure_count, failure_capacity;
-  int32_t *missing; /* by value: the error of what had no memory and so is not there; NULL: all are there */
+  int32_t *missing; /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
+                       there */
   int64_t kernels_run;
-  laze_error *stopped; /* why a step was stopped on the way; `code` LAZE_OK: none was */
+  /* What is bound: the executable's, or, where steps define sizes, the run's own (run_stages.c). */
+  bound_value *values;
+  bound_step *steps;
+  const int64_t *bindings;
+  int64_t scratch_bytes;
+  laze_arena reasons;        /* of failures that are no index out of range */
+  struct run_stages *stages; /* NULL: no step defines a size */
+  laze_error *stopped;       /* why a step was stopped on the way; `code` LAZE_OK: none was */
 } program_run;
+
+/* What is bound, and to which sizes: all of an executable but what is known later, or a stage of a run. */
+typedef struct program_binder {
+  const laze_program *program;
+  const int64_t *bindings;
+  const laze_sites *sites;
+  laze_arena *arena;      /* for the steps' sizes */
+  int64_t *scratch_bytes; /* the most so far */
+  laze_error *error;
+} program_binder;
+
+/* program_bind.c */
+LAZE_MUST_USE laze_status program_bind_value(const program_binder *binder, int32_t index, bound_value *out);
+LAZE_MUST_USE laze_status program_bind_step(const program_binder *binder, const laze_step *step, bound_step *out);
+
+/* run_stages.c. Gives a run whose steps define sizes what it binds itself. */
+LAZE_MUST_USE laze_status program_run_prepare_stages(program_run *run, laze_error *error);
+/* Runs a step that defines a size: checks its number and the facts that rest on it, and binds the stage. What is wrong
+ * with the number fails what depends on it; the status is for the run as a whole. */
+LAZE_MUST_USE laze_status program_run_define(program_run *run, const laze_step *step, laze_error *error);
+/* A step that defines a size did not run: what its number would make known stays unknown. */
+LAZE_MUST_USE laze_status program_run_skip_stage(program_run *run, const laze_step *step, laze_error *error);
+/* Gives back the memory of stages whose values no step from `next` on touches. */
+void program_run_leave_stages(program_run *run, int64_t next);
+/* The memory in which a temporary has its place. */
+char *program_run_place(const program_run *run, int32_t value);
+void program_run_release_stages(program_run *run);
 
 /* program.c. Notes that a step touches a value: the later of the steps so far. */
 void program_note_use(laze_program *program, int32_t value, int32_t step);
@@ -117,6 +169,12 @@ struct laze_step_control {
 
 /* run_memory.c. Makes memory for outputs, temporaries and scratch, and sets the pointers of all values. */
 LAZE_MUST_USE laze_status program_run_prepare(program_run *run, laze_error *error);
+/* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
+LAZE_MUST_USE laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error);
+/* Scratch for all threads, of what a call needs at most. */
+LAZE_MUST_USE laze_status program_run_create_scratch(program_run *run, laze_error *error);
+/* Makes the list of what is missing. */
+LAZE_MUST_USE laze_status program_run_list_missing(program_run *run, laze_error *error);
 /* Fills outputs that repeat another value: an input or output is shared, a constant copied. */
 LAZE_MUST_USE laze_status program_run_alias(program_run *run, laze_error *error);
 /* Whether a step has memory for all it touches; what it writes is missing otherwise. */
@@ -126,6 +184,9 @@ void program_run_release(program_run *run);
 
 /* run_failures.c. Notes what the checks of a step found, from the step's records. */
 LAZE_MUST_USE laze_status program_run_note(program_run *run, const laze_step *step, laze_error *error);
+/* Notes that a node failed for a reason of its own. */
+LAZE_MUST_USE laze_status program_run_note_error(program_run *run, const laze_origin *origin, const laze_error *reason,
+                                                 laze_error *error);
 /* Once all steps ran: releases the outputs that failed and says why in the report. Without a report, the error of the
  * first node that failed, if any. */
 LAZE_MUST_USE laze_status program_run_verdict(program_run *run, laze_error *error);
@@ -141,7 +202,7 @@ void laze_program_name_value(const laze_program *program, int32_t value, const i
 void laze_executable_name_temporaries(const laze_executable *executable, const laze_sites *sites, laze_error *error);
 
 /* Fills `values[i].offset` for temporaries and returns the arena's size in *out. */
-LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, bound_value *values, int64_t *out,
-                                           laze_error *error);
+LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_value *values,
+                                           int64_t *out, laze_error *error);
 
 #endif

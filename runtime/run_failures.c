@@ -54,6 +54,14 @@ laze_status program_run_note(program_run *run, const laze_step *step, laze_error
   return LAZE_OK;
 }
 
+laze_status program_run_note_error(program_run *run, const laze_origin *origin, const laze_error *reason,
+                                   laze_error *error) {
+  laze_error *copy = laze_arena_copy(&run->reasons, reason, sizeof *reason);
+  if (!copy) return laze_fail_memory(error, "running a graph", -1);
+  laze_check_failure failure = {.node = origin->node, .reason = copy};
+  return note(run, &failure, error);
+}
+
 /* What the program knows of a node that may fail. */
 static laze_origin find_origin(const laze_program *program, int32_t node) {
   for (int64_t i = 0; i < program->step_count; i++)

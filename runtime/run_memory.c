@@ -12,30 +12,34 @@
 
 #include <string.h>
 
+laze_status program_run_list_missing(program_run *run, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  if (run->missing) return LAZE_OK;
+  run->missing = laze_alloc_array(program->context, program->value_count, sizeof *run->missing);
+  if (!run->missing) return laze_fail_memory(error, "running a graph", -1);
+  for (int64_t i = 0; i < program->value_count; i++) run->missing[i] = LAZE_CAUSE_NONE;
+  return LAZE_OK;
+}
+
 /* Notes that there is no memory for `value`, for which output `index` stands. */
 static laze_status note_missing(program_run *run, int64_t index, int32_t value, const laze_error *failure,
                                 laze_error *error) {
-  const laze_program *program = run->executable->program;
   int32_t number;
   LAZE_TRY(program_run_add_error(run, failure, &number, error));
-  if (!run->missing) {
-    run->missing = laze_alloc_array(program->context, program->value_count, sizeof *run->missing);
-    if (!run->missing) return laze_fail_memory(error, "running a graph", -1);
-    for (int64_t i = 0; i < program->value_count; i++) run->missing[i] = LAZE_CAUSE_NONE;
-  }
+  LAZE_TRY(program_run_list_missing(run, error));
   run->missing[value] = run->request->report->causes[index] = number;
   return LAZE_OK;
 }
 
 /* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
-static laze_status create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
+laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_run *request = run->request;
   laze_error failure;
-  laze_status status = laze_buffer_create(executable->program->context, executable->values[value].bytes,
-                                          &request->outputs[index], &failure);
+  laze_status status =
+      laze_buffer_create(executable->program->context, run->values[value].bytes, &request->outputs[index], &failure);
   if (status == LAZE_OK) return LAZE_OK;
-  laze_program_name_value(executable->program, value, executable->bindings, request->sites, &failure);
+  laze_program_name_value(executable->program, value, run->bindings, request->sites, &failure);
   if (request->report) return note_missing(run, index, value, &failure, error);
   if (error) *error = failure;
   return status;
@@ -55,15 +59,15 @@ static void name_scratch(const program_run *run, laze_error *error) {
   const laze_program *program = run->executable->program;
   for (int64_t i = 0; i < program->step_count; i++) {
     const laze_step *step = &program->steps[i];
-    if (run->executable->steps[i].scratch < run->executable->scratch_bytes || step->origin_count == 0) continue;
+    if (run->steps[i].scratch < run->scratch_bytes || step->origin_count == 0) continue;
     laze_site site = laze_site_find(run->request->sites, &step->origins[0]);
     (void)laze_site_name(error, &site);
     return;
   }
 }
 
-static laze_status create_scratch(program_run *run, laze_error *error) {
-  int64_t bytes, each = run->executable->scratch_bytes;
+laze_status program_run_create_scratch(program_run *run, laze_error *error) {
+  int64_t bytes, each = run->scratch_bytes;
   laze_status status;
   if (each == 0) return LAZE_OK;
   if (laze_mul_overflows(each, run->threads, &bytes))
@@ -93,19 +97,25 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
   const laze_program *program = executable->program;
   run->threads = laze_thread_pool_limit(laze_get_threads(program->context)); /* for the whole run */
   if (run->request->report) *run->request->report = (laze_run_report){.context = program->context};
+  run->values = executable->values;
+  run->steps = executable->steps;
+  run->bindings = executable->bindings;
+  run->scratch_bytes = executable->scratch_bytes;
+  if (program->stages) LAZE_TRY(program_run_prepare_stages(run, error));
   LAZE_TRY(create_records(run, error));
   LAZE_TRY(create_arena(run, error));
-  LAZE_TRY(create_scratch(run, error));
+  LAZE_TRY(program_run_create_scratch(run, error));
   for (int64_t i = 0; i < program->value_count; i++) {
     const program_value *value = &program->values[i];
-    int64_t offset = executable->values[i].offset;
+    int64_t offset = run->values[i].offset;
     if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = run->request->inputs[value->number]->data;
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
     if (value->role == LAZE_ROLE_TEMPORARY)
       run->pointers[i] = offset < 0 || !run->arena ? NULL : (char *)run->arena->data + offset;
     if (value->role == LAZE_ROLE_PARAMETER) run->pointers[i] = NULL;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
-    LAZE_TRY(create_output(run, value->number, (int32_t)i, error));
+    if (value->stage > 0) continue;
+    LAZE_TRY(program_run_create_output(run, value->number, (int32_t)i, error));
     laze_buffer *output = run->request->outputs[value->number];
     run->pointers[i] = output ? output->data : NULL;
   }
@@ -114,7 +124,9 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
 
 bool program_run_has_memory(program_run *run, const laze_step *step) {
   int32_t missing = LAZE_CAUSE_NONE;
-  if (!run->missing) return true;
+  bool unknown = run->steps[step - run->executable->program->steps].unknown;
+  if (!run->missing && !unknown) return true;
+  if (unknown) missing = LAZE_CAUSE_SIZE;
   for (int32_t i = 0; i < step->buffer_count && missing == LAZE_CAUSE_NONE; i++)
     missing = run->missing[step->buffers[i]];
   if (step->updates && missing == LAZE_CAUSE_NONE) missing = run->missing[step->updated];
@@ -129,7 +141,7 @@ static laze_status repeat(program_run *run, int64_t index, int32_t value, laze_e
   const program_value *source = &run->executable->program->values[value];
   laze_buffer **outputs = run->request->outputs;
   if (source->role == LAZE_ROLE_CONSTANT) {
-    LAZE_TRY(create_output(run, index, value, error));
+    LAZE_TRY(program_run_create_output(run, index, value, error));
     if (outputs[index]) memcpy(outputs[index]->data, source->data, (size_t)outputs[index]->size);
     return LAZE_OK;
   }
@@ -144,7 +156,7 @@ laze_status program_run_alias(program_run *run, laze_error *error) {
   for (int64_t i = 0; i < program->output_count; i++) {
     int32_t value = program->outputs[i];
     if (run->missing && run->missing[value] != LAZE_CAUSE_NONE) {
-      run->request->report->causes[i] = run->missing[value];
+      if (run->missing[value] != LAZE_CAUSE_SIZE) run->request->report->causes[i] = run->missing[value];
       laze_buffer_release(outputs[i]); /* of a step that lacked memory for another */
       outputs[i] = NULL;
     } else if (!outputs[i]) {
@@ -162,4 +174,6 @@ void program_run_release(program_run *run) {
   laze_free(context, run->records);
   laze_free(context, run->failures);
   laze_free(context, run->missing);
+  laze_arena_deinit(&run->reasons);
+  program_run_release_stages(run);
 }

@@ -33,6 +33,11 @@ void laze_site_list_add(laze_site_list *list, const laze_site *site) {
 }
 
 laze_status laze_fail_index(laze_error *error, const laze_site *site, const laze_check_failure *failure) {
+  if (failure->reason) {
+    if (error) *error = *failure->reason;
+    (void)laze_site_name(error, site);
+    return failure->reason->code;
+  }
   long long index = failure->index, position = failure->position, size = failure->size, length = failure->length;
   laze_status status =
       length != 1

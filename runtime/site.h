@@ -53,11 +53,12 @@ void laze_site_list_add(laze_site_list *list, const laze_site *site);
 
 /* An index that was out of range: the lowest position of those that one node read. */
 typedef struct laze_check_failure {
-  int32_t node;     /* as in laze_origin */
-  int64_t position; /* in the tensor of indices that the operator got, row-major */
-  int64_t index;    /* the value there */
-  int64_t size;     /* of the axis it indexes */
-  int64_t length;   /* of what begins there and must lie in the axis */
+  int32_t node;             /* as in laze_origin */
+  int64_t position;         /* in the tensor of indices that the operator got, row-major */
+  int64_t index;            /* the value there */
+  int64_t size;             /* of the axis it indexes */
+  int64_t length;           /* of what begins there and must lie in the axis */
+  const laze_error *reason; /* what failed instead, where that is no index; NULL: an index */
 } laze_check_failure;
 
 /* The one place that makes the error for an index out of range. Always LAZE_OUT_OF_RANGE; `error` may be NULL. */

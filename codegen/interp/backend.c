@@ -17,7 +17,7 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   (void)context; /* the graph's */
   laze_status status = laze_program_builder_begin(&builder, graph, error);
   if (status == LAZE_OK) status = add_steps(&builder, error);
-  return laze_program_builder_end(&builder, status, out);
+  return laze_program_builder_end(&builder, status, out, error);
 }
 
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,

@@ -72,7 +72,7 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
   laze_status status = laze_program_builder_begin(&builder, graph, error);
   if (status == LAZE_OK) status = add_steps(&builder, &schedule, kernels, error);
   for (int32_t i = 0; i < count; i++) laze_kernel_release(kernels[i]);
-  return laze_program_builder_end(&builder, status, out);
+  return laze_program_builder_end(&builder, status, out, error);
 }
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
@@ -89,13 +89,19 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
                                     laze_text *out, laze_error *error) {
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
-    if (kind == LAZE_EMIT_OBJECT ? group->kernel && !group->updates : group->kernel || group->control) continue;
+    bool is_step = group->control || group->defines_size; /* of the runtime */
+    if (kind == LAZE_EMIT_OBJECT ? group->kernel && !group->updates : group->kernel || is_step) continue;
     const laze_location *location = &laze_graph_node(graph, group->root)->location;
     laze_status status = LAZE_OK;
     if (kind == LAZE_EMIT_OBJECT && group->control)
       status = laze_fail(error, LAZE_UNSUPPORTED,
                          "%s runs kernels of its regions in turns, which an object of kernels cannot say; its schedule "
                          "shows which parts are native",
+                         group->label);
+    else if (kind == LAZE_EMIT_OBJECT && group->defines_size)
+      status = laze_fail(error, LAZE_UNSUPPORTED,
+                         "%s reads a size between kernels, which an object of kernels cannot say; its schedule shows "
+                         "which parts are native",
                          group->label);
     else if (kind == LAZE_EMIT_OBJECT && group->routine)
       status = laze_fail(error, LAZE_UNSUPPORTED,

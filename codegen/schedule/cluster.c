@@ -14,6 +14,7 @@
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
+#include "ir/defined_size.h"
 
 bool laze_schedule_is_inline_constant(const laze_graph *graph, laze_value value) {
   const laze_node *node = laze_graph_node(graph, value);
@@ -72,7 +73,7 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   bool output = scheduler->is_output[node_index], done = false;
   laze_split why = output ? LAZE_SPLIT_OUTPUT : LAZE_SPLIT_OFF;
   if (laze_node_constant(node)) return visit_constant(scheduler, node_index);
-  if (!scheduler->uses[node_index] && !output) return LAZE_OK;
+  if (!scheduler->uses[node_index] && !output && !laze_node_defines_size(node)) return LAZE_OK;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
   if (!output && laze_schedule_join_of(node->op)->concatenation)
     LAZE_TRY(laze_schedule_flatten_pieces(scheduler, node_index, &done));

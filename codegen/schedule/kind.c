@@ -4,10 +4,10 @@
 #include "codegen/schedule/group.h"
 
 static const laze_group_rules *const rules[LAZE_GROUP_KIND_COUNT] = {
-    [LAZE_GROUP_COPY] = &laze_group_copy,         [LAZE_GROUP_MATRIX] = &laze_group_matrix,
-    [LAZE_GROUP_FOLD] = &laze_group_fold,         [LAZE_GROUP_ROUTINE] = &laze_group_routine,
-    [LAZE_GROUP_LOOPS] = &laze_group_loops,       [LAZE_GROUP_CONTROL] = &laze_group_control,
-    [LAZE_GROUP_FALLBACK] = &laze_group_fallback,
+    [LAZE_GROUP_COPY] = &laze_group_copy,       [LAZE_GROUP_MATRIX] = &laze_group_matrix,
+    [LAZE_GROUP_FOLD] = &laze_group_fold,       [LAZE_GROUP_ROUTINE] = &laze_group_routine,
+    [LAZE_GROUP_LOOPS] = &laze_group_loops,     [LAZE_GROUP_SIZE] = &laze_group_size,
+    [LAZE_GROUP_CONTROL] = &laze_group_control, [LAZE_GROUP_FALLBACK] = &laze_group_fallback,
 };
 
 const laze_group_rules *laze_group_rules_of(const laze_group_builder *group) {

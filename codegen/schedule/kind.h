@@ -5,6 +5,7 @@
  *   routine.c    ROUTINE   what a kernel of the runtime computes
  *   fold.c       FOLD      a reduction by a region
  *   loops.c      LOOPS     everything that loops compute
+ *   size.c       SIZE      a size that a value defines
  *   control.c    CONTROL   operators with regions that the runtime goes through
  *   fallback.c   FALLBACK  the rest
  */
@@ -32,7 +33,7 @@ typedef struct laze_group_rules {
 } laze_group_rules;
 
 extern const laze_group_rules laze_group_copy, laze_group_matrix, laze_group_fold, laze_group_routine, laze_group_loops,
-    laze_group_control, laze_group_fallback;
+    laze_group_size, laze_group_control, laze_group_fallback;
 
 const laze_group_rules *laze_group_rules_of(const struct laze_group_builder *group);
 /* Starts what stores a node: the first kind that claims it does. */

@@ -22,6 +22,7 @@ typedef enum {
   LAZE_GROUP_FOLD,     /* a reduction by a region over single elements, in loop IR */
   LAZE_GROUP_ROUTINE,  /* one node, by a kernel of the runtime: routine.h */
   LAZE_GROUP_LOOPS,    /* elementwise, movement and reductions, in loop IR */
+  LAZE_GROUP_SIZE,     /* one node that defines a size, whose number the runtime reads */
   LAZE_GROUP_CONTROL,  /* one node with regions, which the runtime goes through; their groups follow it */
   LAZE_GROUP_FALLBACK, /* one node, run by the reference interpreter's kernel */
   LAZE_GROUP_KIND_COUNT,
@@ -51,7 +52,7 @@ typedef struct laze_group_node {
 typedef struct laze_group {
   laze_group_kind kind;
   laze_split split;
-  laze_value root;         /* CONTROL, FALLBACK: any result of the node */
+  laze_value root;         /* SIZE, CONTROL, FALLBACK: any result of the node */
   const laze_value *reads; /* distinct, in the kernel's buffer order */
   int32_t read_count;
   const laze_value *writes; /* LOOPS, MATRIX, ROUTINE: in the kernel's buffer order */
@@ -71,6 +72,7 @@ typedef struct laze_group {
   int32_t check_count;
   const struct laze_routine *routine;      /* ROUTINE; codegen/schedule/routine.h */
   laze_size scratch;                       /* ROUTINE: bytes that a call of it takes */
+  bool defines_size;                       /* SIZE */
   const struct laze_step_control *control; /* CONTROL; runtime/program.h */
   int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are
                            behind this one */

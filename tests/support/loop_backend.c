@@ -69,7 +69,7 @@ static laze_status translate(laze_graph *graph, shared_schedule *shared, laze_pr
   laze_status status = laze_program_builder_begin(&builder, graph, error);
   for (int32_t i = 0; i < schedule.group_count && status == LAZE_OK; i++)
     status = add_step(&builder, shared, schedule.groups[i], error);
-  return laze_program_builder_end(&builder, status, out);
+  return laze_program_builder_end(&builder, status, out, error);
 }
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {

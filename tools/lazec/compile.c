@@ -83,7 +83,7 @@ static laze_status specialise(const laze_graph *graph, const lazec_list *dims, l
   LAZE_TRY(lazec_dims_create(graph, dims, &bindings, error));
   for (int64_t i = 0; i < laze_size_symbol_count(graph->sizes); i++) {
     if (bindings[i] < 0) bindings[i] = laze_size_hint(graph->sizes, i);
-    if (bindings[i] >= 0) continue;
+    if (bindings[i] >= 0 || laze_size_is_defined(graph->sizes, laze_size_symbol_at(graph->sizes, i))) continue;
     bindings[i] = chosen;
     chosen += CHOSEN_STEP;
   }

@@ -63,6 +63,7 @@ typedef struct {
   lazec_input *inputs;          /* one per input of the graph; no buffer: not given */
   laze_executable *executable;
   laze_buffer **results;
+  laze_type *types; /* of the results */
   int64_t result_count;
 } job;
 
@@ -82,6 +83,7 @@ static void deinit(job *self) {
   laze_graph_destroy(self->graph);
   if (!self->context) return;
   laze_free(self->context, self->results);
+  laze_free(self->context, self->types);
   laze_free(self->context, self->inputs);
   laze_context_release(self->context);
 }
@@ -138,7 +140,7 @@ static laze_status bind_types(job *self, int64_t *bindings, laze_error *error) {
   if (status != LAZE_OK) return status;
   for (int64_t i = 0; i < laze_size_symbol_count(self->graph->sizes); i++) {
     const char *name = laze_size_symbol_name(self->graph->sizes, i);
-    if (bindings[i] < 0)
+    if (bindings[i] < 0 && !laze_size_is_defined(self->graph->sizes, laze_size_symbol_at(self->graph->sizes, i)))
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "size %s: no input gives it; give it with --dim %s=NUMBER", name,
                        name);
   }
@@ -159,12 +161,13 @@ static laze_status execute(job *self, laze_error *error) {
   int64_t inputs = input_count(self), results = self->constant->body->result_count;
   laze_buffer **buffers = laze_alloc_array(self->context, inputs, sizeof *buffers);
   self->results = laze_alloc_zero(self->context, results * (int64_t)sizeof *self->results);
+  self->types = laze_alloc_array(self->context, results, sizeof *self->types);
   self->result_count = results;
   laze_status status = LAZE_OK;
-  if (!buffers || !self->results) status = laze_fail_memory(error, "inputs and results", -1);
+  if (!buffers || !self->results || !self->types) status = laze_fail_memory(error, "inputs and results", -1);
   for (int64_t i = 0; buffers && i < inputs; i++) buffers[i] = self->inputs[i].buffer;
   laze_sites sites = laze_graph_sites(self->constant);
-  laze_run run = {.inputs = buffers, .outputs = self->results, .sites = &sites};
+  laze_run run = {.inputs = buffers, .outputs = self->results, .output_types = self->types, .sites = &sites};
   if (status == LAZE_OK) status = self->backend->execute(self->executable, &run, error);
   laze_free(self->context, buffers);
   return status;
@@ -195,12 +198,10 @@ static laze_status write_result(const job *self, int64_t index, const laze_type 
 static laze_status output(const job *self, const lazec_list *files, laze_error *error) {
   for (int64_t i = 0; i < self->result_count; i++) {
     const char *file = files->count > 0 ? files->items[i] : "-";
-    laze_type type;
-    laze_executable_output_type(self->executable, (int32_t)i, &type);
     if (strcmp(file, "-") == 0)
-      LAZE_TRY(print_result(self, i, &type, error));
+      LAZE_TRY(print_result(self, i, &self->types[i], error));
     else
-      LAZE_TRY(write_result(self, i, &type, file, error));
+      LAZE_TRY(write_result(self, i, &self->types[i], file, error));
   }
   return LAZE_OK;
 }

@@ -1,0 +1,239 @@
+/* Sizes that a run finds: a step reads a number, and what has that size gets its numbers and memory then.
+ *
+ *   step     size_from k       u0 = 5          check bounds and facts ── bind values and steps ── plan ── a buffer
+ *            slice x, end=u0   f32[min(u0,8)]                                                      └─> pointers
+ *
+ * Bindings, numbers and memory belong to the run: an executable is shared. Each stage has a buffer of its own, given
+ * back behind the last step that touches it. After a number that is wrong all that has the size is missing, and the
+ * steps of it do not run; which outputs that fails, and why, is said as for any other check.
+ */
+#include "runtime/program_internal.h"
+
+#include <string.h>
+
+struct run_stages {
+  laze_arena arena;
+  int64_t *bindings;
+  bool *bound;          /* by symbol: it has a number */
+  laze_buffer **memory; /* of the temporaries of each stage */
+  bool any_lost;        /* a stage has no number */
+};
+
+static int64_t *copy_bindings(laze_arena *arena, const laze_executable *executable, int64_t count) {
+  int64_t *copy = laze_arena_alloc_array(arena, count, sizeof *copy);
+  if (copy && count > 0) memcpy(copy, executable->bindings, (size_t)count * sizeof *copy);
+  return copy;
+}
+
+laze_status program_run_prepare_stages(program_run *run, laze_error *error) {
+  const laze_executable *executable = run->executable;
+  const laze_program *program = executable->program;
+  int64_t symbols = laze_size_symbol_count(program->sizes);
+  struct run_stages *stages = run->stages = laze_alloc_zero(program->context, sizeof *stages);
+  if (!stages) return laze_fail_memory(error, "running a graph", sizeof *stages);
+  laze_arena *arena = &stages->arena;
+  laze_arena_init(arena, program->context);
+  stages->bindings = copy_bindings(arena, executable, symbols);
+  stages->bound = laze_arena_alloc_zero(arena, symbols);
+  stages->memory = laze_arena_alloc_zero(arena, program->stage_count * (int64_t)sizeof *stages->memory);
+  run->values = laze_arena_copy(arena, executable->values, program->value_count * (int64_t)sizeof *run->values);
+  run->steps = laze_arena_copy(arena, executable->steps, program->step_count * (int64_t)sizeof *run->steps);
+  if (!stages->bindings || !stages->bound || !stages->memory || !run->values || !run->steps)
+    return laze_fail_memory(error, "running a graph", -1);
+  for (int64_t i = 0; i < symbols; i++)
+    stages->bound[i] = !laze_size_is_defined(program->sizes, laze_size_symbol_at(program->sizes, i));
+  run->bindings = stages->bindings;
+  return LAZE_OK;
+}
+
+void program_run_release_stages(program_run *run) {
+  if (!run->stages) return;
+  laze_context *context = run->executable->program->context;
+  for (int32_t s = 0; run->stages->memory && s < run->executable->program->stage_count; s++)
+    laze_buffer_release(run->stages->memory[s]);
+  laze_arena_deinit(&run->stages->arena);
+  laze_free(context, run->stages);
+}
+
+char *program_run_place(const program_run *run, int32_t value) {
+  int32_t stage = run->executable->program->values[value].stage;
+  return stage > 0 ? run->stages->memory[stage]->data : run->arena->data;
+}
+
+void program_run_leave_stages(program_run *run, int64_t next) {
+  const laze_program *program = run->executable->program;
+  for (int32_t s = 1; s < program->stage_count && program->stages[s].step < next; s++) {
+    if (program->stages[s].last_step >= next || !run->stages->memory[s]) continue;
+    laze_buffer_release(run->stages->memory[s]);
+    run->stages->memory[s] = NULL;
+  }
+}
+
+/* --- Stages without a number --- */
+
+static laze_status lose_value(program_run *run, int32_t value, laze_error *error) {
+  LAZE_TRY(program_run_list_missing(run, error));
+  run->missing[value] = LAZE_CAUSE_SIZE;
+  return LAZE_OK;
+}
+
+static int32_t stage_of(const laze_program *program, const laze_step *step) {
+  int32_t stage = 1;
+  while (&program->steps[program->stages[stage].step] != step) stage++;
+  return stage;
+}
+
+laze_status program_run_skip_stage(program_run *run, const laze_step *step, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  const program_stage *stage = &program->stages[stage_of(program, step)];
+  run->stages->any_lost = true;
+  run->stages->bound[stage->symbol] = false;
+  LAZE_TRY(lose_value(run, step->buffers[1], error));
+  for (int32_t i = 0; i < stage->value_count; i++) LAZE_TRY(lose_value(run, stage->values[i], error));
+  for (int32_t i = 0; i < stage->step_count; i++) run->steps[stage->steps[i]].unknown = true;
+  return LAZE_OK;
+}
+
+/* Fails the stage of a step for `reason`, which goes to whatever depends on its node. */
+static laze_status lose(program_run *run, const laze_step *step, const laze_error *reason, laze_error *error) {
+  if (reason->code == LAZE_CANCELLED) return laze_fail(error, reason->code, "%s", reason->message);
+  LAZE_TRY(program_run_note_error(run, &step->origins[0], reason, error));
+  return program_run_skip_stage(run, step, error);
+}
+
+/* --- Binding one --- */
+
+typedef struct {
+  const bool *bound;
+  bool known;
+} known_finder;
+
+static void look(void *self, int64_t symbol) {
+  known_finder *finder = self;
+  finder->known = finder->known && finder->bound[symbol];
+}
+
+/* Whether each size has a number: one of another stage may have none. */
+static laze_status are_known(const program_run *run, const laze_size *sizes, int64_t count, bool *known,
+                             laze_error *error) {
+  known_finder finder = {run->stages->bound, *known};
+  for (int64_t i = 0; i < count && run->stages->any_lost; i++)
+    LAZE_TRY(laze_size_each_defined(run->executable->program->sizes, sizes[i], look, &finder, error));
+  *known = finder.known;
+  return LAZE_OK;
+}
+
+static laze_status bind_values(program_run *run, const program_stage *stage, const program_binder *binder) {
+  for (int32_t i = 0; i < stage->value_count; i++) {
+    int32_t value = stage->values[i];
+    const program_value *source = &binder->program->values[value];
+    bool known = true;
+    LAZE_TRY(are_known(run, source->sizes, source->rank, &known, binder->error));
+    LAZE_TRY(known ? program_bind_value(binder, value, &run->values[value]) : lose_value(run, value, binder->error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status bind_steps(program_run *run, const program_stage *stage, const program_binder *binder) {
+  for (int32_t i = 0; i < stage->step_count; i++) {
+    const laze_step *step = &binder->program->steps[stage->steps[i]];
+    const laze_size others[] = {step->domain, step->scratch, step->work};
+    bool known = true;
+    LAZE_TRY(are_known(run, step->sizes, step->size_count, &known, binder->error));
+    LAZE_TRY(are_known(run, others, 3, &known, binder->error));
+    if (known) LAZE_TRY(program_bind_step(binder, step, &run->steps[stage->steps[i]]));
+  }
+  return LAZE_OK;
+}
+
+/* Memory for what the stage makes known: its temporaries' buffer, its outputs, and scratch for its steps. */
+static laze_status place_stage(program_run *run, int32_t number, int64_t scratch_bytes, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  const program_stage *stage = &program->stages[number];
+  laze_buffer *memory = NULL;
+  int64_t bytes;
+  LAZE_TRY(laze_plan_memory(program, number, run->values, &bytes, error));
+  if (bytes > 0) LAZE_TRY(laze_buffer_create(program->context, bytes, &run->stages->memory[number], error));
+  memory = run->stages->memory[number];
+  for (int32_t i = 0; i < stage->value_count; i++) {
+    int32_t value = stage->values[i];
+    const program_value *source = &program->values[value];
+    int64_t offset = run->values[value].offset;
+    if (run->missing && run->missing[value] != LAZE_CAUSE_NONE) continue;
+    if (source->role == LAZE_ROLE_TEMPORARY)
+      run->pointers[value] = offset < 0 || !memory ? NULL : (char *)memory->data + offset;
+    if (source->role != LAZE_ROLE_OUTPUT) continue;
+    LAZE_TRY(program_run_create_output(run, source->number, value, error));
+    laze_buffer *output = run->request->outputs[source->number];
+    run->pointers[value] = output ? output->data : NULL;
+  }
+  if (scratch_bytes <= run->scratch_bytes) return LAZE_OK;
+  laze_buffer_release(run->scratch_buffer); /* no step is running */
+  run->scratch_buffer = NULL;
+  run->scratch_bytes = scratch_bytes;
+  return program_run_create_scratch(run, error);
+}
+
+static laze_status check_facts(const program_run *run, int32_t number, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  int64_t count;
+  const laze_fact *facts = laze_size_facts(program->sizes, &count);
+  for (int64_t i = 0; i < count; i++) {
+    const laze_size sizes[] = {facts[i].a, facts[i].b};
+    bool known = program->fact_stages[i] == number;
+    if (known) LAZE_TRY(are_known(run, sizes, 2, &known, error));
+    if (!known || laze_fact_holds(program->sizes, &facts[i], run->bindings)) continue;
+    laze_text text;
+    laze_text_init(&text, program->context);
+    laze_fact_print(&text, program->sizes, &facts[i]);
+    laze_status status =
+        laze_fail(error, LAZE_OUT_OF_RANGE,
+                  "it gives %lld as %s, but %s has to hold for %s; give a number that fits, or write the graph without "
+                  "the operator that needs it",
+                  (long long)run->bindings[program->stages[number].symbol],
+                  laze_size_symbol_name(program->sizes, program->stages[number].symbol), laze_text_get(&text),
+                  facts[i].asker ? facts[i].asker : "the graph");
+    laze_text_deinit(&text);
+    return status;
+  }
+  return LAZE_OK;
+}
+
+/* What lies beyond what a size can be means the same as that ("to the end"). */
+static int64_t read_number(const program_run *run, const laze_step *step) {
+  const program_value *value = &run->executable->program->values[step->buffers[0]];
+  int64_t index = run->steps[step - run->executable->program->steps].sizes[0];
+  return laze_size_saturate(
+      laze_scalar_load((laze_dtype)value->dtype, run->pointers[step->buffers[0]], index).value.integer);
+}
+
+static laze_status check_number(const laze_program *program, const program_stage *stage, int64_t number,
+                                laze_error *error) {
+  const laze_size_node *symbol = laze_size_get(program->sizes, laze_size_symbol_at(program->sizes, stage->symbol));
+  if (number >= symbol->low && number <= symbol->high) return LAZE_OK;
+  return laze_fail(error, LAZE_OUT_OF_RANGE, "the size %s would be %lld; it must be from %lld to %lld", symbol->name,
+                   (long long)number, (long long)symbol->low, (long long)symbol->high);
+}
+
+/* `reason`: why the stage has no number that serves. */
+static laze_status define(program_run *run, const laze_step *step, laze_error *reason) {
+  const laze_program *program = run->executable->program;
+  int32_t number = stage_of(program, step);
+  const program_stage *stage = &program->stages[number];
+  int64_t value = read_number(run, step), scratch_bytes = run->scratch_bytes;
+  const program_binder binder = {program,        run->bindings, run->request->sites, &run->stages->arena,
+                                 &scratch_bytes, reason};
+  LAZE_TRY(check_number(program, stage, value, reason));
+  memcpy(run->pointers[step->buffers[1]], &value, sizeof value);
+  run->stages->bindings[stage->symbol] = value;
+  run->stages->bound[stage->symbol] = true;
+  LAZE_TRY(check_facts(run, number, reason));
+  LAZE_TRY(bind_values(run, stage, &binder));
+  LAZE_TRY(bind_steps(run, stage, &binder));
+  return place_stage(run, number, scratch_bytes, reason);
+}
+
+laze_status program_run_define(program_run *run, const laze_step *step, laze_error *error) {
+  laze_error reason;
+  return define(run, step, &reason) == LAZE_OK ? LAZE_OK : lose(run, step, &reason, error);
+}
