@@ -174,6 +174,25 @@ static laze_status place_stage(program_run *run, int32_t number, int64_t scratch
   return program_run_create_scratch(run, error);
 }
 
+static laze_status fail_fact(const program_run *run, const program_stage *stage, const laze_fact *fact,
+                             laze_error *error) {
+  const laze_program *program = run->executable->program;
+  int64_t a, b;
+  LAZE_TRY(laze_size_evaluate(program->sizes, fact->a, run->bindings, &a, error));
+  LAZE_TRY(laze_size_evaluate(program->sizes, fact->b, run->bindings, &b, error));
+  laze_text text;
+  laze_text_init(&text, program->context);
+  laze_fact_print(&text, program->sizes, fact);
+  laze_status status = laze_fail(
+      error, LAZE_OUT_OF_RANGE,
+      "%s is %lld here, so that %s does not hold (the sides are %lld and %lld), as %s needs it; give a number "
+      "with which it does",
+      laze_size_symbol_name(program->sizes, stage->symbol), (long long)run->bindings[stage->symbol],
+      laze_text_get(&text), (long long)a, (long long)b, fact->asker ? fact->asker : "an operator behind it");
+  laze_text_deinit(&text);
+  return status;
+}
+
 static laze_status check_facts(const program_run *run, int32_t number, laze_error *error) {
   const laze_program *program = run->executable->program;
   int64_t count;
@@ -183,18 +202,7 @@ static laze_status check_facts(const program_run *run, int32_t number, laze_erro
     bool known = program->fact_stages[i] == number;
     if (known) LAZE_TRY(are_known(run, sizes, 2, &known, error));
     if (!known || laze_fact_holds(program->sizes, &facts[i], run->bindings)) continue;
-    laze_text text;
-    laze_text_init(&text, program->context);
-    laze_fact_print(&text, program->sizes, &facts[i]);
-    laze_status status =
-        laze_fail(error, LAZE_OUT_OF_RANGE,
-                  "it gives %lld as %s, but %s has to hold for %s; give a number that fits, or write the graph without "
-                  "the operator that needs it",
-                  (long long)run->bindings[program->stages[number].symbol],
-                  laze_size_symbol_name(program->sizes, program->stages[number].symbol), laze_text_get(&text),
-                  facts[i].asker ? facts[i].asker : "the graph");
-    laze_text_deinit(&text);
-    return status;
+    return fail_fact(run, &program->stages[number], &facts[i], error);
   }
   return LAZE_OK;
 }
