@@ -93,7 +93,7 @@ END_TEST
 static bool is_peculiar(const char *name) {
   static const char names[] = " parameter if while scan reduce "
                               " constant iota size_tensor size_from "
-                              " dynamic_slice dynamic_update "
+                              " nonzero masked_select dynamic_slice dynamic_update "
                               " philox rand randn ";
   char word[72];
   snprintf(word, sizeof word, " %s ", name);

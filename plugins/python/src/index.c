@@ -193,10 +193,9 @@ static bool check_mask(const indexing *self, laze_tensor *mask) {
 static bool take_written_mask(indexing *self, PyObject *mask) {
   laze_export lent = {0};
   laze_error error = {0};
-  laze_status status;
-  Py_BEGIN_ALLOW_THREADS status = laze_tensor_export(laze_python_handle(mask), &lent, &error);
-  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise(status, error.message) != NULL;
-  bool added = lent.rank == 0 ? take_bool(self, *(const char *)lent.data != 0) : add_places(self, &lent);
+  laze_status status = laze_tensor_export(laze_python_handle(mask), &lent, &error); /* it is there */
+  if (status != LAZE_OK) return laze_python_raise(status, error.message) != NULL;
+  bool added = add_places(self, &lent);
   laze_export_release(&lent);
   return added;
 }
@@ -204,7 +203,6 @@ static bool take_written_mask(indexing *self, PyObject *mask) {
 /* The axes that a mask covers become one, of which its places are the list. */
 static bool take_mask(indexing *self, PyObject *mask) {
   int32_t rank = laze_tensor_rank(laze_python_handle(mask));
-  if (!laze_operator_find("nonzero")) return take_written_mask(self, mask);
   if (rank == 0) {
     if (!add_axis(self)) return false;
     self->axis--;

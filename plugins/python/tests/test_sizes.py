@@ -82,6 +82,43 @@ class Recording(unittest.TestCase):
             self.assertEqual(y.shape, (count,))
         self.assertEqual((metric("kernels_compiled"), metric("size_syncs")), (0, 0))
 
+    def test_hundred_counts_of_a_mask_are_one_graph(self):
+        x = laze.arange(100).float().evaluate()
+
+        def step(limit):
+            with laze.step():
+                y = x[x < limit] * 2
+                places = laze.nonzero(x < limit)
+                total = y.sum()
+            return y, places, total
+        for limit in (3, 2.5):
+            step(limit)
+        laze.reset_metrics()
+        for count in range(101):
+            y, places, total = step(count)
+            self.assertEqual(total.item(), count * (count - 1))
+            self.assertEqual((y.shape, places.shape), ((count,), (count, 1)))
+        self.assertEqual((metric("kernels_compiled"), metric("size_syncs")), (0, 0))
+
+    def test_masks(self):
+        x = laze.arange(12).reshape(3, 4).evaluate()
+        laze.reset_metrics()
+        made = [x[x > 5], x[x[:, 0] > 3], x[:, x[0] > 1], x[1, x[0] < 2], x[None, x > 10], x[laze.tensor(True)],
+                x[laze.tensor(False)], laze.masked_select(x, x[0] > 2), laze.nonzero(x > 9), (x > 9).nonzero(),
+                laze.nonzero(x[0, 0]), laze.nonzero(x[0, 1])]
+        self.assertEqual(metric("graphs_run"), 0)
+        self.assertEqual([t.shape for t in made], [(6,), (2, 4), (3, 2), (2,), (1, 1), (1, 3, 4), (0, 3, 4), (3,),
+                                                   (2, 2), (2, 2), (0, 0), (1, 0)])
+        self.assertEqual([t.tolist() for t in made[:5]], [
+            [6, 7, 8, 9, 10, 11], [[4, 5, 6, 7], [8, 9, 10, 11]], [[2, 3], [6, 7], [10, 11]], [4, 5], [[11]]])
+        self.assertEqual(made[7].tolist(), [3, 7, 11])
+        self.assertEqual(made[8].tolist(), [[2, 2], [2, 3]])
+        self.assertEqual(x[x[:, 0] > 3, 1].tolist(), [5, 9])
+        with self.assertRaises(IndexError):
+            x[laze.tensor([True, False])]
+        with self.assertRaises(laze.Error):
+            laze.masked_select(x, x)
+
     def test_stress_of_the_collector(self):
         thresholds = gc.get_threshold()
         gc.set_threshold(1)

@@ -204,6 +204,31 @@ START_TEST(assignments_compare_sizes) {
 }
 END_TEST
 
+/* Places of what is not 0: none, one and all among them, in order, by the interpreter as well. */
+START_TEST(nonzero_finds_places) {
+  laze_context *context = new_context();
+  for (int count = 0; count <= 8; count++) {
+    laze_scope *scope = laze_scope_begin(context);
+    float data[8] = {0, 1, 2, 3, 4, 5, 6, 7}, limit = 7.5f - (float)count;
+    int64_t places[8];
+    laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(8), data, sizeof data);
+    laze_tensor *bound = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(1), &limit, sizeof limit);
+    laze_tensor *mask = binary("gt.Tensor", x, bound);
+    laze_tensor *rows = unary("nonzero", mask), *taken = binary("masked_select", x, mask);
+    ck_assert_int_eq(laze_tensor_rank(rows), 2);
+    ck_assert_int_eq(laze_tensor_read(rows, LAZE_I64, places, (size_t)count * sizeof *places), LAZE_OK);
+    ck_assert_int_eq(laze_tensor_read(taken, LAZE_F32, data, (size_t)count * sizeof *data), LAZE_OK);
+    for (int i = 0; i < count; i++) {
+      ck_assert_int_eq(places[i], 8 - count + i);
+      ck_assert_float_eq(data[i], (float)places[i]);
+    }
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  }
+  ck_assert_int_eq(metric(context, "size_syncs"), 0);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Numbers that are there already are sizes as they are. */
 START_TEST(numbers_that_are_known_are_sizes) {
   laze_context *context = new_context();
@@ -264,6 +289,7 @@ int main(void) {
                                 the_table_of_sizes_does_not_grow,
                                 assignments_compare_sizes,
                                 numbers_that_are_known_are_sizes,
+                                nonzero_finds_places,
                                 threads_share_unknown_sizes};
   return run_tests("unknown", tests, sizeof tests / sizeof *tests);
 }
