@@ -17,7 +17,6 @@
 #include "lazy/run/compile.h"
 #include "lazy/run/miss.h"
 #include "lazy/run/run_state.h"
-#include "lazy/run/stage.h"
 #include "lazy/run/trace_cache.h"
 #include "lazy/thread.h"
 #include "lazy/value/failure.h"
@@ -254,18 +253,6 @@ static laze_status run_trace(materialisation *work, laze_thread_state *thread, i
   return status;
 }
 
-/* Takes the trace of what is wanted, once all numbers are known that its sizes are. */
-static laze_status take_staged(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
-                               const laze_backend *backend, laze_error *error) {
-  LAZE_TRY(laze_trace_take(trace, thread, wish, backend, error));
-  for (laze_pending *definer; (definer = laze_trace_definer(trace));) {
-    LAZE_TRY(laze_run_definer(thread, definer, error));
-    if (wish->cell && !laze_cell_is_pending(wish->cell)) trace->node_count = trace->output_count = 0;
-    if (trace->node_count > 0) LAZE_TRY(laze_trace_take(trace, thread, wish, backend, error));
-  }
-  return LAZE_OK;
-}
-
 static laze_status materialise(laze_thread_state *thread, const laze_trace_wish *wish, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   int64_t start = laze_clock();
@@ -274,7 +261,7 @@ static laze_status materialise(laze_thread_state *thread, const laze_trace_wish 
   /* The thread's arrays are taken along, because callbacks during the run may use laze on this thread. */
   materialisation work = {.trace = thread->run->trace};
   memset(&thread->run->trace, 0, sizeof thread->run->trace);
-  laze_status status = take_staged(&work.trace, thread, wish, backend, error);
+  laze_status status = laze_trace_take(&work.trace, thread, wish, backend, error);
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, thread, start, error);
   laze_run_report_deinit(&work.report);
   laze_trace_deinit(&thread->run->trace, lazy->context);
