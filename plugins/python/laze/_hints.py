@@ -15,7 +15,7 @@ OTHER_NAMES = {
     "empty_like": "zeros_like", "expand_dims": "unsqueeze", "fill": "full_like",
     "flip": "x[laze.arange(len(x) - 1, -1, -1)]", "get_threads": "get_num_threads", "hstack": "cat",
     "identity": "eye", "inner": "(x * y).sum(dim=-1)", "invert": "bitwise_not", "left_shift": "bitwise_left_shift",
-    "linalg": "", "moveaxis": "permute", "multiply": "mul", "ndarray": "Tensor", "negative": "neg", "nonzero": "",
+    "linalg": "", "moveaxis": "permute", "multiply": "mul", "ndarray": "Tensor", "negative": "neg",
     "norm": "(x * x).sum().sqrt()", "outer": "x[:, None] * y[None, :]",
     "pad": "laze.cat([laze.zeros(n), x, laze.zeros(n)])", "power": "pow", "product": "prod", "random": "rand",
     "ravel": "flatten", "repeat": "", "repeat_interleave": "", "right_shift": "bitwise_right_shift", "rint": "round",
