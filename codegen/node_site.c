@@ -8,7 +8,8 @@
 
 laze_site laze_node_site(const laze_node *node) {
   const laze_op_info *called = laze_op_get(node->origin ? node->origin : node->op);
-  return (laze_site){.called = called->base, .file = node->location.file, .line = node->location.line};
+  return (laze_site){
+      .called = called->base, .file = node->location.file, .line = node->location.line, .name = node->name};
 }
 
 laze_origin laze_node_origin(const laze_node *node) {

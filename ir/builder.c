@@ -16,6 +16,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
   LAZE_TRY(laze_call_check(call, error));
   if (recorder->origin == LAZE_OP_NONE) recorder->origin = call->origin ? call->origin : call->op;
   if (laze_location_is_known(call->location)) recorder->location = call->location;
+  if (call->name) recorder->name = call->name;
   builder->depth++;
   laze_status status = info->expand(recorder, call, results, error);
   builder->depth--;
@@ -32,6 +33,7 @@ static laze_status record(laze_recorder *self, const laze_call *call, laze_value
   laze_call located = *call;
   if (located.origin == LAZE_OP_NONE) located.origin = self->origin;
   if (!laze_location_is_known(located.location)) located.location = self->location;
+  if (!located.name) located.name = self->name;
   return laze_graph_append(builder->graph, builder->block, &located, results, error);
 }
 

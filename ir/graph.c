@@ -5,6 +5,7 @@
  */
 #include "ir/graph.h"
 
+#include "base/blob.h"
 #include "ir/attribute.h"
 #include "ir/control.h"
 #include "ir/graph_internal.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 enum { MAX_RESULTS = 8, FEW_OPERANDS = 16, SHARED_OPERANDS = 4 };
+enum { SEEN_AGAIN = 16 }; /* blobs held last, among which one is looked for before it is held once more */
 
 static laze_status new_block(laze_graph *graph, laze_block *parent, laze_block **out, laze_error *error) {
   laze_block *block = laze_arena_alloc_zero(&graph->arena, sizeof *block);
@@ -52,8 +54,21 @@ laze_status laze_graph_create(laze_context *context, const char *name, laze_grap
   return laze_graph_create_sharing(context, name, NULL, out, error);
 }
 
+laze_status laze_graph_hold(laze_graph *graph, const void *bytes, int64_t size, laze_error *error) {
+  int seen = 0;
+  for (const laze_held *other = graph->held; other && seen < SEEN_AGAIN; other = other->next, seen++)
+    if (other->bytes == bytes) return LAZE_OK;
+  laze_held *held = laze_arena_alloc(&graph->arena, sizeof *held);
+  if (!held) return laze_fail_memory(error, "a constant", sizeof *held);
+  *held = (laze_held){graph->held, bytes, size};
+  graph->held = held;
+  laze_blob_hold(bytes);
+  return LAZE_OK;
+}
+
 void laze_graph_destroy(laze_graph *graph) {
   if (!graph) return;
+  for (const laze_held *held = graph->held; held; held = held->next) laze_blob_release(held->bytes);
   laze_context *context = graph->context;
   if (!graph->shares_sizes) laze_size_table_destroy(graph->sizes);
   laze_free(context, graph->nodes);
@@ -68,7 +83,9 @@ void laze_graph_trim(laze_graph *graph) {
 }
 
 int64_t laze_graph_bytes(const laze_graph *graph) {
-  return (int64_t)sizeof *graph + graph->arena.bytes + graph->node_capacity * (int64_t)sizeof *graph->nodes +
+  int64_t shared = 0;
+  for (const laze_held *held = graph->held; held; held = held->next) shared += held->size;
+  return (int64_t)sizeof *graph + shared + graph->arena.bytes + graph->node_capacity * (int64_t)sizeof *graph->nodes +
          (graph->shares_sizes ? 0 : laze_size_table_bytes(graph->sizes));
 }
 
@@ -78,6 +95,11 @@ void laze_graph_give_to_context(laze_graph *graph) {
 }
 
 void laze_graph_take(laze_graph *graph, laze_graph *source) {
+  laze_held **last = &source->held;
+  while (*last) last = &(*last)->next;
+  *last = graph->held;
+  graph->held = source->held;
+  source->held = NULL;
   laze_arena_adopt(&graph->arena, &source->arena);
   if (graph->sizes == source->sizes) {
     graph->shares_sizes = source->shares_sizes;
@@ -184,13 +206,25 @@ static int64_t round_up(int64_t bytes) {
   return (bytes + 7) & -8;
 }
 
-static void copy_attributes(const laze_call *call, int32_t count, laze_attribute *copies) {
+/* What is copied of what an attribute refers to. */
+static int64_t copied_bytes(const laze_attribute *attribute) {
+  return attribute->shared ? 0 : round_up(laze_attribute_payload_bytes(attribute));
+}
+
+static laze_status copy_attributes(laze_graph *graph, const laze_call *call, int32_t count, laze_attribute *copies,
+                                   laze_error *error) {
   char *payload = (char *)(copies + count);
   for (int32_t i = 0; i < count; i++) {
-    copies[i] = call->attributes[i];
+    const laze_attribute *attribute = &call->attributes[i];
+    copies[i] = *attribute;
+    if (attribute->shared) {
+      LAZE_TRY(laze_graph_hold(graph, attribute->value.data.bytes, attribute->value.data.size, error));
+      continue;
+    }
     laze_attribute_copy_payload(&copies[i], payload);
-    payload += round_up(laze_attribute_payload_bytes(&copies[i]));
+    payload += copied_bytes(&copies[i]);
   }
+  return LAZE_OK;
 }
 
 /* Copies what the call borrows into the arena, in one piece: operands, attributes, what they refer to, segments. */
@@ -200,8 +234,7 @@ static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node
   int64_t attribute_bytes = info->attribute_count * (int64_t)sizeof(laze_attribute);
   int64_t segment_bytes =
       segments_matter(call, info->segment_count) ? info->segment_count * (int64_t)sizeof(int32_t) : 0;
-  for (int32_t i = 0; i < info->attribute_count; i++)
-    payload_bytes += round_up(laze_attribute_payload_bytes(&call->attributes[i]));
+  for (int32_t i = 0; i < info->attribute_count; i++) payload_bytes += copied_bytes(&call->attributes[i]);
   char *memory = NULL;
   int64_t bytes = operand_bytes + attribute_bytes + payload_bytes + segment_bytes;
   if (bytes > 0) {
@@ -216,10 +249,10 @@ static laze_status copy_call(laze_graph *graph, const laze_call *call, laze_node
     node->segments =
         memcpy(memory + operand_bytes + attribute_bytes + payload_bytes, call->segments, (size_t)segment_bytes);
   node->location = call->location;
+  node->name = call->name;
   if (!attribute_bytes) return LAZE_OK;
   node->attributes = (laze_attribute *)(memory + operand_bytes);
-  copy_attributes(call, info->attribute_count, (laze_attribute *)(memory + operand_bytes));
-  return LAZE_OK;
+  return copy_attributes(graph, call, info->attribute_count, (laze_attribute *)(memory + operand_bytes), error);
 }
 
 static laze_status check_operands(const laze_graph *graph, const laze_call *call, const laze_type **types,
@@ -252,6 +285,9 @@ laze_status laze_graph_append(laze_graph *graph, laze_block *block, const laze_c
                               laze_error *error) {
   const laze_op_info *info = laze_op_get(call->op);
   const laze_type *few[FEW_OPERANDS], **operand_types = few;
+  if (call->op == LAZE_OP_CALL)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "call: @%s is called, and calls are inlined before anything else",
+                     call->attributes[LAZE_CALL_FUNCTION].value.string);
   if (!info->infer || info->region_count > 0 || info->result_count < 1 || info->result_count > MAX_RESULTS)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: cannot be a node of its own; record it through a builder, which expands it", info->name);
@@ -294,6 +330,15 @@ laze_status laze_graph_append_region_node(laze_graph *graph, laze_block *block, 
   return push_node(graph, block, &node, first_result, error);
 }
 
+laze_status laze_graph_append_typed(laze_graph *graph, laze_block *block, const laze_call *call,
+                                    const laze_type *const *types, int32_t count, laze_value *first,
+                                    laze_error *error) {
+  laze_node node = {.result_count = count, .types = types};
+  LAZE_TRY(laze_call_check(call, error));
+  LAZE_TRY(copy_call(graph, call, &node, error));
+  return push_node(graph, block, &node, first, error);
+}
+
 laze_status laze_block_set_results(laze_graph *graph, laze_block *block, const laze_value *values, int64_t count,
                                    laze_error *error) {
   laze_value *copy = laze_arena_copy(&graph->arena, values, count * (int64_t)sizeof *values);
@@ -319,5 +364,12 @@ laze_call laze_node_call(const laze_node *node) {
                      .segments = node->segments,
                      .attributes = node->attributes,
                      .location = node->location,
-                     .origin = node->origin};
+                     .origin = node->origin,
+                     .name = node->op == LAZE_OP_PARAMETER ? NULL : node->name};
+}
+
+laze_status laze_node_name_error(const laze_node *node, laze_error *error) {
+  if (node->name && node->op != LAZE_OP_PARAMETER) (void)laze_error_prefix(error, "\"%s\"", node->name);
+  if (node->location.file && node->location.line == 0) return laze_error_prefix(error, "%s", node->location.file);
+  return error ? error->code : LAZE_INTERNAL;
 }

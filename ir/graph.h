@@ -24,7 +24,7 @@ typedef struct laze_node {
   const laze_attribute *attributes; /* info->attribute_count */
   const laze_type *const *types;    /* one per result; a type may be shared between nodes */
   laze_block **regions;
-  const char *name;       /* of a parameter; NULL otherwise */
+  const char *name;       /* of a parameter, or what a front end calls the node, or NULL; outside equality */
   laze_location location; /* outside equality */
 } laze_node;
 
@@ -39,6 +39,13 @@ struct laze_block {
   int32_t depth; /* 0: the body */
 };
 
+/* A blob that a graph holds. */
+typedef struct laze_held {
+  struct laze_held *next;
+  const void *bytes;
+  int64_t size;
+} laze_held;
+
 typedef struct laze_graph {
   laze_context *context; /* retained, unless borrows_context */
   bool borrows_context;  /* the context's own cache holds the graph */
@@ -49,6 +56,10 @@ typedef struct laze_graph {
   int64_t node_count, node_capacity;
   laze_block *body;
   const laze_type *const *last_types; /* of the last node that needed a type of its own: the next may share it */
+  laze_held *held;                    /* elements of constants that it shares with other graphs */
+  const struct laze_module *module;   /* that has it (ir/module.h); NULL: none */
+  int64_t module_index;               /* its place there: calls are of functions before it */
+  bool is_function;                   /* only called */
   bool shares_sizes;                  /* the table is another graph's, while a pass rewrites that one */
 } laze_graph;
 
@@ -62,6 +73,10 @@ int64_t laze_graph_bytes(const laze_graph *graph);
 /* For a graph that an object of the context will hold: from now on it does not keep the context alive, which would be a
  * circle. The caller has a reference of its own. */
 void laze_graph_give_to_context(laze_graph *graph);
+
+/* Holds a blob (base/blob.h) of `size` bytes for as long as the graph lives. Nodes whose attributes share one make it
+ * do so by themselves. */
+LAZE_MUST_USE laze_status laze_graph_hold(laze_graph *graph, const void *bytes, int64_t size, laze_error *error);
 
 /* Appends a parameter to a block (the body: an input of the graph). `name` is copied, NULL makes "arg<i>". */
 LAZE_MUST_USE laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const char *name,
@@ -91,6 +106,8 @@ static inline const laze_type *laze_graph_type(const laze_graph *graph, laze_val
 }
 /* The elements of a constant, which live as long as the node; NULL: it is none. */
 const laze_data *laze_node_constant(const laze_node *node);
+/* Puts the node's name, and the place that a front end gave, before the message; returns the error's code. */
+laze_status laze_node_name_error(const laze_node *node, laze_error *error);
 /* The node as a call, for rules and helpers that take one; borrows the node's arrays. */
 laze_call laze_node_call(const laze_node *node);
 

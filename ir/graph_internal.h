@@ -14,4 +14,9 @@ void laze_graph_take(laze_graph *graph, laze_graph *source);
 LAZE_MUST_USE laze_status laze_graph_push_copy(laze_graph *graph, laze_block *block, const laze_node *node,
                                                laze_value *out, laze_error *error);
 
+/* Appends a node without regions whose result types, in the graph's arena, are known and not inferred. */
+LAZE_MUST_USE laze_status laze_graph_append_typed(laze_graph *graph, laze_block *block, const laze_call *call,
+                                                  const laze_type *const *types, int32_t count, laze_value *first,
+                                                  laze_error *error);
+
 #endif

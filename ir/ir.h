@@ -5,6 +5,7 @@
  *   text/       prints and parses (docs/ir.md)
  *   pass.h      rewrites graphs: fold, branches, simplify, common nodes, dead nodes, expand
  *   walk.h      visits nodes in order, into regions
+ *   module.h    graphs, and functions that they call
  *   control.h   what `if`, `while` and `reduce` demand of their regions
  *   op.h        operators as data (generated from ops/)
  */
@@ -14,6 +15,7 @@
 #include "ir/builder.h"
 #include "ir/control.h"
 #include "ir/graph.h"
+#include "ir/module.h"
 #include "ir/op.h"
 #include "ir/pass.h"
 #include "ir/recorder.h"

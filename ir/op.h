@@ -38,6 +38,7 @@ typedef struct laze_data {
 typedef struct laze_attribute {
   uint8_t kind; /* laze_argument_kind */
   bool present;
+  bool shared;   /* DATA: the bytes are a blob's (base/blob.h), which graphs hold and do not copy */
   int32_t count; /* of a list */
   union {
     int64_t integer; /* INT, BOOL (0 or 1), DTYPE */
@@ -74,7 +75,7 @@ typedef enum {
   LAZE_CLASS_RANDOM,
   LAZE_CLASS_LIBRARY,
   LAZE_CLASS_CONTROL,   /* has regions */
-  LAZE_CLASS_STRUCTURE, /* parameters of graphs and regions, sizes that values give */
+  LAZE_CLASS_STRUCTURE, /* parameters of graphs and regions, sizes that values give, calls of functions */
 } laze_op_class;
 
 typedef enum { LAZE_EFFECT_NONE, LAZE_EFFECT_MAY_FAIL, LAZE_EFFECT_ORDERED } laze_effect;
@@ -124,7 +125,7 @@ typedef struct laze_op_info {
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   int32_t argument_count, segment_count, attribute_count;
-  int32_t result_count; /* -1: as many as the regions say */
+  int32_t result_count; /* -1: as many as the regions, or the called function, say */
   int32_t region_count;
   int32_t defines; /* the attribute with the size symbol that a node defines, counted from 1; 0: none */
   const laze_argument_info *arguments; /* in schema order */
@@ -158,8 +159,8 @@ const laze_argument_info *laze_op_argument(const laze_op_info *info, const char 
 /* Where a node comes from. */
 typedef struct laze_location {
   const char *file; /* NULL: unknown. Lives as long as the node, or static */
-  int32_t line;
-  int32_t node; /* in the graph that was compiled, its number from 1 (runtime/site.h); 0 before that */
+  int32_t line;     /* 0: `file` is a place in a front end's words ("model.onnx:12"), which the text form keeps */
+  int32_t node;     /* in the graph that was compiled, its number from 1 (runtime/site.h); 0 before that */
 } laze_location;
 static inline bool laze_location_is_known(laze_location location) {
   return location.file || location.node > 0;
@@ -175,7 +176,8 @@ typedef struct laze_call {
   const int32_t *segments;
   const laze_attribute *attributes;
   laze_location location;
-  laze_op origin; /* the composite this call expands, LAZE_OP_NONE if none */
+  laze_op origin;   /* the composite this call expands, LAZE_OP_NONE if none */
+  const char *name; /* what a front end calls it ("dense/MatMul"), as long-lived as location.file; NULL: nothing */
 } laze_call;
 
 /* Whether a call is recorded as what it expands to, and not as a node: every composite but late ones, and a primitive

@@ -22,6 +22,7 @@ struct laze_recorder {
   laze_size_table *sizes; /* NULL: every size is a constant */
   laze_op origin;         /* the outermost composite being expanded, LAZE_OP_NONE outside */
   laze_location location; /* of the user's call */
+  const char *name;       /* of the call being expanded, as in laze_call */
 };
 
 static inline const laze_type *laze_recorder_type(laze_recorder *recorder, laze_value value) {

@@ -28,15 +28,20 @@ static void map_node(laze_rewrite *rewrite, int32_t number, int32_t target) {
   for (int32_t i = 0; i < rewrite->source->nodes[number].result_count; i++) values[i] = (laze_value){target, i};
 }
 
-/* Names of source files may live in the source's arena, which a target of its own outlives. */
-static laze_status copy_file_name(laze_rewrite *rewrite, laze_location *location, laze_error *error) {
-  if (rewrite->target->sizes == rewrite->source->sizes || !location->file) return LAZE_OK;
-  if (location->file != rewrite->file) {
-    rewrite->file_copy = laze_arena_copy_string(&rewrite->target->arena, location->file);
-    if (!rewrite->file_copy) return laze_fail_memory(error, "the name of a source file", -1);
-    rewrite->file = location->file;
+/* Names of nodes and of source files may live in the source's arena, which a target of its own outlives. */
+static laze_status copy_names(laze_rewrite *rewrite, laze_call *call, laze_error *error) {
+  if (rewrite->target->sizes == rewrite->source->sizes) return LAZE_OK;
+  if (call->name) {
+    call->name = laze_arena_copy_string(&rewrite->target->arena, call->name);
+    if (!call->name) return laze_fail_memory(error, "the name of a node", -1);
   }
-  location->file = rewrite->file_copy;
+  if (!call->location.file) return LAZE_OK;
+  if (call->location.file != rewrite->file) {
+    rewrite->file_copy = laze_arena_copy_string(&rewrite->target->arena, call->location.file);
+    if (!rewrite->file_copy) return laze_fail_memory(error, "the name of a source file", -1);
+    rewrite->file = call->location.file;
+  }
+  call->location.file = rewrite->file_copy;
   return LAZE_OK;
 }
 
@@ -90,7 +95,7 @@ laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *
   out->operands = rewrite->operands;
   if (rewrite->target->sizes != rewrite->source->sizes) out->location.node = number + 1;
   LAZE_TRY(import_attributes(rewrite, node, out, error));
-  return copy_file_name(rewrite, &out->location, error);
+  return copy_names(rewrite, out, error);
 }
 
 /* Whether every operand has the type it had, so that the results have theirs. */
@@ -110,9 +115,9 @@ static laze_status copy_node(laze_rewrite *rewrite, int32_t number, laze_error *
   laze_value first;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
   if (!operand_types_kept(rewrite, node, call.operands)) {
-    LAZE_TRY(
-        laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error));
-    return LAZE_OK;
+    laze_status status =
+        laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error);
+    return status == LAZE_OK ? LAZE_OK : laze_node_name_error(node, error);
   }
   laze_node copy = *node;
   if (node->operand_count > 0)

@@ -1,6 +1,7 @@
 /* The rules of docs/ir.md, checked one node at a time. */
 #include "ir/control.h"
 #include "ir/defined_size.h"
+#include "ir/module_internal.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
 
@@ -26,8 +27,11 @@ fault(const verifier *state, int64_t number, const char *format, ...) {
   const char *name = number >= 0 && number < state->graph->node_count && state->graph->nodes[number].op < laze_op_count
                          ? laze_op_get(state->graph->nodes[number].op)->name
                          : "?";
-  return laze_fail(state->error, LAZE_INTERNAL, "graph %s is not valid: node %lld (%s): %s", state->graph->name,
-                   (long long)number, name, message);
+  laze_status status = laze_fail(state->error, LAZE_INTERNAL, "graph %s is not valid: node %lld (%s): %s",
+                                 state->graph->name, (long long)number, name, message);
+  return number >= 0 && number < state->graph->node_count
+             ? laze_node_name_error(&state->graph->nodes[number], state->error)
+             : status;
 }
 
 static laze_status meet(verifier *state, const laze_block *block, int32_t number) {
@@ -104,6 +108,25 @@ static laze_status check_types(verifier *state, int32_t number) {
   return status;
 }
 
+/* A call's types are those of the function with the call's sizes. */
+static laze_status check_call(verifier *state, int32_t number) {
+  const laze_node *node = &state->graph->nodes[number];
+  const laze_graph *function = laze_call_function(state->graph, node);
+  const laze_call call = laze_node_call(node);
+  const laze_type *const *types;
+  laze_error reason;
+  if (!function || !function->is_function)
+    return fault(state, number, "@%s is no function before it in its module",
+                 node->attributes[LAZE_CALL_FUNCTION].value.string);
+  laze_status status = laze_function_infer(function, state->graph, &call, &state->arena, &types, &reason);
+  if (status == LAZE_OUT_OF_MEMORY) return laze_fail_memory(state->error, "the types of a call", -1);
+  if (status != LAZE_OK) return fault(state, number, "%s", reason.message);
+  if (function->body->result_count != node->result_count)
+    return fault(state, number, "has %d results, not %lld", node->result_count,
+                 (long long)function->body->result_count);
+  return same_types(state, number, types);
+}
+
 static laze_status check_node(verifier *state, const laze_block *block, int32_t number) {
   const laze_node *node = &state->graph->nodes[number];
   LAZE_TRY(meet(state, block, number));
@@ -117,6 +140,7 @@ static laze_status check_node(verifier *state, const laze_block *block, int32_t 
   if (node->region_count != laze_op_get(node->op)->region_count)
     return fault(state, number, "has %d regions", node->region_count);
   state->owners[number] = block;
+  if (node->op == LAZE_OP_CALL) return check_call(state, number);
   return node->region_count ? LAZE_OK : check_types(state, number);
 }
 
@@ -126,8 +150,9 @@ static laze_status check_regions(verifier *state, int32_t number) {
   const laze_type *const *types;
   int32_t count;
   laze_error reason;
-  if (laze_control_infer(state->graph, &state->arena, &call, node->regions, &types, &count, &reason) != LAZE_OK)
-    return fault(state, number, "%s", reason.message);
+  laze_status status = laze_control_infer(state->graph, &state->arena, &call, node->regions, &types, &count, &reason);
+  if (status == LAZE_OUT_OF_MEMORY) return laze_fail_memory(state->error, "the types of a node", -1);
+  if (status != LAZE_OK) return fault(state, number, "%s", reason.message);
   if (count != node->result_count) return fault(state, number, "has %d results, not %d", node->result_count, count);
   return same_types(state, number, types);
 }

@@ -8,15 +8,26 @@ laze_site laze_site_find(const laze_sites *sites, const laze_origin *origin) {
   return (laze_site){.called = origin->called};
 }
 
-laze_status laze_site_name(laze_error *error, const laze_site *site) {
+laze_status laze_site_locate(laze_error *error, const laze_site *site) {
   if (!error) return LAZE_INTERNAL;
+  if (site->name) (void)laze_error_prefix(error, "\"%s\"", site->name);
+  if (!site->file) return error->code;
+  return site->line ? laze_error_prefix(error, "%s:%d", site->file, (int)site->line)
+                    : laze_error_prefix(error, "%s", site->file);
+}
+
+laze_status laze_site_name(laze_error *error, const laze_site *site) {
   if (site->called) laze_error_name(error, site->called);
-  return site->file ? laze_error_prefix(error, "%s:%d", site->file, (int)site->line) : error->code;
+  return laze_site_locate(error, site);
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static bool is_same(const laze_site *a, const laze_site *b) {
-  if (strcmp(a->called, b->called) != 0 || a->line != b->line || !a->file != !b->file) return false;
-  return !a->file || strcmp(a->file, b->file) == 0;
+  return same_text(a->called, b->called) && a->line == b->line && same_text(a->file, b->file) &&
+         same_text(a->name, b->name);
 }
 
 void laze_site_list_add(laze_site_list *list, const laze_site *site) {
@@ -28,7 +39,11 @@ void laze_site_list_add(laze_site_list *list, const laze_site *site) {
     return;
   }
   laze_text_format(list->text, list->count ? ", %s" : "%s", site->called);
-  if (site->file) laze_text_format(list->text, " (%s:%d)", site->file, (int)site->line);
+  if (site->name) laze_text_format(list->text, " \"%s\"", site->name);
+  if (site->file && site->line)
+    laze_text_format(list->text, " (%s:%d)", site->file, (int)site->line);
+  else if (site->file)
+    laze_text_format(list->text, " (%s)", site->file);
   list->sites[list->count++] = *site;
 }
 

@@ -27,7 +27,8 @@ typedef struct laze_origin {
 typedef struct laze_site {
   const char *called; /* NULL: unknown */
   const char *file;   /* NULL: unknown */
-  int32_t line;
+  int32_t line;       /* 0: `file` is a place in words */
+  const char *name;   /* what a front end calls the node ("dense/MatMul"); NULL: nothing */
 } laze_site;
 
 /* Who called what: asked only for messages and logs, on the thread that runs. */
@@ -38,10 +39,14 @@ typedef struct laze_sites {
 
 /* The call behind `origin`; without `sites` (NULL), or where the node is unknown, what the program knows. */
 laze_site laze_site_find(const laze_sites *sites, const laze_origin *origin);
-/* Puts "file:line: called: " before a message and returns the error's code, LAZE_INTERNAL where `error` is NULL. */
+/* Puts "file:line: "name": " before a message, as much of it as is known, and returns the error's code. */
+laze_status laze_site_locate(laze_error *error, const laze_site *site);
+/* Puts "file:line: "name": called: " before a message and returns the error's code, LAZE_INTERNAL where `error` is
+ * NULL. */
 laze_status laze_site_name(laze_error *error, const laze_site *site);
 
-/* Appends calls to a text, each once and a few at most: "softmax (model.c:3), amax (model.c:4), ...". */
+/* Appends calls to a text, each once and a few at most: "softmax (model.c:3), mm \"dense/MatMul\" (model.onnx), ...".
+ */
 enum { LAZE_SITES_LISTED = 8 };
 typedef struct laze_site_list {
   laze_text *text;

@@ -10,6 +10,7 @@
 
 #include "codegen/native/kernel_batch.h"
 #include "codegen/native/kernel_store.h"
+#include "codegen/node_site.h"
 #include "codegen/program_builder.h"
 #include "codegen/schedule/schedule.h"
 
@@ -91,7 +92,7 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
     const laze_group *group = schedule->groups[i];
     bool is_step = group->control || group->defines_size; /* of the runtime */
     if (kind == LAZE_EMIT_OBJECT ? group->kernel && !group->updates : group->kernel || is_step) continue;
-    const laze_location *location = &laze_graph_node(graph, group->root)->location;
+    const laze_site site = laze_node_site(laze_graph_node(graph, group->root));
     laze_status status = LAZE_OK;
     if (kind == LAZE_EMIT_OBJECT && group->control)
       status = laze_fail(error, LAZE_UNSUPPORTED,
@@ -118,9 +119,7 @@ static laze_status name_interpreted(const laze_graph *graph, const laze_schedule
                          "%s runs on the interpreter, so that an object of the graph's kernels could be called for "
                          "nothing; its schedule shows which parts are native",
                          group->label);
-    if (status != LAZE_OK && location->file)
-      return laze_error_prefix(error, "%s:%d", location->file, (int)location->line);
-    if (status != LAZE_OK) return status;
+    if (status != LAZE_OK) return laze_site_locate(error, &site);
     laze_text_format(
         out, kind == LAZE_EMIT_LLVM ? "; not here, for %s runs it: %s\n" : "/* not here, for %s runs it: %s */\n",
         group->routine ? "the library" : "the interpreter", group->label);

@@ -10,6 +10,7 @@
 
 #include "codegen/loop/loop.h"
 #include "codegen/node_site.h"
+#include "ir/op.gen.h"
 #include "codegen/schedule/join.h"
 
 static const char *const split_reasons[] = {
@@ -31,7 +32,7 @@ static void print_values(laze_text *text, const laze_graph *graph, const char *t
   laze_text_format(text, "  %s", title);
   for (int32_t i = 0; i < count; i++) {
     const laze_node *node = laze_graph_node(graph, values[i]);
-    if (node->name)
+    if (node->op == LAZE_OP_PARAMETER)
       laze_text_format(text, "  %%%s ", node->name);
     else
       laze_text_format(text, "  n%d ", (int)values[i].node);

@@ -55,8 +55,11 @@ static laze_status record_constant(laze_rewrite *rewrite, const laze_node *node,
        .present = true,
        .value.data = {elements, element_count(type) * laze_dtype_size(type->dtype)}},
   };
-  laze_call call = {
-      .op = LAZE_OP_CONSTANT, .attributes = attributes, .location = node->location, .origin = node->origin};
+  laze_call call = {.op = LAZE_OP_CONSTANT,
+                    .attributes = attributes,
+                    .location = node->location,
+                    .origin = node->origin,
+                    .name = node->name};
   return laze_graph_append(rewrite->target, rewrite->block, &call, out, error);
 }
 

@@ -125,11 +125,13 @@ static laze_status unescape(const char **cursor, char **end, laze_error *error) 
   return LAZE_OK;
 }
 
-static laze_status read_string(laze_parser *parser, const char **cursor, const char **out, laze_error *error) {
-  char *string = laze_arena_alloc(&parser->scratch, laze_text_skip_string(*cursor) - *cursor), *end = string;
+laze_status laze_parse_string(laze_arena *arena, const char **cursor, const char **out, laze_error *error) {
+  char *string = laze_arena_alloc(arena, laze_text_skip_string(*cursor) - *cursor), *end = string;
   if (!string) return laze_fail_memory(error, "a string", -1);
   *out = string;
-  return unescape(cursor, &end, error);
+  LAZE_TRY(unescape(cursor, &end, error));
+  if (strlen(string) + 1 == (size_t)(end - string)) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "a string holds no byte 0");
 }
 
 /* Moves behind the comma after an item, or behind the bracket that ends the list: *more says which. */
@@ -233,7 +235,7 @@ static laze_status read_attribute(laze_parser *parser, const laze_argument_info 
     return expected(laze_text_read_element(cursor, LAZE_F64, &out->value.real, 0), "a number", error);
   case LAZE_ARGUMENT_BOOL: return read_bool(cursor, &out->value.integer, error);
   case LAZE_ARGUMENT_DTYPE: return read_dtype(cursor, &out->value.integer, error);
-  case LAZE_ARGUMENT_STRING: return read_string(parser, cursor, &out->value.string, error);
+  case LAZE_ARGUMENT_STRING: return laze_parse_string(&parser->scratch, cursor, &out->value.string, error);
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: return read_sizes(parser, info, cursor, out, error);
   case LAZE_ARGUMENT_FLOAT_LIST: return read_reals(parser, info, argument, cursor, out, error);

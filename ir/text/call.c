@@ -6,6 +6,7 @@
  */
 #include "ir/text/parser.h"
 
+#include "ir/attribute.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
 
@@ -94,11 +95,11 @@ static laze_status parse_value_list(laze_parser *parser, laze_passed *passed, la
 }
 
 /* The end of an attribute's text: before a comma, colon, brace, closing bracket or the end of the line that is inside
- * no bracket, or before a region's parameters, which stand behind a space. */
+ * no bracket, or before a label or a region's parameters, which stand behind a space. */
 static const char *attribute_end(const char *at) {
   int64_t depth = 0;
   for (const char *start = at; *at; at++) {
-    if (*at == '(' && depth == 0 && at > start && at[-1] == ' ') break;
+    if (depth == 0 && at > start && at[-1] == ' ' && (*at == '(' || laze_text_at_label(at))) break;
     if (*at == '(' || *at == '[') depth++;
     if ((*at == ')' || *at == ']') && depth-- == 0) break;
     if (depth == 0 && strchr(",:{}\n", *at)) break;
@@ -233,7 +234,8 @@ static laze_status parse_arguments(laze_parser *parser, laze_error *error) {
   parser->argument_count = 0;
   parser->value_count = 0;
   if (laze_lexer_at(lexer, ':') || laze_lexer_at(lexer, '(') || laze_lexer_at(lexer, '{') ||
-      laze_lexer_at(lexer, '}') || lexer->token.kind == LAZE_TOKEN_END || lexer->token.first_on_line)
+      laze_lexer_at(lexer, '}') || lexer->token.kind == LAZE_TOKEN_END || lexer->token.first_on_line ||
+      laze_lexer_at_label(lexer))
     return LAZE_OK;
   do LAZE_TRY(parse_argument(parser, error));
   while (laze_lexer_take(lexer, ','));
@@ -367,6 +369,56 @@ static laze_status fill_call(laze_parser *parser, laze_statement *statement, laz
   return LAZE_OK;
 }
 
+/* The function of that name. One that is read later, or is being read, cannot be called: nothing can call itself. */
+static laze_status find_function(laze_parser *parser, const laze_token *name, const laze_graph **out,
+                                 laze_error *error) {
+  const laze_module *module = parser->module;
+  const laze_graph *found = laze_module_find(module, module->count, name->start, name->length);
+  int32_t length = name->length > 64 ? 64 : name->length;
+  *out = found;
+  if (found == parser->graph)
+    return laze_lexer_fail(&parser->lexer, name->start - 1, error, "@%.*s calls itself; recursion is not supported",
+                           length, name->start);
+  if (!found)
+    return laze_lexer_fail(&parser->lexer, name->start - 1, error,
+                           "there is no function @%.*s before this line; functions stand before their calls", length,
+                           name->start);
+  if (!found->is_function)
+    return laze_lexer_fail(&parser->lexer, name->start - 1, error, "@%.*s is a graph; only functions are called",
+                           length, name->start);
+  return LAZE_OK;
+}
+
+laze_status laze_parse_function_call(laze_parser *parser, laze_statement *statement, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  const laze_token name = lexer->token;
+  if (name.kind != LAZE_TOKEN_GRAPH_NAME || name.first_on_line)
+    return laze_lexer_expected(lexer, "the name of a function, such as @block", error);
+  LAZE_TRY(find_function(parser, &name, &statement->function, error));
+  laze_lexer_advance(lexer);
+  parser->value_count = 0;
+  while (parser->value_count == 0 ? lexer->token.kind == LAZE_TOKEN_VALUE && !lexer->token.first_on_line
+                                  : laze_lexer_take(lexer, ',')) {
+    laze_value value;
+    LAZE_TRY(laze_parse_value(parser, &value, error));
+    LAZE_TRY(push_value(parser, value, error));
+  }
+  int32_t *segment = laze_arena_alloc(&parser->scratch, sizeof *segment);
+  laze_attribute *function = laze_arena_alloc(&parser->scratch, sizeof *function);
+  laze_value *operands =
+      laze_arena_copy(&parser->scratch, parser->values, parser->value_count * (int64_t)sizeof *operands);
+  if (!segment || !function || !operands) return laze_fail_memory(error, "a statement", -1);
+  if (parser->value_count > INT32_MAX) return laze_fail(error, LAZE_OUT_OF_RANGE, "call: too many operands");
+  *segment = (int32_t)parser->value_count;
+  *function = laze_attribute_string(statement->function->name);
+  statement->call.op = LAZE_OP_CALL;
+  statement->call.operands = operands;
+  statement->call.operand_count = (int32_t)parser->value_count;
+  statement->call.segments = segment;
+  statement->call.attributes = function;
+  return LAZE_OK;
+}
+
 laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   char name[LAZE_PARSER_NAME];
@@ -376,6 +428,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
   name[lexer->token.length] = 0;
   statement->at = lexer->token.start;
   statement->operator_length = lexer->token.length;
+  statement->function = NULL;
   statement->call = (laze_call){.location = {.file = parser->file, .line = lexer->line}};
   parser->builder.recorder.location = statement->call.location;
   laze_lexer_advance(lexer);
@@ -383,6 +436,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
     statement->call.op = LAZE_OP_CONSTANT;
     return laze_parse_constant(parser, statement, error);
   }
+  if (strcmp(name, laze_op_get(LAZE_OP_CALL)->name) == 0) return laze_parse_function_call(parser, statement, error);
   LAZE_TRY(parse_arguments(parser, error));
   add_left_out(parser, name);
   laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count, true};

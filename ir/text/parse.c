@@ -1,9 +1,11 @@
-/* Reads a graph by its structure: header, statements, regions on a stack of frames, and `return`. Each statement
- * becomes a call that the builder records, so shapes are inferred as everywhere; types in the text are only checked. */
+/* Reads a module by its structure: functions and graphs, of each its header, statements, regions on a stack of frames,
+ * and `return`. Each statement becomes a call that the builder records, so shapes are inferred as everywhere; types in
+ * the text are only checked. */
 #include "ir/text/parser.h"
 
 #include "base/checked.h"
 #include "base/float_control.h"
+#include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
 
@@ -65,7 +67,8 @@ static void push_frame(laze_parser *parser, laze_block *block) {
   parser->builder.block = block;
 }
 
-/* The statement's types, if it has them, must be what was inferred. */
+/* The statement's types, if it has them, must be what was inferred: sizes may be other expressions that are known to be
+ * equal, from the values of the `sizes` line. */
 static laze_status check_types(laze_parser *parser, const laze_value *values, int32_t count, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   if (!laze_lexer_take(lexer, ':')) return LAZE_OK;
@@ -78,7 +81,9 @@ static laze_status check_types(laze_parser *parser, const laze_value *values, in
     LAZE_TRY(laze_parse_type(parser, &type, error));
     const laze_type *real = laze_graph_type(parser->graph, values[i]);
     const laze_size_table *sizes = parser->graph->sizes;
-    if (!laze_type_equal(&type, real))
+    bool same;
+    LAZE_TRY(laze_graph_same_type(parser->graph, real, &type, &same, error));
+    if (!same)
       return laze_lexer_fail(lexer, at, error, "result %d has type %s, not %s", i,
                              laze_type_format(sizes, real, inferred, sizeof inferred),
                              laze_type_format(sizes, &type, written, sizeof written));
@@ -86,6 +91,19 @@ static laze_status check_types(laze_parser *parser, const laze_value *values, in
   return LAZE_OK;
 }
 
+/* What a front end calls the nodes from `first` on, which the statement made. */
+static laze_status parse_label(laze_parser *parser, int64_t first, laze_error *error) {
+  laze_graph *graph = parser->graph;
+  laze_parsed_label label;
+  LAZE_TRY(laze_parse_label(&parser->lexer, &graph->arena, &label, error));
+  for (int64_t i = first; i < graph->node_count; i++) {
+    if (label.name) graph->nodes[i].name = label.name;
+    if (label.place) graph->nodes[i].location = (laze_location){.file = label.place};
+  }
+  return LAZE_OK;
+}
+
+/* Behind a call: its types, its label, and its results by name. The nodes from `first` on are the call's. */
 static laze_status finish_statement(laze_parser *parser, const laze_statement *statement, const laze_value *values,
                                     int32_t count, laze_error *error) {
   if (count != statement->result_count)
@@ -93,6 +111,7 @@ static laze_status finish_statement(laze_parser *parser, const laze_statement *s
                            laze_op_get(statement->call.op)->name, count, statement->name_length, statement->name,
                            count);
   LAZE_TRY(check_types(parser, values, count, error));
+  LAZE_TRY(parse_label(parser, statement->first_node, error));
   return define(parser, statement->name, statement->name_length, values, count, error);
 }
 
@@ -102,6 +121,7 @@ static laze_status fail_statement(laze_parser *parser, const laze_statement *sta
   memcpy(name, statement->at, (size_t)statement->operator_length);
   name[statement->operator_length] = 0;
   laze_op_rename_error(error, name);
+  laze_parse_label_error(parser, error);
   return laze_lexer_locate(&parser->lexer, statement->at, error);
 }
 
@@ -115,6 +135,24 @@ static laze_status record_statement(laze_parser *parser, const laze_statement *s
   return finish_statement(parser, statement, results, laze_op_get(statement->call.op)->result_count, error);
 }
 
+/* The node's results by name. */
+static laze_status finish_node(laze_parser *parser, const laze_statement *statement, laze_value first,
+                               laze_error *error) {
+  int32_t count = parser->graph->nodes[first.node].result_count;
+  laze_value *results = laze_arena_alloc_array(&parser->scratch, count, sizeof *results);
+  if (!results) return laze_fail_memory(error, "the results of a node", -1);
+  for (int32_t i = 0; i < count; i++) results[i] = (laze_value){first.node, i};
+  return finish_statement(parser, statement, results, count, error);
+}
+
+static laze_status record_call(laze_parser *parser, const laze_statement *statement, laze_error *error) {
+  laze_value first;
+  if (laze_module_append_call(parser->graph, top(parser)->block, statement->function, &statement->call, &first,
+                              error) != LAZE_OK)
+    return fail_statement(parser, statement, error);
+  return finish_node(parser, statement, first, error);
+}
+
 /* All regions of the innermost frame's pending statement are read. */
 static laze_status finish_regions(laze_parser *parser, laze_error *error) {
   laze_parser_frame *frame = top(parser);
@@ -123,6 +161,7 @@ static laze_status finish_regions(laze_parser *parser, laze_error *error) {
   laze_status status = laze_graph_append_capturing(parser->graph, frame->block, &frame->pending.call, frame->regions,
                                                    &frame->captures, &results, &count, error);
   LAZE_TRY(locate(parser, frame->pending.at, status, error));
+  frame->pending.first_node = results[0].node; /* what stands in its regions has labels of its own */
   return finish_statement(parser, &frame->pending, results, count, error);
 }
 
@@ -160,7 +199,10 @@ static laze_status parse_statement(laze_parser *parser, laze_error *error) {
   laze_statement statement;
   if (parser->depth == 1 && parser->scratch.bytes > SCRATCH_BYTES) laze_arena_deinit(&parser->scratch);
   LAZE_TRY(parse_result_name(parser, &statement, error));
+  const int64_t first_node = parser->graph->node_count;
   LAZE_TRY(laze_parse_call(parser, &statement, error));
+  statement.first_node = first_node; /* numbers among the operands are nodes of the statement, too */
+  if (statement.function) return record_call(parser, &statement, error);
   if (laze_op_get(statement.call.op)->region_count == 0) return record_statement(parser, &statement, error);
   top(parser)->pending = statement;
   top(parser)->region_count = 0;
@@ -193,6 +235,7 @@ static laze_status check_declared(laze_parser *parser, const char *at, laze_erro
   const laze_block *body = parser->graph->body;
   const laze_size_table *sizes = parser->graph->sizes;
   char returned[256], declared[256];
+  if (!parser->declared_at) return LAZE_OK;
   laze_lexer behind = parser->lexer;
   LAZE_TRY(parse_declared(parser, error));
   parser->lexer = behind;
@@ -201,7 +244,9 @@ static laze_status check_declared(laze_parser *parser, const char *at, laze_erro
                            (long long)body->result_count, (long long)parser->declared_count);
   for (int64_t i = 0; i < body->result_count; i++) {
     const laze_type *type = laze_graph_type(parser->graph, body->results[i]);
-    if (!laze_type_equal(type, &parser->declared[i]))
+    bool same;
+    LAZE_TRY(laze_graph_same_type(parser->graph, type, &parser->declared[i], &same, error));
+    if (!same)
       return laze_lexer_fail(&parser->lexer, at, error, "returns %s as result %lld, but the header declares %s",
                              laze_type_format(sizes, type, returned, sizeof returned), (long long)i,
                              laze_type_format(sizes, &parser->declared[i], declared, sizeof declared));
@@ -272,20 +317,30 @@ static laze_status parse_version(laze_parser *parser, laze_error *error) {
   return LAZE_OK;
 }
 
-static laze_status parse_header(laze_parser *parser, laze_error *error) {
+/* The name behind `graph` or `function`, in the graph's arena. */
+static laze_status parse_name(laze_parser *parser, bool is_function, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   laze_graph *graph = parser->graph;
-  LAZE_TRY(parse_version(parser, error));
-  LAZE_TRY(parse_symbols(parser, error));
-  if (!laze_lexer_take_word(lexer, "graph")) return laze_lexer_expected(lexer, "'graph'", error);
-  if (lexer->token.kind != LAZE_TOKEN_GRAPH_NAME) return laze_lexer_expected(lexer, "the graph's name", error);
-  char *name = laze_arena_alloc(&graph->arena, lexer->token.length + 1);
-  if (!name) return laze_fail_memory(error, "a name", lexer->token.length);
-  memcpy(name, lexer->token.start, (size_t)lexer->token.length);
-  name[lexer->token.length] = 0;
+  const laze_token token = lexer->token;
+  if (token.kind != LAZE_TOKEN_GRAPH_NAME)
+    return laze_lexer_expected(lexer, is_function ? "the function's name" : "the graph's name", error);
+  char *name = laze_arena_alloc(&graph->arena, token.length + 1);
+  if (!name) return laze_fail_memory(error, "a name", token.length);
+  memcpy(name, token.start, (size_t)token.length);
+  name[token.length] = 0;
   graph->name = name;
   laze_lexer_advance(lexer);
-  push_frame(parser, graph->body);
+  return locate(parser, token.start - 1, laze_module_add(parser->module, graph, is_function, error), error);
+}
+
+static laze_status parse_header(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  LAZE_TRY(parse_symbols(parser, error));
+  bool is_function = laze_lexer_take_word(lexer, "function");
+  if (!is_function && !laze_lexer_take_word(lexer, "graph"))
+    return laze_lexer_expected(lexer, "'graph' or 'function'", error);
+  LAZE_TRY(parse_name(parser, is_function, error));
+  push_frame(parser, parser->graph->body);
   LAZE_TRY(parse_parameters(parser, error));
   skip_declared(parser);
   return laze_lexer_expect(lexer, '{', error);
@@ -312,31 +367,43 @@ static laze_status parse_graph(laze_parser *parser, laze_error *error) {
     else
       LAZE_TRY(parse_statement(parser, error));
   }
-  if (parser->lexer.token.kind == LAZE_TOKEN_END) return check_sizes(parser, error);
-  return laze_lexer_expected(&parser->lexer, "the end behind the graph", error);
+  return check_sizes(parser, error);
 }
 
-static laze_status run_parser(laze_context *context, laze_parser *parser, const char *text, int64_t size,
-                              const char *file, laze_error *error) {
-  LAZE_TRY(laze_graph_create(context, NULL, &parser->graph, error));
+/* A new graph, which is the module's once it has a name; before that, the parser's. */
+static laze_status start_graph(laze_parser *parser, laze_error *error) {
+  const char *file = parser->lexer.file;
+  LAZE_TRY(laze_graph_create(parser->module->context, NULL, &parser->graph, error));
   parser->file = laze_arena_copy_string(&parser->graph->arena, file);
   if (!parser->file) return laze_fail_memory(error, "a file's name", -1);
   laze_builder_init(&parser->builder, parser->graph, parser->graph->body);
-  laze_lexer_init(&parser->lexer, parser->file, text, size);
-  return parse_graph(parser, error);
+  parser->declared_at = NULL;
+  parser->declared_count = parser->reserved_count = 0;
+  return LAZE_OK;
 }
 
-static laze_status parse_terminated(laze_context *context, const char *text, int64_t size, const char *file,
-                                    laze_graph **out, laze_error *error) {
+static laze_status parse_module(laze_parser *parser, laze_error *error) {
+  LAZE_TRY(parse_version(parser, error));
+  do {
+    laze_status status = start_graph(parser, error);
+    if (status == LAZE_OK) status = parse_graph(parser, error);
+    if (status != LAZE_OK && parser->graph && !parser->graph->module) laze_graph_destroy(parser->graph);
+    parser->graph = NULL;
+    LAZE_TRY(status);
+  } while (parser->lexer.token.kind != LAZE_TOKEN_END);
+  return LAZE_OK;
+}
+
+static laze_status parse_terminated(laze_context *context, const laze_text_source *source, laze_module *module,
+                                    laze_error *error) {
   laze_parser *parser = laze_alloc_zero(context, sizeof *parser);
   if (!parser) return laze_fail_memory(error, "the parser", sizeof *parser);
   laze_arena_init(&parser->scratch, context);
   laze_name_table_init(&parser->names, context);
-  laze_status status = run_parser(context, parser, text, size, file, error);
-  if (status == LAZE_OK)
-    *out = parser->graph;
-  else
-    laze_graph_destroy(parser->graph);
+  parser->module = module;
+  parser->directory = source->directory;
+  laze_lexer_init(&parser->lexer, source->file ? source->file : "<text>", source->text, source->size);
+  laze_status status = parse_module(parser, error);
   laze_free(context, parser->declared);
   laze_free(context, parser->reserved);
   laze_free(context, parser->values);
@@ -346,21 +413,57 @@ static laze_status parse_terminated(laze_context *context, const char *text, int
   return status;
 }
 
-laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file, laze_graph **out,
-                             laze_error *error) {
+static void count_nodes(const laze_module *module) {
+  for (int64_t i = 0; i < module->count; i++)
+    laze_metrics_add(laze_context_metrics(module->context), LAZE_METRIC_NODES_RECORDED,
+                     module->graphs[i]->node_count - module->graphs[i]->body->parameter_count);
+}
+
+laze_status laze_module_parse(laze_context *context, const laze_text_source *source, laze_module **out,
+                              laze_error *error) {
   laze_error unwanted;
   int64_t bytes;
-  char *copy = laze_add_overflows(size, 1, &bytes) ? NULL : laze_alloc(context, bytes);
-  if (!copy) return laze_fail_memory(error, "the text of a graph", size);
-  if (size > 0) memcpy(copy, text, (size_t)size);
-  copy[size] = 0;
+  laze_module *module;
+  char *copy = laze_add_overflows(source->size, 1, &bytes) ? NULL : laze_alloc(context, bytes);
+  if (!copy) return laze_fail_memory(error, "the text of a graph", source->size);
+  if (source->size > 0) memcpy(copy, source->text, (size_t)source->size);
+  copy[source->size] = 0;
+  laze_text_source terminated = *source;
+  terminated.text = copy;
   laze_float_control caller;
   laze_float_control_enter(&caller); /* numbers are rounded as they are read */
-  laze_status status = parse_terminated(context, copy, size, file ? file : "<text>", out, error ? error : &unwanted);
+  laze_status status = laze_module_create(context, &module, error);
+  if (status == LAZE_OK) {
+    status = parse_terminated(context, &terminated, module, error ? error : &unwanted);
+    if (status == LAZE_OK) {
+      count_nodes(module);
+      *out = module;
+    } else {
+      laze_module_destroy(module);
+    }
+  }
   laze_float_control_leave(&caller);
   laze_free(context, copy);
-  if (status == LAZE_OK)
-    laze_metrics_add(laze_context_metrics(context), LAZE_METRIC_NODES_RECORDED,
-                     (*out)->node_count - (*out)->body->parameter_count);
   return status;
+}
+
+laze_status laze_graph_read(laze_context *context, const laze_text_source *source, const char *name, laze_graph **out,
+                            laze_error *error) {
+  laze_module *module;
+  laze_graph *chosen;
+  LAZE_TRY(laze_module_parse(context, source, &module, error));
+  laze_status status = laze_module_choose(module, name, &chosen, error);
+  if (status == LAZE_OK && !laze_graph_has_calls(chosen)) {
+    *out = laze_module_into_graph(module, chosen);
+    return LAZE_OK;
+  }
+  if (status == LAZE_OK) status = laze_module_inline(chosen, out, error);
+  laze_module_destroy(module);
+  return status == LAZE_OK ? LAZE_OK : laze_error_prefix(error, "%s", source->file ? source->file : "<text>");
+}
+
+laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file, laze_graph **out,
+                             laze_error *error) {
+  const laze_text_source source = {.text = text, .size = size, .file = file};
+  return laze_graph_read(context, &source, NULL, out, error);
 }

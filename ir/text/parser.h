@@ -2,9 +2,11 @@
 #ifndef LAZE_IR_TEXT_PARSER_H
 #define LAZE_IR_TEXT_PARSER_H
 
+#include "base/external.h"
 #include "ir/builder.h"
 #include "ir/call_resolve.h"
 #include "ir/capture.h"
+#include "ir/module.h"
 #include "ir/text/text_internal.h"
 
 /* Bounds of what a schema may have; larger ones are refused. */
@@ -24,6 +26,8 @@ typedef struct laze_statement {
   int32_t name_length, result_count;
   const char *at; /* where the operator stands, and its name as it is written */
   int32_t operator_length;
+  int64_t first_node;         /* of those that it makes */
+  const laze_graph *function; /* that it calls; NULL: it is no `call` */
   laze_call call;
 } laze_statement;
 
@@ -38,9 +42,11 @@ typedef struct laze_parser_frame {
 
 typedef struct laze_parser {
   laze_lexer lexer;
-  laze_graph *graph;
+  laze_module *module;
+  laze_graph *graph; /* that is being read: the module's last */
   laze_builder builder;
-  const char *file; /* in the graph's arena: for locations */
+  const char *file;      /* in the graph's arena: for locations */
+  const char *directory; /* where files are that constants refer to; NULL: there are none */
   laze_name_table names;
   int32_t next_scope;
   laze_arena scratch;
@@ -60,6 +66,8 @@ typedef struct laze_parser {
 
 /* Reads operator and arguments behind `=` and fills in the call, recording a constant for each literal operand. */
 LAZE_MUST_USE laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error);
+/* Reads `@function %x, %y` behind `call`. */
+LAZE_MUST_USE laze_status laze_parse_function_call(laze_parser *parser, laze_statement *statement, laze_error *error);
 /* Reads `%x` or `%x#1`. A value of a block around the innermost one is captured by the regions between. */
 LAZE_MUST_USE laze_status laze_parse_value(laze_parser *parser, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_parse_type(laze_parser *parser, laze_type *out, laze_error *error);
@@ -75,8 +83,45 @@ LAZE_MUST_USE laze_status laze_parse_sizes_from_values(laze_parser *parser, cons
 LAZE_MUST_USE laze_status laze_parse_attribute(laze_parser *parser, const laze_argument_info *info,
                                                const laze_parsed_argument *argument, laze_attribute *out,
                                                laze_error *error);
-/* Reads `elements : type` behind `constant`. Leaves the type to be read again and checked. */
+/* Reads a string from *cursor, where its quote stands, into the arena and moves *cursor behind it. */
+LAZE_MUST_USE laze_status laze_parse_string(laze_arena *arena, const char **cursor, const char **out,
+                                            laze_error *error);
+
+/* `name("dense/MatMul") loc("model.onnx:12")`, either or both or none, at the end of a statement. */
+typedef struct laze_parsed_label {
+  const char *name, *place; /* NULL: not given */
+} laze_parsed_label;
+/* Reads what stands here; strings go to the arena. */
+LAZE_MUST_USE laze_status laze_parse_label(laze_lexer *lexer, laze_arena *arena, laze_parsed_label *out,
+                                           laze_error *error);
+/* Whether one starts at `at`, or is the next token. */
+bool laze_text_at_label(const char *at);
+bool laze_lexer_at_label(const laze_lexer *lexer);
+/* Puts the label of the statement that is being read before the message of `error`, wherever it stands behind. */
+void laze_parse_label_error(laze_parser *parser, laze_error *error);
+
+/* Reads what stands behind `constant`, up to its type, which is left to be read again and checked. */
 LAZE_MUST_USE laze_status laze_parse_constant(laze_parser *parser, laze_statement *statement, laze_error *error);
+
+/* How a constant says its elements. */
+typedef struct laze_parsed_constant {
+  enum { LAZE_CONSTANT_NUMBERS, LAZE_CONSTANT_HEX, LAZE_CONSTANT_FILE } form;
+  const char *start, *end; /* of the numbers, or of the hexadecimal digits; `start` is the place for messages */
+  int64_t count;           /* of the numbers */
+  const char *path;
+  int64_t offset, length; /* in the file; -1: not given */
+} laze_parsed_constant;
+LAZE_MUST_USE laze_status laze_parse_constant_form(laze_parser *parser, laze_parsed_constant *out, laze_error *error);
+/* Whether there are `size` bytes, in the text or in the file, which is opened. */
+LAZE_MUST_USE laze_status laze_parse_hex_check(laze_parser *parser, const laze_parsed_constant *constant,
+                                               const laze_type *type, int64_t size, laze_error *error);
+LAZE_MUST_USE laze_status laze_parse_file_open(laze_parser *parser, const laze_parsed_constant *constant,
+                                               const laze_type *type, int64_t size, laze_external *out,
+                                               laze_error *error);
+/* Reads them into what `out` refers to. */
+LAZE_MUST_USE laze_status laze_parse_bytes(laze_parser *parser, const laze_parsed_constant *constant,
+                                           const laze_type *type, const laze_external *external, const laze_data *out,
+                                           laze_error *error);
 
 const char *laze_text_skip_blanks(const char *at);
 /* Behind the string that starts at `at`. */

@@ -21,6 +21,7 @@ enum { FEW_PASSED = 32 };
 typedef struct {
   laze_text *text;
   const laze_graph *graph;
+  const laze_print_options *options;
   /* How each node is called: at least 0, its number; below, ~i for the i-th input of the graph, which has a name. */
   int32_t *labels;
   const char **input_names;
@@ -152,8 +153,7 @@ static void print_header(laze_printer *printer) {
   const laze_block *body = printer->graph->body;
   const char *name = clean_name(&printer->arena, printer->graph->name);
   if (!name) printer->text->failed = true;
-  print_symbols(printer);
-  laze_text_format(printer->text, "graph @%s", name ? name : "");
+  laze_text_format(printer->text, "%s @%s", printer->graph->is_function ? "function" : "graph", name ? name : "");
   print_parameters(printer, body);
   for (int64_t i = 0; i < body->result_count; i++) {
     laze_text_append(printer->text, i ? ", " : " -> ");
@@ -161,7 +161,7 @@ static void print_header(laze_printer *printer) {
   }
 }
 
-static void print_string(laze_text *text, const char *string) {
+void laze_text_append_string(laze_text *text, const char *string) {
   laze_text_append(text, "\"");
   for (const char *c = string; *c; c++) {
     if (*c == '"' || *c == '\\')
@@ -196,7 +196,7 @@ static void print_strings(laze_text *text, const laze_attribute *attribute) {
   laze_text_append(text, "[");
   for (int32_t i = 0; i < attribute->count; i++) {
     if (i > 0) laze_text_append(text, ", ");
-    print_string(text, laze_attribute_text(attribute, i));
+    laze_text_append_string(text, laze_attribute_text(attribute, i));
   }
   laze_text_append(text, "]");
 }
@@ -224,7 +224,7 @@ void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const l
   case LAZE_ARGUMENT_FLOAT: laze_text_append_element(text, LAZE_F64, &attribute->value.real, 0); break;
   case LAZE_ARGUMENT_BOOL: laze_text_append(text, attribute->value.integer ? "true" : "false"); break;
   case LAZE_ARGUMENT_DTYPE: laze_text_append(text, laze_dtype_name((laze_dtype)attribute->value.integer)); break;
-  case LAZE_ARGUMENT_STRING: print_string(text, attribute->value.string); break;
+  case LAZE_ARGUMENT_STRING: laze_text_append_string(text, attribute->value.string); break;
   case LAZE_ARGUMENT_INT_LIST:
   case LAZE_ARGUMENT_SIZE_LIST: print_items(text, sizes, attribute); break;
   case LAZE_ARGUMENT_FLOAT_LIST: print_reals(text, attribute); break;
@@ -332,21 +332,6 @@ static void print_operands(laze_printer *printer, const laze_node *node, const l
   }
 }
 
-/* `constant` prints its elements; dtype and sizes stand in its type. */
-static void print_elements(laze_printer *printer, const laze_node *node) {
-  const laze_type *type = node->types[0];
-  const laze_data *data = NULL;
-  for (int32_t i = 0; i < laze_op_get(node->op)->attribute_count; i++)
-    if (node->attributes[i].kind == LAZE_ARGUMENT_DATA) data = &node->attributes[i].value.data;
-  int64_t count = data ? data->size / laze_dtype_size(type->dtype) : 0;
-  laze_text_append(printer->text, type->rank ? " [" : " ");
-  for (int64_t i = 0; i < count; i++) {
-    if (i > 0) laze_text_append(printer->text, ", ");
-    laze_text_append_element(printer->text, type->dtype, data->bytes, i);
-  }
-  if (type->rank) laze_text_append(printer->text, "]");
-}
-
 static void print_arguments(laze_printer *printer, const laze_node *node) {
   const laze_op_info *info = laze_op_get(node->op);
   laze_passed passed[FEW_PASSED];
@@ -361,6 +346,27 @@ static void print_arguments(laze_printer *printer, const laze_node *node) {
   }
 }
 
+/* What a front end calls the node. The lines of a program's source, which it may have instead, stay out. */
+static void print_label(laze_text *text, const laze_node *node) {
+  if (node->name) {
+    laze_text_append(text, " name(");
+    laze_text_append_string(text, node->name);
+    laze_text_append(text, ")");
+  }
+  if (node->location.file && node->location.line == 0) {
+    laze_text_append(text, " loc(");
+    laze_text_append_string(text, node->location.file);
+    laze_text_append(text, ")");
+  }
+  laze_text_append(text, "\n");
+}
+
+/* Types and label of a node, behind its arguments or its regions. */
+static void print_end(laze_printer *printer, const laze_node *node) {
+  print_types(printer, " : ", node);
+  print_label(printer->text, node);
+}
+
 static void print_node(laze_printer *printer, int32_t number, int32_t depth) {
   const laze_node *node = &printer->graph->nodes[number];
   int32_t label = printer->labels[number] = printer->next_number++;
@@ -370,12 +376,16 @@ static void print_node(laze_printer *printer, int32_t number, int32_t depth) {
   laze_text_append(printer->text, " = ");
   if (node->op == LAZE_OP_CONSTANT) {
     laze_text_append(printer->text, laze_op_get(node->op)->name);
-    print_elements(printer, node);
+    laze_constant_print(printer->text, node, printer->options);
+  } else if (node->op == LAZE_OP_CALL) {
+    laze_text_format(printer->text, "%s @%s", laze_op_get(node->op)->name,
+                     node->attributes[LAZE_CALL_FUNCTION].value.string);
+    laze_text_append(printer->text, node->operand_count ? " " : "");
+    print_values(printer, node->operands, node->operand_count);
   } else if (laze_op_get(node->op)->argument_count <= FEW_PASSED) {
     print_arguments(printer, node);
   }
-  if (node->region_count == 0) print_types(printer, " : ", node);
-  if (node->region_count == 0) laze_text_append(printer->text, "\n");
+  if (node->region_count == 0) print_end(printer, node);
 }
 
 static void print_return(laze_printer *printer, const laze_block *block) {
@@ -392,6 +402,7 @@ static void print_graph(laze_printer *printer) {
   laze_walk_begin(&walk, printer->graph);
   for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE && !printer->text->failed;) {
     if (event == LAZE_WALK_BLOCK) {
+      if (walk.block->depth == 0) print_symbols(printer);
       if (walk.block->depth == 0) print_header(printer);
       if (walk.block->depth > 0) laze_text_append(printer->text, " ");
       if (walk.block->depth > 0) print_parameters(printer, walk.block);
@@ -399,32 +410,50 @@ static void print_graph(laze_printer *printer) {
     } else if (event == LAZE_WALK_NODE) {
       print_node(printer, walk.node, walk.block->depth);
     } else if (event == LAZE_WALK_NODE_END) {
-      print_types(printer, " : ", &printer->graph->nodes[walk.node]);
-      laze_text_append(printer->text, "\n");
+      print_end(printer, &printer->graph->nodes[walk.node]);
     } else {
       print_return(printer, walk.block);
     }
   }
 }
 
-static void print_guarded(laze_text *text, const laze_graph *graph, bool with_version) {
-  laze_printer printer = {.text = text, .graph = graph};
+static void print_guarded(laze_text *text, const laze_graph *graph, const laze_print_options *options,
+                          void (*print)(laze_printer *printer)) {
+  laze_printer printer = {.text = text, .graph = graph, .options = options};
+  laze_float_control caller;
+  laze_float_control_enter(&caller); /* the shortest digits are found by reading them back */
   laze_arena_init(&printer.arena, graph->context);
   laze_name_table_init(&printer.names, graph->context);
   printer.labels = laze_arena_alloc_array(&printer.arena, graph->node_count, sizeof *printer.labels);
   printer.overloads = laze_arena_alloc_zero(&printer.arena, laze_op_count);
-  if (with_version) laze_text_append(text, "laze 1\n");
   if (printer.labels && printer.overloads && choose_input_names(&printer))
-    print_graph(&printer);
+    print(&printer);
   else
     text->failed = true;
   laze_name_table_deinit(&printer.names);
   laze_arena_deinit(&printer.arena);
+  laze_float_control_leave(&caller);
+}
+
+void laze_graph_print_with(laze_text *text, const laze_graph *graph, const laze_print_options *options) {
+  if (!options->without_version) laze_text_append(text, "laze 1\n");
+  print_guarded(text, graph, options, print_graph);
 }
 
 void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_version) {
-  laze_float_control caller;
-  laze_float_control_enter(&caller); /* the shortest digits are found by reading them back */
-  print_guarded(text, graph, with_version);
-  laze_float_control_leave(&caller);
+  const laze_print_options options = {.without_version = !with_version};
+  laze_graph_print_with(text, graph, &options);
+}
+
+void laze_module_print(laze_text *text, const laze_module *module, const laze_print_options *options) {
+  if (!options->without_version) laze_text_append(text, "laze 1\n");
+  for (int64_t i = 0; i < module->count; i++) {
+    if (i > 0) laze_text_append(text, "\n");
+    print_guarded(text, module->graphs[i], options, print_graph);
+  }
+}
+
+void laze_graph_print_signature(laze_text *text, const laze_graph *graph) {
+  const laze_print_options options = {0};
+  print_guarded(text, graph, &options, print_header);
 }

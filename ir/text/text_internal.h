@@ -11,6 +11,11 @@ void laze_text_append_element(laze_text *text, laze_dtype dtype, const void *ele
  * number that does not fit. */
 bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *elements, int64_t index);
 
+/* A string in quotes, with what would end it, or a line, escaped. */
+void laze_text_append_string(laze_text *text, const char *string);
+/* The elements behind `constant`. */
+void laze_constant_print(laze_text *text, const laze_node *node, const laze_print_options *options);
+
 /* A number in the form in which it determines its kind: "true" is bool, "2" an integer, "2.0" real. */
 bool laze_text_read_scalar(const char **cursor, laze_scalar *out);
 

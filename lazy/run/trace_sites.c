@@ -13,7 +13,7 @@
 /* Of the composite that the node came from, or of its own operator. */
 static laze_site site_of(const laze_pending *node) {
   const laze_op_info *called = laze_op_get(node->origin ? node->origin : node->op);
-  return (laze_site){called->base, node->location.file, node->location.line};
+  return (laze_site){.called = called->base, .file = node->location.file, .line = node->location.line};
 }
 
 void laze_trace_start_run(laze_trace *trace, laze_lazy *lazy) {

@@ -1,8 +1,9 @@
 /* Runs passes on the graphs in tests/golden/<pass>/ and compares with what each file expects.
  *
  * A file holds a graph in text form, a line `---`, and the expected graph. The folder names the pass; `all` runs the
- * whole pipeline, `print` only reads and prints, `symbolise` makes sizes symbols. In `schedule` the expectation is what
- * `lazec compile --emit schedule` shows: the kernels, why each ends where it does, and their loops.
+ * whole pipeline, `print` only reads and prints, `inline` prints the graph to run without calls, `symbolise` makes
+ * sizes symbols. In `schedule` the expectation is what `lazec compile --emit schedule` shows: the kernels, why each
+ * ends where it does, and their loops.
  *
  *   golden_test FOLDER [DOCUMENT] [--update]     --update rewrites what the files expect; read the difference
  *
@@ -69,7 +70,7 @@ static laze_status evaluate(void *self, const laze_graph *graph, const laze_node
 
 static laze_status transform(laze_graph **graph, const char *folder, laze_error *error) {
   laze_pass_options options = {.fold = evaluate};
-  if (strcmp(folder, "print") == 0) return LAZE_OK;
+  if (strcmp(folder, "inline") == 0) return LAZE_OK;
   if (strcmp(folder, "symbolise") == 0) {
     laze_graph *symbolic;
     const int64_t *bindings;
@@ -122,6 +123,18 @@ static laze_status show_schedule(const laze_graph *graph, laze_text *text, laze_
   return status;
 }
 
+/* Appends a module as it is read. */
+static laze_status show_module(laze_context *context, const laze_text_source *source, laze_text *text,
+                               laze_error *error) {
+  laze_module *module;
+  laze_status status = laze_module_parse(context, source, &module, error);
+  if (status != LAZE_OK) return status;
+  status = laze_module_verify(module, error);
+  if (status == LAZE_OK) laze_module_print(text, module, &(laze_print_options){0});
+  laze_module_destroy(module);
+  return status;
+}
+
 /* Appends the schedule of a graph, or the graph itself after the pass that the folder names. */
 static laze_status show(laze_graph **graph, const char *folder, laze_text *text, laze_error *error) {
   if (strcmp(folder, "schedule") == 0) return show_schedule(*graph, text, error);
@@ -135,14 +148,16 @@ static laze_status show(laze_graph **graph, const char *folder, laze_text *text,
 static void run_case(const golden_file *golden, const char *input, size_t size, char *out, size_t capacity) {
   laze_context *context;
   laze_error error;
-  laze_graph *graph;
+  laze_graph *graph = NULL;
   laze_text text;
   const char *name = strrchr(golden->path, '/') + 1;
+  const laze_text_source source = {.text = input, .size = (int64_t)size, .file = name};
+  const bool whole = strcmp(golden->folder, "print") == 0;
   require(laze_context_create(NULL, &context, &error) == LAZE_OK, "%s", error.message);
-  laze_status status = laze_graph_parse(context, input, (int64_t)size, name, &graph, &error);
-  require(status == LAZE_OK, "%s", error.message);
   laze_text_init(&text, context);
-  status = show(&graph, golden->folder, &text, &error);
+  laze_status status =
+      whole ? show_module(context, &source, &text, &error) : laze_graph_read(context, &source, NULL, &graph, &error);
+  if (status == LAZE_OK && !whole) status = show(&graph, golden->folder, &text, &error);
   require(status == LAZE_OK, "%s: %s", name, error.message);
   snprintf(out, capacity, "%s", laze_text_get(&text));
   laze_text_deinit(&text);
@@ -161,25 +176,34 @@ START_TEST(matches_its_file) {
 }
 END_TEST
 
-/* One example: it must be valid, and what it prints must read back as an equal graph. */
+/* One example: it must be valid, what it prints must read back as an equal module, and its graphs must do without
+ * calls. */
 static void check_example(laze_context *context, const char *example, size_t size) {
   laze_error error;
-  laze_graph *graph, *again;
+  laze_module *module, *again;
   laze_text text, difference;
-  laze_status status = laze_graph_parse(context, example, (int64_t)size, document, &graph, &error);
+  const laze_text_source source = {.text = example, .size = (int64_t)size, .file = document};
+  laze_status status = laze_module_parse(context, &source, &module, &error);
   ck_assert_msg(status == LAZE_OK, "%s in\n%.*s", error.message, (int)size, example);
-  ck_assert_msg(laze_graph_verify(graph, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_msg(laze_module_verify(module, &error) == LAZE_OK, "%s", error.message);
   laze_text_init(&text, context);
   laze_text_init(&difference, context);
-  laze_graph_print(&text, graph, true);
-  status = laze_graph_parse(context, laze_text_get(&text), text.size, "printed", &again, &error);
+  laze_module_print(&text, module, &(laze_print_options){0});
+  const laze_text_source printed = {.text = laze_text_get(&text), .size = text.size, .file = "printed"};
+  status = laze_module_parse(context, &printed, &again, &error);
   ck_assert_msg(status == LAZE_OK, "%s in\n%s", error.message, laze_text_get(&text));
-  ck_assert_msg(laze_graph_equal(graph, again, &difference), "%s in\n%s", laze_text_get(&difference),
+  ck_assert_msg(laze_module_equal(module, again, &difference), "%s in\n%s", laze_text_get(&difference),
                 laze_text_get(&text));
+  for (int64_t i = 0; i < module->count; i++) {
+    laze_graph *graph;
+    ck_assert_msg(laze_module_inline(module->graphs[i], &graph, &error) == LAZE_OK, "%s", error.message);
+    ck_assert_msg(laze_graph_verify(graph, &error) == LAZE_OK, "%s", error.message);
+    laze_graph_destroy(graph);
+  }
   laze_text_deinit(&text);
   laze_text_deinit(&difference);
-  laze_graph_destroy(graph);
-  laze_graph_destroy(again);
+  laze_module_destroy(module);
+  laze_module_destroy(again);
 }
 
 START_TEST(examples_of_the_document) {
@@ -249,10 +273,7 @@ int main(int argc, char **argv) {
       root = argv[i];
   }
   static const char *const others[] = {
-      "all",
-      "print",
-      "symbolise",
-      "schedule",
+      "all", "inline", "print", "symbolise", "schedule",
   };
   for (int i = 0; laze_pass_name(i); i++) collect(root, laze_pass_name(i));
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) collect(root, others[i]);

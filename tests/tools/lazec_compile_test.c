@@ -43,6 +43,136 @@ START_TEST(printed_examples_print_the_same_again) {
 }
 END_TEST
 
+/* Constants in every form are one graph: the file is written whole, with the text beside it, and read again. */
+START_TEST(constants_are_printed_in_other_forms) {
+  static const char text[] =
+      "laze 1\ngraph @g() -> f32[3], f32[2] {\n  %0 = constant [1.0, nan(0x7fc00001), -0.0] : f32[3]\n"
+      "  %1 = constant [1.0, 2.0] : f32[2]\n  return %0, %1\n}\n";
+  LAZEC_INPUT(text, "print", "-", "--hex", "--above", "2");
+  ck_assert_ptr_nonnull(strstr(lazec_out, "%0 = constant hex=\"0000803f0100c07f00000080\" : f32[3]\n"));
+  ck_assert_ptr_nonnull(strstr(lazec_out, "%1 = constant [1.0, 2.0] : f32[2]\n"));
+  char *hexadecimal = strdup(lazec_out);
+  LAZEC_INPUT(hexadecimal, "print", "-");
+  lazec_expect(0, text, "");
+  free(hexadecimal);
+  ck_assert_int_eq(mkdir("model", 0700), 0);
+  LAZEC_INPUT(text, "print", "-", "--above=0", "--weights", "model/g.bin", "-o", "model/g.lz");
+  lazec_expect(0, "", "");
+  LAZEC("print", "model/g.lz");
+  lazec_expect(0, text, "");
+  size_t size;
+  char *bytes = read_bytes("model/g.bin", &size);
+  ck_assert_uint_eq(size, 72);
+  ck_assert_mem_eq(bytes, "\0\0\x80\x3f\1\0\xc0\x7f\0\0\0\x80", 12);
+  free(bytes);
+  ck_assert_int_eq(truncate("model/g.bin", 71), 0);
+  LAZEC("run", "model/g.lz");
+  lazec_expect(1, "",
+               "lazec: model/g.lz:4:22: constant: file \"g.bin\" has 71 bytes, but 8 at offset 64 are expected\n");
+  ck_assert_int_eq(remove("model/g.bin") | remove("model/g.lz") | remove("model"), 0);
+}
+END_TEST
+
+/* Nothing is written where something is wrong, and what was there before stays. */
+START_TEST(weights_that_cannot_be_written_leave_nothing) {
+  write_text("g.lz", loose);
+  LAZEC("print", "g.lz", "--weights", "no/such/g.bin", "-o", "no/such/out.lz");
+  lazec_expect(1, "", "lazec: no/such/g.bin: cannot be written (No such file or directory)\n");
+  LAZEC("print", "g.lz", "--weights", "a/g.bin", "-o", "out.lz");
+  ck_assert_int_eq(lazec_code, 2);
+  ck_assert_ptr_nonnull(strstr(lazec_err, "--weights a/g.bin: is in another folder than out.lz"));
+  LAZEC("print", "g.lz", "--weights", "g.bin", "--hex");
+  ck_assert_ptr_nonnull(strstr(lazec_err, "--hex and --weights: one of the two is expected"));
+  LAZEC("print", "g.lz", "--above", "3");
+  ck_assert_ptr_nonnull(strstr(lazec_err, "--above: --hex or --weights is expected with it"));
+  LAZEC("print", "g.lz", "--hex", "--above", "many");
+  ck_assert_ptr_nonnull(strstr(lazec_err, "--above many: a number of elements is expected"));
+  ck_assert_int_ne(access("g.bin", F_OK), 0);
+}
+END_TEST
+
+/* Messages of a run say what the front end called the node. */
+START_TEST(errors_of_a_run_say_the_label) {
+  write_text("g.lz",
+             "laze 1\ngraph @g(%t: f32[3], %i: i64[1]) {\n"
+             "  %0 = index_select %t, %i, dim=0 name(\"tokens/Gather\") loc(\"model.onnx:7\")\n  return %0\n}\n");
+  LAZEC("run", "g.lz", "-i", "t=f32[3]:0", "-i", "i=i64[1]:5");
+  ck_assert_int_eq(lazec_code, 1);
+  ck_assert_msg(strstr(lazec_err, "lazec: model.onnx:7: \"tokens/Gather\": index_select: index 5 ") == lazec_err, "%s",
+                lazec_err);
+  LAZEC("compile", "g.lz", "--emit", "schedule", "--backend", "llvm");
+  if (lazec_has_llvm())
+    ck_assert_ptr_nonnull(strstr(lazec_out, "from index_select \"tokens/Gather\" (model.onnx:7)\n"));
+}
+END_TEST
+
+static const char module[] = "laze 1\n"
+                             "function @scale(%x: f32[n]) -> f32[n] {\n"
+                             "  %0 = constant 2.0 : f32[]\n"
+                             "  %1 = mul %x, %0 : f32[n]\n"
+                             "  return %1\n"
+                             "}\n"
+                             "\n"
+                             "graph @main(%x: f32[3]) -> f32[3] {\n"
+                             "  %0 = call @scale %x : f32[3]\n"
+                             "  %1 = call @scale %0 : f32[3] name(\"again\")\n"
+                             "  return %1\n"
+                             "}\n"
+                             "\n"
+                             "graph @other(%y: f32[m]) -> f32[m] {\n"
+                             "  %0 = neg %y : f32[m]\n"
+                             "  return %0\n"
+                             "}\n";
+
+/* A file of graphs and functions is printed as it is, or one of its graphs without calls, or what there is. */
+START_TEST(modules_are_printed) {
+  LAZEC_INPUT(module, "print", "-");
+  lazec_expect(0, module, "");
+  static const char main_graph[] = "laze 1\n"
+                                   "graph @main(%x: f32[3]) -> f32[3] {\n"
+                                   "  %0 = constant 2.0 : f32[]\n"
+                                   "  %1 = mul %x, %0 : f32[3]\n"
+                                   "  %2 = constant 2.0 : f32[] name(\"again\")\n"
+                                   "  %3 = mul %1, %2 : f32[3] name(\"again\")\n"
+                                   "  return %3\n"
+                                   "}\n";
+  LAZEC_INPUT(module, "print", "-", "--graph", "main");
+  lazec_expect(0, main_graph, "");
+  static const char list[] = "function @scale(%x: f32[n]) -> f32[n]\n"
+                             "graph @main(%x: f32[3]) -> f32[3]\n"
+                             "graph @other(%y: f32[m]) -> f32[m]\n";
+  LAZEC_INPUT(module, "print", "-", "--list");
+  lazec_expect(0, list, "");
+  LAZEC_INPUT(module, "check", "-", "--list");
+  lazec_expect(0, list, "");
+  LAZEC_INPUT(module, "check", "-");
+  lazec_expect(0, "", "");
+  LAZEC_INPUT(module, "print", "-", "--graph", "scale");
+  lazec_expect(
+      1, "",
+      "lazec: standard input: @scale is a function, which takes any sizes; a graph is expected; the graphs are "
+      "@main, @other\n");
+}
+END_TEST
+
+START_TEST(a_graph_is_chosen_by_name) {
+  write_text("m.lz", module);
+  LAZEC("run", "m.lz", "-i", "x=f32[3]:1,2,3");
+  lazec_expect(0, "result 0: f32[3]\n[ 4.0  8.0 12.0]\n", "");
+  LAZEC("run", "m.lz", "--graph", "other", "-i", "y=f32[2]:1,2");
+  lazec_expect(0, "result 0: f32[2]\n[-1.0 -2.0]\n", "");
+  LAZEC("compile", "m.lz", "--graph=other", "--emit=ir");
+  ck_assert_ptr_nonnull(strstr(lazec_out, "graph @other(%y: f32[s0])"));
+  LAZEC("run", "m.lz", "--graph", "third");
+  lazec_expect(1, "", "lazec: m.lz: there is no graph @third; the graphs are @main, @other\n");
+  write_text("m.lz", "laze 1\ngraph @a() {\n  return\n}\ngraph @b() {\n  return\n}\n");
+  LAZEC("compile", "m.lz", "--emit=ir");
+  lazec_expect(1, "", "lazec: m.lz: a graph must be named, for none is @main; the graphs are @a, @b\n");
+  LAZEC("print", "m.lz");
+  ck_assert_int_eq(lazec_code, 0);
+}
+END_TEST
+
 START_TEST(check_is_silent_about_right_graphs) {
   LAZEC("check", lazec_example(examples[_i]));
   lazec_expect(0, "", "");
@@ -245,6 +375,11 @@ int main(void) {
   TCase *tests = tcase_create("compile");
   tcase_add_test(tests, print_is_canonical);
   tcase_add_loop_test(tests, printed_examples_print_the_same_again, 0, EXAMPLE_COUNT);
+  tcase_add_test(tests, modules_are_printed);
+  tcase_add_test(tests, a_graph_is_chosen_by_name);
+  tcase_add_test(tests, constants_are_printed_in_other_forms);
+  tcase_add_test(tests, weights_that_cannot_be_written_leave_nothing);
+  tcase_add_test(tests, errors_of_a_run_say_the_label);
   tcase_add_loop_test(tests, check_is_silent_about_right_graphs, 0, EXAMPLE_COUNT);
   tcase_add_test(tests, check_names_line_and_column);
   tcase_add_loop_test(tests, emitted_ir_is_a_graph, 0, EXAMPLE_COUNT);

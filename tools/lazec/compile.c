@@ -26,7 +26,7 @@ static const emit_form forms[] = {
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 typedef struct {
-  const char *file, *backend, *output;
+  const char *file, *graph, *backend, *output;
   const emit_form *form;
   lazec_list dims;
 } compile_options;
@@ -39,6 +39,7 @@ static const struct argp_option option_table[] = {
     {"backend", LAZEC_KEY_BACKEND, "NAME", 0, "llvm (native code) or interp (reference interpreter)", 0},
     {"dim", LAZEC_KEY_DIM, "NAME=NUMBER", 0,
      "The value of a symbolic size; code is generic in sizes, so that it matters only for what is asked about them", 0},
+    LAZEC_OPTION_GRAPH,
     {0},
 };
 
@@ -66,6 +67,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     lazec_check_backend(state, argument);
     options->backend = argument;
     return 0;
+  case LAZEC_KEY_GRAPH: options->graph = argument; return 0;
   case LAZEC_KEY_DIM:
     lazec_check_dim(state, argument);
     lazec_list_add(&options->dims, argument);
@@ -128,7 +130,7 @@ int lazec_compile(int argc, char **argv) {
   laze_error error;
   if (argp_parse(&arguments, argc, argv, 0, NULL, &options) != 0) return LAZEC_WRONG_USAGE;
   laze_status status = lazec_context_create(&context, &error);
-  if (status == LAZE_OK) status = lazec_graph_read(context, options.file, &graph, &error);
+  if (status == LAZE_OK) status = lazec_graph_read(context, options.file, options.graph, &graph, &error);
   if (status == LAZE_OK) status = specialise(graph, &options.dims, &constant, &error);
   if (status == LAZE_OK) status = emit(context, &options, constant, &error);
   laze_graph_destroy(constant);

@@ -12,7 +12,7 @@
 #define LAZEC_LAZEC_H
 
 #include "base/text.h"
-#include "ir/graph.h"
+#include "ir/module.h"
 #include "laze/npy.h"
 #include "runtime/backend.h"
 
@@ -40,7 +40,9 @@ void lazec_list_add(lazec_list *list, const char *item);
 void lazec_list_free(lazec_list *list);
 
 /* Command lines, with argp: keys of long options without a letter, a check that ends with argp_error. */
-enum { LAZEC_KEY_BACKEND = 256, LAZEC_KEY_DIM, LAZEC_KEY_EMIT, LAZEC_KEY_METRICS };
+enum { LAZEC_KEY_BACKEND = 256, LAZEC_KEY_DIM, LAZEC_KEY_EMIT, LAZEC_KEY_GRAPH, LAZEC_KEY_METRICS };
+#define LAZEC_OPTION_GRAPH                                                                                             \
+  { "graph", LAZEC_KEY_GRAPH, "NAME", 0, "Which graph of the file; otherwise main, or the only one", 0 }
 void lazec_check_backend(struct argp_state *state, const char *name);
 void lazec_check_dim(struct argp_state *state, const char *text);
 /* Takes the one argument, a graph file; a second is a mistake. */
@@ -49,8 +51,14 @@ void lazec_take_file(struct argp_state *state, const char *argument, const char 
 /* A context whose warnings go to standard error. */
 LAZE_MUST_USE laze_status lazec_context_create(laze_context **out, laze_error *error);
 
-/* Reads and verifies a graph; `path` "-" is standard input. Owned by the caller. */
-LAZE_MUST_USE laze_status lazec_graph_read(laze_context *context, const char *path, laze_graph **out,
+/* Reads and verifies a file of graphs; `path` "-" is standard input. Owned by the caller. */
+LAZE_MUST_USE laze_status lazec_module_read(laze_context *context, const char *path, laze_module **out,
+                                            laze_error *error);
+/* Its graph of that name (NULL: main, or the only one) without calls. Owned by the caller. */
+LAZE_MUST_USE laze_status lazec_graph_take(const laze_module *module, const char *path, const char *name,
+                                           laze_graph **out, laze_error *error);
+/* Both. */
+LAZE_MUST_USE laze_status lazec_graph_read(laze_context *context, const char *path, const char *name, laze_graph **out,
                                            laze_error *error);
 /* One value per symbol of the graph, from "n=8" texts; -1 for the others. Free with laze_free(). */
 LAZE_MUST_USE laze_status lazec_dims_create(const laze_graph *graph, const lazec_list *dims, int64_t **out,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct {
-  const char *file, *backend;
+  const char *file, *graph, *backend;
   lazec_list inputs, outputs, dims;
   bool metrics;
 } run_options;
@@ -28,6 +28,7 @@ static const struct argp_option option_table[] = {
     {"backend", LAZEC_KEY_BACKEND, "NAME", 0, "llvm (native code) or interp (reference interpreter)", 0},
     {"dim", LAZEC_KEY_DIM, "NAME=NUMBER", 0, "The value of a symbolic size that no input gives", 0},
     {"metrics", LAZEC_KEY_METRICS, NULL, 0, "Report on standard error what was done, one 'name value' a line", 0},
+    LAZEC_OPTION_GRAPH,
     {0},
 };
 
@@ -40,6 +41,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     lazec_list_add(&options->inputs, argument);
     return 0;
   case 'o': lazec_list_add(&options->outputs, argument); return 0;
+  case LAZEC_KEY_GRAPH: options->graph = argument; return 0;
   case LAZEC_KEY_DIM:
     lazec_check_dim(state, argument);
     lazec_list_add(&options->dims, argument);
@@ -222,7 +224,7 @@ static void print_metric(void *self, const char *name, int64_t value) {
 static laze_status run(job *self, const run_options *options, laze_error *error) {
   LAZE_TRY(lazec_context_create(&self->context, error));
   LAZE_TRY(laze_backend_find(self->context, options->backend, &self->backend, error));
-  LAZE_TRY(lazec_graph_read(self->context, options->file, &self->graph, error));
+  LAZE_TRY(lazec_graph_read(self->context, options->file, options->graph, &self->graph, error));
   LAZE_TRY(check_outputs(self, &options->outputs, error));
   LAZE_TRY(read_inputs(self, &options->inputs, error));
   LAZE_TRY(specialise(self, &options->dims, error));

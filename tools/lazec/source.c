@@ -136,24 +136,57 @@ static laze_status read_file(laze_text *text, const char *path, laze_error *erro
   return status;
 }
 
-static laze_status parse(laze_context *context, const laze_text *text, const char *path, laze_graph **out,
+static const char *shown_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* Files that the text refers to are beside it; those of standard input, in the working directory. */
+static laze_status parse(laze_context *context, const laze_text *text, const char *path, laze_module **out,
                          laze_error *error) {
-  const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-  LAZE_TRY(laze_graph_parse(context, laze_text_get(text), text->size, name, out, error));
-  laze_status status = laze_graph_verify(*out, error);
+  const char *slash = strrchr(path, '/');
+  char *directory = strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
+  if (!directory) return laze_fail_memory(error, "a path", -1);
+  laze_text_source source = {laze_text_get(text), text->size, shown_name(path), directory};
+  laze_status status = laze_module_parse(context, &source, out, error);
+  free(directory);
+  if (status != LAZE_OK) return status;
+  status = laze_module_verify(*out, error);
   if (status == LAZE_OK) return LAZE_OK;
-  laze_error_prefix(error, "%s", name);
-  laze_graph_destroy(*out);
+  laze_error_prefix(error, "%s", shown_name(path));
+  laze_module_destroy(*out);
   *out = NULL;
   return status;
 }
 
-laze_status lazec_graph_read(laze_context *context, const char *path, laze_graph **out, laze_error *error) {
+laze_status lazec_module_read(laze_context *context, const char *path, laze_module **out, laze_error *error) {
   laze_text text;
   *out = NULL;
   laze_text_init(&text, context);
   laze_status status = read_file(&text, path, error);
   if (status == LAZE_OK) status = parse(context, &text, path, out, error);
   laze_text_deinit(&text);
+  return status;
+}
+
+laze_status lazec_graph_take(const laze_module *module, const char *path, const char *name, laze_graph **out,
+                             laze_error *error) {
+  laze_graph *chosen;
+  laze_status status = laze_module_choose(module, name, &chosen, error);
+  if (status == LAZE_OK) status = laze_module_inline(chosen, out, error);
+  if (status != LAZE_OK) return laze_error_prefix(error, "%s", shown_name(path));
+  status = laze_graph_verify(*out, error);
+  if (status == LAZE_OK) return LAZE_OK;
+  laze_graph_destroy(*out);
+  *out = NULL;
+  return laze_error_prefix(error, "%s", shown_name(path));
+}
+
+laze_status lazec_graph_read(laze_context *context, const char *path, const char *name, laze_graph **out,
+                             laze_error *error) {
+  laze_module *module;
+  *out = NULL;
+  LAZE_TRY(lazec_module_read(context, path, &module, error));
+  laze_status status = lazec_graph_take(module, path, name, out, error);
+  laze_module_destroy(module);
   return status;
 }

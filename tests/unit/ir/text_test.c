@@ -298,7 +298,7 @@ static const struct {
     {"", "e.lz:1:1: expected 'laze 1' at the start, found the end"},
     {"graph @g() { return }", "e.lz:1:1: expected 'laze 1' at the start, found 'graph'"},
     {"laze 2\ngraph @g() { return }", "e.lz:1:6: expected version 1, which is what this build reads, found '2'"},
-    {"laze 1\nmodule @g() { return }", "e.lz:2:1: expected 'graph', found 'module'"},
+    {"laze 1\nmodule @g() { return }", "e.lz:2:1: expected 'graph' or 'function', found 'module'"},
     {"laze 1\ngraph g() { return }", "e.lz:2:7: expected the graph's name, found 'g'"},
     {"laze 1\ngraph @g(x: f32[]) { return }", "e.lz:2:10: expected a parameter, found 'x'"},
     {"laze 1\ngraph @g(%x f32[]) { return }", "e.lz:2:13: expected ':', found 'f32'"},
@@ -343,7 +343,7 @@ static const struct {
     {"laze 1\ngraph @g(%x: f32[2]) -> f32[2] {\n  return\n}", "e.lz:3:3: returns 0 values, but the header declares 1"},
     {"laze 1\ngraph @g(%x: f32[2]) -> f32[3] {\n  return %x\n}",
      "e.lz:3:3: returns f32[2] as result 0, but the header declares f32[3]"},
-    {"laze 1\ngraph @g() {\n  return\n}\ngraph @h() { return }", "e.lz:5:1: expected the end behind the graph"},
+    {"laze 1\ngraph @g() {\n  return\n}\n}", "e.lz:5:1: expected 'graph' or 'function', found '}'"},
     {"laze 1\ngraph @g() {\n  \x01", "e.lz:3:3: expected a statement or 'return', found byte 0x01"},
     {"laze 1\ngraph @g(%x: f32[2], %c: bool[]) {\n  %0 = if %c {\n    %1 = neg %x\n    return %1\n  } {\n    return "
      "%1\n",
@@ -382,7 +382,9 @@ static const char *valid =
     "  %0 = mm %x, %w : f32[n,2]\n"
     "  %1 = sum %x, dim=[1], keepdim=false : f32[n]\n"
     "  %2 = constant [1.0, nan(0x7fc00001), -inf, 1e-3] : f32[4]\n"
-    "  %3 = mul %x, 2.5\n"
+    "  %3 = mul %x, 2.5 name(\"scale\") loc(\"m.onnx:1\")\n"
+    "  %h = constant hex=\"0000803f0100c07f\" : f32[2]\n"
+    "  %o = constant hex=\"0100\" : bool[2]\n"
     "  %4 = cat [%3, %x], dim=1 : f32[n,8]\n"
     "  %5 = reshape %4, shape=[n*2, 4] : f32[n*2,4]\n"
     "  %6:1 = if %c, [%3] (%a: f32[n,4]) {\n    %b = exp %a\n    return %b\n  } (%a: f32[n,4]) "
