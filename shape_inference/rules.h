@@ -80,6 +80,14 @@ LAZE_MUST_USE laze_status laze_shape_dynamic_slice(laze_inference *inference, co
 LAZE_MUST_USE laze_status laze_shape_dynamic_update(laze_inference *inference, const laze_type *self,
                                                     const laze_type *source, int64_t dim, const laze_type *start,
                                                     laze_type *out);
+/* The shape of `self`; `index` and `src` have one shape, no larger than that of `self` but along axis `dim`. */
+LAZE_MUST_USE laze_status laze_shape_scatter(laze_inference *inference, const laze_type *self, int64_t dim,
+                                             const laze_type *index, const laze_type *src, const char *reduce,
+                                             laze_type *out);
+/* The shape of `self`, of which `source` has all sizes but that of axis `dim`: as long as the list `index` there. */
+LAZE_MUST_USE laze_status laze_shape_index_update(laze_inference *inference, const laze_type *self, int64_t dim,
+                                                  const laze_type *index, const laze_type *source, const char *reduce,
+                                                  laze_type *out);
 /* [n,k] x [k,m] -> [n,m] */
 LAZE_MUST_USE laze_status laze_shape_mm(laze_inference *inference, const laze_type *self, const laze_type *mat2,
                                         laze_type *out);
@@ -102,6 +110,9 @@ LAZE_MUST_USE laze_status laze_dtype_index(laze_inference *inference, laze_dtype
 LAZE_MUST_USE laze_status laze_dtype_boolean(laze_inference *inference, laze_dtype *out);
 LAZE_MUST_USE laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const *tensors,
                                              int32_t tensor_count, laze_dtype *out);
+/* `dtype`, which must be as wide as that of `self`. */
+LAZE_MUST_USE laze_status laze_dtype_bitcast(laze_inference *inference, const laze_type *self, laze_dtype dtype,
+                                             laze_dtype *out);
 /* The dtype of `self`; that of `index` must be one that positions have. */
 LAZE_MUST_USE laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
                                              laze_dtype *out);

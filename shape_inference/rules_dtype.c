@@ -57,6 +57,15 @@ laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const
                    inference->operator_name);
 }
 
+laze_status laze_dtype_bitcast(laze_inference *inference, const laze_type *self, laze_dtype dtype, laze_dtype *out) {
+  *out = dtype;
+  if (laze_dtype_get(self->dtype)->bits == laze_dtype_get(dtype)->bits) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: self %s and %s differ in width; view(%s) makes several elements of one, or one of several",
+                   inference->operator_name, laze_show(inference, self).text, laze_dtype_name(dtype),
+                   laze_dtype_name(dtype));
+}
+
 laze_status laze_dtype_indexed(laze_inference *inference, const laze_type *self, const laze_type *index,
                                laze_dtype *out) {
   *out = self->dtype;

@@ -9,13 +9,14 @@
 laze_status laze_shape_gather(laze_inference *inference, const laze_type *self, int64_t dim, const laze_type *index,
                               laze_type *out) {
   int axis;
-  if (index->rank != self->rank)
+  /* A tensor without dims and one of a single dim may stand for each other. */
+  if (index->rank != self->rank && (index->rank > 1 || self->rank > 1))
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: index %s and self %s have different ranks; give index as many dimensions as self",
                      inference->operator_name, laze_show(inference, index).text, laze_show(inference, self).text);
   LAZE_TRY(laze_infer_axis(inference, dim, self->rank, &axis));
   laze_copy_shape(index, out);
-  for (int i = 0; i < self->rank; i++) {
+  for (int i = 0; i < index->rank; i++) {
     bool inside = true;
     if (i != axis) LAZE_TRY(laze_infer_require_less_equal(inference, index->sizes[i], self->sizes[i], &inside));
     if (!inside)

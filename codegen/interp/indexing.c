@@ -104,3 +104,66 @@ void interp_execute_dynamic_update(const interp_run *run, const interp_node *nod
   if (interp_elements(&source) == 0) return;
   copy_slice(run, node, interp_axis(node, LAZE_DYNAMIC_UPDATE_DIM, self.rank), &start, &result, &source, true);
 }
+
+/* Joins an element with the one at its place; where no operator does it takes that place. */
+typedef struct {
+  laze_eval_function eval;
+  int64_t bytes;
+} placing;
+
+static placing find_placing(const interp_tensor *self, const char *reduce) {
+  static const struct {
+    const char *name;
+    laze_op op;
+  } ways[] = {{"sum", LAZE_OP_ADD}, {"prod", LAZE_OP_MUL}, {"amax", LAZE_OP_MAXIMUM}, {"amin", LAZE_OP_MINIMUM}};
+  placing out = {.bytes = laze_dtype_size(self->dtype)};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (strcmp(ways[i].name, reduce) == 0) out.eval = laze_eval_find(ways[i].op, self->dtype);
+  return out;
+}
+
+static void put(const placing *how, char *to, const char *from, int64_t count) {
+  const char *operands[2] = {to, from};
+  const int64_t steps[2] = {how->bytes, how->bytes};
+  if (how->eval)
+    how->eval(count, operands, steps, to, how->bytes);
+  else
+    memcpy(to, from, (size_t)(count * how->bytes));
+}
+
+/* result[p, but index[p] along the axis] = src[p], for each element p of the index in its order */
+void interp_execute_scatter(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), index = interp_operand(run, node, 1);
+  interp_tensor src = interp_operand(run, node, 2), result = interp_result(run, node, 0);
+  int axis = interp_axis(node, LAZE__SCATTER_DIM, self.rank);
+  placing how = find_placing(&self, node->attributes[LAZE__SCATTER_REDUCE].value.string);
+  int64_t strides[LAZE_MAX_RANK], count = interp_elements(&index);
+  interp_row_major(self.dims, self.rank, how.bytes, strides);
+  if (interp_elements(&self) > 0) memcpy(result.data, self.data, (size_t)interp_bytes(&self));
+  for (int64_t position = 0; position < count; position++) {
+    int64_t to = check_index(&run->failures[node->check], load_index(&index, position), self.dims[axis], position);
+    int64_t offset = to * strides[axis], rest = position;
+    for (int i = index.rank - 1; i >= 0; i--) {
+      if (i != axis) offset += rest % index.dims[i] * strides[i];
+      rest /= index.dims[i];
+    }
+    if (to >= 0) put(&how, result.data + offset, src.data + position * how.bytes, 1);
+  }
+}
+
+/* result[o, index[i], k] = source[o, i, k], for each i in order */
+void interp_execute_index_update(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), index = interp_operand(run, node, 1);
+  interp_tensor source = interp_operand(run, node, 2), result = interp_result(run, node, 0);
+  int axis = interp_axis(node, LAZE__INDEX_UPDATE_DIM, self.rank);
+  placing how = find_placing(&self, node->attributes[LAZE__INDEX_UPDATE_REDUCE].value.string);
+  int64_t outer = extent(self.dims, 0, axis), inner = extent(self.dims, axis + 1, self.rank);
+  int64_t size = self.dims[axis], count = interp_elements(&index), bytes = inner * how.bytes;
+  if (interp_elements(&self) > 0) memcpy(result.data, self.data, (size_t)interp_bytes(&self));
+  if (interp_elements(&source) == 0) return;
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t i = 0; i < count; i++) {
+      int64_t to = check_index(&run->failures[node->check], load_index(&index, i), size, i);
+      if (to >= 0) put(&how, result.data + (o * size + to) * bytes, source.data + (o * count + i) * bytes, inner);
+    }
+}

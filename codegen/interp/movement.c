@@ -79,3 +79,9 @@ void interp_execute_cat(const interp_run *run, const interp_node *node) {
     to += part.dims[axis] * strides[axis];
   }
 }
+
+/* The same bytes, as elements of another dtype of the same width. */
+void interp_execute_bitcast(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), result = interp_result(run, node, 0);
+  if (interp_elements(&self) > 0) memcpy(result.data, self.data, (size_t)interp_bytes(&self));
+}

@@ -135,6 +135,7 @@ void interp_execute_scan(const interp_run *run, const interp_node *node);
 void interp_execute_expand(const interp_run *run, const interp_node *node);
 void interp_execute_permute(const interp_run *run, const interp_node *node);
 void interp_execute_reshape(const interp_run *run, const interp_node *node);
+void interp_execute_bitcast(const interp_run *run, const interp_node *node);
 void interp_execute_slice(const interp_run *run, const interp_node *node);
 void interp_execute_cat(const interp_run *run, const interp_node *node);
 void interp_execute_gather(const interp_run *run, const interp_node *node);
@@ -142,6 +143,8 @@ void interp_execute_index_select(const interp_run *run, const interp_node *node)
 void interp_execute_dynamic_slice(const interp_run *run, const interp_node *node);
 void interp_execute_dynamic_update(const interp_run *run, const interp_node *node);
 void interp_execute_matrix_product(const interp_run *run, const interp_node *node); /* mm and bmm */
+void interp_execute_scatter(const interp_run *run, const interp_node *node);
+void interp_execute_index_update(const interp_run *run, const interp_node *node);
 void interp_execute_sort(const interp_run *run, const interp_node *node);
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);

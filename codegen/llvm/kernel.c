@@ -47,11 +47,22 @@ static laze_status lower_element(laze_llvm_kernel *l, const laze_loop_instructio
   return laze_llvm_operation(l, i->op, i->compute, operands, result);
 }
 
+/* The only operand: one value that all lanes share, or a vector. */
+static LLVMValueRef plain_operand(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  laze_lane_value value = l->values[laze_llvm_operand(l, i, 0)][copy];
+  return laze_llvm_is_uniform(value) ? value.value : laze_llvm_lanes(l, value);
+}
+
 static LLVMValueRef convert(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
-  int32_t from = laze_llvm_operand(l, i, 0);
-  laze_lane_value value = l->values[from][copy];
-  LLVMValueRef plain = laze_llvm_is_uniform(value) ? value.value : laze_llvm_lanes(l, value);
-  return laze_math_convert(&l->e, plain, laze_loop_dtype(l->kernel, from), i->dtype);
+  laze_dtype from = laze_loop_dtype(l->kernel, laze_llvm_operand(l, i, 0));
+  return laze_math_convert(&l->e, plain_operand(l, i, copy), from, i->dtype);
+}
+
+static LLVMValueRef bitcast(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy) {
+  LLVMValueRef value = plain_operand(l, i, copy);
+  bool vector = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind;
+  LLVMTypeRef type = laze_llvm_scalar_type(&l->e, i->dtype);
+  return LLVMBuildBitCast(l->e.builder, value, vector ? LLVMVectorType(type, LAZE_LANES) : type, "");
 }
 
 /* An i64 that becomes an index again stays affine. */
@@ -81,6 +92,7 @@ static laze_status lower_copy(laze_llvm_kernel *l, int32_t index, int copy) {
     else
       made.value = convert(l, i, copy);
     break;
+  case LAZE_LOOP_BITCAST: made.value = bitcast(l, i, copy); break;
   case LAZE_LOOP_CHECK:
   case LAZE_LOOP_CHECK_SLICE: made = laze_llvm_check(l, i, copy); break;
   case LAZE_LOOP_UPDATE: return laze_llvm_update(l, i, copy);

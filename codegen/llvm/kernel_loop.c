@@ -214,8 +214,9 @@ static bool may_hoist(const laze_llvm_kernel *l, int32_t begin, int32_t index) {
   const laze_loop_instruction *i = laze_llvm_instruction_at(l, index);
   bool pure = (i->code >= LAZE_LOOP_INDEX_CONSTANT && i->code <= LAZE_LOOP_LOAD && i->code != LAZE_LOOP_INDEX_MOD &&
                i->code != LAZE_LOOP_INDEX_FLOOR_DIV) ||
-              i->code == LAZE_LOOP_ELEMENT || i->code == LAZE_LOOP_CONVERT;
+              i->code == LAZE_LOOP_ELEMENT || i->code == LAZE_LOOP_CONVERT || i->code == LAZE_LOOP_BITCAST;
   if (!pure) return false;
+  if (i->code == LAZE_LOOP_LOAD && l->kernel->buffers[i->imm].written) return false; /* an iteration may store there */
   for (int32_t k = 0; k < i->count; k++) {
     int32_t operand = laze_llvm_operand(l, i, k);
     if (operand >= begin && !l->hoisted[operand]) return false;

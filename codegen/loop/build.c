@@ -119,6 +119,11 @@ int32_t laze_loop_convert(laze_loop_kernel *kernel, int32_t value, laze_dtype dt
   return laze_loop_emit(kernel, convert, &value, 1);
 }
 
+int32_t laze_loop_bitcast(laze_loop_kernel *kernel, int32_t value, laze_dtype dtype) {
+  laze_loop_instruction bitcast = {.code = LAZE_LOOP_BITCAST, .dtype = (uint8_t)dtype};
+  return laze_loop_emit(kernel, bitcast, &value, 1);
+}
+
 laze_dtype laze_loop_dtype(const laze_loop_kernel *kernel, int32_t index) {
   if (index < 0 || index >= kernel->instruction_count) return LAZE_DTYPE_NONE;
   return kernel->instructions[index].dtype;

@@ -41,6 +41,7 @@ typedef enum {
   LAZE_LOOP_STORE,    /* (offset, value [, guard]) to buffer imm */
   LAZE_LOOP_ELEMENT,  /* (operands...) -> result dtype `dtype`; op computes in dtype `compute`; operands have it */
   LAZE_LOOP_CONVERT,  /* (value) -> dtype, as `to` does; also turns an i64 index value into data and back */
+  LAZE_LOOP_BITCAST,  /* (value) -> dtype, of the same width: the same bits */
   LAZE_LOOP_CHECK,    /* (index, size, position) -> a valid index: negative wraps once; out of range notes a failure for
                          check imm at `position` and gives 0 (size may then be 0: callers guard loads by size) */
   LAZE_LOOP_CHECK_SLICE, /* (index, size, position, length) likewise, where `length` elements from there on, at most
@@ -115,6 +116,7 @@ void laze_loop_store(laze_loop_kernel *kernel, int32_t buffer, int32_t offset, i
 int32_t laze_loop_element(laze_loop_kernel *kernel, laze_op op, laze_dtype compute, laze_dtype result,
                           const int32_t *operands, int32_t count);
 int32_t laze_loop_convert(laze_loop_kernel *kernel, int32_t value, laze_dtype dtype);
+int32_t laze_loop_bitcast(laze_loop_kernel *kernel, int32_t value, laze_dtype dtype);
 
 /* The dtype of value `index` (i64 for index values, bool for predicates). */
 laze_dtype laze_loop_dtype(const laze_loop_kernel *kernel, int32_t index);

@@ -27,6 +27,7 @@ static const char *const words[] = {
     [LAZE_LOOP_INDEX_LESS] = "index.less",
     [LAZE_LOOP_AND] = "and",
     [LAZE_LOOP_CONVERT] = "convert",
+    [LAZE_LOOP_BITCAST] = "bitcast",
     [LAZE_LOOP_CHECK] = "check",
     [LAZE_LOOP_CHECK_SLICE] = "check_slice",
     [LAZE_LOOP_UPDATE] = "update",
@@ -124,7 +125,9 @@ static void print_value(const printer *p, const laze_loop_instruction *i) {
   default:
     laze_text_append(p->text, i->code <= LAZE_LOOP_MATRIX && words[i->code] ? words[i->code] : "?");
     print_operands(p, i, 0);
-    if (i->code == LAZE_LOOP_CONVERT || i->code == LAZE_LOOP_RESULT || i->code == LAZE_LOOP_VARIABLE) print_type(p, i);
+    if (i->code == LAZE_LOOP_CONVERT || i->code == LAZE_LOOP_BITCAST || i->code == LAZE_LOOP_RESULT ||
+        i->code == LAZE_LOOP_VARIABLE)
+      print_type(p, i);
   }
 }
 

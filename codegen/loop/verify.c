@@ -243,6 +243,13 @@ static laze_status verify_convert(verifier *v, const laze_loop_instruction *i) {
   return laze_dtype_size(i->dtype) ? LAZE_OK : fault(v, "a conversion to no dtype");
 }
 
+static laze_status verify_bitcast(verifier *v, const laze_loop_instruction *i) {
+  LAZE_TRY(want_count(v, i, 1, 1));
+  const laze_dtype_info *from = laze_dtype_get(laze_loop_dtype(v->kernel, v->kernel->operands[i->first]));
+  return from->bits > 0 && from->bits == laze_dtype_get(i->dtype)->bits ? LAZE_OK
+                                                                        : fault(v, "a bitcast to another width");
+}
+
 static laze_status verify_check(verifier *v, const laze_loop_instruction *i) {
   int32_t count = i->code == LAZE_LOOP_CHECK ? 3 : 4;
   LAZE_TRY(want_count(v, i, count, count));
@@ -356,6 +363,7 @@ static const verify_function rules[] = {
     [LAZE_LOOP_STORE] = verify_store,
     [LAZE_LOOP_ELEMENT] = verify_element,
     [LAZE_LOOP_CONVERT] = verify_convert,
+    [LAZE_LOOP_BITCAST] = verify_bitcast,
     [LAZE_LOOP_CHECK] = verify_check,
     [LAZE_LOOP_CHECK_SLICE] = verify_check,
     [LAZE_LOOP_ACCUMULATOR] = verify_accumulator,

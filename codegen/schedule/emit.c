@@ -2,7 +2,8 @@
  *
  *   constants, offsets that depend on no axis
  *   for each kept axis                          RANGE on the outermost; LANES on the innermost unless lanes16 or
- *                                               there is nothing behind a scan's axis
+ *                                               there is nothing behind a scan's axis; neither on an axis that is
+ *                                               ordered: then RANGE is a loop around all of them
  *     values that depend on the axes so far     so that nothing is computed further in than it must be
  *     for each stage of reductions
  *       accumulators
@@ -41,6 +42,51 @@ static bool lanes_on_reduced(const laze_loop_emitter *emitter) {
   return emitter->group->has_reduction && emitter->group->order == LAZE_ORDER_LANES16;
 }
 
+static bool is_ordered(const laze_loop_emitter *emitter, int32_t position) {
+  return emitter->group->domain.axes[emitter->kept[position]].ordered;
+}
+
+/* Whether the range loop is one around the kept axes. Threads share blocks of the innermost axis then, unless that is
+ * ordered as well. */
+static laze_status find_range(laze_loop_emitter *emitter) {
+  enum { BLOCK = 256 };
+  int32_t count = emitter->kept_count;
+  laze_size *domain = &emitter->group->group.domain;
+  emitter->range_around = count == 0 || is_ordered(emitter, 0);
+  *domain = emitter->range_around ? 1 : emitter->group->domain.axes[emitter->kept[0]].extent;
+  if (!emitter->range_around || count < 2 || is_ordered(emitter, count - 1)) return LAZE_OK;
+  emitter->block = BLOCK;
+  return laze_size_binary(emitter->scheduler->graph->sizes, LAZE_SIZE_CEIL_DIV,
+                          emitter->group->domain.axes[emitter->kept[count - 1]].extent, BLOCK, domain, emitter->error);
+}
+
+static void open_range_around(laze_loop_emitter *emitter) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  int32_t block =
+      laze_loop_begin(kernel, laze_group_emit_own_size(emitter, emitter->group->group.domain), LAZE_LOOP_RANGE);
+  if (emitter->block == 0) return;
+  emitter->block_start =
+      laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, laze_loop_index_constant(kernel, emitter->block));
+}
+
+/* The loop of a kept axis, or of the block of it that is at hand. */
+static void open_axis(laze_loop_emitter *emitter, int32_t position) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  int32_t axis = emitter->kept[position], extent;
+  bool innermost = position == emitter->kept_count - 1, in_blocks = innermost && emitter->block != 0;
+  int flags = position == 0 && !emitter->range_around ? LAZE_LOOP_RANGE : 0;
+  if (innermost && lanes_on_kept(emitter) && !is_ordered(emitter, position)) flags |= LAZE_LOOP_LANES;
+  extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
+  if (in_blocks)
+    extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN,
+                             laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, extent, emitter->block_start),
+                             laze_loop_index_constant(kernel, emitter->block));
+  emitter->induction[axis] = laze_loop_begin(kernel, extent, flags);
+  if (in_blocks)
+    emitter->induction[axis] =
+        laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, emitter->block_start, emitter->induction[axis]);
+}
+
 static void open_kept(laze_loop_emitter *emitter) {
   int32_t count = emitter->kept_count;
   for (int32_t i = 0; i < emitter->count; i++) {
@@ -52,15 +98,11 @@ static void open_kept(laze_loop_emitter *emitter) {
     if (laze_group_instance_at(emitter, index)->store >= 0 && store != 0)
       emitter->stores[index].partial = laze_group_emit_own_size(emitter, store);
   }
-  if (count == 0) laze_loop_begin(emitter->kernel, laze_loop_index_constant(emitter->kernel, 1), LAZE_LOOP_RANGE);
+  if (emitter->range_around) open_range_around(emitter);
   emit_values(emitter, -1, 0);
   for (int32_t i = 0; i < count; i++) {
-    int32_t axis = emitter->kept[i];
-    int flags = i == 0 ? LAZE_LOOP_RANGE : 0;
-    if (i == count - 1 && lanes_on_kept(emitter)) flags |= LAZE_LOOP_LANES;
-    int32_t extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
-    emitter->induction[axis] = laze_loop_begin(emitter->kernel, extent, flags);
-    laze_group_emit_step(emitter, axis);
+    open_axis(emitter, i);
+    laze_group_emit_step(emitter, emitter->kept[i]);
     emit_values(emitter, i, 0);
   }
   for (int64_t i = 0; i < emitter->group->instance_count; i++) {
@@ -154,14 +196,30 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
   for (int32_t depth = -1; depth < emitter->kept_count; depth++) emit_values(emitter, depth, stage);
 }
 
+static void emit_store(laze_loop_emitter *emitter, int32_t index, int32_t buffer) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  const laze_group_builder *group = emitter->group;
+  const laze_offset *offset = &emitter->stores[index].offset;
+  int32_t at = laze_group_emit_access(emitter, &emitter->stores[index]), value = emitter->value[index], guard = -1;
+  if (group->has_no_place) { /* an index of nothing is no place to store to */
+    int32_t size = laze_group_emit_own_size(emitter, laze_group_instance_at(emitter, offset->dynamics[0])->size);
+    guard = laze_loop_index(kernel, LAZE_LOOP_INDEX_LESS, emitter->value[offset->dynamics[0]], size);
+  }
+  if (group->combine != LAZE_OP_NONE) {
+    laze_dtype dtype = laze_loop_dtype(kernel, value);
+    int32_t operands[2] = {laze_loop_load(kernel, buffer, at, guard), value};
+    value = laze_loop_element(kernel, group->combine, dtype, dtype, operands, 2);
+  }
+  laze_loop_store(kernel, buffer, at, value, guard);
+}
+
 static void emit_stores(laze_loop_emitter *emitter, bool inside_reduced) {
   int32_t first_write = emitter->kernel->buffer_count - emitter->group->group.write_count;
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->store < 0 || (emitter->depth[index] >= emitter->kept_count) != inside_reduced) continue;
-    laze_loop_store(emitter->kernel, first_write + instance->store,
-                    laze_group_emit_access(emitter, &emitter->stores[index]), emitter->value[index], -1);
+    emit_store(emitter, index, first_write + instance->store);
   }
 }
 
@@ -220,6 +278,7 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
     else
       emitter.kept[emitter.kept_count++] = axis;
   }
+  LAZE_TRY(find_range(&emitter));
   LAZE_TRY(allocate(&emitter));
   LAZE_TRY(laze_group_emit_prepare(&emitter));
   group->group.kernel = emitter.kernel;
@@ -229,10 +288,9 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
   for (int32_t stage = 1; stage <= emitter.stage_count; stage++) emit_stage(&emitter, stage);
   emit_element_stores(&emitter);
   emit_stores(&emitter, false);
-  for (int32_t i = 0; i < (emitter.kept_count ? emitter.kept_count : 1); i++) laze_loop_end(emitter.kernel);
+  for (int32_t i = 0; i < emitter.kept_count + emitter.range_around; i++) laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
-  group->group.domain = emitter.kept_count ? group->domain.axes[emitter.kept[0]].extent : 1;
   return laze_group_emit_summary(&emitter);
 }

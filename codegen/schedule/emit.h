@@ -42,6 +42,9 @@ typedef struct laze_loop_emitter {
   int32_t kept[LAZE_MAX_AXES], reduced[LAZE_MAX_AXES]; /* axes, outermost first */
   int32_t kept_count, reduced_count;
   int32_t induction[LAZE_MAX_AXES]; /* by axis */
+  bool range_around;                /* the range loop is around the kept axes, and none of them */
+  int64_t block;                    /* it goes through blocks of so many of the innermost axis; 0: of no axis */
+  int32_t block_start;              /* the first of the block at hand */
   int32_t *order;                   /* instances, operands first */
   int32_t count;
   int32_t *value, *depth, *stage, *buffer; /* by instance */

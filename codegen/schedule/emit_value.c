@@ -183,6 +183,9 @@ void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_PASS:
     *value = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype);
     break;
+  case LAZE_INSTANCE_BITCAST:
+    *value = laze_loop_bitcast(emitter->kernel, emitter->value[instance->operands[0]], dtype);
+    break;
   case LAZE_INSTANCE_SIZE:
     *value = laze_group_emit_converted(emitter, laze_group_emit_own_size(emitter, instance->size), dtype);
     break;

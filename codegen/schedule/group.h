@@ -31,13 +31,14 @@ typedef enum {
   LAZE_INSTANCE_LOAD,     /* an element of a stored value */
   LAZE_INSTANCE_CONSTANT, /* an inline constant */
   LAZE_INSTANCE_ELEMENT,
-  LAZE_INSTANCE_IOTA,   /* the component of the map along one axis */
-  LAZE_INSTANCE_SIZE,   /* size_tensor: a run-time integer */
-  LAZE_INSTANCE_CHECK,  /* operand 0: an index, checked against an axis */
-  LAZE_INSTANCE_PASS,   /* operand 0's value (gather: the load; operand 1 is its check) */
-  LAZE_INSTANCE_SELECT, /* cat: operand i where guard i of the pieces holds */
-  LAZE_INSTANCE_REDUCE, /* operand 0 combined over the group's reduced axes */
-  LAZE_INSTANCE_SCAN,   /* operand 0 combined over the group's one reduced axis up to where it stands */
+  LAZE_INSTANCE_IOTA,    /* the component of the map along one axis */
+  LAZE_INSTANCE_SIZE,    /* size_tensor: a run-time integer */
+  LAZE_INSTANCE_CHECK,   /* operand 0: an index, checked against an axis */
+  LAZE_INSTANCE_PASS,    /* operand 0's value (gather: the load; operand 1 is its check) */
+  LAZE_INSTANCE_BITCAST, /* operand 0's bits */
+  LAZE_INSTANCE_SELECT,  /* cat: operand i where guard i of the pieces holds */
+  LAZE_INSTANCE_REDUCE,  /* operand 0 combined over the group's reduced axes */
+  LAZE_INSTANCE_SCAN,    /* operand 0 combined over the group's one reduced axis up to where it stands */
   LAZE_INSTANCE_MATRIX,
 } laze_instance_kind;
 
@@ -74,6 +75,8 @@ typedef struct laze_group_builder {
   laze_domain domain;
   laze_instance *instances;
   int64_t instance_count, instance_capacity;
+  bool has_no_place; /* it writes elements along an axis of which there may be none */
+  laze_op combine;   /* what is stored is joined by this operator with what is there; LAZE_OP_NONE: it replaces that */
   bool has_reduction;
   laze_order order; /* of its reductions; `sequence`: they are scans */
   bool serial;      /* scans with nothing behind their axis: no axis lies in lanes */
@@ -210,6 +213,11 @@ LAZE_MUST_USE laze_status laze_schedule_add_check(laze_scheduler *scheduler, laz
 /* A group that writes a slice of what was another value until then. *done is false where its loops have no room. */
 LAZE_MUST_USE laze_status laze_schedule_store_update(laze_scheduler *scheduler, int32_t node_index, laze_split why,
                                                      bool *done);
+
+/* scatter.c */
+/* The same of elements, or slices, at places that an index names. */
+LAZE_MUST_USE laze_status laze_schedule_store_scatter(laze_scheduler *scheduler, int32_t node_index, laze_split why,
+                                                      bool *done);
 
 /* copy.c */
 /* Replaces the finished groups of a root's pieces by one that copies, where none of them does more than that. */

@@ -61,6 +61,13 @@ static laze_status reshape_needs(laze_joiner *join, laze_needs *out, bool *possi
   return LAZE_OK;
 }
 
+static laze_status bitcast_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  out->kind = LAZE_INSTANCE_BITCAST;
+  out->maps[0] = join->map;
+  *possible = true;
+  return LAZE_OK;
+}
+
 static laze_status expand_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   LAZE_TRY(laze_map_broadcast(&join->mapper, join->map, join->type, operand_type(join, 0), &out->maps[0]));
   *possible = out->maps[0] != NULL;
@@ -204,7 +211,8 @@ static laze_status indexed_needs(laze_joiner *join, int64_t dim, const laze_map 
   int rank = source->rank > 0 ? source->rank : 1;
   const laze_size *sizes = source->rank > 0 ? source->sizes : &one;
   laze_component components[LAZE_MAX_RANK];
-  for (int i = 0; i < source->rank; i++) components[i] = (*own)->components[i];
+  for (int i = 0; i < rank; i++)
+    if (i != out->axis) components[i] = (*own)->components[i];
   components[out->axis] =
       (laze_component){.dynamic = 0, .dynamic_coefficient = 1}; /* the caller fills in the instance */
   out->kind = LAZE_INSTANCE_PASS;
@@ -248,6 +256,7 @@ static laze_status dynamic_slice_needs(laze_joiner *join, laze_needs *out, bool 
 }
 
 const laze_join laze_join_reshape = {.needs = reshape_needs, .pass_through = true, .keeps_order = true};
+const laze_join laze_join_bitcast = {.needs = bitcast_needs, .computes = true};
 const laze_join laze_join_expand = {.needs = expand_needs, .pass_through = true};
 const laze_join laze_join_permute = {.needs = permute_needs, .pass_through = true};
 const laze_join laze_join_slice = {.needs = slice_needs, .pass_through = true};
@@ -258,6 +267,13 @@ const laze_join laze_join_gather = {.needs = gather_needs, .indexes = true};
 const laze_join laze_join_index_select = {.needs = index_select_needs, .indexes = true};
 const laze_join laze_join_dynamic_slice = {.needs = dynamic_slice_needs, .indexes = true};
 const laze_join laze_join_dynamic_update = {.updates = true};
+const laze_join laze_join_scatter = {
+    .scatter = &(const laze_scatter){.dim = LAZE__SCATTER_DIM, .reduce = LAZE__SCATTER_REDUCE}};
+const laze_join laze_join_index_update = {.scatter = &(const laze_scatter){
+                                              .dim = LAZE__INDEX_UPDATE_DIM,
+                                              .reduce = LAZE__INDEX_UPDATE_REDUCE,
+                                              .by_list = true,
+                                          }};
 const laze_join laze_join_reduce = {.folds = true};
 const laze_join laze_join_mm = {.product = &(const laze_product){{"mk", "kn"}, "mn"}};
 const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}, "bmn"}};

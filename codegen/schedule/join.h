@@ -27,16 +27,23 @@ typedef struct laze_concatenation {
   int32_t dim; /* the attribute that names the axis along which they lie */
 } laze_concatenation;
 
+/* Elements of operand 2 written into operand 0, along an axis where operand 1 says. */
+typedef struct laze_scatter {
+  int32_t dim, reduce; /* the attributes that name the axis, and how an element is joined with what is there */
+  bool by_list;        /* an index for each slice; otherwise for each element */
+} laze_scatter;
+
 typedef struct laze_join {
   bool computes; /* each element, from those of its operands at the same place */
   bool reduces;  /* each element, from many of its operand */
   bool folds;    /* many elements of its operand to one, by its region */
   bool indexes;  /* each element is one of operand 0, where operand 1 says; every index is checked */
   bool updates;  /* operand 0 with operand 1 in it, where operand 2 says: written into it where nobody else reads it */
-  bool pass_through; /* nothing is computed: readers look through the node at its operand */
-  bool keeps_order;  /* whose elements are these, in this order */
-  bool is_made;      /* of no operand, for next to nothing: computed in every group that uses it */
-  bool has_own_map;  /* the element is what its map says: instances are at another map than their uses */
+  bool pass_through;           /* nothing is computed: readers look through the node at its operand */
+  bool keeps_order;            /* whose elements are these, in this order */
+  bool is_made;                /* of no operand, for next to nothing: computed in every group that uses it */
+  bool has_own_map;            /* the element is what its map says: instances are at another map than their uses */
+  const laze_scatter *scatter; /* NULL: none */
   const laze_concatenation *concatenation; /* NULL: none */
   const laze_product *product;             /* NULL: none */
   const struct laze_routine *routine;      /* a kernel of the runtime computes the node; NULL: none does */
@@ -45,10 +52,10 @@ typedef struct laze_join {
   laze_status (*needs)(struct laze_joiner *join, struct laze_needs *out, bool *possible);
 } laze_join;
 
-extern const laze_join laze_join_reshape, laze_join_expand, laze_join_permute, laze_join_slice, laze_join_cat,
-    laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select, laze_join_dynamic_slice,
-    laze_join_dynamic_update, laze_join_reduce, laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_if,
-    laze_join_while, laze_join_scan;
+extern const laze_join laze_join_reshape, laze_join_bitcast, laze_join_expand, laze_join_permute, laze_join_slice,
+    laze_join_cat, laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select,
+    laze_join_dynamic_slice, laze_join_dynamic_update, laze_join_scatter, laze_join_index_update, laze_join_reduce,
+    laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_if, laze_join_while, laze_join_scan;
 
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);

@@ -144,6 +144,7 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
     return laze_schedule_store_pieces(scheduler, node_index, why, done);
   *refusal = "its axes are too many";
   if (laze_schedule_join_of(node->op)->updates) return laze_schedule_store_update(scheduler, node_index, why, done);
+  if (laze_schedule_join_of(node->op)->scatter) return laze_schedule_store_scatter(scheduler, node_index, why, done);
   *refusal = "no loops give its elements in order";
   return begin_group(scheduler, node_index, why, done);
 }

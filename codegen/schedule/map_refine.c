@@ -57,6 +57,7 @@ static bool split_axis(laze_domain *domain, int32_t axis, laze_size rest, laze_s
   domain->order_count--;
   int32_t outer_axis = laze_domain_add_axis(domain, rest, position);
   int32_t inner_axis = laze_domain_add_axis(domain, inner, position + 1);
+  domain->axes[outer_axis].ordered = domain->axes[inner_axis].ordered = domain->axes[axis].ordered;
   domain->axes[axis].outer = outer_axis;
   domain->axes[axis].inner = inner_axis;
   return true;

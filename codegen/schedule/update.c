@@ -4,7 +4,8 @@
  *   %1 = dynamic_update %x, %0, %i, dim=0     a group over the elements of %0, which may be computed in it
  *                                             stores element (r, c) at (r + %i, c) of %1, which was %x until then
  */
-#include "codegen/schedule/group.h"
+#include "codegen/schedule/update.h"
+
 #include "codegen/schedule/join.h"
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
@@ -38,9 +39,8 @@ static laze_value behind_views(const laze_graph *graph, laze_value value) {
   }
 }
 
-/* Gives a slot what it needs. What is computed from the old value is stored before any of that is overwritten. */
-static laze_status add_operand(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance, int32_t slot,
-                               laze_value operand, const laze_map *map) {
+laze_status laze_update_add_operand(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
+                                    int32_t slot, laze_value operand, const laze_map *map) {
   int32_t load;
   if (!depends_on(scheduler->graph, operand, group->group.updated))
     return laze_schedule_add_use(scheduler, group, instance, slot, operand, map);
@@ -50,9 +50,8 @@ static laze_status add_operand(laze_scheduler *scheduler, laze_group_builder *gr
   return laze_schedule_add_use(scheduler, group, -1, 0, operand, NULL);
 }
 
-/* The map of the source's elements through its own axes; NULL where the domain has no room for them. */
-static laze_status source_map(laze_scheduler *scheduler, laze_group_builder *group, const laze_type *source,
-                              const laze_map **out) {
+laze_status laze_update_source_map(laze_scheduler *scheduler, laze_group_builder *group, const laze_type *source,
+                                   const laze_map **out) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   laze_size elements;
   const laze_map *flat;
@@ -78,8 +77,8 @@ static laze_status add_instances(laze_scheduler *scheduler, laze_group_builder *
   group->instances[stored].operand_count = 2;
   group->instances[stored].operands[1] = check; /* before it is stored */
   LAZE_TRY(laze_map_create(&mapper, self->sizes, components, self->rank, NULL, &group->instances[stored].place));
-  LAZE_TRY(add_operand(scheduler, group, stored, 0, node->operands[SOURCE], map));
-  LAZE_TRY(add_operand(scheduler, group, check, 0, node->operands[START], needs.maps[1]));
+  LAZE_TRY(laze_update_add_operand(scheduler, group, stored, 0, node->operands[SOURCE], map));
+  LAZE_TRY(laze_update_add_operand(scheduler, group, check, 0, node->operands[START], needs.maps[1]));
   return laze_schedule_add_write(scheduler, group, stored);
 }
 
@@ -92,7 +91,7 @@ laze_status laze_schedule_store_update(laze_scheduler *scheduler, int32_t node_i
   LAZE_TRY(laze_infer_axis(&inference, node->attributes[LAZE_DYNAMIC_UPDATE_DIM].value.integer, node->types[0]->rank,
                            &axis));
   LAZE_TRY(laze_schedule_create_group(scheduler, LAZE_GROUP_LOOPS, (laze_value){node_index, 0}, why, &group));
-  LAZE_TRY(source_map(scheduler, group, laze_graph_type(scheduler->graph, node->operands[SOURCE]), &map));
+  LAZE_TRY(laze_update_source_map(scheduler, group, laze_graph_type(scheduler->graph, node->operands[SOURCE]), &map));
   *done = map != NULL;
   if (!map) return LAZE_OK;
   group->group.updates = true;

@@ -5,6 +5,7 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 """
 import torch_calls
 import torch_elementwise
+import torch_scatter
 import torch_sorting
 from torch_recorder import row, write
 
@@ -36,7 +37,7 @@ def rows():
         "shapes are known before anything runs")
     row("one_hot_range", "`one_hot` with a class out of range", "an error", "zeros",
         "data decides nothing about failing, but for indices")
-    row("negative_index", "negative index in `gather`, `index_select`, `embedding`", "an error", "counts from the back",
+    row("negative_index", "negative index in `gather`, `index_select`, `embedding`, and in what writes at indices", "an error", "counts from the back",
         "as in `select`")
     row("logsumexp_axes", "`logsumexp` over `dim=[]` without `keepdim`", "an error", "over all dims",
         "as with `keepdim`, and as `sum`")
@@ -58,5 +59,6 @@ if __name__ == "__main__":
     rows()
     torch_elementwise.record()
     torch_calls.record()
+    torch_scatter.record()
     torch_sorting.record()
     write()

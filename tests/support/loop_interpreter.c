@@ -277,6 +277,7 @@ static laze_status step(machine *m, int32_t *at) {
   case LAZE_LOOP_STORE: run_store(m, i); break;
   case LAZE_LOOP_ELEMENT: return run_element(m, i, result);
   case LAZE_LOOP_CONVERT: run_convert(m, i, result); break;
+  case LAZE_LOOP_BITCAST: *result = m->values[operands_of(m, i)[0]]; break;
   case LAZE_LOOP_CHECK:
   case LAZE_LOOP_CHECK_SLICE: run_check(m, i, result); break;
   case LAZE_LOOP_ACCUMULATOR: run_accumulator(m, *at); break;

@@ -198,19 +198,51 @@ static laze_value factor(random_call *call) {
   return value;
 }
 
+/* Operators that write where an index names, for each element or for each slice. */
+static bool scatters(const random_call *call) {
+  return is_base(call, "_scatter") || strncmp(call->info->base, "scatter", strlen("scatter")) == 0;
+}
+static bool writes_slices(const random_call *call) {
+  return is_base(call, "_index_update") || is_base(call, "index_add") || is_base(call, "index_copy") ||
+         is_base(call, "index_reduce");
+}
+
+/* What they write, or what takes the place of a view: of self's dtype, and of the shape that the index asks for. */
+static laze_value written_operand(const random_call *call) {
+  const laze_type *self = &call->self, *index = call->operand_count > 1 ? type_of(call, call->operands[1]) : self;
+  int64_t sizes[LAZE_MAX_RANK];
+  int32_t rank = scatters(call) ? index->rank : self->rank;
+  if (self->rank == 0 && !scatters(call)) return LAZE_VALUE_NONE;
+  memcpy(sizes, scatters(call) ? index->sizes : self->sizes, sizeof sizes);
+  if (writes_slices(call)) sizes[call->dim] = index->rank > 0 ? index->sizes[0] : 1;
+  if (is_base(call, "select_scatter")) {
+    for (int32_t i = (int32_t)call->dim; i + 1 < rank; i++) sizes[i] = sizes[i + 1];
+    rank--;
+  }
+  if (is_base(call, "diagonal_scatter")) {
+    if (rank < 2) return LAZE_VALUE_NONE;
+    int64_t diagonal = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
+    for (int32_t i = 2; i < rank; i++) sizes[i - 2] = sizes[i];
+    sizes[rank-- - 2] = diagonal;
+  }
+  /* The operators take the part of a larger one that the index reaches. */
+  for (int32_t i = 0; i < rank && scatters(call) && !is_base(call, "_scatter"); i++) sizes[i] += one_in(call, 6);
+  return parameter(call, self->dtype, rank, sizes);
+}
+
 static laze_value index_operand(random_call *call) {
   const laze_type *self = &call->self;
   int64_t sizes[LAZE_MAX_RANK] = {0}, axis = self->rank > 0 ? self->sizes[call->dim] : 1;
   int32_t rank = 1;
   sizes[0] = below(call, 6);
-  if (is_base(call, "gather")) {
+  if (is_base(call, "gather") || scatters(call)) {
     rank = self->rank;
     for (int32_t i = 0; i < rank; i++) sizes[i] = i == call->dim ? below(call, 6) : below(call, self->sizes[i] + 1);
   } else if (is_base(call, "embedding")) {
     axis = self->rank > 0 ? self->sizes[0] : 1;
     rank = (int32_t)below(call, 3);
     sizes[1] = 3;
-  } else if (one_in(call, 5)) {
+  } else if (one_in(call, 5) && !is_base(call, "_index_update")) {
     rank = 0;
   }
   if (axis == 0) return LAZE_VALUE_NONE;
@@ -274,6 +306,9 @@ static laze_value tensor_operand(random_call *call, const laze_argument_info *ar
     return test_caller_parameter(call->caller, LAZE_I64, 0, NULL, 0);
   if (strcmp(name, "condition") == 0) return to_dtype(call, first_operand(call), LAZE_BOOL);
   if (strcmp(name, "index") == 0 || strcmp(name, "indices") == 0) return index_operand(call);
+  if (call->operand_count > 0 && (strcmp(name, "src") == 0 || (strcmp(name, "source") == 0 && writes_slices(call))))
+    return written_operand(call);
+  if (is_base(call, "index_fill") && call->operand_count > 1) return parameter(call, operand_dtype(call), 0, NULL);
   if (is_base(call, "histogram") && strcmp(name, "self") != 0) {
     bool edges = strcmp(name, "bins") == 0;
     return parameter(call, call->self.dtype, edges ? 1 : call->self.rank,
@@ -360,6 +395,7 @@ static bool add_operand(random_call *call, const laze_argument_info *argument) {
 
 static int64_t axis(const random_call *call, const char *name) {
   int64_t rank = call->self.rank, dim = strcmp(name, "dim") == 0 ? call->dim : rank > 0 ? below(call, rank) : 0;
+  if (is_base(call, "diagonal_scatter")) return strcmp(name, "dim2") == 0;
   bool one_more = is_base(call, "unsqueeze") || is_base(call, "stack");
   if (one_more) dim = below(call, rank + 1);
   if (strcmp(name, "end_dim") == 0) dim = rank > 0 ? rank - 1 : 0;
@@ -378,8 +414,11 @@ static int64_t integer(const random_call *call, const char *name) {
 static laze_attribute size(const random_call *call, const laze_argument_info *argument) {
   int64_t length = call->self.rank > 0 ? call->self.sizes[call->dim] : 1;
   if (argument->optional && one_in(call, 3)) return laze_attribute_absent(argument->kind);
+  if (is_base(call, "slice_scatter"))
+    return strcmp(argument->name, "step") == 0 ? laze_attribute_size(1) : laze_attribute_absent(argument->kind);
   if (is_base(call, "slice")) return laze_attribute_size(below(call, 2 * length + 3) - length - 1);
-  if (is_base(call, "select")) return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
+  if (is_base(call, "select") || is_base(call, "select_scatter"))
+    return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
   if (strcmp(argument->name, "k") == 0) return laze_attribute_size(below(call, length + 1));
   if (strcmp(argument->name, "start") == 0) return laze_attribute_size(length > 0 ? length / 2 : 0);
   if (strcmp(argument->name, "length") == 0) return laze_attribute_size(slice_length(length));
@@ -430,6 +469,15 @@ static int32_t axes(const random_call *call, int64_t *items) {
   return n;
 }
 
+static const char *word(const random_call *call, const char *name) {
+  static const char *const ways[] = {"prod", "amax", "amin", "sum", "none", "mean"};
+  if (strcmp(name, "reduce") != 0) return one_in(call, 2) ? "floor" : "trunc";
+  if (is_base(call, "scatter")) return one_in(call, 2) ? "add" : "multiply";
+  if (*call->info->base == '_') return ways[below(call, 5)];
+  const char *way = ways[below(call, is_base(call, "index_reduce") ? 3 : 4)];
+  return one_in(call, 4) ? "mean" : way;
+}
+
 static laze_attribute attribute(random_call *call, const laze_argument_info *argument) {
   int64_t *items = call->items[argument->position];
   bool absent = argument->optional && one_in(call, 2);
@@ -440,7 +488,7 @@ static laze_attribute attribute(random_call *call, const laze_argument_info *arg
   case LAZE_ARGUMENT_SIZE: return size(call, argument);
   case LAZE_ARGUMENT_BOOL: return laze_attribute_boolean(one_in(call, 2));
   case LAZE_ARGUMENT_DTYPE: return laze_attribute_dtype(test_random_dtype(call->caller->random));
-  case LAZE_ARGUMENT_STRING: return laze_attribute_string(one_in(call, 2) ? "floor" : "trunc");
+  case LAZE_ARGUMENT_STRING: return laze_attribute_string(word(call, argument->name));
   case LAZE_ARGUMENT_FLOAT: return laze_attribute_real(0.5);
   case LAZE_ARGUMENT_FLOAT_LIST: return laze_attribute_reals(reals, 2);
   case LAZE_ARGUMENT_LITERAL:

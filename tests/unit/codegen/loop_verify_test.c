@@ -353,6 +353,7 @@ static void build_all_kinds(void) {
   emit(LAZE_LOOP_AND, LAZE_BOOL, 0, (int32_t[]){less, less}, 2);
   emit(LAZE_LOOP_CONSTANT, LAZE_F32, 0, NULL, 0);
   emit(LAZE_LOOP_CONVERT, LAZE_F64, 0, &value, 1);
+  emit(LAZE_LOOP_BITCAST, LAZE_I32, 0, &value, 1);
   kernel.check_count = 1;
   emit(LAZE_LOOP_CHECK, LAZE_I64, 0, (int32_t[]){offset, size, offset}, 3);
   emit(LAZE_LOOP_CHECK_SLICE, LAZE_I64, 0, (int32_t[]){offset, size, offset, size}, 4);

@@ -1,0 +1,118 @@
+/* The bytes of a tensor as elements of another dtype, lowest byte first:
+ *
+ *   f64[2,3] as i64   _bitcast                                      i64[2,3]
+ *   f64[2,3] as f32   _bitcast, the halves side by side, _bitcast   f32[2,6]
+ *   i32[2,4] as i64   the halves joined                             i64[2,2]
+ *
+ * Only elements of one width change their dtype without a change of bits; what is split or joined is an integer. A bool
+ * is a byte, of which every value but 0 is true.
+ */
+#include "ir/composite/composite.h"
+
+#include "ir/composite.gen.h"
+#include "ir/composite/support.h"
+#include "ir/op.gen.h"
+
+/* The dtype in which bits are moved: the integer of that width, or bool for a byte that no integer has. */
+static laze_dtype integer_of(laze_dtype dtype) {
+  laze_dtype integer = laze_dtype_of_width(LAZE_KIND_SIGNED, 8 * laze_dtype_size(dtype));
+  return integer == LAZE_DTYPE_NONE ? LAZE_BOOL : integer;
+}
+
+static laze_status bitcast(laze_recorder *recorder, laze_value value, laze_dtype dtype, laze_value *out,
+                           laze_error *error) {
+  laze_attribute attribute = laze_attribute_dtype(dtype);
+  *out = value;
+  if (laze_recorder_type(recorder, value)->dtype == dtype) return LAZE_OK;
+  return laze_record_call(recorder, LAZE_OP__BITCAST, &value, 1, &attribute, out, error);
+}
+
+static laze_status with_number(laze_recorder *recorder, laze_op op, laze_value *value, int64_t number,
+                               laze_error *error) {
+  return laze_compose_with_number(recorder, op, *value, laze_scalar_integer(number), value, error);
+}
+
+/* The bits of a wide integer from bit `shift` on, as a narrow one. */
+static laze_status take_part(laze_recorder *recorder, laze_value wide, int64_t shift, laze_dtype narrow,
+                             laze_value *out, laze_error *error) {
+  *out = wide;
+  if (shift > 0) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_RIGHT_SHIFT, out, shift, error));
+  if (narrow == LAZE_BOOL) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_AND, out, UINT8_MAX, error));
+  return laze_compose_to(recorder, *out, narrow, out, error);
+}
+
+static laze_status split(laze_recorder *recorder, laze_value wide, laze_dtype narrow, laze_value *out,
+                         laze_error *error) {
+  laze_value parts[8]; /* bytes in the widest dtype */
+  laze_type type = laze_compose_type(recorder, wide);
+  const int64_t size = laze_dtype_size(narrow), count = laze_dtype_size((laze_dtype)type.dtype) / size;
+  laze_attribute last = laze_attribute_integer(type.rank);
+  for (int64_t i = 0; i < count; i++) {
+    LAZE_TRY(take_part(recorder, wide, 8 * size * i, narrow, &parts[i], error));
+    LAZE_TRY(laze_compose_insert_axis(recorder, parts[i], type.rank, &parts[i], error));
+  }
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_CAT, parts, (int32_t)count, &last, out, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '*', type.sizes[type.rank - 1], count, &type.sizes[type.rank - 1], error));
+
+  return laze_compose_reshape(recorder, *out, type.sizes, type.rank, out, error);
+}
+
+/* Element i of `count` in each wide one, moved to its bits there. */
+static laze_status place_part(laze_recorder *recorder, laze_value narrow, int64_t i, laze_dtype wide, laze_value *out,
+                              laze_error *error) {
+  laze_type type = laze_compose_type(recorder, narrow);
+  const int64_t bits = 8 * laze_dtype_size((laze_dtype)type.dtype);
+  bool is_signed = laze_dtype_kind((laze_dtype)type.dtype) == LAZE_KIND_SIGNED;
+  LAZE_TRY(laze_compose_slice(recorder, narrow, type.rank - 1, i, i + 1, out, error));
+  LAZE_TRY(laze_compose_drop_axis(recorder, *out, type.rank - 1, out, error));
+  LAZE_TRY(laze_compose_to(recorder, *out, wide, out, error));
+  if (is_signed) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_AND, out, ((int64_t)1 << bits) - 1, error));
+  return i > 0 ? with_number(recorder, LAZE_OP_BITWISE_LEFT_SHIFT, out, bits * i, error) : LAZE_OK;
+}
+
+static laze_status join(laze_recorder *recorder, const laze_call *call, laze_value narrow, laze_dtype wide,
+                        laze_value *out, laze_error *error) {
+  laze_type type = laze_compose_type(recorder, narrow);
+  const int64_t count = laze_dtype_size(wide) / laze_dtype_size((laze_dtype)type.dtype);
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  const laze_size last = type.sizes[type.rank - 1];
+  laze_size whole, back;
+  laze_value grouped, part;
+  bool divides;
+  LAZE_TRY(laze_size_arithmetic(recorder, '/', last, count, &whole, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '*', whole, count, &back, error));
+  LAZE_TRY(laze_size_is_equal(recorder, back, last, &divides, error));
+  if (!divides)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: the last dim of %s must be divisible by %lld, the elements of it in one of %s",
+                     inference.operator_name, laze_show(&inference, &type).text, (long long)count,
+                     laze_dtype_name(wide));
+  type.sizes[type.rank - 1] = whole;
+  type.sizes[type.rank] = count;
+  LAZE_TRY(laze_compose_reshape(recorder, narrow, type.sizes, type.rank + 1, &grouped, error));
+  for (int64_t i = 0; i < count; i++) {
+    LAZE_TRY(place_part(recorder, grouped, i, wide, i == 0 ? out : &part, error));
+    if (i > 0) LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_BITWISE_OR, *out, part, out, error));
+  }
+  return LAZE_OK;
+}
+
+laze_status laze_composite_view_dtype(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                      laze_error *error) {
+  laze_dtype dtype = (laze_dtype)call->attributes[LAZE_VIEW_DTYPE_DTYPE].value.integer;
+  laze_type self = laze_compose_type(recorder, call->operands[0]);
+  laze_dtype from = integer_of((laze_dtype)self.dtype), to = integer_of(dtype);
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  if (from == to) return bitcast(recorder, call->operands[0], dtype, results, error);
+  if (self.rank == 0 || self.rank == LAZE_MAX_RANK)
+    return laze_fail(error, self.rank == 0 ? LAZE_INVALID_ARGUMENT : LAZE_UNSUPPORTED,
+                     "%s: self %s has %s to be seen as %s, whose elements have another width", inference.operator_name,
+                     laze_show(&inference, &self).text, self.rank == 0 ? "no dim" : "too many dims",
+                     laze_dtype_name(dtype));
+  LAZE_TRY(bitcast(recorder, call->operands[0], from, results, error));
+  if (laze_dtype_size(from) > laze_dtype_size(to))
+    LAZE_TRY(split(recorder, *results, to, results, error));
+  else
+    LAZE_TRY(join(recorder, call, *results, to, results, error));
+  return bitcast(recorder, *results, dtype, results, error);
+}
