@@ -6,7 +6,7 @@
  *     their positions       i * 6 + j                     i64[B], flat
  *     index_select, reshape, and B to where the indexed axes were (or first, where they do not lie side by side)
  *
- * One tensor alone is what index_select takes. */
+ * One tensor alone is what index_select takes. index_put goes the same way, and writes where index reads. */
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
@@ -22,15 +22,19 @@ typedef struct {
   int first, last, count;            /* the axes that have one */
 } lookup;
 
-static laze_status check_index(int axis, const laze_type *type, laze_error *error) {
+static bool lies_side_by_side(const lookup *l) {
+  return l->last - l->first + 1 == l->count;
+}
+
+static laze_status check_index(const lookup *l, int axis, const laze_type *type, laze_error *error) {
   if (type->dtype == LAZE_BOOL)
     return laze_fail(error, LAZE_UNSUPPORTED,
-                     "index: the tensor for axis %d is bool, a mask, and how many elements it takes is known only when "
+                     "%s: the tensor for axis %d is bool, a mask, and how many elements it takes is known only when "
                      "it is read; pass the places where it holds as integers",
-                     axis);
+                     laze_compose_name(l->call), axis);
   if (laze_dtype_is_index((laze_dtype)type->dtype)) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "index: the tensor for axis %d is %s, expected %s", axis,
-                   laze_dtype_name((laze_dtype)type->dtype),
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor for axis %d is %s, expected %s",
+                   laze_compose_name(l->call), axis, laze_dtype_name((laze_dtype)type->dtype),
                    laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text);
 }
 
@@ -39,7 +43,7 @@ static laze_status add_index(lookup *l, int axis, laze_value value, laze_error *
   l->indices[axis] = value;
   if (laze_value_is_none(value)) return LAZE_OK;
   laze_type type = laze_compose_type(l->recorder, value);
-  LAZE_TRY(check_index(axis, &type, error));
+  LAZE_TRY(check_index(l, axis, &type, error));
   if (l->count++ == 0) l->first = axis;
   l->last = axis;
   return laze_infer_broadcast_into(&inference, &type, &l->shape);
@@ -50,15 +54,16 @@ static laze_status describe(laze_recorder *recorder, const laze_call *call, look
   *l = (lookup){.recorder = recorder, .call = call, .source = call->operands[0], .shape.kind = LAZE_TYPE_TENSOR};
   l->self = laze_compose_type(recorder, l->source);
   if (count > l->self.rank)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "index: %d indices for a tensor of %d dims, expected at most one each", (int)count, l->self.rank);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d indices for a tensor of %d dims, expected at most one each",
+                     laze_compose_name(call), (int)count, l->self.rank);
   for (int axis = 0; axis < l->self.rank; axis++)
     LAZE_TRY(add_index(l, axis, axis < count ? call->operands[first + axis] : LAZE_VALUE_NONE, error));
   if (l->count == 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "index: there is no tensor among the indices, expected one at least");
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: there is no tensor among the indices, expected one at least",
+                     laze_compose_name(call));
   if (l->self.rank - l->count + l->shape.rank > LAZE_MAX_RANK)
-    return laze_fail(error, LAZE_UNSUPPORTED, "index: the result has more than %d dims", LAZE_MAX_RANK);
+    return laze_fail(error, LAZE_UNSUPPORTED, "%s: what is indexed has more than %d dims", laze_compose_name(call),
+                     LAZE_MAX_RANK);
   return LAZE_OK;
 }
 
@@ -131,7 +136,7 @@ static laze_status take(const lookup *l, laze_value source, int axis, laze_value
 static laze_status move_back(const lookup *l, laze_value *value, laze_error *error) {
   laze_size axes[LAZE_MAX_RANK];
   int rank = l->self.rank - l->count + l->shape.rank, next = 0;
-  if (l->first == 0 || l->last - l->first + 1 != l->count) return LAZE_OK;
+  if (l->first == 0 || !lies_side_by_side(l)) return LAZE_OK;
   for (int i = 0; i < l->first; i++) axes[next++] = l->shape.rank + i;
   for (int i = 0; i < l->shape.rank; i++) axes[next++] = i;
   for (int i = l->shape.rank + l->first; i < rank; i++) axes[next++] = i;
@@ -151,4 +156,61 @@ laze_status laze_composite_index(laze_recorder *recorder, const laze_call *call,
   LAZE_TRY(join_positions(&l, &list, error));
   LAZE_TRY(take(&l, source, 0, list, results, error));
   return move_back(&l, results, error);
+}
+
+/* Writing */
+
+/* Values broadcast to what index gives, then with the axes of the indices first, and as one. */
+static laze_status shape_values(const lookup *l, laze_value *values, laze_error *error) {
+  laze_size sizes[LAZE_MAX_RANK], axes[LAZE_MAX_RANK], kept[LAZE_MAX_RANK], count;
+  int rest = 0, next = 0, before = lies_side_by_side(l) ? l->first : 0;
+  for (int axis = 0; axis < l->self.rank; axis++)
+    if (laze_value_is_none(l->indices[axis])) kept[rest++] = l->self.sizes[axis];
+  for (int i = 0; i < before; i++) sizes[next++] = kept[i];
+  for (int i = 0; i < l->shape.rank; i++) sizes[next++] = l->shape.sizes[i];
+  for (int i = before; i < rest; i++) sizes[next++] = kept[i];
+  LAZE_TRY(laze_compose_expand(l->recorder, *values, sizes, next, values, error));
+  for (int i = 0; i < next; i++)
+    axes[i] = i < l->shape.rank ? before + i : i < l->shape.rank + before ? i - l->shape.rank : i;
+  LAZE_TRY(laze_compose_permute(l->recorder, *values, axes, next, values, error));
+  LAZE_TRY(laze_size_product(l->recorder->sizes, l->shape.sizes, l->shape.rank, &count, error));
+  sizes[0] = count;
+  for (int i = 0; i < rest; i++) sizes[1 + i] = kept[i];
+  return laze_compose_reshape(l->recorder, *values, sizes, 1 + rest, values, error);
+}
+
+/* The axes of join_axes as they were. */
+static laze_status part_axes(const lookup *l, laze_value joined, laze_value *out, laze_error *error) {
+  laze_size sizes[LAZE_MAX_RANK], back[LAZE_MAX_RANK];
+  int next = 0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int axis = 0; axis < l->self.rank; axis++) {
+      if (laze_value_is_none(l->indices[axis]) != (pass == 1)) continue;
+      back[axis] = next;
+      sizes[next++] = l->self.sizes[axis];
+    }
+  LAZE_TRY(laze_compose_reshape(l->recorder, joined, sizes, next, &joined, error));
+  return laze_compose_permute(l->recorder, joined, back, next, out, error);
+}
+
+laze_status laze_composite_index_put(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                     laze_error *error) {
+  bool accumulate = call->attributes[LAZE_INDEX_PUT_ACCUMULATE].value.integer != 0, nothing;
+  laze_attribute attributes[] = {laze_attribute_integer(0), laze_attribute_string(accumulate ? "sum" : "none")};
+  laze_value operands[3] = {[2] = laze_call_operand(call, 2)};
+  laze_size count;
+  lookup l;
+  LAZE_TRY(describe(recorder, call, &l, error));
+  LAZE_TRY(laze_size_product(recorder->sizes, l.shape.sizes, l.shape.rank, &count, error));
+  LAZE_TRY(shape_values(&l, &operands[2], error));
+  LAZE_TRY(laze_size_is_equal(recorder, count, 0, &nothing, error));
+  *results = l.source;
+  if (nothing) return LAZE_OK;
+  LAZE_TRY(join_axes(&l, &operands[0], error));
+  if (l.count == 1)
+    LAZE_TRY(flatten(&l, l.indices[l.first], &operands[1], error));
+  else
+    LAZE_TRY(join_positions(&l, &operands[1], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP__INDEX_UPDATE, operands, 3, attributes, &operands[0], error));
+  return part_axes(&l, operands[0], results, error);
 }

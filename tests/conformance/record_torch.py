@@ -39,6 +39,7 @@ def rows():
         "data decides nothing about failing, but for indices")
     row("negative_index", "negative index in `gather`, `index_select`, `embedding`, and in what writes at indices", "an error", "counts from the back",
         "as in `select`")
+    row("view_bool", "`view` of numbers as bool", "bytes as they are", "true where they are not 0", "a bool is 0 or 1")
     row("logsumexp_axes", "`logsumexp` over `dim=[]` without `keepdim`", "an error", "over all dims",
         "as with `keepdim`, and as `sum`")
     row("mixed_products", "`linear` with a bias of another dtype", "an error", "promoted", "it is `add`")

@@ -98,6 +98,29 @@ def views():
          lambda a, b: a.diagonal_scatter(b, 0, 0, 0))
 
 
+def lists():
+    a = torch.arange(120.0).reshape(2, 3, 4, 5)
+    rows, columns, one = tensor([1, 0, -1], "i64"), tensor([[2], [0]], "i64"), tensor(1, "i64")
+    for label, text, chosen, sizes in (("first", "[%b]", [rows], (3, 3, 4, 5)), ("second", "[none, %b]", [None, rows], (5,)),
+                                       ("beside", "[none, %b, %c]", [None, rows, columns], (2, 2, 3, 5)),
+                                       ("apart", "[%b, none, %c]", [rows, None, columns], (2, 3, 1, 5)),
+                                       ("elements", "[none, %d, none, %d]", [None, one, None, one], (2, 4)),
+                                       ("all", "[%b, %c, %d, %b]", [rows, columns, one, rows], ())):
+        values = torch.arange(float(torch.Size(sizes).numel())).reshape(sizes) + 500
+        for add in (False, True):
+            case(f"index_put_{label}_{add}".lower(), f"%r0 = index_put %a, {text}, %e, accumulate={str(add).lower()}",
+                 [a, rows, columns, one, values], lambda a, b, c, d, e: torch.ops.aten.index_put(a, chosen, e, add))
+    twice = tensor([1, 1, 0, 1], "i64")
+    for name in ALL:
+        case(f"index_put_twice_{name}", "%r0 = index_put %a, [%b], %c, accumulate=true",
+             [torch.arange(3).to(DTYPES[name]), twice, torch.arange(4).to(DTYPES[name])],
+             lambda a, b, c: torch.ops.aten.index_put(a, [b], c, True))
+    case("index_put_far", "%r0 = index_put %a, [none, %b], %c", [a, tensor([0, 4], "i64"), one.float()],
+         lambda a, b, c: torch.ops.aten.index_put(a, [None, b], c), results=["f32[2,3,4,5]"])
+    case("index_put_shape", "%r0 = index_put %a, [%b], %c", [a, rows, ones(2)],
+         lambda a, b, c: torch.ops.aten.index_put(a, [b], c))
+
+
 def bits():
     for name in ALL:
         values = special(name)
@@ -106,6 +129,7 @@ def bits():
             if other == "bool" and name != "bool":  # a byte that is neither 0 nor 1 is no bool here
                 continue
             case(f"view_{name}_{other}", f"%r0 = view %a, dtype={other}", [values], lambda a: a.view(DTYPES[other]))
+    case("view_numbers_bool", "%r0 = view %a, dtype=bool", [tensor([1.5, -2.0])], lambda a: a.view(torch.bool), "view_bool")
     payload = torch.tensor([0x7FC00001, -1, 0x7F800001, 1], dtype=torch.int32).view(torch.float32)
     case("view_payload", "%r0 = view %a, dtype=i32\n%m = view %a, dtype=i32\n%r1 = view %m, dtype=f32", [payload],
          lambda a: [a.view(torch.int32), a])
@@ -134,3 +158,4 @@ def record():
     elements()
     slices()
     views()
+    lists()

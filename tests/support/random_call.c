@@ -308,6 +308,7 @@ static laze_value tensor_operand(random_call *call, const laze_argument_info *ar
   if (strcmp(name, "index") == 0 || strcmp(name, "indices") == 0) return index_operand(call);
   if (call->operand_count > 0 && (strcmp(name, "src") == 0 || (strcmp(name, "source") == 0 && writes_slices(call))))
     return written_operand(call);
+  if (is_base(call, "index_put") && strcmp(name, "values") == 0) return parameter(call, call->self.dtype, 0, NULL);
   if (is_base(call, "index_fill") && call->operand_count > 1) return parameter(call, operand_dtype(call), 0, NULL);
   if (is_base(call, "histogram") && strcmp(name, "self") != 0) {
     bool edges = strcmp(name, "bins") == 0;
