@@ -16,9 +16,10 @@ typedef struct {
   const char *where;
 } converter;
 
-/* What the schemas take there, sizes being integers. */
+/* What the schemas take there, sizes being integers. A dtype beside others says by itself that it is one. */
 static laze_python_takes kinds(const converter *self) {
-  return self->takes & ~LAZE_PYTHON_TAKES_SIZE;
+  const laze_python_takes all = self->takes & ~LAZE_PYTHON_TAKES_SIZE, others = all & ~TAKES(DTYPE);
+  return others ? others : all;
 }
 
 static bool takes_sizes(const converter *self) {
@@ -245,7 +246,8 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
     *done = add_integer(self, object);
   else if (PyFloat_Check(object))
     *done = add_number(self, laze_scalar_real(PyFloat_AsDouble(object)));
-  else if (laze_python_is_dtype(object) || (kinds(self) & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))))
+  else if (laze_python_is_dtype(object) || (kinds(self) & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))) ||
+           (PyUnicode_Check(object) && self->takes & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))))
     *done = add_dtype(self, object);
   else if (PyUnicode_Check(object)) {
     const char *text = laze_python_text(object, self->where);
