@@ -42,8 +42,11 @@ static laze_status number_values(laze_program_builder *builder, laze_error *erro
 static laze_status add_value(const laze_program_builder *builder, laze_value_role role, laze_value value,
                              laze_error *error) {
   const laze_node *node = laze_graph_node(builder->graph, value);
+  static const laze_type nothing = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_BOOL, .rank = 1};
   const void *data = role == LAZE_ROLE_CONSTANT ? laze_node_constant(node)->bytes : NULL;
-  return laze_program_add_value(builder->program, role, node->types[value.result], data, slot(builder, value), error);
+  const laze_type *type = node->types[value.result];
+  if (type->kind == LAZE_TYPE_NONE) type = &nothing; /* an absent result is a value without elements */
+  return laze_program_add_value(builder->program, role, type, data, slot(builder, value), error);
 }
 
 /* An input or constant that is returned, or a value returned twice, is one value under several output numbers. */
@@ -358,6 +361,8 @@ static laze_status add_group(laze_program_builder *builder, const laze_group *gr
     return begin_region(builder, laze_graph_node(builder->graph, group->root)->regions[0], error);
   }
   const laze_node *node = laze_graph_node(builder->graph, group->root);
+  if (group->routine && !group->routine->create)
+    return laze_program_builder_add_node(builder, group->root.node, NULL, error);
   if (group->routine)
     LAZE_TRY(group->routine->create(builder->graph, node, &kernel, error));
   else

@@ -48,8 +48,11 @@ static bool call_of(laze_recorder *self, laze_value value, laze_call *out) {
 }
 
 void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block) {
-  *builder =
-      (laze_builder){.recorder = {.record = record, .type_of = type_of, .call_of = call_of, .sizes = graph->sizes},
-                     .graph = graph,
-                     .block = block};
+  *builder = (laze_builder){.recorder = {.record = record,
+                                         .type_of = type_of,
+                                         .call_of = call_of,
+                                         .context = graph->context,
+                                         .sizes = graph->sizes},
+                            .graph = graph,
+                            .block = block};
 }

@@ -188,6 +188,10 @@ laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const
                                      laze_value *out, laze_error *error) {
   laze_node node = {.op = LAZE_OP_PARAMETER, .result_count = 1};
   laze_call call = {.op = LAZE_OP_PARAMETER};
+  if (type->kind == LAZE_TYPE_NONE)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "graph %s: parameter %s has the type none, of results that are absent", graph->name,
+                     name ? name : "");
   node.name = name ? laze_arena_copy_string(&graph->arena, name)
                    : laze_arena_format(&graph->arena, "arg%lld", (long long)block->parameter_count);
   if (!node.name) return laze_fail_memory(error, "a parameter's name", -1);
@@ -264,6 +268,9 @@ static laze_status check_operands(const laze_graph *graph, const laze_call *call
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: operand %d is (%d, %d), which is no value of the graph",
                        laze_op_get(call->op)->name, i, value.node, value.result);
     types[i] = graph->nodes[value.node].types[value.result];
+    if (types[i]->kind == LAZE_TYPE_NONE)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: operand %d is a result that is absent",
+                       laze_op_get(call->op)->name, i);
   }
   return LAZE_OK;
 }
@@ -273,10 +280,10 @@ static laze_status infer_and_push(laze_graph *graph, laze_block *block, const la
   const laze_op_info *info = laze_op_get(call->op);
   laze_inference inference = {graph->sizes, info->name, error};
   laze_type types[MAX_RESULTS];
-  laze_node node = {.result_count = info->result_count};
+  laze_node node = {.result_count = laze_call_result_count(call)};
   LAZE_TRY(check_operands(graph, call, operand_types, error));
   LAZE_TRY(info->infer(&inference, call, operand_types, types));
-  LAZE_TRY(share_types(graph, call, types, info->result_count, &node.types, error));
+  LAZE_TRY(share_types(graph, call, types, node.result_count, &node.types, error));
   LAZE_TRY(copy_call(graph, call, &node, error));
   return push_node(graph, block, &node, first, error);
 }
@@ -288,7 +295,8 @@ laze_status laze_graph_append(laze_graph *graph, laze_block *block, const laze_c
   if (call->op == LAZE_OP_CALL)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "call: @%s is called, and calls are inlined before anything else",
                      call->attributes[LAZE_CALL_FUNCTION].value.string);
-  if (!info->infer || info->region_count > 0 || info->result_count < 1 || info->result_count > MAX_RESULTS)
+  const int32_t count = laze_call_result_count(call);
+  if (!info->infer || info->region_count > 0 || count < 1 || count > MAX_RESULTS)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: cannot be a node of its own; record it through a builder, which expands it", info->name);
   LAZE_TRY(laze_call_check(call, error));
@@ -299,7 +307,7 @@ laze_status laze_graph_append(laze_graph *graph, laze_block *block, const laze_c
   laze_status status = infer_and_push(graph, block, call, operand_types, &first, error);
   if (operand_types != few) laze_free(graph->context, operand_types);
   if (status != LAZE_OK) return status;
-  for (int32_t i = 0; i < info->result_count; i++) results[i] = (laze_value){first.node, i};
+  for (int32_t i = 0; i < count; i++) results[i] = (laze_value){first.node, i};
   return LAZE_OK;
 }
 
@@ -348,6 +356,10 @@ laze_status laze_block_set_results(laze_graph *graph, laze_block *block, const l
         values[i].result >= graph->nodes[values[i].node].result_count)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: result %lld is (%d, %d), which is no value of it",
                        graph->name, (long long)i, values[i].node, values[i].result);
+  for (int64_t i = 0; i < count; i++)
+    if (laze_graph_type(graph, values[i])->kind == LAZE_TYPE_NONE)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: result %lld is one that is absent", graph->name,
+                       (long long)i);
   block->results = copy;
   block->result_count = count;
   return LAZE_OK;

@@ -78,6 +78,13 @@ const laze_argument_info *laze_op_argument(const laze_op_info *info, const char 
   return NULL;
 }
 
+int32_t laze_call_result_count(const laze_call *call) {
+  const laze_op_info *info = laze_op_get(call->op);
+  if (info->result_count >= 0 || info->region_count > 0) return info->result_count;
+  const laze_argument_info *ranks = laze_op_argument(info, "ranks"); /* of the results, whose types the call has */
+  return ranks ? call->attributes[ranks->position].count : -1;
+}
+
 int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *first) {
   *first = position;
   if (!call->segments) return 1;

@@ -125,7 +125,8 @@ typedef struct laze_op_info {
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   int32_t argument_count, segment_count, attribute_count;
-  int32_t result_count; /* -1: as many as the regions, or the called function, say */
+  int32_t result_count; /* -1: as many as the regions, the called function or the call say
+                           (laze_call_result_count) */
   int32_t region_count;
   int32_t defines; /* the attribute with the size symbol that a node defines, counted from 1; 0: none */
   const laze_argument_info *arguments; /* in schema order */
@@ -187,6 +188,9 @@ static inline bool laze_call_expands(const laze_call *call) {
   if (!info->expand) return false;
   return info->must_expand ? info->must_expand(call) : info->op_class == LAZE_CLASS_COMPOSITE && !info->late;
 }
+
+/* How many results the call of an operator without regions has; -1 where it does not say. */
+int32_t laze_call_result_count(const laze_call *call);
 
 /* The operands of segment `position`: first operand's index in *first; returns the count, -1 if absent. */
 int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *first);

@@ -9,7 +9,7 @@ typedef struct laze_recorder laze_recorder;
 struct laze_size_source; /* ir/defined_size.h */
 
 struct laze_recorder {
-  /* Records one call, expanding early composites; writes info->result_count values. */
+  /* Records one call, expanding early composites; writes as many values as the call has results. */
   laze_status (*record)(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error);
   /* The type of a value that this recorder gave out; borrowed until the next record. */
   const laze_type *(*type_of)(laze_recorder *self, laze_value value);
@@ -19,6 +19,7 @@ struct laze_recorder {
   /* The symbol for a size that a value gives, for recorders that have their own names for these; NULL: a new one. */
   laze_status (*fresh_size)(laze_recorder *self, const struct laze_size_source *source, laze_size *out,
                             laze_error *error);
+  laze_context *context;  /* borrowed */
   laze_size_table *sizes; /* NULL: every size is a constant */
   laze_op origin;         /* the outermost composite being expanded, LAZE_OP_NONE outside */
   laze_location location; /* of the user's call */

@@ -52,6 +52,8 @@ static laze_status check_value(verifier *state, const laze_block *block, int64_t
   if (value.node < 0 || value.node >= graph->node_count || value.result < 0 ||
       value.result >= graph->nodes[value.node].result_count)
     return fault(state, user, "%s (%d, %d) does not exist", what, value.node, value.result);
+  if (laze_graph_type(graph, value)->kind == LAZE_TYPE_NONE)
+    return fault(state, user, "%s (%d, %d) is a result that is absent", what, value.node, value.result);
   if (!state->owners[value.node]) return fault(state, user, "%s is node %d, which comes later", what, value.node);
   if (state->owners[value.node] != block)
     return fault(state, user, "%s is node %d of another block; regions see only their parameters", what, value.node);
@@ -90,11 +92,12 @@ static laze_status infer_again(verifier *state, int32_t number, const laze_type 
   laze_type types[MAX_RESULTS];
   const laze_type *pointers[MAX_RESULTS];
   laze_call call = laze_node_call(node);
-  if (!info->infer || info->result_count > MAX_RESULTS || info->result_count != node->result_count)
+  const int32_t count = laze_call_result_count(&call);
+  if (!info->infer || count > MAX_RESULTS || count != node->result_count)
     return fault(state, number, "cannot be a node with %d results", node->result_count);
   for (int32_t i = 0; i < node->operand_count; i++) operand_types[i] = laze_graph_type(state->graph, node->operands[i]);
   LAZE_TRY(info->infer(&inference, &call, operand_types, types));
-  for (int32_t i = 0; i < info->result_count; i++) pointers[i] = &types[i];
+  for (int32_t i = 0; i < count; i++) pointers[i] = &types[i];
   return same_types(state, number, pointers);
 }
 

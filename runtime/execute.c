@@ -46,6 +46,7 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
                                      .sizes = step->bound->sizes,
                                      .failures = records,
                                      .closure = kernel->closure,
+                                     .reason = &step->run->reason,
                                      .stopped = step->run->stopped};
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * step->run->scratch_bytes;

@@ -10,18 +10,28 @@
 
 /* Where a kernel notes, for each of its checks, the lowest position at which an index was out of range. A kernel goes
  * on then, with 0 for the index. */
+#define LAZE_KERNEL_FAILED (-1)
 typedef struct laze_kernel_failure {
-  int64_t position; /* in the tensor of indices that the operator got, row-major; INT64_MAX while none was found */
+  int64_t position; /* in the tensor of indices that the operator got, row-major; INT64_MAX while none was found;
+                       LAZE_KERNEL_FAILED: it is no index that failed, and `reason` of the arguments says what did */
   int64_t index;    /* the value found there */
   int64_t size;     /* the size of the axis it indexes */
   int64_t length;   /* how many elements from there on must lie in the axis */
 } laze_kernel_failure;
+
+/* Notes that a check failed for another reason than an index. */
+static inline void laze_kernel_fail(laze_kernel_failure *failures, int32_t check, laze_error *reason,
+                                    const laze_error *error) {
+  failures[check] = (laze_kernel_failure){.position = LAZE_KERNEL_FAILED};
+  *reason = *error;
+}
 
 typedef struct laze_kernel_arguments {
   void *const *buffers;          /* in the order the kernel declares them; row-major, no two overlap unless equal */
   const int64_t *sizes;          /* run-time integers the kernel declares: extents and strides in elements */
   laze_kernel_failure *failures; /* one for each check of the kernel, of this call alone */
   const void *closure;           /* the kernel's own data; NULL for native kernels */
+  laze_error *reason;            /* why a check failed that is none of an index: of one that runs on one thread */
   laze_error *stopped;           /* why a loop inside was stopped on the way (laze_context_report); NULL: none can be */
 } laze_kernel_arguments;
 

@@ -100,6 +100,7 @@ typedef struct program_run {
   laze_kernel_failure *records; /* most_checks for each thread, and as many for the step as a whole */
   laze_check_failure *failures; /* of checks, by ascending node */
   int64_t failure_count, failure_capacity;
+  laze_error reason; /* of the step at hand, where its kernel says what failed */
   int32_t *missing; /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
                        there */
   int64_t kernels_run;
@@ -108,7 +109,7 @@ typedef struct program_run {
   bound_step *steps;
   const int64_t *bindings;
   int64_t scratch_bytes;
-  laze_arena reasons;        /* of failures that are no index out of range */
+  laze_arena reasons;        /* of failures that are none of an index */
   struct run_stages *stages; /* NULL: no step defines a size */
   laze_error *stopped;       /* why a step was stopped on the way; `code` LAZE_OK: none was */
 } program_run;

@@ -40,6 +40,13 @@ static laze_status note(program_run *run, const laze_check_failure *failure, laz
   return LAZE_OK;
 }
 
+/* What was said of a failure stays until the run ends. */
+static laze_status keep_reason(program_run *run, const laze_error *reason, laze_check_failure *failure,
+                               laze_error *error) {
+  failure->reason = laze_arena_copy(&run->reasons, reason, sizeof *reason);
+  return failure->reason ? LAZE_OK : laze_fail_memory(error, "running a graph", -1);
+}
+
 laze_status program_run_note(program_run *run, const laze_step *step, laze_error *error) {
   const laze_kernel_failure *records = run->records + run->threads * run->executable->program->most_checks;
   for (int32_t i = 0; i < step->check_count; i++) {
@@ -49,6 +56,7 @@ laze_status program_run_note(program_run *run, const laze_step *step, laze_error
                                   .index = records[i].index,
                                   .size = records[i].size,
                                   .length = records[i].length};
+    if (failure.position == LAZE_KERNEL_FAILED) LAZE_TRY(keep_reason(run, &run->reason, &failure, error));
     LAZE_TRY(note(run, &failure, error));
   }
   return LAZE_OK;
@@ -56,9 +64,8 @@ laze_status program_run_note(program_run *run, const laze_step *step, laze_error
 
 laze_status program_run_note_error(program_run *run, const laze_origin *origin, const laze_error *reason,
                                    laze_error *error) {
-  laze_error *copy = laze_arena_copy(&run->reasons, reason, sizeof *reason);
-  if (!copy) return laze_fail_memory(error, "running a graph", -1);
-  laze_check_failure failure = {.node = origin->node, .reason = copy};
+  laze_check_failure failure = {.node = origin->node};
+  LAZE_TRY(keep_reason(run, reason, &failure, error));
   return note(run, &failure, error);
 }
 

@@ -56,7 +56,8 @@ typedef struct laze_site_list {
 } laze_site_list;
 void laze_site_list_add(laze_site_list *list, const laze_site *site);
 
-/* An index that was out of range: the lowest position of those that one node read. */
+/* An index that was out of range: the lowest position of those that one node read. (What else a kernel refuses has a
+ * negative position and the rest for the runtime.) */
 typedef struct laze_check_failure {
   int32_t node;             /* as in laze_origin */
   int64_t position;         /* in the tensor of indices that the operator got, row-major */

@@ -17,8 +17,8 @@ bool laze_type_equal(const laze_type *a, const laze_type *b) {
 }
 
 void laze_type_print(laze_text *text, const laze_size_table *table, const laze_type *type) {
-  if (type->kind == LAZE_TYPE_TOKEN) {
-    laze_text_append(text, "token");
+  if (type->kind != LAZE_TYPE_TENSOR) {
+    laze_text_append(text, type->kind == LAZE_TYPE_TOKEN ? "token" : "none");
     return;
   }
   if (type->dtype != LAZE_DTYPE_NONE) laze_text_append(text, laze_dtype_name(type->dtype));
@@ -47,8 +47,8 @@ static void format_constants(const laze_type *type, char *buffer, int64_t size) 
 
 const char *laze_type_format(const laze_size_table *table, const laze_type *type, char *buffer, int64_t size) {
   if (size <= 0) return buffer;
-  if (type->kind == LAZE_TYPE_TOKEN) {
-    snprintf(buffer, (size_t)size, "token");
+  if (type->kind != LAZE_TYPE_TENSOR) {
+    snprintf(buffer, (size_t)size, "%s", type->kind == LAZE_TYPE_TOKEN ? "token" : "none");
   } else if (is_constant(type)) {
     format_constants(type, buffer, size);
   } else {
@@ -137,8 +137,8 @@ laze_status laze_type_parse(laze_size_table *table, const char **cursor, laze_ty
   memcpy(name, start, length);
   name[length] = 0;
   memset(out, 0, sizeof *out);
-  if (strcmp(name, "token") == 0) {
-    out->kind = LAZE_TYPE_TOKEN;
+  if (strcmp(name, "token") == 0 || strcmp(name, "none") == 0) {
+    out->kind = *name == 't' ? LAZE_TYPE_TOKEN : LAZE_TYPE_NONE;
     *cursor = start + length;
     return LAZE_OK;
   }

@@ -10,7 +10,11 @@
  * inferring a dtype after a shape needs no check of its own. */
 #define LAZE_MAX_ELEMENTS ((int64_t)1 << 59)
 
-typedef enum { LAZE_TYPE_TENSOR, LAZE_TYPE_TOKEN /* orders effects; no data */ } laze_type_kind;
+typedef enum {
+  LAZE_TYPE_TENSOR,
+  LAZE_TYPE_TOKEN, /* orders effects; no data */
+  LAZE_TYPE_NONE,  /* of a result that is absent: nothing uses it, and it has no data */
+} laze_type_kind;
 
 /* The type of a value: an element type and `rank` sizes, row-major, no strides. Plain data: copied by value. */
 typedef struct laze_type {
@@ -22,7 +26,7 @@ typedef struct laze_type {
 
 /* Same kind, dtype, rank and size words (of one table). */
 bool laze_type_equal(const laze_type *a, const laze_type *b);
-/* "f32[n,784]", "i64[]", "token". `table` may be NULL when every size is a constant. */
+/* "f32[n,784]", "i64[]", "token", "none". `table` may be NULL when every size is a constant. */
 void laze_type_print(laze_text *text, const laze_size_table *table, const laze_type *type);
 /* Parses that form from *cursor and leaves *cursor after it. `table` may be NULL, which allows constant sizes only. */
 LAZE_MUST_USE laze_status laze_type_parse(laze_size_table *table, const char **cursor, laze_type *out,

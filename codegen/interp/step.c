@@ -33,7 +33,8 @@ static void *const *place_values(const interp_unit *unit, const laze_kernel_argu
 
 static void run_kernel(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
   const interp_unit *unit = arguments->closure;
-  interp_run run = {unit, arguments->sizes, arguments->buffers, arguments->failures, arguments->stopped};
+  interp_run run = {
+      unit, arguments->sizes, arguments->buffers, arguments->failures, arguments->reason, arguments->stopped};
   if (begin >= end) return;
   if (has_regions(unit)) run.data = place_values(unit, arguments, scratch);
   interp_run_unit(&run);
@@ -140,7 +141,7 @@ static laze_status run_folded(const interp_unit *unit, const void *const *operan
   for (int32_t i = 0; i < unit->root.operand_count; i++) data[i] = (void *)(uintptr_t)operands[i];
   for (int32_t i = 0; i < unit->root.result_count; i++) data[unit->root.operand_count + i] = results[i];
   /* Sizes that are constants are their own values. */
-  interp_run run = {unit, unit->sizes, data, NULL, NULL};
+  interp_run run = {unit, unit->sizes, data, NULL, NULL, NULL};
   interp_run_unit(&run);
   laze_free(unit->arena.context, data);
   return LAZE_OK;

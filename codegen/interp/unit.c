@@ -5,6 +5,7 @@
 #include "codegen/node_site.h"
 #include "codegen/order.h"
 #include "ir/attribute.h"
+#include "ir/op.gen.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static laze_status add_sizes(flattening *f, const laze_size *sizes, int32_t coun
 static laze_status add_value(flattening *f, const laze_type *type, int32_t *out, laze_error *error) {
   interp_unit *unit = f->unit;
   interp_value value = {.dtype = type->dtype, .rank = type->rank};
-  if (type->kind != LAZE_TYPE_TENSOR)
+  if (type->kind == LAZE_TYPE_TOKEN)
     return laze_fail(error, LAZE_UNSUPPORTED, "the interpreter runs operators on tensors, not on tokens");
   LAZE_TRY(add_sizes(f, type->sizes, type->rank, &value.first_size, error));
   LAZE_TRY(laze_grow(context_of(f), (void **)&unit->values, &unit->value_capacity, unit->value_count + 1,
@@ -149,6 +150,7 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
   for (int32_t i = 0; i < node->result_count; i++) LAZE_TRY(add_value(f, node->types[i], &results[i], error));
   LAZE_TRY(copy_attributes(f, node, out, error));
   LAZE_TRY(add_check(f, node, out, error));
+  if (node->op == LAZE_OP_OPAQUE) LAZE_TRY(interp_find_opaque(f->unit, out, error));
   LAZE_TRY(find_eval(f, node, out, error));
   return node->region_count ? add_regions(f, node, out, depth, error) : LAZE_OK;
 }
@@ -283,6 +285,7 @@ void interp_unit_destroy(void *memory) {
   laze_free(context, unit->values);
   laze_free(context, unit->sizes);
   laze_free(context, unit->checked);
+  for (interp_opaque *use = unit->opaques; use; use = use->next) laze_opaque_kernel_release(use->kernel);
   laze_arena_deinit(&unit->arena);
   laze_free(context, unit);
 }

@@ -10,6 +10,7 @@
 
 #include "codegen/interp/eval.h"
 #include "ir/graph.h"
+#include "ir/opaque.h"
 #include "runtime/kernel.h"
 #include "runtime/site.h"
 
@@ -31,6 +32,13 @@ typedef struct interp_block {
   interp_node *nodes;
 } interp_block;
 
+/* What a node that calls a registered kernel has of it. */
+typedef struct interp_opaque {
+  struct interp_opaque *next; /* of the unit's */
+  laze_opaque_kernel *kernel; /* retained */
+  const char *strings[];      /* those of the node, for each call */
+} interp_opaque;
+
 struct interp_node {
   const laze_op_info *info;
   laze_op op;
@@ -43,6 +51,7 @@ struct interp_node {
   void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
   laze_eval_function eval;   /* elementwise: of one element; reduction, scan: of combining two states */
   const laze_dtype *compute; /* elementwise: the dtype that each operand is converted to */
+  interp_opaque *opaque;     /* of a call of a registered kernel */
   interp_block *regions;
 };
 
@@ -54,6 +63,7 @@ typedef struct interp_unit {
   int32_t outside_count;
   laze_origin *checked; /* nodes that may fail, by `check`: the root or those in its regions */
   int64_t check_count, check_capacity;
+  interp_opaque *opaques;
   interp_node root;
   int64_t storage_size;
   _Alignas(16) char storage[];
@@ -72,6 +82,7 @@ struct interp_run {
   const int64_t *sizes;          /* values of unit->sizes */
   void *const *data;             /* of each value */
   laze_kernel_failure *failures; /* by check */
+  laze_error *reason;            /* where a kernel says why it failed; NULL: nothing may fail */
   laze_error *stopped;           /* why a loop was stopped; NULL: none is watched */
 };
 
@@ -128,7 +139,11 @@ typedef struct interp_control {
 extern const interp_execute interp_executes[];
 extern const interp_control *const interp_controls[];
 
+/* Finds the kernel that a node calls (opaque.c); the unit keeps it. */
+LAZE_MUST_USE laze_status interp_find_opaque(interp_unit *unit, interp_node *node, laze_error *error);
+
 /* One file per class. */
+void interp_execute_opaque(const interp_run *run, const interp_node *node);
 void interp_execute_elementwise(const interp_run *run, const interp_node *node);
 void interp_execute_reduction(const interp_run *run, const interp_node *node);
 void interp_execute_scan(const interp_run *run, const interp_node *node);

@@ -8,6 +8,9 @@
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
 
+/* A kernel that the program has registered, whatever it is: the step that calls it on the interpreter does so here. */
+const laze_routine laze_routine_opaque = {0};
+
 static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *done,
                          const char **refusal) {
   const laze_routine *routine = laze_schedule_join_of(scheduler->graph->nodes[node_index].op)->routine;
@@ -27,7 +30,8 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *builder) 
   laze_size *sizes = laze_arena_alloc_zero(scheduler->arena, LAZE_ROUTINE_MAX_SIZES * (int64_t)sizeof *sizes);
   if (!writes || !sizes) return laze_scheduler_memory_error(scheduler);
   laze_routine_call call = {.graph = scheduler->graph, .node = node, .sizes = sizes};
-  LAZE_TRY(group->routine->describe(&call, scheduler->error));
+  call.domain = 1;
+  if (group->routine->describe) LAZE_TRY(group->routine->describe(&call, scheduler->error));
   LAZE_TRY(laze_schedule_emit_node(scheduler, builder));
   for (int32_t i = 0; i < node->result_count; i++) writes[i] = (laze_value){group->root.node, i};
   group->writes = writes;

@@ -19,12 +19,12 @@ typedef struct laze_routine_call {
 } laze_routine_call;
 
 typedef struct laze_routine {
-  /* Fills the call but for graph and node. */
+  /* Fills the call but for graph and node. NULL: the interpreter's step is the kernel, and needs nothing. */
   laze_status (*describe)(laze_routine_call *call, laze_error *error);
   /* Makes the kernel, with one reference. */
   laze_status (*create)(const laze_graph *graph, const laze_node *node, laze_kernel **out, laze_error *error);
 } laze_routine;
 
-extern const laze_routine laze_routine_sort;
+extern const laze_routine laze_routine_sort, laze_routine_opaque;
 
 #endif

@@ -132,7 +132,9 @@ static laze_status record_statement(laze_parser *parser, const laze_statement *s
     return laze_lexer_fail(&parser->lexer, statement->at, error, "parameters stand in the header of a block");
   if (recorder->record(recorder, &statement->call, results, error) != LAZE_OK)
     return fail_statement(parser, statement, error);
-  return finish_statement(parser, statement, results, laze_op_get(statement->call.op)->result_count, error);
+  int32_t count = laze_op_get(statement->call.op)->result_count;
+  if (count < 0) count = laze_graph_node(parser->graph, results[0])->result_count;
+  return finish_statement(parser, statement, results, count, error);
 }
 
 /* The node's results by name. */

@@ -12,6 +12,7 @@
 #include "lazy/lazy.h"
 #include "lazy/record/frame.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/pending.h"
 
 #include <string.h>
 
@@ -356,7 +357,7 @@ static laze_tensor *fail_call(laze_lazy *lazy, const passed *given, laze_op op, 
   return handle;
 }
 
-static void record(const packing *pack, const passed *given, laze_op op, laze_tensor **results) {
+static int32_t record(const packing *pack, const passed *given, laze_op op, laze_tensor **results) {
   laze_frame frame = {.context = pack->arena.context,
                       .called = given->name,
                       .op = op,
@@ -367,7 +368,27 @@ static void record(const packing *pack, const passed *given, laze_op op, laze_te
                       .sizes = pack->sizes,
                       .size_count = pack->size_count,
                       .location = given->location};
-  laze_frame_record(&frame, results);
+  return laze_frame_record(&frame, results);
+}
+
+static laze_status refuse_results(const laze_op_info *info, int32_t count, int32_t capacity, laze_error *error) {
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d", info->name,
+                   (int)count, (int)capacity);
+}
+
+/* Records a call whose results are counted only then. */
+static int32_t record_counted(laze_lazy *lazy, const packing *pack, const passed *given, laze_op op,
+                              laze_tensor **results, int32_t capacity) {
+  laze_tensor *found[LAZE_PENDING_MAX_RESULTS];
+  laze_error error;
+  int32_t count = record(pack, given, op, found);
+  if (count > capacity) {
+    (void)refuse_results(laze_op_get(op), count, capacity, &error);
+    results[0] = fail_call(lazy, given, op, &error);
+    return 1;
+  }
+  memcpy(results, found, (size_t)count * sizeof *results);
+  return count;
 }
 
 static int32_t call_by_name(laze_context *context, passed *given, laze_tensor **results, int32_t capacity) {
@@ -383,15 +404,17 @@ static int32_t call_by_name(laze_context *context, passed *given, laze_tensor **
   laze_status status = find_op(&pack, given, &op, &error);
   const laze_op_info *info = laze_op_get(op);
   if (status == LAZE_OK && info->result_count > capacity)
-    status = laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d", info->name,
-                       (int)info->result_count, (int)capacity);
+    status = refuse_results(info, info->result_count, capacity, &error);
   if (status == LAZE_OK) status = pack_frame(&pack, info, given, &error);
-  if (status == LAZE_OK)
-    record(&pack, given, op, results);
-  else
+  int32_t count = 1;
+  if (status != LAZE_OK)
     results[0] = fail_call(lazy, given, op, &error);
+  else if (info->result_count < 0)
+    count = record_counted(lazy, &pack, given, op, results, capacity);
+  else
+    count = record(&pack, given, op, results);
   laze_arena_deinit(&pack.arena);
-  return status == LAZE_OK && info->result_count > 0 ? info->result_count : 1;
+  return count;
 }
 
 laze_status laze_call_match(const char *name, const laze_argument *arguments, int32_t argument_count,

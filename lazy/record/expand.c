@@ -102,6 +102,7 @@ static laze_status fresh_size(laze_recorder *recorder, const laze_size_source *s
 void laze_expander_init(laze_expander *expander, laze_record_state *state, laze_location location, laze_op origin) {
   expander->recorder = (laze_recorder){.record = record,
                                        .type_of = type_of,
+                                       .context = state->thread->lazy->context,
                                        .call_of = call_of,
                                        .fresh_size = fresh_size,
                                        .sizes = state->sizes,

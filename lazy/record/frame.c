@@ -213,12 +213,17 @@ static void reset_sizes(const laze_frame *frame) {
   }
 }
 
+/* How many results the recorded call has: an operator that does not say has them in one node. */
+static int32_t count_results(const laze_record_state *state, const laze_op_info *info, const laze_value *values) {
+  return info->result_count >= 0 ? info->result_count : state->values[values[0].node].cell->node->result_count;
+}
+
 static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
-                                obstacle *problem) {
+                                int32_t *count, obstacle *problem) {
   const laze_op_info *info = laze_op_get(frame->op);
   laze_call call;
   laze_value values[LAZE_PENDING_MAX_RESULTS];
-  if (info->result_count < 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
+  if (info->region_count > 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
     return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
   if (frame->size_count > 0) reset_sizes(frame);
   if (info->attribute_count > 0) LAZE_TRY(check_attributes(frame, &problem->error));
@@ -227,8 +232,11 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   if (frame->size_count > 0) LAZE_TRY(record_sizes(thread, frame, &call, problem));
   laze_layers wanted = problem->layers | laze_op_layers(&call);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
-  for (int i = 0; i < info->result_count; i++)
-    results[i] = laze_handle_create(thread, thread->record->values[values[i].node].cell);
+  *count = count_results(thread->record, info, values);
+  for (int i = 0; i < *count; i++) {
+    laze_cell *cell = thread->record->values[values[i].node].cell;
+    results[i] = cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, cell);
+  }
   return LAZE_OK;
 }
 
@@ -252,19 +260,18 @@ static bool find_size(laze_thread_state *thread, obstacle *problem, laze_status 
 
 /* Records the frame, anew for each size that had to be found. */
 static laze_status record_knowing(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
-                                  obstacle *problem) {
+                                  int32_t *count, obstacle *problem) {
   const int64_t recorded = thread->scope->recorded;
   for (;;) {
-    laze_status status = record_frame(thread, frame, results, problem);
+    laze_status status = record_frame(thread, frame, results, count, problem);
     if (status == LAZE_OK || problem->passed_on || !find_size(thread, problem, &status)) return status;
     thread->scope->recorded = recorded;
     problem->layers = 0;
   }
 }
 
-static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, obstacle *problem) {
-  int32_t count = laze_op_get(frame->op)->result_count;
-  if (count < 1) count = 1;
+static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, int32_t count,
+                       obstacle *problem) {
   if (problem->out_of_memory) {
     laze_scope_note(thread, NULL);
     for (int i = 0; i < count; i++) results[i] = laze_handle_out_of_memory();
@@ -284,24 +291,28 @@ static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_
   if (problem->failed) laze_failure_release(thread->lazy, problem->passed_on);
 }
 
-void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   laze_tensor *unwanted[LAZE_PENDING_MAX_RESULTS];
   if (!results) results = unwanted;
   laze_lazy *lazy = frame_lazy(frame);
   laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  int32_t count = laze_op_get(frame->op)->result_count;
+  if (count < 1) count = 1;
   if (!thread) {
-    for (int i = 0; i < laze_op_get(frame->op)->result_count || i == 0; i++) results[i] = laze_handle_out_of_memory();
-    return;
+    for (int i = 0; i < count; i++) results[i] = laze_handle_out_of_memory();
+    return count;
   }
   obstacle problem;
   problem.passed_on = NULL;
   problem.failed = problem.out_of_memory = false;
   problem.layers = 0;
   laze_pending *newest = lazy->newest;
-  if (record_knowing(thread, frame, results, &problem) != LAZE_OK) fail_frame(thread, frame, results, &problem);
+  if (record_knowing(thread, frame, results, &count, &problem) != LAZE_OK)
+    fail_frame(thread, frame, results, count, &problem);
   laze_frame_clear(thread->record);
   if (laze_unknowns_is_worn(&lazy->unknowns)) laze_renew_unknowns(lazy);
   if (lazy->newest != newest && laze_backlog_exceeds(&thread->backlog, &lazy->budget))
     laze_budget_cut(thread, lazy->newest);
   laze_lazy_unlock(lazy);
+  return count;
 }

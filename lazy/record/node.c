@@ -38,14 +38,14 @@ static int64_t operand_words(const laze_frame_value *values, const laze_call *ca
 
 /* Bytes of the node's block; -1 when they do not fit. */
 static int64_t node_size(const laze_record_state *state, const laze_op_info *info, const laze_call *call,
-                         const laze_type *types) {
-  int64_t size = (int64_t)sizeof(laze_pending) + info->result_count * (int64_t)sizeof(laze_cell) +
+                         const laze_type *types, int32_t result_count) {
+  int64_t size = (int64_t)sizeof(laze_pending) + result_count * (int64_t)sizeof(laze_cell) +
                  (call->operand_count + state->definer_count) * (int64_t)sizeof(laze_cell *) +
                  operand_words(state->values, call) * (int64_t)sizeof(int64_t) +
                  info->attribute_count * (int64_t)sizeof(laze_attribute) +
                  round_up(stored_segments(info, call) * (int64_t)sizeof(int32_t));
   int64_t times = state->unknown ? 2 : 1;
-  for (int i = 0; i < info->result_count; i++) size += times * types[i].rank * (int64_t)sizeof(int64_t);
+  for (int i = 0; i < result_count; i++) size += times * types[i].rank * (int64_t)sizeof(int64_t);
   for (int i = 0; i < info->attribute_count; i++)
     if (laze_add_overflows(size, round_up(laze_attribute_payload_bytes(&call->attributes[i])), &size)) return -1;
   return size;
@@ -71,11 +71,11 @@ static int64_t *write_operand_types(int64_t *words, const laze_frame_value *valu
 
 /* Lays out what stays the same when the node is recorded again: attributes, types, segments. */
 static void fill_node(laze_pending *node, const laze_op_info *info, const laze_call *call, const laze_type *types) {
-  node->operands = (laze_cell **)(void *)(node->cells + info->result_count);
+  node->operands = (laze_cell **)(void *)(node->cells + node->result_count);
   laze_attribute *attributes = (laze_attribute *)(void *)(node->operands + call->operand_count + node->definer_count);
   node->attributes = attributes;
   int64_t *words = (int64_t *)(void *)(attributes + info->attribute_count);
-  for (int i = 0; i < info->result_count; i++) {
+  for (int i = 0; i < node->result_count; i++) {
     node->cells[i].node = node;
     laze_cell_set_type(&node->cells[i], &types[i], words);
     words += types[i].rank;
@@ -134,13 +134,14 @@ void laze_pending_link(laze_pending *node, const laze_call *call) {
 
 laze_pending *laze_pending_create(laze_record_state *state, const laze_call *call, const laze_type *types) {
   const laze_op_info *info = laze_op_get(call->op);
-  int64_t size = node_size(state, info, call, types);
+  const int32_t result_count = laze_call_result_count(call);
+  int64_t size = node_size(state, info, call, types, result_count);
   laze_pending *node = size < 0 ? NULL : laze_pool_take(&state->thread->lazy->pool, size);
   if (!node) return NULL;
-  memset(node, 0, sizeof *node + (size_t)info->result_count * sizeof *node->cells);
+  memset(node, 0, sizeof *node + (size_t)result_count * sizeof *node->cells);
   node->thread = state->thread;
   node->block_size = size;
-  node->result_count = (int16_t)info->result_count;
+  node->result_count = (int16_t)result_count;
   node->definer_count = (int16_t)state->definer_count;
   node->unknown = state->unknown;
   node->op = call->op;

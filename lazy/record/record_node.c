@@ -13,8 +13,8 @@
 
 static laze_status infer(laze_record_state *state, const laze_op_info *info, const laze_call *call, laze_type *types,
                          laze_error *error) {
-  if (!info->infer || info->region_count != 0 || info->result_count < 0 ||
-      info->result_count > LAZE_PENDING_MAX_RESULTS)
+  const int32_t count = laze_call_result_count(call);
+  if (!info->infer || info->region_count != 0 || count < 0 || count > LAZE_PENDING_MAX_RESULTS)
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "%s cannot be recorded: it has regions or too many results; build a graph", info->name);
   void *array = state->types;
@@ -22,7 +22,7 @@ static laze_status infer(laze_record_state *state, const laze_op_info *info, con
                      sizeof *state->types, error));
   state->types = array;
   for (int32_t i = 0; i < call->operand_count; i++) state->types[i] = &state->values[call->operands[i].node].type;
-  for (int i = 0; i < info->result_count; i++) types[i].kind = LAZE_TYPE_TENSOR;
+  for (int i = 0; i < count; i++) types[i].kind = LAZE_TYPE_TENSOR;
   laze_inference inference = {.sizes = state->sizes, .operator_name = info->name, .error = error};
   laze_float_control caller;
   laze_float_control_enter(&caller);
@@ -42,7 +42,8 @@ static void recorded_type(const laze_pending *node, int32_t result, laze_type *o
 static void look_for_unknown(laze_record_state *state, const laze_op_info *info, const laze_call *call,
                              const laze_type *types) {
   state->unknown = info->defines > 0 || state->definer_count > 0;
-  for (int i = 0; i < info->result_count; i++) state->unknown |= laze_type_is_unknown(&types[i]);
+  const int32_t count = laze_call_result_count(call);
+  for (int32_t i = 0; i < count; i++) state->unknown |= laze_type_is_unknown(&types[i]);
   for (int32_t i = 0; i < call->operand_count; i++)
     state->unknown |= laze_type_is_unknown(&state->values[call->operands[i].node].type);
 }
@@ -59,7 +60,7 @@ static laze_status make_node(laze_record_state *state, const laze_op_info *info,
     *out = predicted;
     return LAZE_OK;
   }
-  for (int i = 0; predicted && i < info->result_count; i++) recorded_type(predicted, i, &types[i]);
+  for (int i = 0; predicted && i < predicted->result_count; i++) recorded_type(predicted, i, &types[i]);
   if (!predicted) LAZE_TRY(infer(state, info, call, types, error));
   if (state->sizes) look_for_unknown(state, info, call, types);
   *out = laze_pending_create(state, call, types);

@@ -337,7 +337,7 @@ static const struct {
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
     {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_LIBRARY) | BIT(CLASS_CONTROL), read_lower},
-    {"infer", BIT(CLASS_CONTROL), read_infer},
+    {"infer", BIT(CLASS_CONTROL) | BIT(CLASS_LIBRARY), read_infer},
     {"interpret", INTERPRETED, read_interpret},
     {"combine", COMBINING, read_combine},
     {"initial", COMBINING, read_initial},

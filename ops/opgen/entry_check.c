@@ -235,8 +235,8 @@ static void check_class(gen_table *table, gen_operator *op) {
     break;
   case CLASS_STRUCTURE: break;
   default:
-    require(table, op, "shape", "a rule of rules.yaml with arguments, such as same(self)");
-    require(table, op, "dtype", "a rule of rules.yaml with arguments, such as same(self)");
+    if (op->infer == NULL) require(table, op, "shape", "a rule of rules.yaml with arguments, such as same(self)");
+    if (op->infer == NULL) require(table, op, "dtype", "a rule of rules.yaml with arguments, such as same(self)");
     if (op->op_class == CLASS_REDUCTION)
       check_combine(table, op);
     else if (op->op_class == CLASS_SCAN)
@@ -274,8 +274,11 @@ static void check_entry(gen_table *table, gen_operator *op) {
   check_rule_count(table, op, "dtypes", op->dtype_count);
   if ((op->shape_count > 0) != (op->dtype_count > 0) && op->op_class >= CLASS_CONTROL)
     report_error(&table->report, op->at, "shape and dtype go together; add the other one");
-  if (op->schema.result_count < 0 && op->op_class != CLASS_CONTROL && op->op_class != CLASS_STRUCTURE)
-    report_error(&table->report, op->at, "a result Tensor[] is only for class control; write the results one by one");
+  bool may_list = op->op_class == CLASS_CONTROL || op->op_class == CLASS_STRUCTURE || op->infer;
+  if (op->schema.result_count < 0 && !may_list)
+    report_error(
+        &table->report, op->at,
+        "a result Tensor[] is only for class control, and for what has \"infer\"; write the results one by one");
   check_optional_lists(table, op);
   rules_check(table, op);
 }

@@ -74,7 +74,7 @@ struct gen_operator {
   int eval_lines[DTYPE_COUNT];    /* where they stand */
   unsigned dtypes;                /* elementwise: mask of the dtypes it computes in */
   const char *lower;              /* NAME of laze_lower_NAME, or of laze_join_NAME, or "none" */
-  const char *infer;              /* class control: NAME of laze_control_rule_NAME */
+  const char *infer;              /* NAME of laze_control_rule_NAME, in class library of laze_infer_NAME, by hand */
   const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
   const char *initial; /* "ZERO" */
@@ -103,7 +103,8 @@ static inline bool operator_has_expansion(const gen_operator *op) {
 }
 /* Whether its result types follow from rules, so that it can be a node. */
 static inline bool operator_has_inference(const gen_operator *op) {
-  return op->op_class == CLASS_ELEMENTWISE || op->dtype_count > 0;
+  return (op->infer != NULL && op->op_class != CLASS_CONTROL) || op->op_class == CLASS_ELEMENTWISE ||
+         op->dtype_count > 0;
 }
 /* Whether expressions may call it: regions and raw elements cannot be passed. */
 bool operator_is_callable(const gen_operator *op);

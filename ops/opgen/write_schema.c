@@ -40,6 +40,7 @@ static void write_parts(const gen_operator *op, FILE *out) {
     fprintf(out, "};\n");
   }
   fprintf(out, "static const char *const %s_results[] = {", op->symbol);
+  if (op->schema.result_count < 1) fprintf(out, "NULL");
   for (int i = 0; i < op->schema.result_count; i++)
     fprintf(out, "%s%s", i == 0 ? "" : ", ", c_string(op->schema.result_names[i] ? op->schema.result_names[i] : ""));
   fprintf(out, "};\n");

@@ -73,7 +73,7 @@ void write_control_rules(const gen_table *table, const gen_shard *shard, FILE *o
                "const laze_control_rule *const laze_control_rules[] = {\n    [LAZE_OP_NONE] = NULL,\n");
   for (int i = 0; i < table->count; i++) {
     const gen_operator *op = table->operators[i];
-    if (op->infer != NULL)
+    if (op->infer != NULL && op->op_class == CLASS_CONTROL)
       fprintf(out, "    [LAZE_OP_%s] = &laze_control_rule_%s, /* %s */\n", op->upper, op->infer, operator_source(op));
   }
   fprintf(out, "    [LAZE_OP_COUNT] = NULL,\n};\n");

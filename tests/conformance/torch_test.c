@@ -91,7 +91,7 @@ END_TEST
 
 /* Operators that PyTorch has not, or that need what a case does not have. */
 static bool is_peculiar(const char *name) {
-  static const char names[] = " parameter call if while scan reduce "
+  static const char names[] = " parameter call if while scan reduce opaque "
                               " constant iota size_tensor size_from "
                               " nonzero masked_select dynamic_slice dynamic_update "
                               " philox rand randn ";

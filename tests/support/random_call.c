@@ -505,6 +505,7 @@ bool test_is_callable(laze_op op) {
   if (info->op_class == LAZE_CLASS_CONTROL || info->op_class == LAZE_CLASS_STRUCTURE) return false;
   /* What they give has a size that the run finds, and calls here are made for sizes. */
   if (strcmp(info->base, "nonzero") == 0 || strcmp(info->base, "masked_select") == 0) return false;
+  if (info->result_count < 0) return false; /* what it computes is registered */
   for (int32_t i = 0; i < info->argument_count; i++)
     if (info->arguments[i].kind == LAZE_ARGUMENT_DATA) return false;
   return info->attribute_count <= MAX_CALL_ATTRIBUTES;

@@ -46,10 +46,14 @@ static call_place find_place(void) {
   return place;
 }
 
+static PyObject *wrap_result(laze_tensor *handle) {
+  return handle ? laze_python_tensor(handle) : laze_python_share(Py_None); /* a result may be absent */
+}
+
 static PyObject *wrap_results(laze_tensor **handles, int32_t count) {
   PyObject *results = PyTuple_New(count);
   for (int32_t i = 0; i < count; i++) {
-    PyObject *made = results ? laze_python_tensor(handles[i]) : NULL;
+    PyObject *made = results ? wrap_result(handles[i]) : NULL;
     if (!made) Py_CLEAR(results);
     if (!results)
       laze_tensor_release(laze_tensor_take(handles[i]));
@@ -81,7 +85,7 @@ PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, i
     if (again) arguments->numbers = 0;
     if (again) return laze_python_call(name, arguments, count);
   }
-  return made == 1 ? laze_python_tensor(handles[0]) : wrap_results(handles, made);
+  return made == 1 ? wrap_result(handles[0]) : wrap_results(handles, made);
 }
 
 PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, int32_t count) {

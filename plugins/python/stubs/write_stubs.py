@@ -75,7 +75,7 @@ def result_type(name, results, classes):
     if results.startswith("("):
         classes[name] = fields
         return f"_{name}_result"
-    return "list[Tensor]" if results.endswith("[]") else "Tensor"
+    return "Any" if results.endswith("[]") else "Tensor"
 
 
 def definitions(operator, classes, method=False):

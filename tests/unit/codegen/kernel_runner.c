@@ -136,7 +136,7 @@ void runner_compare(runner *r, int64_t begin, int64_t end) {
   enum { CHECKS = 4 };
   laze_kernel_failure interpreted[CHECKS], native[CHECKS];
   for (int k = 0; k < CHECKS; k++) interpreted[k] = native[k] = (laze_kernel_failure){.position = INT64_MAX};
-  laze_kernel_arguments arguments = {r->interpreted, r->sizes, interpreted, NULL, NULL};
+  laze_kernel_arguments arguments = {r->interpreted, r->sizes, interpreted, NULL, NULL, NULL};
   ck_assert_int_le(r->kernel.check_count, CHECKS);
   if (test_interpret_loop(&r->kernel, r->context, &arguments, begin, end, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);

@@ -23,7 +23,7 @@ static void open_kernel(int inputs) {
 
 static void run(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, laze_kernel_failure *failures) {
   laze_error error = {0};
-  laze_kernel_arguments arguments = {buffers, sizes, failures, NULL, NULL};
+  laze_kernel_arguments arguments = {buffers, sizes, failures, NULL, NULL, NULL};
   ck_assert_msg(laze_loop_verify(&kernel, &error) == LAZE_OK, "%s", error.message);
   ck_assert_msg(test_interpret_loop(&kernel, laze_context_default(), &arguments, begin, end, &error) == LAZE_OK, "%s",
                 error.message);

@@ -65,7 +65,7 @@ static void append_attribute(const laze_attribute *attribute) {
 }
 
 /* "name(operands; attributes)", tensors as the letters that the test made them of, lists in brackets. */
-void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
+int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   const laze_op_info *info = laze_op_get(frame->op);
   const laze_frame_operand *operand = frame->operands;
   length = 0;
@@ -93,6 +93,7 @@ void laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   append(")%s", frame->context ? " with context" : "");
   if (frame->location.file) append(" at %s:%d", frame->location.file, (int)frame->location.line);
   for (int i = 0; i < info->result_count; i++) results[i] = (laze_tensor *)(uintptr_t) "result";
+  return info->result_count;
 }
 
 static laze_tensor *tensor(const char *name) {

@@ -34,7 +34,7 @@ START_TEST(every_range_is_copied_and_nothing_else) {
       memset(result, -1, sizeof result);
       memset(wanted, -1, sizeof wanted);
       memcpy(wanted + begin, expected + begin, (size_t)(end - begin));
-      const laze_kernel_arguments arguments = {buffers, sizes, NULL, kernel->closure, NULL};
+      const laze_kernel_arguments arguments = {buffers, sizes, NULL, kernel->closure, NULL, NULL};
       kernel->function(&arguments, begin, end, NULL);
       ck_assert_msg(memcmp(result, wanted, sizeof result) == 0, "range %d to %d", (int)begin, (int)end);
     }

@@ -74,7 +74,7 @@ static void check_sort(laze_context *context, laze_dtype dtype, int64_t outer, i
   ck_assert_int_le(outer * count * stride, MOST);
   ck_assert_int_eq(laze_sort_kernel_create(context, dtype, descending, &kernel, NULL), LAZE_OK);
   fill(dtype, data, outer * count * stride);
-  const laze_kernel_arguments arguments = {buffers, sizes, NULL, kernel->closure, NULL};
+  const laze_kernel_arguments arguments = {buffers, sizes, NULL, kernel->closure, NULL, NULL};
   kernel->function(&arguments, middle, rows, scratch); /* as threads share rows */
   kernel->function(&arguments, 0, middle, scratch);
   for (int64_t row = 0; row < rows; row++)
