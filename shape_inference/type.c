@@ -17,7 +17,7 @@ bool laze_type_equal(const laze_type *a, const laze_type *b) {
 }
 
 void laze_type_print(laze_text *text, const laze_size_table *table, const laze_type *type) {
-  if (type->kind != LAZE_TYPE_TENSOR) {
+  if (type->kind == LAZE_TYPE_TOKEN || type->kind == LAZE_TYPE_NONE) {
     laze_text_append(text, type->kind == LAZE_TYPE_TOKEN ? "token" : "none");
     return;
   }
@@ -47,7 +47,7 @@ static void format_constants(const laze_type *type, char *buffer, int64_t size) 
 
 const char *laze_type_format(const laze_size_table *table, const laze_type *type, char *buffer, int64_t size) {
   if (size <= 0) return buffer;
-  if (type->kind != LAZE_TYPE_TENSOR) {
+  if (type->kind == LAZE_TYPE_TOKEN || type->kind == LAZE_TYPE_NONE) {
     snprintf(buffer, (size_t)size, "%s", type->kind == LAZE_TYPE_TOKEN ? "token" : "none");
   } else if (is_constant(type)) {
     format_constants(type, buffer, size);

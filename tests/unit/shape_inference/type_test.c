@@ -40,6 +40,7 @@ START_TEST(text_form) {
   check_round_trip("f32[n,784]", "f32[n,784]");
   check_round_trip("i64[]", "i64[]");
   check_round_trip("token", "token");
+  check_round_trip("none", "none");
   check_round_trip("bool[ n + 1 , min(n, 4) ]", "bool[n+1,min(n, 4)]");
   check_round_trip("f64[4611686018427387904,0]", "f64[4611686018427387904,0]");
 }
