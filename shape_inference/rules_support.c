@@ -8,7 +8,9 @@
 
 laze_shape_text laze_show(const laze_inference *inference, const laze_type *type) {
   laze_shape_text shape;
-  laze_type_format(inference->sizes, type, shape.text, sizeof shape.text);
+  laze_type shown = {.kind = LAZE_TYPE_TENSOR, .dtype = type->dtype, .rank = type->rank}; /* rules set no kind */
+  for (int i = 0; i < type->rank; i++) shown.sizes[i] = type->sizes[i];
+  laze_type_format(inference->sizes, &shown, shape.text, sizeof shape.text);
   return shape;
 }
 
