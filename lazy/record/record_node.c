@@ -67,9 +67,10 @@ static laze_status make_node(laze_record_state *state, const laze_op_info *info,
   return *out ? LAZE_OK : laze_fail_memory(error, info->name, -1);
 }
 
+/* Counts also those for which there is no room yet, maybe twice: then all are looked for again. */
 static void add_definer(void *self, laze_pending *definer) {
   laze_record_state *state = self;
-  for (int64_t i = 0; i < state->definer_count; i++)
+  for (int64_t i = 0; i < state->definer_count && i < state->definer_capacity; i++)
     if (state->definers[i] == definer) return;
   if (state->definer_count < state->definer_capacity) state->definers[state->definer_count] = definer;
   state->definer_count++;

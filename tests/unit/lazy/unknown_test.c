@@ -62,6 +62,26 @@ START_TEST(sizes_are_computed_when_they_are_asked_for) {
 }
 END_TEST
 
+/* A list of the sizes that a call names has room for none at first: two and more, one of them twice, are all found. */
+START_TEST(the_first_call_may_name_several_sizes) {
+  for (int32_t count = 2; count <= 6; count++) {
+    laze_context *context = new_context();
+    laze_scope *scope = laze_scope_begin(context);
+    laze_size_item items[6];
+    for (int32_t i = 0; i < count; i++)
+      items[i] = (laze_size_item){i == 2 ? items[0].tensor : count_above(context, 6.5f - (float)(i % 3)), 0};
+    laze_argument argument = {.kind = LAZE_PASS_SIZES, .count = count, .value.sizes = items};
+    laze_tensor *result;
+    ck_assert_int_eq(laze_call_by_name(context, "zeros", &argument, 1, &result, 1), 1);
+    ck_assert_msg(laze_tensor_size(result, 0) == 1, "%s", laze_tensor_error(result));
+    ck_assert_int_eq(laze_tensor_size(result, 1), 2);
+    for (int32_t i = 2; i < count; i++) ck_assert_int_eq(laze_tensor_size(result, i), i == 2 ? 1 : 1 + i % 3);
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+    laze_context_release(context);
+  }
+}
+END_TEST
+
 /* A read finds the sizes on the way, and is no sync of its own. */
 START_TEST(a_read_finds_sizes_too) {
   laze_context *context = new_context();
@@ -284,6 +304,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {sizes_are_computed_when_they_are_asked_for,
+                                the_first_call_may_name_several_sizes,
                                 a_read_finds_sizes_too,
                                 a_wrong_size_is_an_error_of_what_depends_on_it,
                                 a_rule_that_has_to_know_finds_the_size,
