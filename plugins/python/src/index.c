@@ -7,8 +7,8 @@
  *     └ select  └ axes up to those that the rest of the index needs
  *
  * Nothing is computed by it: how much a mask selects, and where a slice ends that a tensor bounds, is a size that is
- * not known yet. Sizes that are not known are asked for (and then computed) only where an integer has to be checked, or
- * several lists compared.
+ * not known yet. Sizes that are not known are asked for (and then computed) only where an integer or a mask has to be
+ * checked, or several lists compared.
  */
 #include "binding.h"
 
@@ -175,14 +175,16 @@ static bool add_places(indexing *self, const laze_export *mask) {
   return added;
 }
 
-/* Whether the mask has the sizes of the axes that it covers, where they are known. */
+/* Whether the mask has the sizes of the axes that it covers, which are found where they are not known: one that is too
+ * short would select from the wrong places, and nothing behind it could tell. */
 static bool check_mask(const indexing *self, laze_tensor *mask) {
   laze_tensor *tensor = laze_python_handle(self->tensor);
   for (int32_t i = 0; i < laze_tensor_rank(mask); i++) {
     int32_t axis = self->axis + i;
-    int64_t own = laze_tensor_knows_size(mask, i) ? laze_tensor_size(mask, i) : -1;
-    int64_t covered = axis < rank_of(self) && knows_size(self, axis) ? laze_tensor_size(tensor, axis) : -1;
-    if (own >= 0 && covered >= 0 && own != covered)
+    int64_t own, covered;
+    if (axis >= rank_of(self)) break;
+    if (!laze_python_size(mask, i, &own) || !laze_python_size(tensor, axis, &covered)) return false;
+    if (own != covered)
       return fail("the mask has size %lld in dimension %d, and the tensor %lld in dimension %d", (long long)own, (int)i,
                   (long long)covered, (int)axis);
   }

@@ -119,6 +119,16 @@ class Recording(unittest.TestCase):
         with self.assertRaises(laze.Error):
             laze.masked_select(x, x)
 
+    def test_a_mask_is_as_long_as_what_it_selects_from(self):
+        three = self.x[:self.count]
+        self.assertEqual(three[three > 0].tolist(), [1, 2])
+        for tensor, mask in ((self.x, lambda: self.x[:self.count] > 0),
+                             (self.x[:self.count], lambda: laze.tensor([True, True])),
+                             (self.x[:self.count], lambda: self.x > 0),
+                             (self.x[None, :self.count], lambda: self.x[None, :self.count - 1] > 0)):
+            with self.assertRaises(IndexError):
+                tensor[mask()]
+
     def test_stress_of_the_collector(self):
         thresholds = gc.get_threshold()
         gc.set_threshold(1)
