@@ -36,7 +36,7 @@ static laze_status add_weights(histogram *h, laze_value weights, laze_error *err
   laze_type type = laze_compose_type(h->recorder, weights);
   bool same = type.rank == h->self.rank && type.dtype == h->self.dtype;
   for (int i = 0; same && i < type.rank; i++)
-    LAZE_TRY(laze_size_is_equal(h->recorder, type.sizes[i], h->self.sizes[i], &same, error));
+    LAZE_TRY(laze_size_must_equal(h->recorder, type.sizes[i], h->self.sizes[i], &same, error));
   if (same) return flat(h, weights, &h->weights, error);
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: weight has another shape or dtype than self, expected the same",
                    h->name);

@@ -49,7 +49,7 @@ static laze_status squeeze(laze_recorder *recorder, laze_value value, uint32_t c
   int rank = 0;
   for (int i = 0; i < type.rank; i++) {
     bool dropped = false;
-    if (candidates >> i & 1) LAZE_TRY(laze_size_ask_equal(recorder->sizes, type.sizes[i], 1, &dropped, error));
+    if (candidates >> i & 1) LAZE_TRY(laze_size_may_equal(recorder, type.sizes[i], 1, &dropped, error));
     if (!dropped) type.sizes[rank++] = type.sizes[i];
   }
   *out = value;
@@ -88,7 +88,7 @@ static laze_status wrap_start(laze_recorder *recorder, laze_size start, laze_siz
                               laze_error *error) {
   bool negative;
   *out = start;
-  LAZE_TRY(laze_size_ask_less_equal(recorder->sizes, start, -1, &negative, error));
+  LAZE_TRY(laze_size_may_be_at_most(recorder, start, -1, &negative, error));
   return negative ? laze_size_binary(recorder->sizes, LAZE_SIZE_ADD, start, size, out, error) : LAZE_OK;
 }
 
@@ -102,8 +102,8 @@ static laze_status take(laze_recorder *recorder, const laze_call *call, int axis
   if (!*inside) return LAZE_OK;
   LAZE_TRY(wrap_start(recorder, start, size, &start, error));
   LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_ADD, start, length, &end, error));
-  LAZE_TRY(laze_size_is_at_most(recorder, 0, start, inside, error));
-  if (*inside) LAZE_TRY(laze_size_is_at_most(recorder, end, size, inside, error));
+  LAZE_TRY(laze_size_must_be_at_most(recorder, 0, start, inside, error));
+  if (*inside) LAZE_TRY(laze_size_must_be_at_most(recorder, end, size, inside, error));
   return *inside ? laze_compose_slice(recorder, call->operands[0], axis, start, end, out, error) : LAZE_OK;
 }
 
@@ -131,7 +131,7 @@ laze_status laze_composite_narrow(laze_recorder *recorder, const laze_call *call
   bool inside;
   int axis;
   LAZE_TRY(choose_axis(recorder, call, &type, &axis, error));
-  LAZE_TRY(laze_size_is_at_most(recorder, 0, length, &inside, error));
+  LAZE_TRY(laze_size_must_be_at_most(recorder, 0, length, &inside, error));
   if (inside) LAZE_TRY(take(recorder, call, axis, start, length, results, &inside, error));
   if (inside) return LAZE_OK;
   return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: start %s and length %s do not lie within dim %d of %s",
@@ -156,7 +156,7 @@ static laze_status check_equal_shapes(laze_recorder *recorder, const laze_call *
     laze_type type = laze_compose_type(recorder, call->operands[i]);
     bool same = type.rank == first.rank;
     for (int axis = 0; same && axis < first.rank; axis++)
-      LAZE_TRY(laze_size_ask_equal(recorder->sizes, first.sizes[axis], type.sizes[axis], &same, error));
+      LAZE_TRY(laze_size_must_equal(recorder, first.sizes[axis], type.sizes[axis], &same, error));
     if (same) continue;
     char a[160], b[160];
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "stack: tensor 0 is %s but tensor %d is %s, expected equal shapes",

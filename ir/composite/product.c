@@ -73,7 +73,7 @@ static laze_status check_inner(const product *p, const laze_type *self, const la
   if (self->rank == 0 || other->rank == 0)
     return refuse_operands(p, self, other, ", expected at least one dim each: use mul", error);
   laze_size inner = self->sizes[self->rank - 1], rows = other->sizes[other->rank == 1 ? 0 : other->rank - 2];
-  LAZE_TRY(laze_size_ask_equal(p->recorder->sizes, inner, rows, &same, error));
+  LAZE_TRY(laze_size_must_equal(p->recorder, inner, rows, &same, error));
   if (same) return LAZE_OK;
   return refuse_operands(p, self, other,
                          other->rank == 1
@@ -126,7 +126,7 @@ static laze_status check_added(laze_recorder *recorder, const laze_call *call, l
   char a[160], b[160];
   if (fits) LAZE_TRY(laze_infer_broadcast_into(&inference, &self, &joined));
   for (int i = 0; i < result.rank && fits; i++)
-    LAZE_TRY(laze_size_is_equal(recorder, joined.sizes[i], result.sizes[i], &fits, error));
+    LAZE_TRY(laze_size_must_equal(recorder, joined.sizes[i], result.sizes[i], &fits, error));
   if (fits) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "addmm: self is %s and the product %s: self must expand to it",
                    laze_type_format(recorder->sizes, &self, a, sizeof a),

@@ -74,8 +74,8 @@ static laze_status check_k(laze_recorder *recorder, const laze_call *call, const
                            laze_size k, laze_error *error) {
   const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
   bool fits;
-  LAZE_TRY(laze_size_is_at_most(recorder, least, k, &fits, error));
-  if (fits) LAZE_TRY(laze_size_is_at_most(recorder, k, s->size, &fits, error));
+  LAZE_TRY(laze_size_must_be_at_most(recorder, least, k, &fits, error));
+  if (fits) LAZE_TRY(laze_size_must_be_at_most(recorder, k, s->size, &fits, error));
   if (fits) return LAZE_OK;
   return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: k is %s, expected %lld to %s, the elements along dim %d of %s",
                    inference.operator_name, laze_show_size(&inference, k).text, (long long)least,
@@ -202,7 +202,7 @@ static laze_status median_of_all(laze_recorder *recorder, const laze_call *call,
   laze_size count;
   bool empty;
   LAZE_TRY(laze_size_product(recorder->sizes, type.sizes, type.rank, &count, error));
-  LAZE_TRY(laze_size_is_equal(recorder, count, 0, &empty, error));
+  LAZE_TRY(laze_size_may_equal(recorder, count, 0, &empty, error));
   if (empty) return laze_record_number(recorder, type.dtype, laze_scalar_real((double)NAN), result, error);
   LAZE_TRY(laze_compose_reshape(recorder, call->operands[0], &count, 1, &flat, error));
   attributes[LAZE_MEDIAN_DIM_DIM] = laze_attribute_integer(0);

@@ -121,3 +121,26 @@ laze_status laze_size_is_at_most(laze_recorder *recorder, laze_size a, laze_size
   if (laze_size_is_constant(a) && laze_size_is_constant(b)) return LAZE_OK;
   return laze_size_ask_less_equal(recorder->sizes, a, b, out, error);
 }
+
+/* `given`: the answer where only a run will know. */
+static laze_status settle(laze_recorder *recorder, laze_fact question, bool given, bool *out, laze_error *error) {
+  question.holds = given;
+  question.asker = recorder->origin == LAZE_OP_NONE ? NULL : laze_op_get(recorder->origin)->name;
+  return laze_size_ask(recorder->sizes, question, out, error);
+}
+
+laze_status laze_size_must_equal(laze_recorder *recorder, laze_size a, laze_size b, bool *out, laze_error *error) {
+  return settle(recorder, (laze_fact){.kind = LAZE_FACT_EQUAL, .a = a, .b = b}, true, out, error);
+}
+
+laze_status laze_size_must_be_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out, laze_error *error) {
+  return settle(recorder, (laze_fact){.kind = LAZE_FACT_LESS_EQUAL, .a = a, .b = b}, true, out, error);
+}
+
+laze_status laze_size_may_equal(laze_recorder *recorder, laze_size a, laze_size b, bool *out, laze_error *error) {
+  return settle(recorder, (laze_fact){.kind = LAZE_FACT_EQUAL, .a = a, .b = b}, false, out, error);
+}
+
+laze_status laze_size_may_be_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out, laze_error *error) {
+  return settle(recorder, (laze_fact){.kind = LAZE_FACT_LESS_EQUAL, .a = a, .b = b}, false, out, error);
+}

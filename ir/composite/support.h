@@ -47,5 +47,16 @@ LAZE_MUST_USE laze_status laze_size_is_equal(laze_recorder *recorder, laze_size 
                                              laze_error *error);
 LAZE_MUST_USE laze_status laze_size_is_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
                                                laze_error *error);
+/* The same for askers to whom "no" is not a safe answer where a value gives a size. The lazy layer finds the number
+ * then, and has the call recorded again; a graph goes on with one answer, which its run checks: what must be is so, and
+ * what may be (and would make another graph) is not. */
+LAZE_MUST_USE laze_status laze_size_must_equal(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                               laze_error *error);
+LAZE_MUST_USE laze_status laze_size_must_be_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                                    laze_error *error);
+LAZE_MUST_USE laze_status laze_size_may_equal(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                              laze_error *error);
+LAZE_MUST_USE laze_status laze_size_may_be_at_most(laze_recorder *recorder, laze_size a, laze_size b, bool *out,
+                                                   laze_error *error);
 
 #endif

@@ -144,6 +144,52 @@ class Recording(unittest.TestCase):
         self.assertEqual(gc.garbage, [])
 
 
+# Over u and v, of n elements, and k, of n elements at the end of x: what each composite has to know of their sizes.
+FORMS = [lambda x, u, v, k, n: u @ v, lambda x, u, v, k, n: u @ k, lambda x, u, v, k, n: laze.dot(u, k),
+         lambda x, u, v, k, n: laze.linear(u[None], k[None]),
+         lambda x, u, v, k, n: laze.ones(2, n) @ laze.ones(k.sum().long() - 15, 2),
+         lambda x, u, v, k, n: laze.stack([u, k]), lambda x, u, v, k, n: x.topk(n)[0],
+         lambda x, u, v, k, n: u.topk(3)[0], lambda x, u, v, k, n: u.kthvalue(3)[0],
+         lambda x, u, v, k, n: u.narrow(0, 1, 2), lambda x, u, v, k, n: x.narrow(0, 1, n),
+         lambda x, u, v, k, n: u.select(0, 2), lambda x, u, v, k, n: u.select(0, -1),
+         lambda x, u, v, k, n: x.select(0, n), lambda x, u, v, k, n: x.select(0, n - 4),
+         lambda x, u, v, k, n: x[:n - 2].squeeze(0), lambda x, u, v, k, n: u[None].squeeze(),
+         lambda x, u, v, k, n: u.squeeze(0), lambda x, u, v, k, n: u[3:].median(),
+         lambda x, u, v, k, n: u[n:].median(), lambda x, u, v, k, n: u[n:].nanmedian(),
+         lambda x, u, v, k, n: u.median()]
+
+
+@unittest.skipUnless(numpy, "needs NumPy")
+class Composites(unittest.TestCase):
+    """What a composite asks about a size that is not known is found, not taken to be "no"."""
+    EXPECTED = [lambda x: x[:3] @ x[:3], lambda x: x[:3] @ x[5:], lambda x: x[:3] @ x[5:],
+                lambda x: x[None, :3] @ x[None, 5:].T, lambda x: numpy.full((2, 2), 3), lambda x: [x[:3], x[5:]],
+                lambda x: x[:4:-1], lambda x: x[2::-1], lambda x: x[2], lambda x: x[1:3], lambda x: x[1:4],
+                lambda x: x[2], lambda x: x[2], lambda x: x[3], lambda x: x[7], lambda x: x[0], lambda x: x[:3],
+                lambda x: x[:3], lambda x: numpy.nan, lambda x: numpy.nan, lambda x: numpy.nan, lambda x: x[1]]
+
+    def test_forms(self):
+        host = numpy.arange(8, dtype=numpy.float32)
+        for number, (form, expected) in enumerate(zip(FORMS, self.EXPECTED, strict=True)):
+            for known in (False, True):
+                with self.subTest(form=number, known=known):
+                    x = laze.arange(8).float().evaluate()
+                    n = (x > 4.5).sum()
+                    u, v, k = x[:n], x[:n], x[8 - n:]
+                    if known:
+                        self.assertEqual((n.item(), u.shape, v.shape, k.shape), (3, (3,), (3,), (3,)))
+                    result, wanted = form(x, u, v, k, n), numpy.asarray(expected(host))
+                    self.assertEqual(result.shape, wanted.shape)
+                    numpy.testing.assert_array_equal(numpy.asarray(result.tolist()), wanted)
+
+    def test_what_is_wrong_is_refused(self):
+        x = laze.arange(8).float().evaluate()
+        for form in (lambda n: x[:n] @ x[:n + 1], lambda n: laze.stack([x[:n], x]), lambda n: x[:n].topk(4),
+                     lambda n: x[:n].narrow(0, 2, 2), lambda n: x[:n].select(0, 3), lambda n: x.topk(n + 6)):
+            with self.assertRaises((laze.Error, ValueError, IndexError)):
+                form((x > 4.5).sum())
+
+
 @unittest.skipUnless(numpy, "needs NumPy")
 class Programs(unittest.TestCase):
     """Random programs, computed once at the end, after each line, and by NumPy."""
