@@ -176,10 +176,10 @@ START_TEST(numbers_that_do_not_fit_fail_what_needs_them) {
       ck_assert_int_ge(report.causes[count - 1], 0);
       const char *message = report.errors[report.causes[count - 1]].message;
       ck_assert_msg(strstr(message, cases[i].message) != NULL, "case %d: %s", (int)i, message);
-      ck_assert_int_ne(run(backend_of(_i), executable, numbers, NULL, &got), LAZE_OK);
     }
-    release(got.buffers, cases[i].message ? 0 : count);
-    if (cases[i].message) laze_run_report_deinit(&report);
+    release(got.buffers, count);
+    laze_run_report_deinit(&report);
+    if (cases[i].message) ck_assert_int_ne(run(backend_of(_i), executable, numbers, NULL, &got), LAZE_OK);
     laze_executable_release(executable);
   }
 }
