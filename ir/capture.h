@@ -26,7 +26,8 @@ typedef struct laze_captures {
   int32_t count, capacity;
 } laze_captures;
 
-/* The value that stands, in a region under construction, the node's `number`-th, for one of the block around it. */
+/* The value that stands, in a region under construction, the node's `number`-th, for one of the block around it: a
+ * parameter of the same type, made on the first use. */
 LAZE_MUST_USE laze_status laze_capture_value(laze_graph *graph, laze_captures *captures, laze_block *region, int number,
                                              laze_value outside, laze_value *out, laze_error *error);
 /* laze_graph_append_region_node with what the regions captured, which says how many results the caller knows of, and in

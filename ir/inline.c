@@ -14,6 +14,7 @@
  * sizes have become, and of blocks that are being copied, which are bodies of activations and regions.
  */
 #include "ir/attribute.h"
+#include "ir/capture.h"
 #include "ir/defined_size.h"
 #include "ir/graph_internal.h"
 #include "ir/module_internal.h"
@@ -21,7 +22,7 @@
 
 #include <string.h>
 
-enum { MAX_REGIONS = 4, MAX_RESULTS = 8, LONGEST_NAME = 200 };
+enum { MAX_RESULTS = 8, LONGEST_NAME = 200 };
 
 typedef struct activation {
   struct activation *caller; /* NULL: of the graph itself */
@@ -41,7 +42,7 @@ typedef struct {
   laze_block *target;
   int64_t next;   /* index in the block's nodes */
   int32_t region; /* to be copied next, of the node at `next`; -1: none */
-  laze_block *regions[MAX_REGIONS];
+  laze_block *regions[LAZE_MAX_REGIONS];
 } frame;
 
 typedef struct {
@@ -275,7 +276,7 @@ static laze_status step(inliner *self) {
   if (top->region < 0 && top->next == top->block->node_count) return leave_block(self);
   int32_t number = top->block->nodes[top->next];
   const laze_node *node = &top->activation->source->nodes[number];
-  if (node->region_count > MAX_REGIONS ||
+  if (node->region_count > LAZE_MAX_REGIONS ||
       (node->region_count == 0 && node->result_count > MAX_RESULTS && node->op != LAZE_OP_CALL))
     return laze_fail(self->error, LAZE_INTERNAL, "%s: more regions or results than inlining holds",
                      laze_op_get(node->op)->name);

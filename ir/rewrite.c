@@ -8,14 +8,13 @@
 #include "ir/rewrite.h"
 
 #include "ir/attribute.h"
+#include "ir/capture.h"
 #include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/graph_internal.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
-
-enum { MAX_REGIONS = 4 };
 
 void laze_rewrite_map(laze_rewrite *rewrite, int32_t number, const laze_value *values) {
   memcpy(rewrite->values + rewrite->offsets[number], values,
@@ -169,7 +168,7 @@ static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
     laze_walk_skip(&rewrite->walk);
     return LAZE_OK;
   }
-  if (node->region_count > MAX_REGIONS)
+  if (node->region_count > LAZE_MAX_REGIONS)
     return laze_fail(error, LAZE_INTERNAL, "%s: more regions than a rewrite holds", laze_op_get(node->op)->name);
   if (node->region_count > 0) return choose_region(rewrite, error);
   if (hooks->node) LAZE_TRY(hooks->node(rewrite, hooks->self, rewrite->walk.node, &replaced, error));

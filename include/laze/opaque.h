@@ -78,8 +78,10 @@ LAZE_API LAZE_MUST_USE laze_status laze_opaque_register(laze_context *context, c
  * LAZE_NOT_FOUND: there is none. */
 LAZE_API LAZE_MUST_USE laze_status laze_opaque_unregister(laze_context *context, const char *name, laze_error *error);
 
-/* Records a call and writes its results to `results`, at most `capacity`; returns how many. What is wrong gives one
- * error handle. An absent result is NULL. The macro adds where the call stands. */
+/* Records a call of `operands` (borrowed, of any types that the kernel's rule takes; of one context) and writes its
+ * results to `results`, at most `capacity`; returns how many. They belong to the scope, as those of every call; an
+ * absent one is NULL. What is wrong gives one error handle, which says what. Lists are copied. Thread-safe, as all
+ * three are. The macro adds where the call stands. */
 LAZE_API int32_t laze_opaque_record_at(laze_context *context, const char *name, laze_tensor *const *operands,
                                        int32_t operand_count, laze_ints integers, laze_reals reals,
                                        laze_strings strings, laze_tensor **results, int32_t capacity, const char *file,
