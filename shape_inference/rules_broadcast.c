@@ -5,9 +5,28 @@
  */
 #include "shape_inference/rules_internal.h"
 
-/* Whether nothing but equality is left to hope for: a size that a value defines is not taken to be 1. */
+/* Whether a size is 1. One that a value defines is not taken to be. */
+static laze_status is_one(laze_inference *inference, laze_size size, bool *out) {
+  *out = false;
+  return laze_size_is_defined(inference->sizes, size) ? LAZE_OK : laze_infer_equal(inference, size, 1, out);
+}
+
+/* Whether a value defines one of them, so that nothing but equality is left to hope for where none is 1. */
 static bool has_to_fit(const laze_inference *inference, laze_size a, laze_size b) {
   return laze_size_is_defined(inference->sizes, a) || laze_size_is_defined(inference->sizes, b);
+}
+
+/* The common size of an axis, of which a value defines one. Whether the other is 1 comes first: a graph that serves any
+ * sizes has a symbol for that, too. */
+static laze_status join_defined(laze_inference *inference, laze_size a, laze_size b, bool *fits, laze_size *out) {
+  *out = a;
+  LAZE_TRY(is_one(inference, b, fits));
+  if (*fits) return LAZE_OK;
+  *out = b;
+  LAZE_TRY(is_one(inference, a, fits));
+  if (*fits) return LAZE_OK;
+  if (!laze_size_is_constant(b)) *out = a; /* of two that are equal, the one that says more */
+  return laze_infer_require_equal(inference, a, b, fits);
 }
 
 /* The common size of an axis, or *fits false. */
@@ -16,8 +35,8 @@ static laze_status join_sizes(laze_inference *inference, laze_size a, laze_size 
   *out = a;
   if (a == b || b == 1) return LAZE_OK;
   if (a != 1) {
-    LAZE_TRY(has_to_fit(inference, a, b) ? laze_infer_require_equal(inference, a, b, fits)
-                                         : laze_infer_equal(inference, a, b, fits));
+    if (has_to_fit(inference, a, b)) return join_defined(inference, a, b, fits, out);
+    LAZE_TRY(laze_infer_equal(inference, a, b, fits));
     if (*fits && laze_size_is_constant(b)) *out = b; /* of two that are equal, the one that says more */
     if (*fits) return LAZE_OK;
     LAZE_TRY(laze_infer_equal(inference, b, 1, fits));
@@ -163,9 +182,11 @@ static laze_status expand_axis(laze_inference *inference, const laze_type *self,
   LAZE_TRY(laze_infer_check_size(inference, size, axis));
   *out = size;
   if (old == size || old == 1) return LAZE_OK;
-  LAZE_TRY(has_to_fit(inference, old, size) ? laze_infer_require_equal(inference, old, size, &fits)
-                                            : laze_infer_equal(inference, old, size, &fits));
-  if (!fits) LAZE_TRY(laze_infer_equal(inference, old, 1, &fits));
+  const bool must_fit = has_to_fit(inference, old, size);
+  LAZE_TRY(must_fit ? is_one(inference, old, &fits) : laze_infer_equal(inference, old, size, &fits));
+  if (!fits)
+    LAZE_TRY(must_fit ? laze_infer_require_equal(inference, old, size, &fits)
+                      : laze_infer_equal(inference, old, 1, &fits));
   if (fits) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: axis %d of %s has size %s and cannot become %s; only axes of size 1 expand, -1 keeps an axis",

@@ -119,6 +119,15 @@ class Recording(unittest.TestCase):
         with self.assertRaises(laze.Error):
             laze.masked_select(x, x)
 
+    def test_one_stands_beside_any_size(self):
+        """What is compiled serves any sizes; that one of them is 1 must not be forgotten on the way."""
+        x, one = laze.arange(12).reshape(3, 4).evaluate(), laze.tensor([10]).evaluate()
+        places = laze.nonzero(x[0] > 0).squeeze(1)
+        self.assertEqual((one + places).tolist(), [11, 12, 13])
+        self.assertEqual((places + one).tolist(), [11, 12, 13])
+        self.assertEqual(one.expand([2, laze.tensor(3)]).tolist(), [[10] * 3] * 2)
+        self.assertEqual(x[laze.tensor([[2], [1]]), x[0] > 1].tolist(), [[10, 11], [6, 7]])
+
     def test_a_mask_is_as_long_as_what_it_selects_from(self):
         three = self.x[:self.count]
         self.assertEqual(three[three > 0].tolist(), [1, 2])
