@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+enum { ALIGNMENT = 16, FIRST_BLOCK = 1024, LARGEST_BLOCK = 1 << 20 };
 
 struct laze_arena_block {
   laze_arena_block *next;
@@ -66,10 +66,11 @@ static bool add_block_of(laze_arena *arena, int64_t size) {
   return true;
 }
 
-/* Makes room for `size` bytes. Blocks double up to a limit, so that small graphs stay small and large ones need few
- * blocks; what is larger than the limit gets a block of its own, as does everything while arenas are switched off. */
+/* Makes room for `size` bytes. A block is as large as all before it, up to a limit, so that an arena has at most twice
+ * what it needs: small graphs stay small, of which a module may have many, and large ones need few blocks. What is
+ * larger than the limit gets a block of its own, as does everything while arenas are switched off. */
 static bool add_block(laze_arena *arena, int64_t size) {
-  int64_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
+  int64_t wanted = arena->bytes < FIRST_BLOCK ? FIRST_BLOCK : arena->bytes;
   if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
   if (laze_context_debug(arena->context, LAZE_DEBUG_NO_ARENAS)) wanted = 0;
   if (laze_add_overflows(size, header_size(), &size)) return false;

@@ -14,7 +14,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 64, LONGEST_NAME = 255 };
+/* Room for a few names, as most tables have: a module may have very many tables. */
+enum { FIRST_SLOTS = 16, FIRST_NAMES = 112, LONGEST_NAME = 255 };
 
 laze_status laze_size_table_create(laze_context *context, laze_size_table **out, laze_error *error) {
   laze_size_table *table = laze_alloc_zero(context, sizeof *table);
@@ -170,6 +171,8 @@ laze_status laze_size_symbol(laze_size_table *table, const char *name, laze_size
   node.first = node.last = table->symbol_count;
   node.degree = 1;
   node.shape = laze_hash_mix((uint64_t)table->symbol_count, 2);
+  if (table->symbol_count == 0 && !laze_arena_reserve(&table->names, FIRST_NAMES))
+    return laze_fail_memory(error, "the names of sizes", FIRST_NAMES);
   bool is_new;
   LAZE_TRY(add_node(table, node, &is_new, out, error));
   if (is_new) {

@@ -14,6 +14,10 @@ static bool copy_array(laze_context *context, void **out, const void *from, int6
 }
 
 static bool copy_names(laze_size_table *copy) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < copy->symbol_count; i++)
+    bytes += laze_arena_rounded((int64_t)strlen(laze_size_symbol_name(copy, i)) + 1);
+  if (bytes > 0 && !laze_arena_reserve(&copy->names, bytes)) return false;
   for (int64_t i = 0; i < copy->node_count; i++) {
     laze_size_node *node = &copy->nodes[i];
     if (node->kind != LAZE_SIZE_SYMBOL) continue;

@@ -124,12 +124,14 @@ START_TEST(blocks_grow_unless_switched_off) {
   enum { COUNT = 1000 };
   int64_t sizes[COUNT];
   for (int i = 0; i < COUNT; i++) sizes[i] = 96;
-  ck_assert_int_eq(blocks_for("", sizes, 42), 1); /* 4096 bytes with the header */
-  ck_assert_int_eq(blocks_for("", sizes, 43), 2);
-  ck_assert_int_eq(blocks_for("", sizes, COUNT), 5); /* 4, 8, 16, 32 and 64 KiB */
+  ck_assert_int_eq(blocks_for("", sizes, 10), 1); /* 1024 bytes with the header */
+  ck_assert_int_eq(blocks_for("", sizes, 11), 2);
+  ck_assert_int_eq(blocks_for("", sizes, 20), 2);
+  ck_assert_int_eq(blocks_for("", sizes, 21), 3);
+  ck_assert_int_eq(blocks_for("", sizes, COUNT), 8); /* 1, 1, 2, 4, ..., 32 and 64 KiB */
   ck_assert_int_eq(blocks_for("noarenas", sizes, COUNT), COUNT);
   const int64_t large[] = {5 << 20, 600 << 10, 600 << 10, 300 << 10};
-  ck_assert_int_eq(blocks_for("", large, 4), 3); /* no block is twice the largest */
+  ck_assert_int_eq(blocks_for("", large, 4), 3); /* no block is larger than 1 MiB unless one request is */
 }
 END_TEST
 
