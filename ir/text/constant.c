@@ -1,8 +1,8 @@
 /* `constant` says its elements in one of three ways; dtype and sizes stand in its type.
  *
  *   %0 = constant [1.0, 2.0] : f32[2]                                   numbers
- *   %1 = constant hex="0000803f00000040" : f32[2]                       bytes, row-major, each element lowest byte
- * first %2 = constant file="weights.bin", offset=64, length=8 : f32[2]      the same bytes in a file beside the text
+ *   %1 = constant hex="0000803f00000040" : f32[2]                       bytes, each element's lowest one first
+ *   %2 = constant file="weights.bin", offset=64, length=8 : f32[2]      the same bytes in a file beside the text
  */
 #include "ir/text/parser.h"
 

@@ -1,4 +1,5 @@
-/* The parser's state: parse.c reads the structure of a graph, call.c the arguments of one operator. */
+/* The parser's state: parse.c reads modules and headers, body.c statements and regions, call.c the arguments of one
+ * operator. */
 #ifndef LAZE_IR_TEXT_PARSER_H
 #define LAZE_IR_TEXT_PARSER_H
 
@@ -63,6 +64,18 @@ typedef struct laze_parser {
   int depth; /* of open frames */
   laze_parser_frame frames[LAZE_MAX_NESTING + 1];
 } laze_parser;
+
+/* An error of the library, if it is one, gets the place of what asked for it. */
+static inline laze_status laze_parser_locate(laze_parser *parser, const char *at, laze_status status,
+                                             laze_error *error) {
+  return status == LAZE_OK ? LAZE_OK : laze_lexer_locate(&parser->lexer, at, error);
+}
+/* Makes a block the innermost one. */
+void laze_parser_enter(laze_parser *parser, laze_block *block);
+/* Reads `(%x: f32[n], ...)`, the parameters of the innermost block. */
+LAZE_MUST_USE laze_status laze_parse_parameters(laze_parser *parser, laze_error *error);
+/* Reads a graph from behind its `{` to its `}`; *returns is where its `return` stands, for messages. */
+LAZE_MUST_USE laze_status laze_parse_body(laze_parser *parser, const char **returns, laze_error *error);
 
 /* Reads operator and arguments behind `=` and fills in the call, recording a constant for each literal operand. */
 LAZE_MUST_USE laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze_error *error);
