@@ -111,8 +111,7 @@ laze_status laze_node_name_error(const laze_node *node, laze_error *error);
 /* The node as a call, for rules and helpers that take one; borrows the node's arrays. */
 laze_call laze_node_call(const laze_node *node);
 
-/* A copy of a graph that shares nothing with it; without locations. All its symbols are defined by nodes. Owned by the
- * caller. */
+/* A copy of a graph that shares nothing with it. All its symbols are defined by nodes. Owned by the caller. */
 LAZE_MUST_USE laze_status laze_graph_copy(const laze_graph *graph, laze_graph **out, laze_error *error);
 
 /* Structural equality: operators, attributes, wiring, types, regions, inputs and outputs; not names (of symbols

@@ -228,35 +228,47 @@ START_TEST(a_million_nodes_on_a_small_stack) {
 }
 END_TEST
 
-static void *failing_allocate(void *self, size_t size) {
-  int *left = self;
-  return --*left < 0 ? NULL : malloc(size);
+/* A copy outlives its source with all that messages say of nodes: names, and where calls stand, in regions too. */
+START_TEST(copies_keep_names_and_places) {
+  laze_graph *graph = parse("laze 1\ngraph @g(%x: f32[4], %c: bool[]) -> f32[4] {\n"
+                            "  %0 = if %c, [%x] (%i: f32[4]) {\n"
+                            "    %1 = exp %i name(\"inner\")\n    return %1\n"
+                            "  } (%i: f32[4]) {\n    return %i\n  } name(\"choice\") loc(\"model.onnx:12\")\n"
+                            "  return %0\n}\n");
+  char *expected = print(graph);
+  laze_graph *copy;
+  assert_ok(laze_graph_copy(graph, &copy, &error));
+  ck_assert_int_eq(copy->node_count, graph->node_count);
+  for (int64_t i = 0; i < copy->node_count; i++) {
+    const laze_location *place = &copy->nodes[i].location, *before = &graph->nodes[i].location;
+    ck_assert_int_eq(place->line, before->line);
+    ck_assert(!place->file == !before->file);
+    if (place->file) ck_assert_ptr_ne(place->file, before->file);
+    if (place->file) ck_assert_str_eq(place->file, before->file);
+  }
+  laze_graph_destroy(graph);
+  assert_prints(copy, expected);
+  laze_free(context, expected);
+  laze_graph_destroy(copy);
 }
-static void failing_release(void *self, void *memory) {
-  (void)self;
-  free(memory);
-}
+END_TEST
 
 /* Wherever memory runs out, the failure is reported and nothing leaks or is left half done. */
 START_TEST(survives_running_out_of_memory) {
-  for (int allowed = 0;; allowed++) {
-    int left = 1 << 20;
-    laze_allocator allocator = {failing_allocate, failing_release, &left};
-    laze_context_options options = {.struct_size = sizeof options, .allocator = &allocator};
-    laze_context *starved;
+  for (int64_t allowed = 0;; allowed++) {
+    test_failing_allocator memory;
+    laze_context *starved = starve(&memory, allowed);
     laze_graph *graph = NULL, *symbolic = NULL;
     const int64_t *bindings;
-    assert_ok(laze_context_create(&options, &starved, &error));
-    left = allowed;
     laze_status status = laze_graph_parse(starved, with_regions, (int64_t)strlen(with_regions), "t.lz", &graph, &error);
     if (status == LAZE_OK) status = laze_passes_run(&graph, NULL, &error);
     if (status == LAZE_OK) status = laze_graph_symbolise(graph, &symbolic, &bindings, &error);
     bool done = status == LAZE_OK;
     if (!done) ck_assert_int_eq(status, LAZE_OUT_OF_MEMORY);
-    left = 1 << 20;
     laze_graph_destroy(graph);
     laze_graph_destroy(symbolic);
     laze_context_release(starved);
+    ck_assert_int_eq(memory.live, 0);
     if (done) break;
   }
 }
@@ -270,6 +282,7 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, verifier_names_the_broken_rule);
   tcase_add_test(tests, control_checks_its_regions);
   tcase_add_test(tests, a_million_nodes_on_a_small_stack);
+  tcase_add_test(tests, copies_keep_names_and_places);
   tcase_add_test(tests, survives_running_out_of_memory);
 }
 

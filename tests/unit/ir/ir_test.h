@@ -1,9 +1,10 @@
-/* What the tests of ir/ share: a context, and graphs from text. */
+/* What the tests of ir/ share: a context, graphs from text, and contexts whose memory runs out. */
 #ifndef LAZE_TESTS_IR_TEST_H
 #define LAZE_TESTS_IR_TEST_H
 
 #include "ir/ir.h"
 #include "ir/op.gen.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -55,6 +56,25 @@ static inline void assert_prints(const laze_graph *graph, const char *expected) 
   char *text = print(graph);
   ck_assert_str_eq(text, expected);
   laze_free(context, text);
+}
+
+/* Equal, and with the same keys, as caches need it of what they find. */
+static inline void assert_equal_graphs(const laze_graph *a, const laze_graph *b) {
+  laze_text difference;
+  laze_text_init(&difference, context);
+  ck_assert_msg(laze_graph_equal(a, b, &difference), "%s", laze_text_get(&difference));
+  for (int sizes = 0; sizes < 2; sizes++)
+    ck_assert(laze_hash_equal(laze_graph_hash(a, sizes), laze_graph_hash(b, sizes)));
+  laze_text_deinit(&difference);
+}
+
+/* A context of which `allowed` more allocations succeed, and none after them. */
+static inline laze_context *starve(test_failing_allocator *memory, int64_t allowed) {
+  laze_context *starved;
+  *memory = (test_failing_allocator){.refuse_all_after = true};
+  assert_ok(test_failing_context(memory, "interp", "", "", &starved));
+  memory->refuse_at = memory->calls + 1 + allowed;
+  return starved;
 }
 
 static inline int run_suite(const char *name, void (*add_tests)(TCase *)) {
