@@ -94,7 +94,12 @@ START_TEST(wrong_calls_are_errors) {
   laze_argument no_list[] = {{.kind = LAZE_PASS_TENSORS, .count = 2}, {.kind = LAZE_PASS_INTEGER}};
   ck_assert_int_eq(laze_tensor_rank(call("cat", no_list, 2)), -1);
   laze_argument no_items[] = {pass(x), {.kind = LAZE_PASS_INTEGERS, .count = 2}};
-  ck_assert(strstr(laze_tensor_error(call("sum.dim_IntList", no_items, 2)), "'dim'"));
+  ck_assert(strstr(laze_tensor_error(call("sum.dim_IntList", no_items, 2)), "'dim': 2 integers at"));
+  laze_tensor *histogram[2];
+  laze_argument no_range[] = {pass(x), {.name = "range", .kind = LAZE_PASS_INTEGERS, .count = -1}};
+  ck_assert_int_eq(laze_call_by_name(context, "histogram.bin_ct", no_range, 2, histogram, 2), 1);
+  ck_assert_msg(strstr(laze_tensor_error(histogram[0]), "'range': -1 integers at") != NULL, "%s",
+                laze_tensor_error(histogram[0]));
   laze_argument no_number[] = {pass(x), {.kind = LAZE_PASS_SCALAR, .value.scalar = {.dtype = 77}}};
   ck_assert(strstr(laze_tensor_error(call("mul.Scalar", no_number, 2)), "dtype 77"));
   ck_assert_int_eq(laze_call_by_name(context, "neg", one, 1, &result, 0), 0);

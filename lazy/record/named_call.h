@@ -1,0 +1,41 @@
+/* A call by name on its way: named_call_match.c finds the operator, named_call_pack.c lays out what it takes, and
+ * call_by_name.c records the frame.
+ *
+ *   passed     x, [0], keepdim=true        in any order once they have names
+ *   schema     self, dim, keepdim, dtype   of the operator that fits best
+ *   by_schema  x, [0], true, NULL          NULL: left out
+ */
+#ifndef LAZE_LAZY_RECORD_NAMED_CALL_H
+#define LAZE_LAZY_RECORD_NAMED_CALL_H
+
+#include "base/arena.h"
+#include "lazy/record/frame.h"
+
+/* What the caller passes; borrowed. */
+typedef struct laze_named_call {
+  const char *name; /* of the operator, as the caller wrote it */
+  const laze_argument *arguments;
+  int32_t count;
+  laze_location location;
+  const laze_argument **by_schema; /* what is passed for each argument of the schema; NULL: nothing */
+} laze_named_call;
+
+/* The arrays of a laze_frame, in the arena. */
+typedef struct laze_named_frame {
+  laze_arena arena;
+  laze_frame_operand *operands;
+  int32_t operand_count;
+  int32_t *segments;
+  laze_attribute *attributes;
+  laze_frame_size *sizes; /* of the attributes, those that tensors say */
+  int32_t size_count;
+} laze_named_frame;
+
+/* Finds the operator, and which of its arguments each thing passed is: `by_schema`, in the arena. */
+LAZE_MUST_USE laze_status laze_named_call_match(laze_named_call *given, laze_arena *arena, laze_op *out,
+                                                laze_error *error);
+/* Lays out what is passed by the schema of the operator that was found. */
+LAZE_MUST_USE laze_status laze_named_call_pack(laze_named_frame *pack, const laze_op_info *info,
+                                               const laze_named_call *given, laze_error *error);
+
+#endif
