@@ -6,7 +6,7 @@
  *        v  call.c         laze_call_by_name_at, with the caller's file and line; failures become exceptions
  *        │  range.c        numbers that the result's dtype does not hold
  *   Tensor                 tensor.c     owns one handle, and no Python object
- *        │  number.c, index.c, index_lists.c   Python's operators and x[...], all as calls by name
+ *        │  number.c, index.c   Python's operators and x[...], all as calls by name
  *        v  convert.c      item, tolist, repr
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
@@ -61,9 +61,11 @@ PyObject *laze_python_raise_too_large(PyObject *integer, const char *where, cons
 const char *laze_python_text(PyObject *string, const char *where);
 /* Sets the exception of a handle whose call or read has failed; gives NULL. */
 PyObject *laze_python_raise_tensor(laze_tensor *handle);
-/* Where the exception is an InvalidArgumentError: makes it an ArgumentTypeError of the same message. */
-void laze_python_raise_as_type(void);
+/* Whether the exception is an InvalidArgumentError, and two that make it one of the same message that is a TypeError,
+ * or an IndexError. */
 bool laze_python_error_is_invalid(void);
+void laze_python_raise_as_type(void);
+void laze_python_raise_as_index(void);
 
 /* ---- watch.c */
 /* Sets what stopped the work on this thread, if anything did. */
@@ -191,12 +193,10 @@ PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed);
 PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count);
 PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count);
 
-/* ---- index.c, index_lists.c */
+/* ---- index.c */
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index);
 /* Element `i` of the first axis. */
 PyObject *laze_python_select(PyObject *tensor, int64_t axis, int64_t i);
-/* One tensor of integers for each of `rank` axes, or NULL: x[lists[0], :, lists[2]]. */
-PyObject *laze_python_index_lists(PyObject *tensor, PyObject **lists, int32_t rank);
 
 /* ---- number.c */
 extern PyType_Slot laze_python_number_slots[];

@@ -70,6 +70,13 @@ int laze_python_add_errors(PyObject *module) {
   return 0;
 }
 
+/* The class for a status. */
+static PyObject *class_of(laze_status status) {
+  for (int i = 0; i < KIND_COUNT; i++)
+    if (kinds[i].status == status) return errors[i];
+  return base_error;
+}
+
 PyObject *laze_python_raise(laze_status status, const char *message) {
   laze_python_progress_end();
   if (laze_python_raise_interrupt()) return NULL;
@@ -77,13 +84,10 @@ PyObject *laze_python_raise(laze_status status, const char *message) {
     PyErr_SetString(PyExc_KeyboardInterrupt, message);
     return NULL;
   }
-  PyObject *raised = base_error;
-  for (int i = 0; i < KIND_COUNT; i++)
-    if (kinds[i].status == status) raised = errors[i];
   /* A message is cut to its size, maybe inside of a letter. */
   PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
   if (!text) return NULL;
-  PyErr_SetObject(raised, text);
+  PyErr_SetObject(class_of(status), text);
   Py_DECREF(text);
   return NULL;
 }
@@ -149,18 +153,24 @@ PyObject *laze_python_raise_tensor(laze_tensor *handle) {
 }
 
 bool laze_python_error_is_invalid(void) {
-  for (int i = 0; i < KIND_COUNT; i++)
-    if (kinds[i].status == LAZE_INVALID_ARGUMENT) return PyErr_ExceptionMatches(errors[i]);
-  return false;
+  return PyErr_ExceptionMatches(class_of(LAZE_INVALID_ARGUMENT));
 }
 
-void laze_python_raise_as_type(void) {
+static void raise_as(PyObject *class) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyObject *text = value ? PyObject_Str(value) : NULL;
-  if (text) PyErr_SetObject(type_error, text);
+  if (text) PyErr_SetObject(class, text);
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
+}
+
+void laze_python_raise_as_type(void) {
+  raise_as(type_error);
+}
+
+void laze_python_raise_as_index(void) {
+  raise_as(class_of(LAZE_OUT_OF_RANGE));
 }

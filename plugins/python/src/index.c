@@ -1,5 +1,5 @@
 /* x[...]: integers, slices, None and Ellipsis are taken one after the other, each as a call; integer and boolean
- * tensors are collected, one for each axis, and taken together at the end (index_lists.c).
+ * tensors are collected, one for each axis, and taken together at the end, by the operator index.
  *
  *   x[0, ..., None, 1:3, mask]
  *     │   │     │    │    └─ nonzero(mask), over the axes it covers, which become one
@@ -223,17 +223,23 @@ static bool take_mask(indexing *self, PyObject *mask) {
   return set_list(self, list);
 }
 
+/* x[lists[0], :, lists[2]]: a tensor of integers for each of `rank` axes, or NULL, which takes all of it. */
+static PyObject *take_lists(PyObject *tensor, PyObject *const *lists, int32_t rank) {
+  laze_tensor *handles[LAZE_PYTHON_MAX_RANK];
+  laze_python_arguments arguments = {.count = 2};
+  for (int32_t i = 0; i < rank; i++) handles[i] = lists[i] ? laze_python_handle(lists[i]) : NULL;
+  arguments.items[0] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = laze_python_handle(tensor)};
+  arguments.items[1] = (laze_argument){.kind = LAZE_PASS_TENSORS, .count = rank, .value.tensors = handles};
+  PyObject *taken = laze_python_call("index", &arguments, NULL);
+  if (!taken && laze_python_error_is_invalid()) laze_python_raise_as_index(); /* shapes that do not fit each other */
+  return taken;
+}
+
 /* Without dimensions: the element of the axis that the tensor names when the graph runs. */
 static bool take_tensor_scalar(indexing *self, PyObject *index) {
-  const int64_t one = 1;
-  int64_t axis = self->axis;
   PyObject *list[LAZE_PYTHON_MAX_RANK] = {0};
-  list[axis] = laze_python_call_format("reshape", "TI", index, (int32_t)1, &one);
-  PyObject *row = list[axis] ? laze_python_index_lists(self->tensor, list, rank_of(self)) : NULL;
-  Py_XDECREF(list[axis]);
-  PyObject *result = laze_python_call_format("select", "Tii", row, axis, (int64_t)0);
-  Py_XDECREF(row);
-  return replace(self, result);
+  list[self->axis] = index;
+  return replace(self, take_lists(self->tensor, list, rank_of(self)));
 }
 
 /* `written`: the index is a list of Python's. */
@@ -329,8 +335,7 @@ PyObject *laze_python_subscript(PyObject *tensor, PyObject *index) {
   if (!items) return NULL;
   indexing self = {.tensor = laze_python_share(tensor)};
   if (take_all(&self, items, index))
-    result = self.has_lists ? laze_python_index_lists(self.tensor, self.lists, rank_of(&self))
-                            : laze_python_share(self.tensor);
+    result = self.has_lists ? take_lists(self.tensor, self.lists, rank_of(&self)) : laze_python_share(self.tensor);
   for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) Py_XDECREF(self.lists[i]);
   Py_DECREF(self.tensor);
   Py_DECREF(items);
