@@ -1,6 +1,8 @@
-/* Operators that read at computed places. An index out of range is noted, and 0 read instead, where there is one. */
+/* Operators that read and write at computed places. An index out of range is noted, and 0 read instead, where there is
+ * one. */
 #include "codegen/interp/unit.h"
 
+#include "codegen/combine.h"
 #include "codegen/interp/walk.h"
 #include "ir/op.gen.h"
 
@@ -112,14 +114,9 @@ typedef struct {
 } placing;
 
 static placing find_placing(const interp_tensor *self, const char *reduce) {
-  static const struct {
-    const char *name;
-    laze_op op;
-  } ways[] = {{"sum", LAZE_OP_ADD}, {"prod", LAZE_OP_MUL}, {"amax", LAZE_OP_MAXIMUM}, {"amin", LAZE_OP_MINIMUM}};
-  placing out = {.bytes = laze_dtype_size(self->dtype)};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (strcmp(ways[i].name, reduce) == 0) out.eval = laze_eval_find(ways[i].op, self->dtype);
-  return out;
+  laze_op op = laze_combine_operator(reduce);
+  return (placing){.eval = op == LAZE_OP_NONE ? NULL : laze_eval_find(op, self->dtype),
+                   .bytes = laze_dtype_size(self->dtype)};
 }
 
 static void put(const placing *how, char *to, const char *from, int64_t count) {

@@ -10,25 +10,13 @@
  * Elements that differ in another axis than the one that is indexed never meet. So threads share such an axis: the
  * outermost one, or blocks of the innermost one where the indexed axis is outside of it.
  */
+#include "codegen/combine.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/update.h"
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
-#include <string.h>
-
 enum { SELF, INDEX, SOURCE };
-
-/* What joins an element with the one that is there; LAZE_OP_NONE: it takes its place. */
-static laze_op combining(const char *reduce) {
-  static const struct {
-    const char *name;
-    laze_op op;
-  } ways[] = {{"sum", LAZE_OP_ADD}, {"prod", LAZE_OP_MUL}, {"amax", LAZE_OP_MAXIMUM}, {"amin", LAZE_OP_MINIMUM}};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (strcmp(ways[i].name, reduce) == 0) return ways[i].op;
-  return LAZE_OP_NONE;
-}
 
 /* Where the index of an element is among the indices: at the element's own place, or in a list. */
 static laze_status index_map(laze_scheduler *scheduler, laze_group_builder *group, const laze_type *index,
@@ -76,7 +64,7 @@ laze_status laze_schedule_store_scatter(laze_scheduler *scheduler, int32_t node_
   if (!map) return LAZE_OK;
   group->group.updates = true;
   group->group.updated = node->operands[SELF];
-  group->combine = combining(node->attributes[scatter->reduce].value.string);
+  group->combine = laze_combine_operator(node->attributes[scatter->reduce].value.string);
   LAZE_TRY(laze_size_ask_less_equal(scheduler->graph->sizes, 1, node->types[0]->sizes[axis], &any, scheduler->error));
   group->has_no_place = !any;
   for (int32_t t = 0; t < map->components[axis].term_count; t++)
