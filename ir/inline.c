@@ -33,7 +33,6 @@ typedef struct activation {
   laze_value *values;
   const char *name;  /* what its calls are called, NULL: nothing */
   const char *place; /* where a front end has the call from, NULL: nowhere */
-  void *memory;
 } activation;
 
 typedef struct {

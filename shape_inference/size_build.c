@@ -2,8 +2,8 @@
  *
  *   sum      = term + term + ... + constant     ADD nodes, leftmost deepest; ordered by laze_monomial_compare()
  *   term     = monomial * coefficient           the coefficient is left out when it is 1
- *   monomial = factor * factor * ...            MUL nodes, leftmost deepest; by laze_factor_compare(), repeated for
- * powers factor   = a symbol, or a floordiv, ceildiv, mod, min or max
+ *   monomial = factor * factor * ...            MUL nodes, leftmost deepest; by laze_factor_compare(); powers repeat
+ *   factor   = a symbol, or a floordiv, ceildiv, mod, min or max
  *
  * Two polynomials over the same factors are equal exactly when these forms are, which hash-consing makes the same word:
  *   n*2 + n      -> n*3

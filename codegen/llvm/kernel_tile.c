@@ -1,8 +1,9 @@
 /* A tile of C in registers, for one block of k: each element as one chain of fused multiply-adds, or as four.
  *
- *   chain c, row r, register v:  sum = fma(A[i + r, k + c], B[k + c, j + v], sum)   for k = 0, 4, 8, ... (or 0, 1, 2
- * ...) what is left of the block: a step each of chains 0, 1, 2 chains joined in pairs (c, c + 2), then (0, 1); the
- * total of the blocks before is added; stored
+ *   chain c, row r, register v:  sum = fma(A[i + r, k + c], B[k + c, j + v], sum)   for k = 0, 4, 8 (or 0, 1, 2) ...
+ *   what is left of the block:   a step each of chains 0, 1, 2
+ *   at the end:                  chains joined in pairs (c, c + 2), then (0, 1); the total of the blocks before is
+ *                                added; stored
  *
  * A tile that would pass the last row repeats that row: the copies compute and store the same bits, so no variant for
  * fewer rows is needed.

@@ -53,7 +53,6 @@ static laze_status split(laze_recorder *recorder, laze_value wide, laze_dtype na
   }
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_CAT, parts, (int32_t)count, &last, out, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '*', type.sizes[type.rank - 1], count, &type.sizes[type.rank - 1], error));
-
   return laze_compose_reshape(recorder, *out, type.sizes, type.rank, out, error);
 }
 
