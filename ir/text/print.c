@@ -36,9 +36,9 @@ static bool is_word_character(char c, bool first) {
   return letter || (!first && ((c >= '0' && c <= '9') || c == '.'));
 }
 
-/* The name with what the text form does not allow replaced. */
-static char *clean_name(laze_arena *arena, const char *name) {
-  char *clean = laze_arena_format(arena, "%s%s", is_word_character(*name, true) ? "" : "_", name);
+/* The name with what the text form does not allow replaced. Numbers are names of nodes, and so no input's. */
+static char *clean_name(laze_arena *arena, const char *name, bool is_input) {
+  char *clean = laze_arena_format(arena, "%s%s", is_word_character(*name, is_input) ? "" : "_", name);
   for (char *c = clean; c && *c; c++)
     if (!is_word_character(*c, false)) *c = '_';
   return clean;
@@ -52,7 +52,7 @@ static bool choose_input_names(laze_printer *printer) {
   for (int64_t i = 0; i < body->parameter_count; i++) {
     int32_t number = body->parameters[i];
     const char *name = printer->graph->nodes[number].name;
-    const char *clean = clean_name(&printer->arena, name ? name : "arg"), *chosen = clean;
+    const char *clean = clean_name(&printer->arena, name ? name : "arg", true), *chosen = clean;
     for (int64_t k = i; chosen && laze_name_find(&printer->names, 0, chosen, (int32_t)strlen(chosen)); k++)
       chosen = laze_arena_format(&printer->arena, "%s.%lld", clean, (long long)k);
     if (!chosen || laze_name_insert(&printer->names, 0, chosen, (int32_t)strlen(chosen), NULL, 0, NULL) != LAZE_OK)
@@ -151,7 +151,7 @@ static void print_symbols(laze_printer *printer) {
 
 static void print_header(laze_printer *printer) {
   const laze_block *body = printer->graph->body;
-  const char *name = clean_name(&printer->arena, printer->graph->name);
+  const char *name = clean_name(&printer->arena, printer->graph->name, false);
   if (!name) printer->text->failed = true;
   laze_text_format(printer->text, "%s @%s", printer->graph->is_function ? "function" : "graph", name ? name : "");
   print_parameters(printer, body);

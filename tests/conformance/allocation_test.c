@@ -70,7 +70,7 @@ static void fail_everywhere(int backend, const char *cache, const char *text, in
   laze_context *context = test_context(NULL);
   laze_graph *graph = conformance_parse(context, text);
   allocation_trial trial = {.backend = laze_backend_at(backend), .graph = graph, .cache = cache};
-  test_random random = {1};
+  test_random random = {.state = 1};
   laze_error error;
   test_inputs(context, graph, &random, &(test_range){.low = -2, .high = 2}, &trial.inputs);
   ck_assert_int_eq(test_run(context, trial.backend, graph, NULL, &trial.inputs, &trial.expected, &error), LAZE_OK);

@@ -285,7 +285,7 @@ START_TEST(an_axis_of_one_element_is_not_a_run) {
   for (int i = 0; i < 2; i++) {
     char text[256], difference[256];
     test_arrays inputs, results[2];
-    test_random random = {7};
+    test_random random = {.state = 7};
     snprintf(text, sizeof text,
              "graph @g(%%x: f32[300,3,%d]) -> f32[3] {\n  %%0 = sum %%x, dim=[0, 2]\n  return %%0\n}\n", sizes[i]);
     laze_graph *graph = conformance_parse(context, text);

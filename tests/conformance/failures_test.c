@@ -324,7 +324,7 @@ START_TEST(no_memory_names_call_line_and_type) {
   for (size_t k = 0; k < sizeof items / sizeof *items; k++) {
     laze_error error = {0};
     test_arrays inputs, outputs;
-    test_random random = {1};
+    test_random random = {.state = 1};
     laze_graph *graph = conformance_parse(context, items[k].text);
     test_inputs(context, graph, &random, &(test_range){.low = 1, .high = 1}, &inputs);
     laze_status status = test_run(context, backend, graph, NULL, &inputs, &outputs, &error);

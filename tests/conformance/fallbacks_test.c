@@ -25,7 +25,7 @@ START_TEST(each_listed_operator_falls_back) {
     laze_graph *graph = conformance_parse(context, entry->graph);
     test_arrays inputs, outputs;
     laze_error error;
-    test_random random = {1};
+    test_random random = {.state = 1};
     test_inputs(context, graph, &random, &(test_range){0}, &inputs);
     for (int run = 1; run <= 2; run++) {
       laze_status status = test_run(context, backend, graph, NULL, &inputs, &outputs, &error);

@@ -17,7 +17,7 @@ static void check(int backend_index, const char *text) {
   laze_error error;
   test_arrays inputs, expected, got;
   char difference[256];
-  test_random random = {7};
+  test_random random = {.state = 7};
   ck_assert_int_eq(laze_backend_find(context, "interp", &reference, &error), LAZE_OK);
   laze_status status = laze_graph_parse(context, text, (int64_t)strlen(text), "test", &graph, &error);
   ck_assert_msg(status == LAZE_OK, "%s\n%s", error.message, text);

@@ -53,7 +53,7 @@ static void check(int backend_index, make_buffer make) {
       char difference[256];
       snprintf(text, sizeof text, graphs[g], sizes[s]);
       laze_graph *graph = conformance_parse(context, text);
-      test_random random = {(uint64_t)(g * 100 + sizes[s])};
+      test_random random = {.state = (uint64_t)(g * 100 + sizes[s])};
       test_inputs(context, graph, &random, &(test_range){.low = -2, .high = 2, .below = g == GRAPHS - 1}, &plain);
       placed = plain;
       for (int32_t i = 0; i < plain.count; i++) {

@@ -353,7 +353,7 @@ START_TEST(loops_call_kernels) {
                              "}\n";
   laze_graph *graph;
   test_arrays inputs, outputs;
-  test_random random = {1};
+  test_random random = {.state = 1};
   const test_range range = {.low = 0, .high = 0};
   begin(_i);
   ck_assert_int_eq(add_kernel("scale", scale_run, NULL, 1, NULL), LAZE_OK);

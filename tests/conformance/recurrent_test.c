@@ -24,7 +24,7 @@ static void fill(float *out, int64_t count, test_random *random) {
 }
 
 static void make_weights(weights *out) {
-  test_random random = {(uint64_t)test_setting("LAZE_TEST_SEED", 1)};
+  test_random random = {.state = (uint64_t)test_setting("LAZE_TEST_SEED", 1)};
   fill(out->x, MOST_STEPS * INPUTS, &random);
   fill(out->h, STATES, &random);
   fill(out->w, STATES * INPUTS, &random);

@@ -68,7 +68,7 @@ static void *compile_often(void *self) {
     laze_graph *graph;
     laze_error error;
     test_arrays inputs, outputs;
-    test_random random = {1};
+    test_random random = {.state = 1};
     int length = snprintf(text, sizeof text,
                           "laze 1\ngraph @g(%%x: f32[9]) -> f32[9] {\n  %%0 = mul %%x, %d\n  %%1 = %s %%0\n"
                           "  return %%1\n}\n",
@@ -109,7 +109,7 @@ START_TEST(the_number_of_threads_changes_no_bit) {
     laze_context_options options = {
         .struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = i ? 3 : 1};
     laze_error error;
-    test_random random = {1};
+    test_random random = {.state = 1};
     ck_assert_int_eq(laze_context_create(&options, &contexts[i], NULL), LAZE_OK);
     laze_graph *graph = conformance_parse(contexts[i], text);
     test_inputs(contexts[i], graph, &random, &(test_range){.low = -2, .high = 2}, &inputs);

@@ -38,7 +38,7 @@ static laze_graph *call_of(laze_context *context, const test_reference *function
 
 static void check_distance(const laze_differential_case *item, const test_reference *function, laze_dtype dtype,
                            const laze_backend *backend, laze_context *context, bool special) {
-  test_random random = {(uint64_t)test_setting("LAZE_TEST_SEED", 1) + item->op};
+  test_random random = {.state = (uint64_t)test_setting("LAZE_TEST_SEED", 1) + item->op};
   test_range range = {.low = item->low, .high = item->high, .special = special};
   test_arrays inputs, outputs;
   laze_error error;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 void test_seeded_inputs(laze_context *context, const laze_graph *graph, uint64_t seed, test_arrays *out) {
-  test_random random = {seed * 31 + 7};
+  test_random random = {.state = seed * 31 + 7};
   test_range range = {.low = -4, .high = 4, .special = seed % 2 == 1};
   test_inputs(context, graph, &random, &range, out);
 }
@@ -16,7 +16,7 @@ void test_check_graphs(laze_context *context, int64_t count, const test_graph_op
   count *= test_setting("LAZE_TEST_FACTOR", 1);
   if (getenv("LAZE_TEST_ONE")) count = 1;
   for (uint64_t seed = first; seed < first + (uint64_t)count; seed++) {
-    test_random random = {seed};
+    test_random random = {.state = seed};
     char message[1500] = "";
     laze_graph *graph = test_random_graph(context, &random, options);
     ck_assert_msg(graph != NULL, "seed %llu: no graph could be made", (unsigned long long)seed);

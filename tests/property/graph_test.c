@@ -183,7 +183,7 @@ static laze_graph *copy_mutated(mutation *state, const laze_graph *graph, int32_
 
 static bool mutations_differ(void *self, const laze_graph *graph, uint64_t seed, char *message, size_t size) {
   mutation *state = self;
-  state->random = (test_random){seed};
+  state->random = (test_random){.state = seed};
   for (int i = 0; i < 6; i++) {
     laze_graph *mutant = copy_mutated(state, graph, (int32_t)test_random_below(&state->random, graph->node_count));
     if (!mutant) continue;

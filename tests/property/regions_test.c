@@ -344,7 +344,7 @@ static void write_block(writer *w, scope *s, int depth) {
 
 static laze_graph *make_graph(laze_context *context, uint64_t seed) {
   static const int sizes[] = {1, 3, 4, 17, 40};
-  writer w = {.random = {seed}};
+  writer w = {.random = {.state = seed}};
   scope body = {0};
   laze_graph *graph;
   laze_error error;

@@ -122,7 +122,7 @@ START_TEST(printed_sizes_print_the_same_again) {
   char text[TEXT];
   int64_t seed = test_setting("LAZE_TEST_SEED", 1), right = 0;
   for (int i = 0; i < ROUNDS; i++, seed++) {
-    test_random random = {(uint64_t)seed};
+    test_random random = {.state = (uint64_t)seed};
     sizes_case sizes;
     int order[SYMBOLS];
     make_case(&random, &sizes);
@@ -142,7 +142,7 @@ START_TEST(equal_sizes_have_equal_keys) {
   char text[TEXT], other_text[TEXT];
   int64_t seed = test_setting("LAZE_TEST_SEED", 1), right = 0, equal = 0;
   for (int i = 0; i < ROUNDS; i++, seed++) {
-    test_random random = {(uint64_t)seed};
+    test_random random = {.state = (uint64_t)seed};
     sizes_case sizes;
     int order[SYMBOLS], other_order[SYMBOLS];
     make_case(&random, &sizes);

@@ -1,4 +1,5 @@
-/* Random numbers of tests: a function of the seed alone, the same on every machine (SplitMix64). */
+/* Random numbers of tests: a function of the seed alone, the same on every machine (SplitMix64); or, as long as there
+ * are any, bytes of a fuzzer. Initialise with designators: {.state = seed}. */
 #ifndef LAZE_TESTS_SUPPORT_RANDOM_H
 #define LAZE_TESTS_SUPPORT_RANDOM_H
 
@@ -8,6 +9,8 @@
 
 typedef struct test_random {
   uint64_t state;
+  const uint8_t *bytes;
+  size_t left; /* of the bytes */
 } test_random;
 
 static inline uint64_t test_random_bits(test_random *random) {
@@ -18,6 +21,12 @@ static inline uint64_t test_random_bits(test_random *random) {
 }
 /* In [0, bound). */
 static inline int64_t test_random_below(test_random *random, int64_t bound) {
+  if (random->left > 0) { /* one byte for each choice of few, so that what follows means the same */
+    uint64_t value = 0;
+    for (int64_t reach = 1; reach < bound && random->left > 0; reach <<= 8, random->left--)
+      value = value << 8 | *random->bytes++;
+    return (int64_t)(value % (uint64_t)bound);
+  }
   return (int64_t)(test_random_bits(random) % (uint64_t)bound);
 }
 /* True in one of `n` cases. */
