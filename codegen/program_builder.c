@@ -11,8 +11,10 @@
 
 #include "codegen/interp/interp.h"
 #include "codegen/node_site.h"
+#include "codegen/schedule/join.h"
 #include "codegen/schedule/routine.h"
 #include "codegen/schedule/schedule.h"
+#include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "ir/walk.h"
@@ -160,22 +162,24 @@ static laze_status set_checks(laze_program_builder *builder, laze_error *error) 
   return laze_program_set_checks(builder->program, checked, count, depends, error);
 }
 
-/* Memory of what a region computes is planned before it runs, which nothing in it can change. */
+/* A `reduce` runs its region for each element: one kernel, or one step of the interpreter, whose memory is planned. */
 static laze_status find_definers(laze_program_builder *builder, laze_error *error) {
   const laze_graph *graph = builder->graph;
+  int reduces = 0; /* around the node at hand */
   LAZE_TRY(laze_graph_find_definers(graph, &builder->arena, &builder->definers, error));
   if (laze_size_defined_count(graph->sizes) == 0) return LAZE_OK;
   laze_walk walk;
   laze_walk_begin(&walk, graph);
   for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
-    if (event != LAZE_WALK_NODE || walk.block->depth == 0) continue;
+    if (event != LAZE_WALK_NODE && event != LAZE_WALK_NODE_END) continue;
     const laze_node *node = &graph->nodes[walk.node];
     laze_site site = laze_node_site(node);
-    if (!laze_node_defines_size(node)) continue;
-    laze_status status =
-        laze_fail(error, LAZE_UNSUPPORTED,
-                  "a value defines a size in a region, whose memory is planned before it runs; define the size before "
-                  "the operator with regions, or use dynamic_slice, whose sizes are fixed");
+    if (node->op == LAZE_OP_REDUCE) reduces += event == LAZE_WALK_NODE ? 1 : -1;
+    if (event == LAZE_WALK_NODE_END || reduces == 0 || !laze_node_defines_size(node)) continue;
+    laze_status status = laze_fail(
+        error, LAZE_UNSUPPORTED,
+        "a size is defined in a region of reduce, which runs for each element and whose memory is planned before; "
+        "define the size before the reduce, or go along the axis with scan");
     (void)laze_site_name(error, &site);
     return status;
   }
@@ -213,7 +217,7 @@ laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t
                                           laze_error *error) {
   const laze_node *node = &builder->graph->nodes[number];
   int32_t *operands = laze_arena_alloc_array(&builder->arena, node->operand_count, sizeof *operands);
-  if (laze_node_defines_size(node)) return laze_program_builder_add_definer(builder, number, error);
+  if (laze_node_reads_size(node)) return laze_program_builder_add_definer(builder, number, error);
   int32_t *results = laze_arena_alloc_array(&builder->arena, node->result_count, sizeof *results);
   if (!operands || !results) return laze_fail_memory(error, "a step", -1);
   for (int32_t i = 0; i < node->operand_count; i++)
@@ -223,11 +227,26 @@ laze_status laze_program_builder_add_node(laze_program_builder *builder, int32_t
   return laze_interp_add_step(builder->program, builder->graph, node, operands, results, why, error);
 }
 
+/* The sizes that a node defines, in the program's table. */
+static laze_status find_defined(const laze_program_builder *builder, const laze_node *node, laze_step_size *out,
+                                laze_error *error) {
+  laze_call call = laze_node_call(node);
+  int32_t count;
+  const laze_size *sizes = laze_call_defined_sizes(&call, &count);
+  for (int32_t i = 0; i < count; i++) {
+    out[i] = (laze_step_size){0};
+    if (node->region_count > 0) laze_control_defined_place(node, i, &out[i].result, &out[i].axis);
+    LAZE_TRY(laze_size_import(laze_program_sizes(builder->program), builder->graph->sizes, sizes[i], NULL, &out[i].size,
+                              error));
+  }
+  return LAZE_OK;
+}
+
 laze_status laze_program_builder_add_definer(laze_program_builder *builder, int32_t number, laze_error *error) {
   const laze_node *node = &builder->graph->nodes[number];
   const laze_size index = node->attributes[LAZE_SIZE_FROM_INDEX].value.integer;
   const laze_origin origin = laze_node_origin(node);
-  laze_call call = laze_node_call(node);
+  laze_step_size defines;
   int32_t buffers[2];
   laze_step step = {.buffers = buffers,
                     .buffer_count = 2,
@@ -235,13 +254,14 @@ laze_status laze_program_builder_add_definer(laze_program_builder *builder, int3
                     .sizes = &index,
                     .size_count = 1,
                     .domain = 1,
+                    .defines = &defines,
+                    .define_count = 1,
                     .label = laze_op_get(node->op)->name,
                     .origins = &origin,
                     .origin_count = 1};
   LAZE_TRY(laze_program_builder_value(builder, node->operands[0], &buffers[0], error));
   LAZE_TRY(laze_program_builder_value(builder, (laze_value){number, 0}, &buffers[1], error));
-  LAZE_TRY(laze_size_import(laze_program_sizes(builder->program), builder->graph->sizes, laze_call_defined_size(&call),
-                            NULL, &step.defines, error));
+  LAZE_TRY(find_defined(builder, node, &defines, error));
   return laze_program_add_step(builder->program, &step, error);
 }
 
@@ -308,27 +328,43 @@ static laze_status number_all(laze_program_builder *builder, const laze_value *v
   return LAZE_OK;
 }
 
-static laze_status begin_control(laze_program_builder *builder, const laze_group *group, laze_error *error) {
-  const laze_node *node = laze_graph_node(builder->graph, group->root);
-  int32_t count = node->operand_count + node->result_count;
+/* The step's integers: how many of the operands its first argument is, and the size of the last operand's first axis,
+ * along which a `scan` goes. */
+static void find_control_sizes(const laze_program_builder *builder, const laze_node *node, laze_size sizes[2]) {
+  const laze_type *last = laze_graph_type(builder->graph, node->operands[node->operand_count - 1]);
+  sizes[0] = node->segments ? node->segments[0] : 1;
+  sizes[1] = last->rank > 0 ? last->sizes[0] : 1;
+}
+
+static laze_status add_control_step(laze_program_builder *builder, int32_t number, laze_error *error) {
+  const laze_node *node = &builder->graph->nodes[number];
+  const laze_origin origin = laze_node_origin(node);
+  laze_call call = laze_node_call(node);
+  int32_t count = node->operand_count + node->result_count, defined, *buffers;
+  laze_size sizes[2];
   laze_value *values = laze_arena_alloc_array(&builder->arena, count, sizeof *values);
-  int32_t *buffers;
-  if (!values) return laze_fail_memory(error, "a step", -1);
+  (void)laze_call_defined_sizes(&call, &defined);
+  laze_step_size *defines = laze_arena_alloc_array(&builder->arena, defined, sizeof *defines);
+  if (!values || !defines) return laze_fail_memory(error, "a step", -1);
   for (int32_t i = 0; i < count; i++)
-    values[i] = i < node->operand_count ? node->operands[i] : (laze_value){group->root.node, i - node->operand_count};
+    values[i] = i < node->operand_count ? node->operands[i] : (laze_value){number, i - node->operand_count};
   LAZE_TRY(number_all(builder, values, count, &buffers, error));
+  LAZE_TRY(find_defined(builder, node, defines, error));
+  find_control_sizes(builder, node, sizes);
   laze_step step = {.buffers = buffers,
                     .buffer_count = count,
                     .write_count = node->result_count,
-                    .sizes = group->sizes,
-                    .size_count = group->size_count,
+                    .sizes = sizes,
+                    .size_count = 2,
                     .domain = 1,
-                    .label = group->label,
+                    .label = laze_op_get(node->op)->name,
+                    .origins = &origin,
+                    .origin_count = 1,
                     .needs_success = true,
-                    .control = group->control,
+                    .defines = defines,
+                    .define_count = defined,
+                    .control = laze_schedule_join_of(node->op)->control,
                     .region_count = node->region_count};
-  LAZE_TRY(add_origins(builder, &builder->arena, group, &step, error));
-  step.makers = NULL; /* all results are the one node's */
   return laze_program_begin_control(builder->program, &step, error);
 }
 
@@ -349,16 +385,23 @@ static laze_status end_region(laze_program_builder *builder, const laze_block *b
   return laze_program_end_region(builder->program, results, (int32_t)block->result_count, error);
 }
 
+laze_status laze_program_builder_begin_control(laze_program_builder *builder, int32_t number, laze_error *error) {
+  LAZE_TRY(add_control_step(builder, number, error));
+  builder->open[builder->open_count].node = number;
+  builder->open[builder->open_count].ends = NULL;
+  builder->open[builder->open_count++].region = 0;
+  return begin_region(builder, builder->graph->nodes[number].regions[0], error);
+}
+
 static laze_status add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
                              laze_error *error) {
   if (kernel) return add_kernel_step(builder, group, kernel, error);
   if (group->defines_size) return laze_program_builder_add_definer(builder, group->root.node, error);
   if (group->interpreted) return laze_program_builder_add_node(builder, group->root.node, group->interpreted, error);
   if (group->control) {
-    LAZE_TRY(begin_control(builder, group, error));
-    builder->open[builder->open_count].group = group;
-    builder->open[builder->open_count++].region = 0;
-    return begin_region(builder, laze_graph_node(builder->graph, group->root)->regions[0], error);
+    LAZE_TRY(laze_program_builder_begin_control(builder, group->root.node, error));
+    builder->open[builder->open_count - 1].ends = group->region_ends;
+    return LAZE_OK;
   }
   const laze_node *node = laze_graph_node(builder->graph, group->root);
   if (group->routine && !group->routine->create)
@@ -372,10 +415,9 @@ static laze_status add_group(laze_program_builder *builder, const laze_group *gr
   return status;
 }
 
-/* Ends the region at hand, and begins the next one or ends its step. */
-static laze_status leave_region(laze_program_builder *builder, laze_error *error) {
+laze_status laze_program_builder_end_region(laze_program_builder *builder, laze_error *error) {
   int32_t top = builder->open_count - 1;
-  const laze_node *node = laze_graph_node(builder->graph, builder->open[top].group->root);
+  const laze_node *node = &builder->graph->nodes[builder->open[top].node];
   LAZE_TRY(end_region(builder, node->regions[builder->open[top].region], error));
   if (++builder->open[top].region < node->region_count)
     return begin_region(builder, node->regions[builder->open[top].region], error);
@@ -385,14 +427,14 @@ static laze_status leave_region(laze_program_builder *builder, laze_error *error
 
 static bool ends_region(const laze_program_builder *builder) {
   int32_t top = builder->open_count - 1;
-  return top >= 0 && builder->open[top].group->region_ends[builder->open[top].region] == builder->group_count;
+  return top >= 0 && builder->open[top].ends[builder->open[top].region] == builder->group_count;
 }
 
 laze_status laze_program_builder_add_group(laze_program_builder *builder, const laze_group *group, laze_kernel *kernel,
                                            laze_error *error) {
   LAZE_TRY(add_group(builder, group, kernel, error));
   builder->group_count++;
-  while (ends_region(builder)) LAZE_TRY(leave_region(builder, error));
+  while (ends_region(builder)) LAZE_TRY(laze_program_builder_end_region(builder, error));
   return LAZE_OK;
 }
 

@@ -17,9 +17,9 @@ typedef struct laze_program_builder {
   int32_t *definers;     /* by size symbol: the node that defines it, -1: none */
   int32_t group_count;   /* added so far */
   struct {
-    const struct laze_group *group;
-    int32_t region;
-  } open[LAZE_MAX_NESTING]; /* groups whose regions are being added, and which of them */
+    int32_t node, region;
+    const int32_t *ends;    /* by region: the number of groups before its end; NULL: whoever adds it says so */
+  } open[LAZE_MAX_NESTING]; /* nodes whose regions are being added, and which of them */
   int32_t open_count;
 } laze_program_builder;
 
@@ -42,6 +42,11 @@ LAZE_MUST_USE laze_status laze_program_builder_add_node(laze_program_builder *bu
 /* Adds the step of node `number`, which defines a size. */
 LAZE_MUST_USE laze_status laze_program_builder_add_definer(laze_program_builder *builder, int32_t number,
                                                            laze_error *error);
+/* Adds the step of node `number`, which the runtime goes through; what is added from here on stands in its first
+ * region. The end of each has to be said, and begins the next one. */
+LAZE_MUST_USE laze_status laze_program_builder_begin_control(laze_program_builder *builder, int32_t number,
+                                                             laze_error *error);
+LAZE_MUST_USE laze_status laze_program_builder_end_region(laze_program_builder *builder, laze_error *error);
 /* Hands out the program where `status` is LAZE_OK, or releases it; frees the scratch. Returns `status`. */
 laze_status laze_program_builder_end(laze_program_builder *builder, laze_status status, laze_program **out,
                                      laze_error *error);

@@ -129,6 +129,17 @@ static laze_status complete_call(const insertion *state, laze_call *out) {
   return LAZE_OK;
 }
 
+/* Sizes in which the regions differ are the node's own. */
+static laze_status define_sizes(const insertion *state, laze_call *call) {
+  int32_t count = laze_op_get(call->op)->attribute_count;
+  laze_arena *arena = state->captures->arena;
+  if (count == 0) return LAZE_OK;
+  laze_attribute *attributes = laze_arena_copy(arena, call->attributes, count * (int64_t)sizeof *attributes);
+  if (!attributes) return memory_error(state->error);
+  call->attributes = attributes;
+  return laze_control_define_sizes(state->graph, arena, call->op, state->regions, attributes, state->error);
+}
+
 static laze_status list_results(const insertion *state, laze_value first, laze_value **results, int32_t *count) {
   int32_t all = state->graph->nodes[first.node].result_count,
           hidden = state->returning < 0 ? 0 : state->captures->count;
@@ -153,6 +164,7 @@ laze_status laze_graph_append_capturing(laze_graph *graph, laze_block *block, co
     LAZE_TRY(complete_regions(&state, laze_op_get(call->op)->region_count));
     LAZE_TRY(complete_call(&state, &completed));
   }
+  LAZE_TRY(define_sizes(&state, &completed));
   LAZE_TRY(laze_graph_append_region_node(graph, block, &completed, regions, &first, error));
   return list_results(&state, first, results, count);
 }

@@ -2,9 +2,10 @@
  *
  *   block           visible symbols
  *     %0 = size_from  u0                 %0's own type and attributes may use what is visible already
- *     %1 = while      u0
+ *     %1 = if         u0
  *       region        u0, v0             v0, defined in the region, goes where the region ends
- *     %2 = slice      u0
+ *     %1              u0, u1             u1, which %1 defines, is visible behind its regions
+ *     %2 = slice      u0, u1
  */
 #include "ir/defined_size.h"
 
@@ -13,23 +14,51 @@
 #include "ir/op.gen.h"
 #include "ir/walk.h"
 
-laze_size laze_call_defined_size(const laze_call *call) {
+const laze_size *laze_call_defined_sizes(const laze_call *call, int32_t *count) {
   int32_t defines = laze_op_get(call->op)->defines;
-  return defines > 0 ? call->attributes[defines - 1].value.size : 0;
+  const laze_size *sizes = NULL;
+  *count = 0;
+  if (defines > 0) (void)laze_attribute_find_sizes(&call->attributes[defines - 1], &sizes, count);
+  return sizes;
 }
 
-static int64_t defined_symbol(const laze_graph *graph, const laze_node *node) {
+bool laze_node_defines_size(const laze_node *node) {
   laze_call call = laze_node_call(node);
-  return laze_size_get(graph->sizes, laze_call_defined_size(&call))->symbol;
+  int32_t count;
+  (void)laze_call_defined_sizes(&call, &count);
+  return count > 0;
+}
+
+laze_status laze_call_define_sizes(const laze_call *call, const laze_size_table *from, laze_size_table *to,
+                                   laze_size *map, laze_error *error) {
+  int32_t count;
+  const laze_size *sizes = laze_call_defined_sizes(call, &count);
+  for (int32_t i = 0; i < count; i++) {
+    const laze_size_node *symbol = laze_size_get(from, sizes[i]);
+    laze_size *out = &map[symbol->symbol];
+    if (laze_size_find_symbol(to, symbol->name) != 0)
+      LAZE_TRY(laze_size_fresh_symbol(to, "u", out, error));
+    else
+      LAZE_TRY(laze_size_symbol(to, symbol->name, out, error));
+  }
+  return LAZE_OK;
+}
+
+/* The number of the `index`-th symbol that a node defines; -1: it defines no more. */
+static int64_t defined_symbol(const laze_graph *graph, const laze_node *node, int32_t index) {
+  laze_call call = laze_node_call(node);
+  int32_t count;
+  const laze_size *sizes = laze_call_defined_sizes(&call, &count);
+  return index < count ? laze_size_get(graph->sizes, sizes[index])->symbol : -1;
 }
 
 laze_status laze_graph_find_definers(const laze_graph *graph, laze_arena *arena, int32_t **out, laze_error *error) {
-  int64_t count = laze_size_symbol_count(graph->sizes);
+  int64_t count = laze_size_symbol_count(graph->sizes), symbol;
   *out = laze_arena_alloc_array(arena, count, sizeof **out);
   if (!*out) return laze_fail_memory(error, "the sizes of a graph", -1);
   for (int64_t i = 0; i < count; i++) (*out)[i] = -1;
   for (int64_t i = 0; i < graph->node_count && laze_size_defined_count(graph->sizes) > 0; i++)
-    if (laze_node_defines_size(&graph->nodes[i])) (*out)[defined_symbol(graph, &graph->nodes[i])] = (int32_t)i;
+    for (int32_t k = 0; (symbol = defined_symbol(graph, &graph->nodes[i], k)) >= 0; k++) (*out)[symbol] = (int32_t)i;
   return LAZE_OK;
 }
 
@@ -76,12 +105,14 @@ static laze_status check_uses(checker *state, int32_t number, laze_error *error)
 }
 
 static laze_status define(checker *state, const laze_block *block, int32_t number, laze_error *error) {
-  int64_t symbol = defined_symbol(state->graph, &state->graph->nodes[number]);
-  if (state->met[symbol])
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "the size %s is defined twice; give each value a size of its own",
-                     laze_size_symbol_name(state->graph->sizes, symbol));
-  state->met[symbol] = true;
-  state->places[symbol] = block;
+  int64_t symbol;
+  for (int32_t i = 0; (symbol = defined_symbol(state->graph, &state->graph->nodes[number], i)) >= 0; i++) {
+    if (state->met[symbol])
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "the size %s is defined twice; give each value a size of its own",
+                       laze_size_symbol_name(state->graph->sizes, symbol));
+    state->met[symbol] = true;
+    state->places[symbol] = block;
+  }
   return LAZE_OK;
 }
 
@@ -95,10 +126,11 @@ static laze_status check_event(checker *state, const laze_walk *walk, laze_walk_
   if (event == LAZE_WALK_BLOCK)
     for (int64_t i = 0; i < walk->block->parameter_count; i++)
       LAZE_TRY(check_uses(state, walk->block->parameters[i], error));
-  if (node && laze_node_defines_size(node)) LAZE_TRY(define(state, walk->block, walk->node, error));
-  if (node && node->region_count == 0) LAZE_TRY(check_uses(state, walk->node, error));
   if (event == LAZE_WALK_BLOCK_END) leave(state, walk->block);
-  return event == LAZE_WALK_NODE_END ? check_uses(state, walk->node, error) : LAZE_OK;
+  bool defines = (node && node->region_count == 0) || event == LAZE_WALK_NODE_END;
+  if (!defines) return LAZE_OK;
+  LAZE_TRY(define(state, walk->block, walk->node, error));
+  return check_uses(state, walk->node, error);
 }
 
 laze_status laze_graph_check_defined(const laze_graph *graph, laze_error *error) {

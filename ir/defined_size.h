@@ -1,7 +1,8 @@
-/* Sizes that values define: `size_from` gives a symbol of the graph's size table its number while the graph runs.
+/* Sizes that a run defines: a node gives a symbol of the graph's size table its number while the graph runs.
  *
  *   %0 = size_from %n, size=u0 : i64[]           defines u0
  *   %1 = slice %x, end=u0 : f32[min(u0,8)]       behind it, u0 may stand wherever a size may
+ *   %2 = if %c, [%x], sizes=[u1], axes=[0] ...   defines u1: whichever branch ran says how long the result is
  *
  * Uses of the size are no operands: whoever moves or drops nodes asks here. A symbol has one definer. What uses it
  * comes behind the definer, in its block or in regions below.
@@ -12,11 +13,17 @@
 #include "ir/graph.h"
 #include "ir/recorder.h"
 
-/* The symbol that a call defines; 0: none. */
-laze_size laze_call_defined_size(const laze_call *call);
-static inline bool laze_node_defines_size(const laze_node *node) {
-  return laze_op_get(node->op)->defines > 0;
+/* The symbols that a call defines, borrowed, and how many. */
+const laze_size *laze_call_defined_sizes(const laze_call *call, int32_t *count);
+bool laze_node_defines_size(const laze_node *node);
+/* Whether it defines one by the number that its operand holds. */
+static inline bool laze_node_reads_size(const laze_node *node) {
+  return node->region_count == 0 && laze_op_get(node->op)->defines > 0;
 }
+/* Symbols of `to` for those that a call of a graph with the sizes `from` defines, of the same name where that is free,
+ * in `map` by symbol of `from`. */
+LAZE_MUST_USE laze_status laze_call_define_sizes(const laze_call *call, const laze_size_table *from,
+                                                 laze_size_table *to, laze_size *map, laze_error *error);
 
 /* The definer of each symbol of the graph's table, -1 for those that no node defines; allocated from `arena`. */
 LAZE_MUST_USE laze_status laze_graph_find_definers(const laze_graph *graph, laze_arena *arena, int32_t **out,

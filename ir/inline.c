@@ -127,20 +127,11 @@ static laze_status copy_location(inliner *self, const activation *active, laze_l
   return LAZE_OK;
 }
 
-/* A size that a node of a function defines is a new one in each call. */
-static laze_status define_size(inliner *self, const activation *active, const laze_call *call) {
-  const laze_size_node *symbol = laze_size_get(active->source->sizes, laze_call_defined_size(call));
-  laze_size_table *sizes = self->target->sizes;
-  if (laze_size_find_symbol(sizes, symbol->name) != 0)
-    return laze_size_fresh_symbol(sizes, "u", &active->map[symbol->symbol], self->error);
-  return laze_size_symbol(sizes, symbol->name, &active->map[symbol->symbol], self->error);
-}
-
-/* The function's sizes in attributes become the call's. */
+/* The function's sizes in attributes become the call's. One that a node of it defines is a new one in each call. */
 static laze_status map_attributes(inliner *self, const activation *active, laze_call *call) {
   int32_t count = laze_op_get(call->op)->attribute_count;
   if (!active->map || count == 0) return LAZE_OK;
-  if (laze_call_defined_size(call) != 0) LAZE_TRY(define_size(self, active, call));
+  LAZE_TRY(laze_call_define_sizes(call, active->source->sizes, self->target->sizes, active->map, self->error));
   laze_arena *arena = &self->target->arena;
   laze_attribute *attributes = laze_arena_copy(arena, call->attributes, count * (int64_t)sizeof *attributes);
   if (!attributes) return laze_fail_memory(self->error, "attributes", -1);

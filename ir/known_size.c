@@ -2,6 +2,7 @@
 #include "ir/known_size.h"
 
 #include "ir/attribute.h"
+#include "ir/op.gen.h"
 
 static const laze_data *find_data(const laze_call *call) {
   for (int32_t i = 0; i < laze_op_get(call->op)->attribute_count; i++)
@@ -20,8 +21,8 @@ laze_status laze_find_known_size(laze_recorder *recorder, laze_value value, int6
   if (data && laze_dtype_is_index(dtype) && index < data->size / laze_dtype_size(dtype)) {
     *out = laze_size_from_number(laze_scalar_load(dtype, data->bytes, index).value.integer);
     *known = true;
-  } else if (laze_op_get(call.op)->defines > 0) {
-    *out = call.attributes[laze_op_get(call.op)->defines - 1].value.size;
+  } else if (call.op == LAZE_OP_SIZE_FROM) {
+    *out = call.attributes[LAZE_SIZE_FROM_SIZE].value.size;
     *known = true;
   }
   return LAZE_OK;

@@ -128,7 +128,7 @@ typedef struct laze_op_info {
   int32_t result_count; /* -1: as many as the regions, the called function or the call say
                            (laze_call_result_count) */
   int32_t region_count;
-  int32_t defines; /* the attribute with the size symbol that a node defines, counted from 1; 0: none */
+  int32_t defines; /* the attribute with the size symbols that a node defines, counted from 1; 0: none */
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */

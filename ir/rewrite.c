@@ -44,20 +44,11 @@ static laze_status copy_names(laze_rewrite *rewrite, laze_call *call, laze_error
   return LAZE_OK;
 }
 
-/* The target's symbol for the one that a node of the source defines. */
-static laze_status define_size(laze_rewrite *rewrite, const laze_node *node, laze_error *error) {
-  laze_call call = laze_node_call(node);
-  const laze_size_node *symbol = laze_size_get(rewrite->source->sizes, laze_call_defined_size(&call));
-  laze_size_table *sizes = rewrite->target->sizes;
-  if (laze_size_find_symbol(sizes, symbol->name) != 0)
-    return laze_size_fresh_symbol(sizes, "u", &rewrite->sizes[symbol->symbol], error);
-  return laze_size_symbol(sizes, symbol->name, &rewrite->sizes[symbol->symbol], error);
-}
-
 static laze_status import_size(laze_rewrite *rewrite, laze_size *size, laze_error *error) {
   const laze_size_table *from = rewrite->source->sizes;
   if (laze_size_is_defined(from, *size))
     return laze_size_import(rewrite->target->sizes, from, *size, rewrite->sizes, size, error);
+  if (from == rewrite->target->sizes) return LAZE_OK;
   return laze_size_evaluate(from, *size, rewrite->hooks->numbers, size, error);
 }
 
@@ -66,12 +57,22 @@ static laze_status import_sizes(laze_rewrite *rewrite, laze_size *sizes, int32_t
   return LAZE_OK;
 }
 
-/* The call's attributes with sizes of the target's table, where that is its own. */
-static laze_status import_attributes(laze_rewrite *rewrite, const laze_node *node, laze_call *call, laze_error *error) {
+/* Has the target define what a node of the source does, where its table is its own. */
+static laze_status define_sizes(laze_rewrite *rewrite, const laze_call *call, laze_error *error) {
+  int32_t count;
+  (void)laze_call_defined_sizes(call, &count);
+  if (count == 0 || rewrite->target->sizes == rewrite->source->sizes) return LAZE_OK;
+  LAZE_TRY(laze_call_define_sizes(call, rewrite->source->sizes, rewrite->target->sizes, rewrite->sizes, error));
+  if (!rewrite->hooks->defined) return LAZE_OK;
+  return rewrite->hooks->defined(rewrite, rewrite->hooks->self, count, error);
+}
+
+/* The call's attributes with sizes of the target's table, or with what stands for sizes that went. */
+static laze_status import_attributes(laze_rewrite *rewrite, laze_call *call, laze_error *error) {
   int32_t count = laze_op_get(call->op)->attribute_count;
   laze_arena *arena = &rewrite->target->arena;
   if (!rewrite->sizes || count == 0) return LAZE_OK;
-  if (laze_node_defines_size(node)) LAZE_TRY(define_size(rewrite, node, error));
+  LAZE_TRY(define_sizes(rewrite, call, error));
   laze_attribute *attributes = laze_arena_copy(arena, call->attributes, count * (int64_t)sizeof *attributes);
   if (!attributes) return laze_fail_memory(error, "attributes", -1);
   for (int32_t i = 0; i < count; i++) {
@@ -93,8 +94,28 @@ laze_status laze_rewrite_call(laze_rewrite *rewrite, int32_t number, laze_call *
   *out = laze_node_call(node);
   out->operands = rewrite->operands;
   if (rewrite->target->sizes != rewrite->source->sizes) out->location.node = number + 1;
-  LAZE_TRY(import_attributes(rewrite, node, out, error));
+  LAZE_TRY(import_attributes(rewrite, out, error));
   return copy_names(rewrite, out, error);
+}
+
+typedef struct {
+  const laze_rewrite *rewrite;
+  bool replaced; /* a size was met for which another stands */
+} replaced_finder;
+
+static void look(void *self, int64_t symbol) {
+  replaced_finder *finder = self;
+  const laze_rewrite *rewrite = finder->rewrite;
+  if (rewrite->sizes[symbol] != laze_size_symbol_at(rewrite->source->sizes, symbol)) finder->replaced = true;
+}
+
+/* Whether a node has no size for which another stands in the same table. */
+static laze_status sizes_kept(const laze_rewrite *rewrite, const laze_node *node, bool *kept, laze_error *error) {
+  replaced_finder finder = {rewrite, false};
+  bool shared = rewrite->target->sizes == rewrite->source->sizes;
+  if (shared && rewrite->sizes) LAZE_TRY(laze_node_each_defined(rewrite->source, node, look, &finder, error));
+  *kept = !finder.replaced;
+  return LAZE_OK;
 }
 
 /* Whether every operand has the type it had, so that the results have theirs. */
@@ -112,8 +133,10 @@ static laze_status copy_node(laze_rewrite *rewrite, int32_t number, laze_error *
   const laze_node *node = &rewrite->source->nodes[number];
   laze_call call;
   laze_value first;
+  bool kept;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
-  if (!operand_types_kept(rewrite, node, call.operands)) {
+  LAZE_TRY(sizes_kept(rewrite, node, &kept, error));
+  if (!kept || !operand_types_kept(rewrite, node, call.operands)) {
     laze_status status =
         laze_graph_append(rewrite->target, rewrite->block, &call, rewrite->values + rewrite->offsets[number], error);
     return status == LAZE_OK ? LAZE_OK : laze_node_name_error(node, error);
@@ -152,12 +175,37 @@ static void map_parameters(laze_rewrite *rewrite) {
   }
 }
 
+/* The sizes that node `number` defines, whose region stands in its place, are those of what the region returns. */
+static laze_status replace_sizes(laze_rewrite *rewrite, int32_t number, laze_error *error) {
+  const laze_node *node = &rewrite->source->nodes[number];
+  laze_size_table *sizes = rewrite->target->sizes;
+  laze_call call = laze_node_call(node);
+  int32_t count;
+  const laze_size *defined = laze_call_defined_sizes(&call, &count);
+  if (count > 0 && !rewrite->sizes) {
+    int64_t symbols = laze_size_symbol_count(sizes);
+    rewrite->sizes = laze_alloc_array(rewrite->source->context, symbols, sizeof *rewrite->sizes);
+    if (!rewrite->sizes) return laze_fail_memory(error, "the sizes of a graph", -1);
+    for (int64_t i = 0; i < symbols; i++) rewrite->sizes[i] = laze_size_symbol_at(sizes, i);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    int axis;
+    laze_value value = {number, 0};
+    laze_control_defined_place(node, i, &value.result, &axis);
+    const laze_type *type = laze_graph_type(rewrite->target, laze_rewrite_value(rewrite, value));
+    rewrite->sizes[laze_size_get(sizes, defined[i])->symbol] = type->sizes[axis];
+  }
+  return LAZE_OK;
+}
+
 /* And its results what the region returns. */
-static void map_results(laze_rewrite *rewrite) {
+static laze_status map_results(laze_rewrite *rewrite, laze_error *error) {
   const laze_block *block = rewrite->walk.block;
   const laze_walk_frame *frame = &rewrite->walk.frames[rewrite->walk.depth - 1];
-  laze_value *values = rewrite->values + rewrite->offsets[frame->block->nodes[frame->next]];
+  int32_t number = frame->block->nodes[frame->next];
+  laze_value *values = rewrite->values + rewrite->offsets[number];
   for (int64_t i = 0; i < block->result_count; i++) values[i] = laze_rewrite_value(rewrite, block->results[i]);
+  return replace_sizes(rewrite, number, error);
 }
 
 static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
@@ -211,10 +259,7 @@ static laze_status enter_block(laze_rewrite *rewrite, laze_error *error) {
 
 static laze_status leave_block(laze_rewrite *rewrite, laze_error *error) {
   const laze_block *block = rewrite->walk.block;
-  if (block->depth > 0 && rewrite->in_place[block->depth]) {
-    map_results(rewrite);
-    return LAZE_OK;
-  }
+  if (block->depth > 0 && rewrite->in_place[block->depth]) return map_results(rewrite, error);
   LAZE_TRY(laze_grow(rewrite->source->context, (void **)&rewrite->operands, &rewrite->operand_capacity,
                      block->result_count, sizeof *rewrite->operands, error));
   for (int64_t i = 0; i < block->result_count; i++)

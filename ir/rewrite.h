@@ -25,6 +25,8 @@ typedef struct laze_rewrite_hooks {
   bool (*keep)(const laze_rewrite *rewrite, void *self, int32_t number);
   /* Changes the type that parameter `index` of a block gets; NULL: it keeps the source's. */
   laze_status (*parameter)(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error);
+  /* Hears of `count` more symbols in a table of the target's own, which the node at hand defines; NULL: nobody does. */
+  laze_status (*defined)(laze_rewrite *rewrite, void *self, int32_t count, laze_error *error);
   /* Where the target has a table of its own: the number of each of the source's symbols, but defined ones. NULL: the
    * source has defined ones alone. */
   const int64_t *numbers;
@@ -38,7 +40,8 @@ struct laze_rewrite {
   laze_walk walk;    /* through the source */
   int64_t *offsets;  /* of each source node's results in `values` */
   laze_value *values;
-  laze_size *sizes; /* by symbol of the source: what stands for it in a table of the target's own; NULL: no symbols */
+  laze_size *sizes; /* by symbol of the source: what stands for it in a table of the target's own, or, in one table,
+                       where the definer went; NULL: all are as they are */
   const char *file, *file_copy; /* the last name of a source file met, and what stands for it in the target */
   laze_value *operands;         /* scratch for one node */
   int64_t operand_capacity;

@@ -39,11 +39,12 @@ static laze_status add_symbol(laze_rewrite *rewrite, symboliser *state, bool lis
   return LAZE_OK;
 }
 
-/* Counts the symbol that a node defines, which the rewrite has made. */
-static laze_status add_defined(laze_rewrite *rewrite, symboliser *state, laze_error *error) {
-  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + 1,
+/* Counts the symbols that a node defines, which the rewrite has made. */
+static laze_status add_defined(laze_rewrite *rewrite, void *self, int32_t count, laze_error *error) {
+  symboliser *state = self;
+  LAZE_TRY(laze_grow(rewrite->source->context, (void **)&state->values, &state->capacity, state->count + count,
                      sizeof *state->values, error));
-  state->values[state->count++] = -1;
+  for (int32_t i = 0; i < count; i++) state->values[state->count++] = -1;
   return LAZE_OK;
 }
 
@@ -112,7 +113,6 @@ static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, b
   laze_call call;
   laze_value *results = rewrite->values + rewrite->offsets[number];
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
-  if (laze_node_defines_size(node)) LAZE_TRY(add_defined(rewrite, state, error));
   LAZE_TRY(map_attributes(rewrite, state, node, &call, error));
   LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &call, results, error));
   for (int32_t i = 0; i < node->result_count; i++)
@@ -124,7 +124,7 @@ static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, b
 laze_status laze_graph_symbolise(const laze_graph *graph, laze_graph **out, const int64_t **bindings,
                                  laze_error *error) {
   symboliser state = {0};
-  laze_rewrite_hooks hooks = {.self = &state, .node = map_node, .parameter = map_parameter};
+  laze_rewrite_hooks hooks = {.self = &state, .node = map_node, .parameter = map_parameter, .defined = add_defined};
   laze_graph *symbolic;
   if (laze_size_symbol_count(graph->sizes) > laze_size_defined_count(graph->sizes))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes already; symbolise one of constants",
@@ -153,11 +153,17 @@ static void add_binding(binding_list *list, laze_size size, bool listed) {
   list->count++;
 }
 
-static void add_node_bindings(binding_list *list, const laze_node *node) {
-  if (laze_node_defines_size(node)) {
+static void add_defined_bindings(binding_list *list, const laze_node *node) {
+  laze_call call = laze_node_call(node);
+  int32_t count;
+  (void)laze_call_defined_sizes(&call, &count);
+  for (int32_t i = 0; i < count; i++) {
     if (list->count < list->capacity) list->values[list->count] = -1;
     list->count++;
   }
+}
+
+static void add_node_bindings(binding_list *list, const laze_node *node) {
   int32_t count = laze_op_get(node->op)->attribute_count;
   if (count == 0 || node->region_count > 0 || has_data(node, count)) return;
   for (int32_t i = 0; i < count; i++) {
@@ -174,7 +180,9 @@ int64_t laze_graph_bindings(const laze_graph *graph, int64_t *bindings, int64_t 
   laze_walk walk;
   laze_walk_begin(&walk, graph);
   for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
-    if (event == LAZE_WALK_NODE) add_node_bindings(&list, &graph->nodes[walk.node]);
+    const laze_node *node = event == LAZE_WALK_NODE || event == LAZE_WALK_NODE_END ? &graph->nodes[walk.node] : NULL;
+    if (node && (event == LAZE_WALK_NODE_END || node->region_count == 0)) add_defined_bindings(&list, node);
+    if (event == LAZE_WALK_NODE) add_node_bindings(&list, node);
     for (int64_t i = 0; event == LAZE_WALK_BLOCK && walk.block->depth == 0 && i < walk.block->parameter_count; i++) {
       const laze_type *type = graph->nodes[walk.block->parameters[i]].types[0];
       for (int axis = 0; axis < type->rank; axis++) add_binding(&list, type->sizes[axis], false);

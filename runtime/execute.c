@@ -84,7 +84,7 @@ static void begin_update(program_run *run, const laze_step *step) {
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
   step_run step = {.step = &program->steps[index], .bound = &run->steps[index], .run = run};
-  if (step.step->defines) return program_run_define(run, step.step, error);
+  if (step.step->define_count > 0) return program_run_define(run, step.step, -1, error);
   if (step.step->updates) begin_update(run, step.step);
   if (step.bound->domain <= 0) return LAZE_OK;
   run->kernels_run++;
@@ -108,51 +108,69 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   return step.step->check_count > 0 ? program_run_note(run, step.step, error) : LAZE_OK;
 }
 
+/* Steps whose regions are running, the innermost last. */
+typedef struct {
+  control_frame frames[LAZE_PROGRAM_MAX_NESTING];
+  int depth;
+  bool log;
+  int64_t iterations; /* of loops, since the outermost began */
+} control_stack;
+
 static void log_control(const program_run *run, const control_frame *frame) {
   laze_context *context = run->executable->program->context;
   laze_log_message(context, LAZE_LOG_DEBUG, "run: %8.1f us  %s, regions ran %lld times",
                    (double)(laze_clock() - frame->start) / 1000, frame->step->label, (long long)frame->rounds);
 }
 
+/* The sizes that a step defines by the region that ended, or that it did not come to define. */
+static laze_status define_sizes(program_run *run, const control_frame *top, laze_error *error) {
+  if (top->step->define_count == 0) return LAZE_OK;
+  if (run->failure_count > 0) return program_run_skip_stage(run, top->step, error);
+  return program_run_define(run, top->step, top->region, error);
+}
+
 /* What goes on after a region ended, and the step behind it: the first of the region that is next, or the one behind
  * all of them. */
-static int64_t leave_region(program_run *run, control_frame *stack, int *depth, bool log) {
-  control_frame *top = &stack[*depth - 1];
+static laze_status leave_region(program_run *run, control_stack *stack, int64_t *at, laze_error *error) {
+  control_frame *top = &stack->frames[stack->depth - 1];
   top->rounds++;
+  LAZE_TRY(define_sizes(run, top, error));
   int32_t next = run->failure_count > 0 ? CONTROL_DONE : top->step->control->end(run, top);
   if (next != CONTROL_DONE) {
     top->region = next;
-    return top->step->regions[next].first;
+    *at = top->step->regions[next].first;
+    return LAZE_OK;
   }
-  if (log) log_control(run, top);
-  (*depth)--;
-  return top->step->end;
+  if (stack->log) log_control(run, top);
+  stack->depth--;
+  *at = top->step->end;
+  return LAZE_OK;
 }
 
-static int64_t enter_control(program_run *run, int64_t index, control_frame *stack, int *depth, bool log) {
+static int64_t enter_control(program_run *run, int64_t index, control_stack *stack) {
   const laze_step *step = &run->executable->program->steps[index];
-  control_frame *top = &stack[*depth];
-  *top = (control_frame){.step = step, .bound = &run->steps[index], .start = log ? laze_clock() : 0};
+  control_frame *top = &stack->frames[stack->depth];
+  *top = (control_frame){.step = step, .bound = &run->steps[index], .start = stack->log ? laze_clock() : 0};
   top->region = step->control->begin(run, top);
   if (top->region == CONTROL_DONE) return step->end;
-  (*depth)++;
+  stack->depth++;
   return step->regions[top->region].first;
 }
 
-static bool ends_region(const control_frame *stack, int depth, int64_t at) {
-  return depth > 0 && at == stack[depth - 1].step->regions[stack[depth - 1].region].end;
+static bool ends_region(const control_stack *stack, int64_t at) {
+  const control_frame *top = &stack->frames[stack->depth - 1];
+  return stack->depth > 0 && at == top->step->regions[top->region].end;
 }
 
 /* Tells whoever watches which step is next, or how often loops inside one went around. */
-static laze_status report(const laze_program *program, const control_frame *stack, int depth, int64_t at,
-                          int64_t *iterations, laze_error *error) {
-  const control_frame *top = depth > 0 ? &stack[depth - 1] : NULL;
+static laze_status report(const laze_program *program, control_stack *stack, int64_t at, laze_error *error) {
+  const control_frame *top = stack->depth > 0 ? &stack->frames[stack->depth - 1] : NULL;
   if (!top) {
-    *iterations = 0;
+    stack->iterations = 0;
     return laze_context_report(program->context, "run", at, program->step_count, error);
   }
-  if (!ends_region(stack, depth, at) || top->region != top->step->control->carrying) return LAZE_OK;
-  return laze_context_report(program->context, "loop", ++*iterations, -1, error);
+  if (!ends_region(stack, at) || top->region != top->step->control->carrying) return LAZE_OK;
+  return laze_context_report(program->context, "loop", ++stack->iterations, -1, error);
 }
 
 /* A failed check keeps operators with regions from starting, and from going on: a loop over wrong values might not end.
@@ -160,25 +178,25 @@ static laze_status report(const laze_program *program, const control_frame *stac
  * reported whatever their order. */
 static laze_status run_steps(program_run *run, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
-  control_frame stack[LAZE_PROGRAM_MAX_NESTING];
-  int64_t iterations;
-  int depth = 0;
-  for (int64_t at = 0; at < program->step_count || depth > 0;) {
-    LAZE_TRY(report(program, stack, depth, at, &iterations, error));
-    if (ends_region(stack, depth, at)) {
-      at = leave_region(run, stack, &depth, log);
+  control_stack stack;
+  stack.depth = 0;
+  stack.log = log;
+  for (int64_t at = 0; at < program->step_count || stack.depth > 0;) {
+    LAZE_TRY(report(program, &stack, at, error));
+    if (ends_region(&stack, at)) {
+      LAZE_TRY(leave_region(run, &stack, &at, error));
       continue;
     }
     const laze_step *step = &program->steps[at];
     bool runs = program_run_has_memory(run, step) && !(step->needs_success && run->failure_count > 0);
     if (runs && step->control) {
-      at = enter_control(run, at, stack, &depth, log);
+      at = enter_control(run, at, &stack);
       continue;
     }
-    if (runs) LAZE_TRY(run_step(run, at, log && depth == 0, error));
-    if (!runs && step->defines) LAZE_TRY(program_run_skip_stage(run, step, error));
+    if (runs) LAZE_TRY(run_step(run, at, log && stack.depth == 0, error));
+    if (!runs && step->define_count > 0) LAZE_TRY(program_run_skip_stage(run, step, error));
     at = step->control ? step->end : at + 1;
-    if (run->stages && depth == 0) program_run_leave_stages(run, at);
+    if (run->stages && stack.depth == 0) program_run_leave_stages(run, at);
   }
   return LAZE_OK;
 }

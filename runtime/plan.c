@@ -8,7 +8,7 @@
  * One walk over the steps with a list of free ranges sorted by offset. A value takes the smallest range it fits (so
  * that large holes stay for large values), or the arena grows, extending a free range at its end. After a step the
  * ranges of the values it was the last to touch return and join their neighbours. What a step with regions keeps all
- * through them returns where they end. Values whose sizes a step defines are planned apart, once it has run.
+ * through them returns where they end. Values whose sizes a step defines are planned apart, when it has run.
  */
 #include "runtime/program_internal.h"
 
@@ -155,16 +155,20 @@ static laze_status plan_step(const laze_program *program, memory_plan *plan, int
   return LAZE_OK;
 }
 
+static void forget_place(bound_value *value) {
+  value->offset = value->second = -1;
+  value->returned = false;
+}
+
 laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_value *values, int64_t *out,
                              laze_error *error) {
   memory_plan plan = {.context = program->context, .stage = stage};
   laze_status status = LAZE_OK;
   int64_t begin = stage > 0 ? program->stages[stage].step : 0;
   int64_t end = stage > 0 ? program->stages[stage].last_step + 1 : program->step_count;
-  for (int64_t i = 0; stage == 0 && i < program->value_count; i++) {
-    values[i].offset = values[i].second = -1;
-    values[i].returned = false;
-  }
+  for (int64_t i = 0; stage == 0 && i < program->value_count; i++) forget_place(&values[i]);
+  for (int32_t i = 0; stage > 0 && i < program->stages[stage].value_count; i++)
+    forget_place(&values[program->stages[stage].values[i]]); /* of the last round of a loop */
   for (int64_t i = begin; i < end && status == LAZE_OK; i++)
     status = plan_step(program, &plan, (int32_t)i, values, error);
   laze_free(plan.context, plan.ranges);

@@ -135,6 +135,9 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   step.sizes = laze_arena_copy(&program->arena, given->sizes, given->size_count * (int64_t)sizeof *given->sizes);
   step.label = laze_arena_copy_string(&program->arena, given->label);
   if (!step.buffers || !step.sizes || !step.label) return laze_fail_memory(error, "a step of a program", -1);
+  step.defines =
+      laze_arena_copy(&program->arena, given->defines, given->define_count * (int64_t)sizeof *given->defines);
+  if (given->define_count > 0 && !step.defines) return laze_fail_memory(error, "a step of a program", -1);
   LAZE_TRY(copy_origins(program, given, &step, error));
   for (int32_t i = 0; i < step.buffer_count; i++)
     program_note_use(program, step.buffers[i], (int32_t)program->step_count);
@@ -161,7 +164,7 @@ static void each_size(laze_program *program, void (*visit)(laze_size_compaction 
     visit(compaction, &step->domain);
     visit(compaction, &step->scratch);
     visit(compaction, &step->work);
-    if (step->defines) visit(compaction, &step->defines);
+    for (int32_t j = 0; j < step->define_count; j++) visit(compaction, (laze_size *)(uintptr_t)&step->defines[j].size);
   }
 }
 

@@ -51,6 +51,14 @@ LAZE_MUST_USE laze_status laze_program_add_output_alias(laze_program *program, i
 typedef struct laze_step_control laze_step_control;
 extern const laze_step_control laze_step_control_if, laze_step_control_while, laze_step_control_scan;
 
+/* A size that a step defines, and with regions where its number stands: axis `axis` of result `result` of whichever
+ * region ran last. */
+typedef struct laze_step_size {
+  laze_size size;
+  int32_t result;
+  int axis;
+} laze_step_size;
+
 /* A region of a step: steps [first, end) behind it, on values of their own. */
 typedef struct laze_step_region {
   int32_t first, end;
@@ -61,7 +69,7 @@ typedef struct laze_step_region {
 
 /* One kernel call, or a walk through regions. */
 typedef struct laze_step {
-  laze_kernel *kernel;    /* retained by the program; NULL with `control` or `defines` */
+  laze_kernel *kernel;    /* retained by the program; NULL with `control` or sizes that it defines */
   const int32_t *buffers; /* values, in the kernel's order; copied */
   int32_t buffer_count;
   int32_t write_count;    /* the last `write_count` buffers are written */
@@ -81,9 +89,10 @@ typedef struct laze_step {
   bool updates;       /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
   int32_t updated;    /* with `updates`; of the result's type */
   bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
-  laze_size defines;  /* the size whose number it finds: element sizes[0] of its first buffer, which its second one
-                         receives; it has no kernel. 0: none */
-  int32_t stage;      /* the program's own: when its sizes are known (program_stages.c) */
+  const laze_step_size *defines; /* the sizes whose numbers it finds; copied. Without regions it has no kernel, and one:
+                                    element sizes[0] of its first buffer, which its second one receives */
+  int32_t define_count;
+  int32_t stage;                    /* the program's own: when its sizes are known (program_stages.c) */
   const laze_step_control *control; /* NULL: it calls its kernel */
   int32_t region_count;             /* with `control` */
   /* The program's own, set by laze_program_end_control: */

@@ -67,7 +67,8 @@ static laze_status bind_work(const program_binder *b, laze_size work, int64_t *o
 }
 
 static laze_status bind_sizes(const program_binder *b, const laze_step *step, bound_step *out) {
-  int64_t *sizes = laze_arena_alloc_array(b->arena, step->size_count, sizeof *sizes);
+  int64_t *sizes = out->sizes;
+  if (!sizes) sizes = laze_arena_alloc_array(b->arena, step->size_count, sizeof *sizes);
   if (!sizes) return laze_fail_memory(b->error, "the sizes of a step", -1);
   for (int32_t i = 0; i < step->size_count; i++) LAZE_TRY(evaluate(b, step->sizes[i], &sizes[i]));
   out->sizes = sizes;

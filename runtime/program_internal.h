@@ -18,10 +18,9 @@ typedef struct program_value {
   bool is_copied; /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
 } program_value;
 
-/* What the number that a step finds makes known, beside what was known before. Stage 0 has no step. */
+/* What the numbers that a step finds make known, beside what was known before. Stage 0 has no step. */
 typedef struct program_stage {
-  int32_t step;
-  int64_t symbol;    /* the one that it defines */
+  int32_t step;      /* that finds it */
   int32_t last_step; /* that touches one of its values */
   int32_t *values, *steps;
   int32_t value_count, step_count;
@@ -66,7 +65,7 @@ typedef struct bound_value {
 } bound_value;
 
 typedef struct bound_step {
-  const int64_t *sizes;
+  int64_t *sizes; /* its place stays where it is bound again */
   int64_t domain, scratch, work;
   bool unknown; /* its sizes are not known, or not yet */
 } bound_step;
@@ -130,10 +129,12 @@ LAZE_MUST_USE laze_status program_bind_step(const program_binder *binder, const 
 
 /* run_stages.c. Gives a run whose steps define sizes what it binds itself. */
 LAZE_MUST_USE laze_status program_run_prepare_stages(program_run *run, laze_error *error);
-/* Runs a step that defines a size: checks its number and the facts that rest on it, and binds the stage. What is wrong
- * with the number fails what depends on it; the status is for the run as a whole. */
-LAZE_MUST_USE laze_status program_run_define(program_run *run, const laze_step *step, laze_error *error);
-/* A step that defines a size did not run: what its number would make known stays unknown. */
+/* Runs a step that defines a size, or ends one with regions, of which `region` ran: checks the numbers and the facts
+ * that rest on them, and binds the stage. What is wrong with a number fails what depends on it; the status is for the
+ * run as a whole. */
+LAZE_MUST_USE laze_status program_run_define(program_run *run, const laze_step *step, int32_t region,
+                                             laze_error *error);
+/* A step that defines sizes did not run: what their numbers would make known stays unknown. */
 LAZE_MUST_USE laze_status program_run_skip_stage(program_run *run, const laze_step *step, laze_error *error);
 /* Gives back the memory of stages whose values no step from `next` on touches. */
 void program_run_leave_stages(program_run *run, int64_t next);

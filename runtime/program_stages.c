@@ -4,7 +4,11 @@
  *   step 1   slice x, end=u0      value f32[min(u0,8)]
  *   step 2   size_from m          defines u1                 stage 2: those that have u1, with or without u0
  *
- * Stage 0 is bound before the run. A stage is known when its step has run, which stands before all that it is for.
+ *   step 3   if                   defines u3, behind its steps   stage 4: the result
+ *   step 4     size_from j        defines u2                     stage 3: what the region computes, each time it runs
+ *
+ * Stage 0 is bound before the run. A stage is known when its step has run, and its regions: before all that it is for.
+ * Stages have the order in which they become known, so that what has sizes of several belongs to the last.
  */
 #include "runtime/program_internal.h"
 
@@ -39,19 +43,29 @@ static laze_status find_step_stage(laze_program *program, stage_finder finder, l
   return LAZE_OK;
 }
 
-/* Numbers the stages, in the order of the steps that define their sizes. */
+static void number_stage(laze_program *program, int32_t index, int32_t *stages) {
+  const laze_step *step = &program->steps[index];
+  if (step->define_count == 0) return;
+  program_stage *stage = &program->stages[program->stage_count];
+  stage->step = stage->last_step = index;
+  for (int32_t i = 0; i < step->define_count; i++)
+    stages[laze_size_get(program->sizes, step->defines[i].size)->symbol] = program->stage_count;
+  program->stage_count++;
+}
+
+/* Numbers the stages, in the order in which they become known. */
 static laze_status number_stages(laze_program *program, int32_t *stages, laze_error *error) {
-  int32_t count = 0;
-  for (int64_t i = 0; i < program->step_count; i++) count += program->steps[i].defines != 0;
+  int32_t count = 0, open[LAZE_PROGRAM_MAX_NESTING], depth = 0;
+  for (int64_t i = 0; i < program->step_count; i++) count += program->steps[i].define_count > 0;
   program->stages = laze_arena_alloc_zero(&program->arena, (count + 1) * (int64_t)sizeof *program->stages);
   if (!program->stages) return laze_fail_memory(error, "the stages of a program", -1);
   program->stage_count = 1;
-  for (int64_t i = 0; i < program->step_count; i++) {
-    if (program->steps[i].defines == 0) continue;
-    program_stage *stage = &program->stages[program->stage_count];
-    stage->step = stage->last_step = (int32_t)i;
-    stage->symbol = laze_size_get(program->sizes, program->steps[i].defines)->symbol;
-    stages[stage->symbol] = program->stage_count++;
+  for (int32_t i = 0; i < program->step_count; i++) {
+    if (program->steps[i].control)
+      open[depth++] = i;
+    else
+      number_stage(program, i, stages);
+    while (depth > 0 && program->steps[open[depth - 1]].end == i + 1) number_stage(program, open[--depth], stages);
   }
   return LAZE_OK;
 }
@@ -111,7 +125,7 @@ static laze_status find_stages(laze_program *program, int32_t *stages, laze_erro
 laze_status laze_program_find_stages(laze_program *program, laze_error *error) {
   int64_t symbols = laze_size_symbol_count(program->sizes);
   bool any = false;
-  for (int64_t i = 0; i < program->step_count && !any; i++) any = program->steps[i].defines != 0;
+  for (int64_t i = 0; i < program->step_count && !any; i++) any = program->steps[i].define_count > 0;
   if (!any) return LAZE_OK;
   program_share_places(program, 0, (int32_t)program->step_count); /* which says how long memory is needed */
   int32_t *stages = laze_alloc_zero(program->context, symbols * (int64_t)sizeof *stages);

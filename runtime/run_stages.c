@@ -1,10 +1,12 @@
-/* Sizes that a run finds: a step reads a number, and what has that size gets its numbers and memory then.
+/* Sizes that a run finds: a step reads a number, or has regions of which one ran, and what has that size gets its
+ * numbers and memory then.
  *
  *   step     size_from k       u0 = 5          check bounds and facts ── bind values and steps ── plan ── a buffer
  *            slice x, end=u0   f32[min(u0,8)]                                                      └─> pointers
  *
  * Bindings, numbers and memory belong to the run: an executable is shared. Each stage has a buffer of its own, given
- * back behind the last step that touches it. After a number that is wrong all that has the size is missing, and the
+ * back behind the last step that touches it; one in a loop is bound anew each round, in the same buffer where it is
+ * large enough. After a number that is wrong all that has the size is missing, and the
  * steps of it do not run; which outputs that fails, and why, is said as for any other check.
  */
 #include "runtime/program_internal.h"
@@ -62,7 +64,7 @@ char *program_run_place(const program_run *run, int32_t value) {
 
 void program_run_leave_stages(program_run *run, int64_t next) {
   const laze_program *program = run->executable->program;
-  for (int32_t s = 1; s < program->stage_count && program->stages[s].step < next; s++) {
+  for (int32_t s = 1; s < program->stage_count; s++) {
     if (program->stages[s].last_step >= next || !run->stages->memory[s]) continue;
     laze_buffer_release(run->stages->memory[s]);
     run->stages->memory[s] = NULL;
@@ -83,12 +85,17 @@ static int32_t stage_of(const laze_program *program, const laze_step *step) {
   return stage;
 }
 
+static int64_t symbol_of(const laze_program *program, const laze_step_size *defined) {
+  return laze_size_get(program->sizes, defined->size)->symbol;
+}
+
 laze_status program_run_skip_stage(program_run *run, const laze_step *step, laze_error *error) {
   const laze_program *program = run->executable->program;
   const program_stage *stage = &program->stages[stage_of(program, step)];
   run->stages->any_lost = true;
-  run->stages->bound[stage->symbol] = false;
-  LAZE_TRY(lose_value(run, step->buffers[1], error));
+  for (int32_t i = 0; i < step->define_count; i++) run->stages->bound[symbol_of(program, &step->defines[i])] = false;
+  for (int32_t i = step->buffer_count - step->write_count; i < step->buffer_count; i++)
+    LAZE_TRY(lose_value(run, step->buffers[i], error));
   for (int32_t i = 0; i < stage->value_count; i++) LAZE_TRY(lose_value(run, stage->values[i], error));
   for (int32_t i = 0; i < stage->step_count; i++) run->steps[stage->steps[i]].unknown = true;
   return LAZE_OK;
@@ -146,15 +153,23 @@ static laze_status bind_steps(program_run *run, const program_stage *stage, cons
   return LAZE_OK;
 }
 
+/* The buffer of a stage's temporaries: that of the last round, where it is large enough. */
+static laze_status create_memory(program_run *run, int32_t number, int64_t bytes, laze_error *error) {
+  laze_buffer **memory = &run->stages->memory[number];
+  if (bytes == 0 || (*memory && (*memory)->size >= bytes)) return LAZE_OK;
+  laze_buffer_release(*memory);
+  *memory = NULL;
+  return laze_buffer_create(run->executable->program->context, bytes, memory, error);
+}
+
 /* Memory for what the stage makes known: its temporaries' buffer, its outputs, and scratch for its steps. */
 static laze_status place_stage(program_run *run, int32_t number, int64_t scratch_bytes, laze_error *error) {
   const laze_program *program = run->executable->program;
   const program_stage *stage = &program->stages[number];
-  laze_buffer *memory = NULL;
   int64_t bytes;
   LAZE_TRY(laze_plan_memory(program, number, run->values, &bytes, error));
-  if (bytes > 0) LAZE_TRY(laze_buffer_create(program->context, bytes, &run->stages->memory[number], error));
-  memory = run->stages->memory[number];
+  LAZE_TRY(create_memory(run, number, bytes, error));
+  const laze_buffer *memory = run->stages->memory[number];
   for (int32_t i = 0; i < stage->value_count; i++) {
     int32_t value = stage->values[i];
     const program_value *source = &program->values[value];
@@ -174,12 +189,36 @@ static laze_status place_stage(program_run *run, int32_t number, int64_t scratch
   return program_run_create_scratch(run, error);
 }
 
+/* The symbol of a fact that its stage defines. */
+typedef struct {
+  const laze_program *program;
+  const laze_step *step;
+  int64_t symbol;
+} cause_finder;
+
+static void look_for_cause(void *self, int64_t symbol) {
+  cause_finder *finder = self;
+  for (int32_t i = 0; i < finder->step->define_count; i++)
+    if (symbol_of(finder->program, &finder->step->defines[i]) == symbol) finder->symbol = symbol;
+}
+
+static laze_status find_cause(const program_run *run, const program_stage *stage, const laze_fact *fact, int64_t *out,
+                              laze_error *error) {
+  const laze_program *program = run->executable->program;
+  cause_finder finder = {program, &program->steps[stage->step], -1};
+  LAZE_TRY(laze_size_each_defined(program->sizes, fact->a, look_for_cause, &finder, error));
+  LAZE_TRY(laze_size_each_defined(program->sizes, fact->b, look_for_cause, &finder, error));
+  *out = finder.symbol;
+  return LAZE_OK;
+}
+
 static laze_status fail_fact(const program_run *run, const program_stage *stage, const laze_fact *fact,
                              laze_error *error) {
   const laze_program *program = run->executable->program;
-  int64_t a, b;
+  int64_t a, b, symbol = -1;
   LAZE_TRY(laze_size_evaluate(program->sizes, fact->a, run->bindings, &a, error));
   LAZE_TRY(laze_size_evaluate(program->sizes, fact->b, run->bindings, &b, error));
+  LAZE_TRY(find_cause(run, stage, fact, &symbol, error));
   laze_text text;
   laze_text_init(&text, program->context);
   laze_fact_print(&text, program->sizes, fact);
@@ -187,8 +226,8 @@ static laze_status fail_fact(const program_run *run, const program_stage *stage,
       error, LAZE_OUT_OF_RANGE,
       "%s is %lld here, so that %s does not hold (the sides are %lld and %lld), as %s needs it; give a number "
       "with which it does",
-      laze_size_symbol_name(program->sizes, stage->symbol), (long long)run->bindings[stage->symbol],
-      laze_text_get(&text), (long long)a, (long long)b, fact->asker ? fact->asker : "an operator behind it");
+      laze_size_symbol_name(program->sizes, symbol), (long long)run->bindings[symbol], laze_text_get(&text),
+      (long long)a, (long long)b, fact->asker ? fact->asker : "an operator behind it");
   laze_text_deinit(&text);
   return status;
 }
@@ -215,33 +254,54 @@ static int64_t read_number(const program_run *run, const laze_step *step) {
       laze_scalar_load((laze_dtype)value->dtype, run->pointers[step->buffers[0]], index).value.integer);
 }
 
-static laze_status check_number(const laze_program *program, const program_stage *stage, int64_t number,
-                                laze_error *error) {
-  const laze_size_node *symbol = laze_size_get(program->sizes, laze_size_symbol_at(program->sizes, stage->symbol));
+static laze_status check_number(const laze_program *program, laze_size size, int64_t number, laze_error *error) {
+  const laze_size_node *symbol = laze_size_get(program->sizes, size);
   if (number >= symbol->low && number <= symbol->high) return LAZE_OK;
   return laze_fail(error, LAZE_OUT_OF_RANGE, "the size %s would be %lld; it must be from %lld to %lld", symbol->name,
                    (long long)number, (long long)symbol->low, (long long)symbol->high);
 }
 
-/* `reason`: why the stage has no number that serves. */
-static laze_status define(program_run *run, const laze_step *step, laze_error *reason) {
+/* The number of a size: read by the step, or that of what a region of it returned. */
+static laze_status find_number(const program_run *run, const laze_step *step, const laze_step_size *defined,
+                               int32_t region, int64_t *out, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  if (!step->control) {
+    *out = read_number(run, step);
+    return LAZE_OK;
+  }
+  const program_value *value = &program->values[step->regions[region].results[defined->result]];
+  return laze_size_evaluate(program->sizes, value->sizes[defined->axis], run->bindings, out, error);
+}
+
+static laze_status bind_symbols(program_run *run, const laze_step *step, int32_t region, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  for (int32_t i = 0; i < step->define_count; i++) {
+    int64_t value, symbol = symbol_of(program, &step->defines[i]);
+    LAZE_TRY(find_number(run, step, &step->defines[i], region, &value, error));
+    LAZE_TRY(check_number(program, step->defines[i].size, value, error));
+    if (!step->control) memcpy(run->pointers[step->buffers[1]], &value, sizeof value);
+    run->stages->bindings[symbol] = value;
+    run->stages->bound[symbol] = true;
+  }
+  return LAZE_OK;
+}
+
+/* `reason`: why the stage has no numbers that serve. */
+static laze_status define(program_run *run, const laze_step *step, int32_t region, laze_error *reason) {
   const laze_program *program = run->executable->program;
   int32_t number = stage_of(program, step);
   const program_stage *stage = &program->stages[number];
-  int64_t value = read_number(run, step), scratch_bytes = run->scratch_bytes;
+  int64_t scratch_bytes = run->scratch_bytes;
   const program_binder binder = {program,        run->bindings, run->request->sites, &run->stages->arena,
                                  &scratch_bytes, reason};
-  LAZE_TRY(check_number(program, stage, value, reason));
-  memcpy(run->pointers[step->buffers[1]], &value, sizeof value);
-  run->stages->bindings[stage->symbol] = value;
-  run->stages->bound[stage->symbol] = true;
+  LAZE_TRY(bind_symbols(run, step, region, reason));
   LAZE_TRY(check_facts(run, number, reason));
   LAZE_TRY(bind_values(run, stage, &binder));
   LAZE_TRY(bind_steps(run, stage, &binder));
   return place_stage(run, number, scratch_bytes, reason);
 }
 
-laze_status program_run_define(program_run *run, const laze_step *step, laze_error *error) {
+laze_status program_run_define(program_run *run, const laze_step *step, int32_t region, laze_error *error) {
   laze_error reason;
-  return define(run, step, &reason) == LAZE_OK ? LAZE_OK : lose(run, step, &reason, error);
+  return define(run, step, region, &reason) == LAZE_OK ? LAZE_OK : lose(run, step, &reason, error);
 }

@@ -73,7 +73,7 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   bool output = scheduler->is_output[node_index], done = false;
   laze_split why = output ? LAZE_SPLIT_OUTPUT : LAZE_SPLIT_OFF;
   if (laze_node_constant(node)) return visit_constant(scheduler, node_index);
-  if (laze_node_defines_size(node)) return store(scheduler, node_index, LAZE_SPLIT_PRODUCT); /* used as a size */
+  if (laze_node_reads_size(node)) return store(scheduler, node_index, LAZE_SPLIT_PRODUCT); /* used as a size */
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
   if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
   if (!output && laze_schedule_join_of(node->op)->concatenation)

@@ -24,18 +24,4 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return group->group.region_ends ? LAZE_OK : laze_scheduler_memory_error(scheduler);
 }
 
-/* The runtime integers of the step: of how many operands its first argument is, and the size of the last operand's
- * first axis, along which a `scan` goes. */
-static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
-  const laze_node *node = laze_graph_node(scheduler->graph, group->group.root);
-  const laze_type *last = laze_graph_type(scheduler->graph, node->operands[node->operand_count - 1]);
-  laze_size *sizes = laze_arena_alloc_array(scheduler->arena, 2, sizeof *sizes);
-  if (!sizes) return laze_scheduler_memory_error(scheduler);
-  sizes[0] = node->segments ? node->segments[0] : 1;
-  sizes[1] = last->rank > 0 ? last->sizes[0] : 1;
-  group->group.sizes = sizes;
-  group->group.size_count = 2;
-  return laze_schedule_emit_node(scheduler, group);
-}
-
-const laze_group_rules laze_group_control = {.claim = claim, .emit = emit};
+const laze_group_rules laze_group_control = {.claim = claim, .emit = laze_schedule_emit_node};

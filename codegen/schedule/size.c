@@ -15,7 +15,7 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
                          const char **refusal) {
   laze_group_builder *group = NULL;
   (void)why, (void)refusal; /* it would be stored in any case */
-  if (!laze_node_defines_size(&scheduler->graph->nodes[node_index])) return LAZE_OK;
+  if (!laze_node_reads_size(&scheduler->graph->nodes[node_index])) return LAZE_OK;
   LAZE_TRY(laze_schedule_store_node(scheduler, LAZE_GROUP_SIZE, node_index, &group));
   group->group.defines_size = true;
   *done = true;

@@ -18,6 +18,8 @@ typedef struct {
   bool *live;
   laze_arena arena;
   int32_t *definers;    /* of each size symbol; NULL: nodes define none */
+  int32_t *within;      /* of each size symbol: the node in whose regions its definer was last met */
+  int32_t at;           /* the node whose regions are being looked through */
   laze_block **pending; /* blocks of live nodes, to be marked; each once */
   int64_t pending_count, pending_capacity;
   int64_t live_count, listed_count;
@@ -32,19 +34,33 @@ static laze_status push_block(marker *state, laze_block *block, laze_error *erro
 
 static void mark_definer(void *self, int64_t symbol) {
   marker *state = self;
-  state->live[state->definers[symbol]] = true;
+  if (state->within[symbol] != state->at) state->live[state->definers[symbol]] = true;
 }
 
-/* Marks the definers of the sizes that a node uses, and that nodes in its regions may: these are looked at later. */
-static laze_status mark_definers(marker *state, const laze_node *node, laze_error *error) {
+/* Notes which sizes a node in the regions defines: their users are all in there, and may be dead. */
+static void note_definer(marker *state, const laze_node *node) {
+  laze_call call = laze_node_call(node);
+  int32_t count;
+  const laze_size *sizes = laze_call_defined_sizes(&call, &count);
+  for (int32_t i = 0; i < count; i++) state->within[laze_size_get(state->graph->sizes, sizes[i])->symbol] = state->at;
+}
+
+/* Marks the definers of the sizes that a node uses, and of those from outside that nodes in its regions may: these are
+ * looked at later. */
+static laze_status mark_definers(marker *state, int32_t number, laze_error *error) {
+  const laze_graph *graph = state->graph;
+  const laze_node *node = &graph->nodes[number];
   laze_walk walk;
   if (!state->definers) return LAZE_OK;
-  LAZE_TRY(laze_node_each_defined(state->graph, node, mark_definer, state, error));
+  state->at = number;
+  LAZE_TRY(laze_node_each_defined(graph, node, mark_definer, state, error));
   for (int32_t i = 0; i < node->region_count; i++) {
-    laze_walk_begin_block(&walk, state->graph, node->regions[i]);
-    for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;)
-      if (event == LAZE_WALK_NODE)
-        LAZE_TRY(laze_node_each_defined(state->graph, &state->graph->nodes[walk.node], mark_definer, state, error));
+    laze_walk_begin_block(&walk, graph, node->regions[i]);
+    for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+      if (event != LAZE_WALK_NODE) continue;
+      note_definer(state, &graph->nodes[walk.node]);
+      LAZE_TRY(laze_node_each_defined(graph, &graph->nodes[walk.node], mark_definer, state, error));
+    }
   }
   return LAZE_OK;
 }
@@ -59,7 +75,7 @@ static laze_status mark_block(marker *state, const laze_block *block, laze_error
     *live = *live || laze_op_get(node->op)->effect == LAZE_EFFECT_ORDERED;
     if (!*live) continue;
     state->live_count++;
-    LAZE_TRY(mark_definers(state, node, error));
+    LAZE_TRY(mark_definers(state, block->nodes[i], error));
     for (int32_t k = 0; k < node->operand_count; k++) state->live[node->operands[k].node] = true;
     for (int32_t k = 0; k < node->region_count; k++) LAZE_TRY(push_block(state, node->regions[k], error));
   }
@@ -67,8 +83,13 @@ static laze_status mark_block(marker *state, const laze_block *block, laze_error
 }
 
 static laze_status mark(marker *state, laze_error *error) {
-  if (laze_size_defined_count(state->graph->sizes) > 0)
+  if (laze_size_defined_count(state->graph->sizes) > 0) {
+    int64_t symbols = laze_size_symbol_count(state->graph->sizes);
     LAZE_TRY(laze_graph_find_definers(state->graph, &state->arena, &state->definers, error));
+    state->within = laze_arena_alloc_array(&state->arena, symbols, sizeof *state->within);
+    if (!state->within) return laze_fail_memory(error, "finding dead nodes", -1);
+    for (int64_t i = 0; i < symbols; i++) state->within[i] = -1;
+  }
   LAZE_TRY(push_block(state, state->graph->body, error));
   while (state->pending_count > 0) LAZE_TRY(mark_block(state, state->pending[--state->pending_count], error));
   return LAZE_OK;

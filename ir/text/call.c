@@ -307,21 +307,29 @@ static laze_status fill_operands(laze_parser *parser, const laze_op_info *info, 
   return LAZE_OK;
 }
 
-/* The size that a statement defines has a name of its own. */
-static laze_status check_new_size(const laze_parser *parser, const laze_parsed_argument *argument, laze_error *error) {
+/* A size that a statement defines has a name of its own. */
+static laze_status check_new_size(const laze_parser *parser, const char *start, size_t length, laze_error *error) {
   char name[LAZE_PARSER_NAME];
-  size_t length = 0;
-  while (argument->start && argument->start + length < argument->end && is_name_character(argument->start[length]))
-    length++;
   if (length == 0 || length >= sizeof name) return LAZE_OK; /* no name: the rule says so */
-  memcpy(name, argument->start, length);
+  memcpy(name, start, length);
   name[length] = 0;
   laze_size symbol = laze_size_find_symbol(parser->graph->sizes, name);
   if (symbol == 0) return LAZE_OK;
   const laze_size_node *node = laze_size_get(parser->graph->sizes, symbol);
   if (!node->defined && node->symbol < parser->reserved_count && parser->reserved[node->symbol]) return LAZE_OK;
-  return laze_lexer_fail(&parser->lexer, argument->start, error,
+  return laze_lexer_fail(&parser->lexer, start, error,
                          "%s is a size of the graph already; what a value defines has a name of its own", name);
+}
+
+/* One name, or a list of them in brackets. */
+static laze_status check_new_sizes(const laze_parser *parser, const laze_parsed_argument *argument, laze_error *error) {
+  for (const char *at = argument->start; at && at < argument->end;) {
+    size_t length = 0;
+    while (at + length < argument->end && is_name_character(at[length])) length++;
+    LAZE_TRY(check_new_size(parser, at, length, error));
+    at += length > 0 ? length : 1;
+  }
+  return LAZE_OK;
 }
 
 static laze_status fill_attributes(laze_parser *parser, const laze_op_info *info, const int8_t *given,
@@ -334,7 +342,7 @@ static laze_status fill_attributes(laze_parser *parser, const laze_op_info *info
     attribute->kind = (uint8_t)argument->kind;
     if (given[i] < 0) continue;
     const laze_parsed_argument *parsed = &parser->arguments[given[i]];
-    if (info->defines == argument->position + 1) LAZE_TRY(check_new_size(parser, parsed, error));
+    if (info->defines == argument->position + 1) LAZE_TRY(check_new_sizes(parser, parsed, error));
     if (parsed->value_count > 0)
       LAZE_TRY(laze_parse_sizes_from_values(parser, argument, parsed, attribute, error));
     else

@@ -110,14 +110,18 @@ static void print_parameters(laze_printer *printer, const laze_block *block) {
 
 /* Whether the symbols from `next` on are those that nodes define, in their order. */
 static bool definers_follow(const laze_graph *graph, int64_t next) {
-  int64_t count = laze_size_symbol_count(graph->sizes);
-  for (int64_t i = 0; i < graph->node_count && next < count; i++) {
-    laze_call call = laze_node_call(&graph->nodes[i]);
-    laze_size symbol = laze_call_defined_size(&call);
-    if (symbol == 0) continue;
-    if (laze_size_get(graph->sizes, symbol)->symbol != next++) return false;
+  int64_t all = laze_size_symbol_count(graph->sizes);
+  laze_walk walk;
+  laze_walk_begin(&walk, graph);
+  for (laze_walk_event event; next < all && (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+    if (event != LAZE_WALK_NODE) continue;
+    laze_call call = laze_node_call(&graph->nodes[walk.node]);
+    int32_t count;
+    const laze_size *sizes = laze_call_defined_sizes(&call, &count);
+    for (int32_t i = 0; i < count; i++)
+      if (laze_size_get(graph->sizes, sizes[i])->symbol != next++) return false;
   }
-  return next == count;
+  return next == all;
 }
 
 /* Whether reading the graph without a list creates the symbols in the order they have here, and no hint is lost. */

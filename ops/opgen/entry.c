@@ -314,10 +314,12 @@ static void read_c(gen_table *table, gen_operator *op, const gen_tree *value) {
 
 static void read_defines(gen_table *table, gen_operator *op, const gen_tree *value) {
   const int argument = schema_find(&op->schema, text_of(table, op, "defines", value));
-  if (argument >= 0 && op->schema.arguments[argument].kind == KIND_SIZE)
+  if (argument >= 0 &&
+      (op->schema.arguments[argument].kind == KIND_SIZE || op->schema.arguments[argument].kind == KIND_SIZE_LIST))
     op->defines = argument + 1;
   else
-    report_error(&table->report, place_of(op, value), "\"defines\" names an argument that is a SymInt");
+    report_error(&table->report, place_of(op, value),
+                 "\"defines\" names an argument that is a SymInt, or a list of these");
 }
 
 static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
@@ -347,7 +349,7 @@ static const struct {
     {"late", BIT(CLASS_COMPOSITE), read_late},
     {"literals", EVERY_CLASS, read_literals},
     {"regions", BIT(CLASS_CONTROL), read_regions},
-    {"defines", BIT(CLASS_STRUCTURE), read_defines},
+    {"defines", BIT(CLASS_STRUCTURE) | BIT(CLASS_CONTROL), read_defines},
     {"effect", EVERY_CLASS, read_effect},
     {"c", EVERY_CLASS, read_c},
     {"test", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_test},

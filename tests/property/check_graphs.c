@@ -56,6 +56,16 @@ bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *gra
   return same;
 }
 
+bool test_way_fails(const test_way *way, const laze_graph *graph, uint64_t seed) {
+  test_arrays inputs, results;
+  laze_error error;
+  test_seeded_inputs(way->context, graph, seed, &inputs);
+  laze_status status = test_run(way->context, way->backend, graph, way->without, &inputs, &results, &error);
+  test_arrays_release(&results);
+  test_arrays_release(&inputs);
+  return status != LAZE_OK;
+}
+
 typedef struct {
   const test_way *a, *b;
 } two_ways;

@@ -56,7 +56,9 @@ static laze_value make_if(laze_value condition, laze_value x, int64_t first, int
     laze_value sum = lab_binary(&l, "add.Tensor", p, number(LAZE_I64, i == 0 ? first : second));
     close_region(regions[i], &sum, 1);
   }
-  return region_node(LAZE_OP_IF, (laze_value[]){condition, x}, 2, (int32_t[]){1, 1}, NULL, regions);
+  const laze_attribute attributes[] = {[LAZE_IF_SIZES] = {.kind = LAZE_ARGUMENT_SIZE_LIST, .present = true},
+                                       [LAZE_IF_AXES] = {.kind = LAZE_ARGUMENT_INT_LIST, .present = true}};
+  return region_node(LAZE_OP_IF, (laze_value[]){condition, x}, 2, (int32_t[]){1, 1}, attributes, regions);
 }
 
 START_TEST(runs_the_branch_that_holds) {

@@ -31,6 +31,47 @@ START_TEST(uses_come_behind_the_definer) {
 }
 END_TEST
 
+#define BRANCHES "  %0 = if %c, [%x]"
+#define REGIONS " (%a: f32[n]) {\n    return %a\n  } (%b: f32[n]) {\n    %1 = slice %b, start=1\n    return %1\n  }\n"
+
+/* What an `if` defines stands where the branches differ, and is known behind it; a loop has no place for another size,
+ * and a scan none to stack slices of several. */
+START_TEST(branches_define_sizes_where_they_differ) {
+  assert_refused(BRANCHES ", sizes=[n], axes=[0]" REGIONS "  return\n", "is a size of the graph already");
+  assert_refused(BRANCHES ", sizes=[2], axes=[0]" REGIONS "  return\n", "one size with a name of its own");
+  assert_refused(BRANCHES ", sizes=[u], axes=[0, 1]" REGIONS "  return\n", "items of axes (one for each of sizes)");
+  assert_refused(BRANCHES ", sizes=[u], axes=[1]" REGIONS "  return\n", "axes names axis 1");
+  assert_refused(BRANCHES ", sizes=[u, u], axes=[0, 0]" REGIONS "  return\n", "is defined twice");
+  assert_refused("  %2 = iota size=[u]\n" BRANCHES ", sizes=[u], axes=[0]" REGIONS "  return\n",
+                 "is a size of the graph already");
+  assert_refused(BRANCHES " (%a: f32[n]) {\n    return %a\n  } (%b: f32[n]) {\n    %1 = to %b, dtype=i64\n"
+                          "    return %1\n  }\n  return\n",
+                 "the result of the second region at 0 has type i64[n], expected f32[n]");
+  assert_refused(BRANCHES " (%a: f32[n]) {\n    return %a\n  } (%b: f32[n]) {\n    %1 = sum %b\n    return %1\n"
+                          "  }\n  return\n",
+                 "has type f32[], expected f32[n]");
+  assert_refused("  %0 = while [%x] (%a: f32[n]) {\n    return %c\n  } (%b: f32[n]) {\n    %2 = gt %b, 0.0\n"
+                 "    %1 = masked_select %b, %2\n    return %1\n  }\n  return\n",
+                 "what goes around a loop keeps its size");
+  assert_refused("  %0:2 = scan [%c], [%x] (%s: bool[], %a: f32[]) {\n    %2 = to %a, dtype=i64\n"
+                 "    %3 = size_from %2, size=v\n    %4 = iota size=[v]\n    return %s, %4\n  }\n  return\n",
+                 "scan uses the size v, which is defined in a region");
+}
+END_TEST
+
+/* A graph whose branches may agree for some sizes is right for these as well. */
+START_TEST(equal_branches_of_symbols_specialise) {
+  laze_graph *specialised,
+      *graph = parse("laze 1\ngraph @g(%x: f32[n], %y: f32[m], %c: bool[]) {\n  %0 = if %c {\n    return %x\n  } {\n"
+                     "    return %y\n  }\n  %1 = neg %0\n  return %1\n}\n");
+  int64_t bindings[] = {4, 4, -1};
+  assert_ok(laze_graph_specialise(graph, bindings, &specialised, &error));
+  assert_ok(laze_graph_verify(specialised, &error));
+  laze_graph_destroy(specialised);
+  laze_graph_destroy(graph);
+}
+END_TEST
+
 START_TEST(listed_sizes_are_not_used_undefined) {
   const char *text = "laze 1\nsizes u=defined\ngraph @g() {\n  %0 = iota size=[u]\n  return\n}\n";
   laze_graph *graph = NULL;
@@ -111,6 +152,8 @@ END_TEST
 
 static void add_tests(TCase *tests) {
   tcase_add_test(tests, uses_come_behind_the_definer);
+  tcase_add_test(tests, branches_define_sizes_where_they_differ);
+  tcase_add_test(tests, equal_branches_of_symbols_specialise);
   tcase_add_test(tests, listed_sizes_are_not_used_undefined);
   tcase_add_test(tests, keys_see_where_defined_sizes_stand);
   tcase_add_test(tests, defined_sizes_survive_specialising);
