@@ -1,7 +1,7 @@
 /* Registered kernels (laze/opaque.h): a step keeps the kernel that its node means, for as long as the step is there,
  * and calls it on the operands' and results' memory.
  *
- *   node  "scale", version 1, reals [0.5]  ──>  use: kernel, strings as an array   ──>  run(self, call)
+ *   node  "scale", version 1, reals [0.5]  ──>  use: kernel, call without tensors   ──>  run(self, call)
  */
 #include "codegen/interp/unit.h"
 
@@ -18,6 +18,8 @@ laze_status interp_find_opaque(interp_unit *unit, interp_node *node, laze_error 
   if (!use) return laze_fail_memory(error, "a call of a kernel", -1);
   LAZE_TRY(laze_opaque_find(unit->arena.context, attributes[LAZE_OPAQUE_NAME].value.string,
                             attributes[LAZE_OPAQUE_VERSION].value.integer, &use->kernel, error));
+  use->call = (laze_opaque_call){.struct_size = sizeof use->call};
+  laze_opaque_fill_lists(attributes, use->strings, &use->call);
   use->next = unit->opaques;
   unit->opaques = use;
   node->opaque = use;
@@ -31,16 +33,15 @@ static laze_opaque_tensor tensor_of(const interp_run *run, int32_t value) {
 }
 
 static void call_kernel(const interp_run *run, const interp_node *node, laze_opaque_tensor *tensors) {
-  interp_opaque *use = node->opaque;
-  laze_opaque_call call = {.struct_size = sizeof call,
-                           .operand_count = node->operand_count,
-                           .result_count = node->result_count,
-                           .operands = tensors,
-                           .results = tensors + node->operand_count};
+  const interp_opaque *use = node->opaque;
+  laze_opaque_call call = use->call;
   laze_error error;
+  call.operand_count = node->operand_count;
+  call.result_count = node->result_count;
+  call.operands = tensors;
+  call.results = tensors + node->operand_count;
   for (int32_t i = 0; i < node->operand_count; i++) tensors[i] = tensor_of(run, node->operands[i]);
   for (int32_t i = 0; i < node->result_count; i++) tensors[node->operand_count + i] = tensor_of(run, node->results[i]);
-  laze_opaque_fill_lists(node->attributes, use->strings, &call);
   if (laze_opaque_kernel_run(use->kernel, &call, &error) != LAZE_OK)
     laze_kernel_fail(run->failures, node->check, run->reason, &error);
 }

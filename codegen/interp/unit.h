@@ -36,7 +36,8 @@ typedef struct interp_block {
 typedef struct interp_opaque {
   struct interp_opaque *next; /* of the unit's */
   laze_opaque_kernel *kernel; /* retained */
-  const char *strings[];      /* those of the node, for each call */
+  laze_opaque_call call;      /* without tensors: what each call is made of; threads may run the step at once */
+  const char *strings[];      /* its strings */
 } interp_opaque;
 
 struct interp_node {

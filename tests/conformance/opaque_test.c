@@ -377,7 +377,7 @@ static void *run_often(void *unused) {
     laze_scope *own = laze_scope_begin(context);
     laze_tensor *x = filled(context, 5, 2), *y = NULL;
     ck_assert_int_eq(laze_opaque_record(context, "scale", LAZE_TENSORS(x), LAZE_SHAPE_SCALAR, LAZE_REALS(1.5),
-                                        LAZE_NO_STRINGS, &y, 1),
+                                        LAZE_STRINGS("passed", "on"), &y, 1),
                      1);
     ck_assert_float_eq(first(laze_add(y, x), 5), 5);
     ck_assert_int_eq(laze_scope_end(own), LAZE_OK);
