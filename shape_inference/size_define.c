@@ -15,9 +15,11 @@ laze_status laze_size_fresh_symbol(laze_size_table *table, const char *prefix, l
   return laze_size_symbol(table, name, out, error);
 }
 
-/* Bounds of expressions that were built before. Operands come before users. */
-static void follow(laze_size_table *table, int64_t symbol) {
-  for (int64_t i = 0; i < table->node_count; i++) {
+/* Bounds of expressions that were built before, over the symbol at `index`. Operands come before users, so that of a
+ * new symbol there is nothing to look at. */
+static void follow(laze_size_table *table, int64_t index) {
+  const int64_t symbol = table->nodes[index].symbol;
+  for (int64_t i = index + 1; i < table->node_count; i++) {
     laze_size_node *node = &table->nodes[i];
     if (node->kind == LAZE_SIZE_SYMBOL || node->first > symbol || node->last < symbol) continue;
     laze_size_range range = laze_size_range_apply(node->kind, laze_size_get_range(table, node->left),
@@ -56,7 +58,7 @@ laze_status laze_size_define(laze_size_table *table, laze_size symbol, int64_t l
   node->low = low;
   node->high = high;
   table->defined_count++;
-  follow(table, node->symbol);
+  follow(table, laze_size_index(symbol));
   return LAZE_OK;
 }
 
