@@ -9,7 +9,7 @@
 static laze_status describe(laze_routine_call *call, laze_error *error) {
   laze_size_table *table = call->graph->sizes;
   const laze_type *type = laze_graph_type(call->graph, call->node->operands[0]);
-  laze_inference inference = {table, "sort", error};
+  laze_inference inference = {table, laze_op_get(call->node->op)->name, error};
   laze_size elements, inner, outer, each;
   int axis;
   LAZE_TRY(laze_infer_axis(&inference, call->node->attributes[LAZE_SORT_DIM].value.integer, type->rank, &axis));

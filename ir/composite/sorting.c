@@ -33,11 +33,17 @@ static laze_status sort(laze_recorder *recorder, const laze_call *call, int64_t 
   return LAZE_OK;
 }
 
+/* Sorts as two attributes say. All sorting is stable. */
+static laze_status sort_by(laze_recorder *recorder, const laze_call *call, int dim, int descending, sorting *out,
+                           laze_error *error) {
+  return sort(recorder, call, call->attributes[dim].value.integer, call->attributes[descending].value.integer != 0, out,
+              error);
+}
+
 laze_status laze_composite_sort_stable(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                        laze_error *error) {
   sorting s;
-  LAZE_TRY(sort(recorder, call, call->attributes[LAZE_SORT_STABLE_DIM].value.integer,
-                call->attributes[LAZE_SORT_STABLE_DESCENDING].value.integer != 0, &s, error));
+  LAZE_TRY(sort_by(recorder, call, LAZE_SORT_STABLE_DIM, LAZE_SORT_STABLE_DESCENDING, &s, error));
   results[0] = s.values;
   results[1] = s.indices;
   return LAZE_OK;
@@ -46,8 +52,15 @@ laze_status laze_composite_sort_stable(laze_recorder *recorder, const laze_call 
 laze_status laze_composite_argsort(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                    laze_error *error) {
   sorting s;
-  LAZE_TRY(sort(recorder, call, call->attributes[LAZE_ARGSORT_DIM].value.integer,
-                call->attributes[LAZE_ARGSORT_DESCENDING].value.integer != 0, &s, error));
+  LAZE_TRY(sort_by(recorder, call, LAZE_ARGSORT_DIM, LAZE_ARGSORT_DESCENDING, &s, error));
+  results[0] = s.indices;
+  return LAZE_OK;
+}
+
+laze_status laze_composite_argsort_stable(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  sorting s;
+  LAZE_TRY(sort_by(recorder, call, LAZE_ARGSORT_STABLE_DIM, LAZE_ARGSORT_STABLE_DESCENDING, &s, error));
   results[0] = s.indices;
   return LAZE_OK;
 }
@@ -57,15 +70,6 @@ laze_status laze_composite_msort(laze_recorder *recorder, const laze_call *call,
   sorting s;
   LAZE_TRY(sort(recorder, call, 0, false, &s, error));
   results[0] = s.values;
-  return LAZE_OK;
-}
-
-laze_status laze_composite_argsort_stable(laze_recorder *recorder, const laze_call *call, laze_value *results,
-                                          laze_error *error) {
-  sorting s;
-  LAZE_TRY(sort(recorder, call, call->attributes[LAZE_ARGSORT_STABLE_DIM].value.integer,
-                call->attributes[LAZE_ARGSORT_STABLE_DESCENDING].value.integer != 0, &s, error));
-  results[0] = s.indices;
   return LAZE_OK;
 }
 
