@@ -166,6 +166,13 @@ static laze_status check_results(verifier *state, const laze_block *block) {
   return LAZE_OK;
 }
 
+static laze_status check_defined(verifier *state) {
+  laze_error reason;
+  laze_status status = laze_graph_check_defined(state->graph, &reason);
+  if (status == LAZE_OUT_OF_MEMORY) return laze_fail_memory(state->error, "the sizes of a graph", -1);
+  return status == LAZE_OK ? LAZE_OK : fault(state, -1, "%s", reason.message);
+}
+
 static laze_status check_graph(verifier *state) {
   laze_walk walk;
   laze_status status = LAZE_OK;
@@ -177,9 +184,7 @@ static laze_status check_graph(verifier *state) {
     if (event == LAZE_WALK_NODE_END) status = check_regions(state, walk.node);
     if (event == LAZE_WALK_BLOCK_END) status = check_results(state, walk.block);
   }
-  laze_error reason;
-  if (status == LAZE_OK && laze_graph_check_defined(state->graph, &reason) != LAZE_OK)
-    status = fault(state, -1, "%s", reason.message);
+  if (status == LAZE_OK) status = check_defined(state);
   for (int64_t i = 0; status == LAZE_OK && i < state->graph->node_count; i++)
     if (!state->owners[i]) status = fault(state, i, "is in no block");
   return status;
