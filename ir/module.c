@@ -72,7 +72,8 @@ laze_status laze_module_add(laze_module *module, laze_graph *graph, bool is_func
   LAZE_TRY(laze_grow(module->context, (void **)&module->graphs, &module->capacity, module->count + 1,
                      sizeof *module->graphs, error));
   if (module->count * 2 >= module->slot_count) LAZE_TRY(grow_slots(module, error));
-  if (module->count == INT32_MAX) return laze_fail(error, LAZE_OUT_OF_RANGE, "more than %d graphs", INT32_MAX);
+  if (module->count == INT32_MAX)
+    return laze_fail(error, LAZE_OUT_OF_RANGE, "more than %d graphs; write several modules", INT32_MAX);
   module->slots[find_slot(module, name, (int64_t)strlen(name))] = (int32_t)module->count;
   graph->module = module;
   graph->module_index = module->count;

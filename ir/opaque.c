@@ -117,9 +117,9 @@ static laze_status check_options(const laze_opaque_options *options, laze_error 
                      "laze_opaque_register: struct_size is %zu, expected %zu; set it to sizeof(laze_opaque_options)",
                      options ? options->struct_size : (size_t)0, sizeof *options);
   if (!options->name || !*options->name)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_opaque_register: the kernel has no name");
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_opaque_register: the kernel has no name; set `name`");
   if (!options->run)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_opaque_register: kernel '%.64s' has no function run",
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_opaque_register: kernel '%.64s' has no function; set `run`",
                      options->name);
   if (options->version < 0 || options->result_count < 0 || options->result_count > LAZE_OPAQUE_MAX_RESULTS)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
@@ -140,8 +140,8 @@ static laze_status add(registry *own, laze_opaque_kernel *kernel, laze_error *er
     for (const registration *entry = own->newest; entry; entry = entry->next)
       if (strcmp(entry->name, kernel->name) == 0 && entry->version > kernel->version) kernel->version = entry->version;
     if (kernel->version == INT32_MAX)
-      return laze_fail(error, LAZE_OUT_OF_RANGE, "laze_opaque_register: kernel '%.64s' has no version left",
-                       kernel->name);
+      return laze_fail(error, LAZE_OUT_OF_RANGE,
+                       "laze_opaque_register: kernel '%.64s' has no version left; give it another name", kernel->name);
     kernel->version++;
   }
   if (has_version(own, kernel->name, kernel->version))
@@ -185,7 +185,11 @@ laze_status laze_opaque_unregister(laze_context *context, const char *name, laze
     entry->kernel = NULL;
   }
   pthread_mutex_unlock(&own->lock);
-  if (!kernel) return laze_fail(error, LAZE_NOT_FOUND, "laze_opaque_unregister: there is no kernel '%.64s'", name);
+  if (!kernel)
+    return laze_fail(error, LAZE_NOT_FOUND,
+                     "laze_opaque_unregister: there is no kernel '%.64s'; one is unregistered once, by the name it was "
+                     "registered with",
+                     name);
   laze_opaque_kernel_release(kernel); /* without the lock: `release` is the caller's */
   return LAZE_OK;
 }
@@ -251,9 +255,11 @@ laze_status laze_opaque_find_types(const laze_opaque_kernel *kernel, const laze_
   const laze_opaque_tensor *first = call->operands;
   memset(results, 0, (size_t)call->result_count * sizeof *results);
   if (!kernel->infer && call->operand_count == 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "kernel '%.64s' has no rule for types, and no operand whose type results could have",
-                     kernel->name);
+    return laze_fail(
+        error, LAZE_INVALID_ARGUMENT,
+        "kernel '%.64s' has no rule for types, and no operand whose type results could have; register it with "
+        "`infer`, or pass it a tensor",
+        kernel->name);
   if (error) *error = (laze_error){LAZE_OK, ""};
   laze_status status = kernel->infer ? kernel->infer(kernel->self, call, results, error) : LAZE_OK;
   if (status != LAZE_OK) return name_failure(kernel, status, error);
@@ -279,15 +285,18 @@ laze_status laze_opaque_kernel_run(const laze_opaque_kernel *kernel, const laze_
   laze_opaque_type types[LAZE_OPAQUE_MAX_RESULTS];
   laze_opaque_call asked = *call;
   if (call->result_count != kernel->result_count)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "kernel '%.64s' gives %d results, and the graph has %d of it",
-                     kernel->name, (int)kernel->result_count, (int)call->result_count);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "kernel '%.64s' gives %d results, and the graph has %d of it; record the call again", kernel->name,
+                     (int)kernel->result_count, (int)call->result_count);
   asked.results = NULL;
   LAZE_TRY(laze_opaque_find_types(kernel, &asked, types, error));
   for (int32_t i = 0; i < call->result_count; i++)
     if (!is_of_type(&call->results[i], &types[i]))
-      return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                       "kernel '%.64s' gives result %d another dtype or shape for these operands than the graph says",
-                       kernel->name, (int)i);
+      return laze_fail(
+          error, LAZE_INVALID_ARGUMENT,
+          "kernel '%.64s' gives result %d another dtype or shape for these operands than the graph says; its rule must "
+          "go by dtypes, sizes and lists alone",
+          kernel->name, (int)i);
   *error = (laze_error){LAZE_OK, ""};
   laze_status status = kernel->run(kernel->self, call, error);
   return status == LAZE_OK ? LAZE_OK : name_failure(kernel, status, error);

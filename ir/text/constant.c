@@ -53,7 +53,8 @@ static laze_status check_count(laze_parser *parser, const laze_parsed_constant *
                            "constant: write one number for a type without dimensions and [...] for others");
   LAZE_TRY(laze_type_elements(parser->graph->sizes, type, count, error));
   if (!laze_size_is_constant(*count) && !numbers)
-    return laze_lexer_fail(&parser->lexer, constant->start, error, "constant: %s has no number of elements",
+    return laze_lexer_fail(&parser->lexer, constant->start, error,
+                           "constant: %s has no number of elements; give its sizes as numbers",
                            laze_type_format(parser->graph->sizes, type, text, sizeof text));
   if (!numbers || *count == constant->count) return LAZE_OK;
   return laze_lexer_fail(&parser->lexer, constant->start, error, "constant: %lld elements do not make %s",

@@ -8,7 +8,8 @@
 
 static laze_status take_number(laze_parser *parser, int64_t *out, laze_error *error) {
   const char *cursor = parser->lexer.token.start;
-  if (*out >= 0) return laze_lexer_fail(&parser->lexer, cursor, error, "constant: stands here twice");
+  if (*out >= 0)
+    return laze_lexer_fail(&parser->lexer, cursor, error, "constant: offset or length stands here twice; give it once");
   if (parser->lexer.token.kind != LAZE_TOKEN_NUMBER || !laze_text_read_element(&cursor, LAZE_I64, out, 0) || *out < 0)
     return laze_lexer_expected(&parser->lexer, "a number of bytes", error);
   laze_lexer_advance(&parser->lexer);
@@ -43,7 +44,7 @@ static laze_status take_named(laze_parser *parser, laze_parsed_constant *out, la
   if (!hex && !file && !offset && !length)
     return laze_lexer_expected(lexer, "elements, or hex=, file=, offset= or length=", error);
   if ((hex || file) && out->form != LAZE_CONSTANT_NUMBERS)
-    return laze_lexer_fail(lexer, name.start, error, "constant: has its elements already");
+    return laze_lexer_fail(lexer, name.start, error, "constant: has its elements already; give them once");
   if ((offset || length) && out->form != LAZE_CONSTANT_FILE)
     return laze_lexer_fail(lexer, name.start, error, "constant: '%.*s' stands behind file=", name.length, name.start);
   laze_lexer_advance(lexer);
@@ -83,7 +84,8 @@ laze_status laze_parse_hex_check(laze_parser *parser, const laze_parsed_constant
   int64_t digits = constant->end - constant->start;
   if (digits % 2 != 0)
     return laze_lexer_fail(&parser->lexer, constant->start, error,
-                           "constant: %lld hexadecimal digits are no whole number of bytes", (long long)digits);
+                           "constant: %lld hexadecimal digits are no whole number of bytes; each has two",
+                           (long long)digits);
   if (digits / 2 == size) return LAZE_OK;
   return fail_size(parser, constant, type, "hex has bytes:", digits / 2, size, error);
 }

@@ -51,8 +51,8 @@ static int32_t record(const laze_named_frame *pack, const laze_named_call *given
 }
 
 static laze_status refuse_results(const laze_op_info *info, int32_t count, int32_t capacity, laze_error *error) {
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d", info->name,
-                   (int)count, (int)capacity);
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s gives %d results, but there is room for %d; give room for as many",
+                   info->name, (int)count, (int)capacity);
 }
 
 /* Records a call whose results are counted only then. */

@@ -138,7 +138,9 @@ static laze_status pack_sizes(laze_named_frame *pack, const laze_argument *argum
     const laze_size_item item = tensors ? (laze_size_item){argument->value.tensors[i], 0} : argument->value.sizes[i];
     items[i] = item.tensor ? 0 : laze_size_from_number(item.number);
     if (item.tensor) add_size(pack, item.tensor, out, items, i);
-    if (tensors && !item.tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "size %d is a NULL tensor", (int)i);
+    if (tensors && !item.tensor)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "size %d is a NULL tensor; give a number, or a tensor without dims", (int)i);
   }
   return LAZE_OK;
 }

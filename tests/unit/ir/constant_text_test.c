@@ -158,7 +158,7 @@ static const struct {
     {GIVEN("hex=\"00\""), "e.lz:4:3: expected ':' and the constant's type"},
     {GIVEN("file=\"a.bin\", offset=-1 : bool[]"), "e.lz:3:38: expected a number of bytes"},
     {GIVEN("file=\"a.bin\", offset=9223372036854775808 : bool[]"), "e.lz:3:38: expected a number of bytes"},
-    {GIVEN("file=\"a.bin\", offset=1, offset=1 : bool[]"), "e.lz:3:48: constant: stands here twice"},
+    {GIVEN("file=\"a.bin\", offset=1, offset=1 : bool[]"), "e.lz:3:48: constant: offset or length stands here twice"},
     {GIVEN("file=\"a.bin\", length=4 : f32[2]"), "e.lz:3:22: constant: length is 4, but f32[2] takes 8 bytes"},
     {GIVEN("file=\"a.bin\" : f32[2]"),
      "e.lz:3:22: constant: without offset and length all of the file is meant; its size is 10, but f32[2] takes 8 "
