@@ -207,7 +207,7 @@ laze_status laze_shape_expand(laze_inference *inference, const laze_type *self, 
       LAZE_TRY(expand_axis(inference, self, i - added, size.items[i], &out->sizes[i]));
       continue;
     }
-    if (size.items[i] == -1)
+    if (size.items[i] == -1 && self->rank > 0)
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: size -1 at position %d would keep an axis that %s does not have; give its size",
                        inference->operator_name, i, laze_show(inference, self).text);
