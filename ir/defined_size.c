@@ -155,10 +155,12 @@ static laze_status record_definition(laze_recorder *recorder, const laze_size_so
                                      laze_error *error) {
   laze_attribute attributes[LAZE_SIZE_FROM_HIGH + 1];
   laze_value number;
+  bool defined = false;
   if (!recorder->fresh_size && !recorder->sizes)
     return laze_fail(error, LAZE_UNSUPPORTED, "a size that a value gives needs a table of sizes; pass a number");
-  LAZE_TRY(recorder->fresh_size ? recorder->fresh_size(recorder, source, out, error)
+  LAZE_TRY(recorder->fresh_size ? recorder->fresh_size(recorder, source, out, &defined, error)
                                 : laze_size_fresh_symbol(recorder->sizes, "u", out, error));
+  if (defined) return LAZE_OK;
   attributes[LAZE_SIZE_FROM_SIZE] = laze_attribute_size(*out);
   attributes[LAZE_SIZE_FROM_INDEX] = laze_attribute_integer(source->index);
   attributes[LAZE_SIZE_FROM_LOW] = laze_attribute_integer(source->low);

@@ -16,8 +16,9 @@ struct laze_recorder {
   /* The call whose result the value is, for those who look through it; borrowed until the next record. False where it
    * is not known, as for inputs. NULL: none is. */
   bool (*call_of)(laze_recorder *self, laze_value value, laze_call *out);
-  /* The symbol for a size that a value gives, for recorders that have their own names for these; NULL: a new one. */
-  laze_status (*fresh_size)(laze_recorder *self, const struct laze_size_source *source, laze_size *out,
+  /* The symbol for a size that a value gives, for recorders that have their own names for these; `defined`: it stands
+   * for that already, and needs no definer. NULL: a new one. */
+  laze_status (*fresh_size)(laze_recorder *self, const struct laze_size_source *source, laze_size *out, bool *defined,
                             laze_error *error);
   laze_context *context;  /* borrowed */
   laze_size_table *sizes; /* NULL: every size is a constant */

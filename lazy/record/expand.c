@@ -5,7 +5,7 @@
  *
  *   call_of     a pending value    its node's call; its operands become values of the frame
  *               one that is there  a `constant` of its elements
- *   fresh_size  the symbol of the definer that is predicted next, or a new one
+ *   fresh_size  the symbol of a definer of the same number, or of the one that is predicted next, or a new one
  */
 #include "lazy/record/expander.h"
 
@@ -82,12 +82,19 @@ static bool call_of(laze_recorder *recorder, laze_value value, laze_call *out) {
   return cell->node->result_count == 1 && call_of_node(self, cell->node, out);
 }
 
-static laze_status fresh_size(laze_recorder *recorder, const laze_size_source *source, laze_size *out,
+static laze_status fresh_size(laze_recorder *recorder, const laze_size_source *source, laze_size *out, bool *defined,
                               laze_error *error) {
   laze_record_state *state = ((laze_expander *)recorder)->state;
   laze_lazy *lazy = state->thread->lazy;
   LAZE_TRY(laze_unknowns_reserve(lazy, error));
   state->sizes = recorder->sizes = lazy->unknowns.table;
+  const laze_pending *definer = laze_unknowns_same_definer(lazy, state->values[source->value.node].cell, source->index,
+                                                           source->low, source->high);
+  *defined = definer != NULL;
+  if (definer) {
+    *out = laze_pending_defines(definer);
+    return LAZE_OK;
+  }
   const laze_pending *predicted = laze_script_peek(state);
   const laze_attribute *attributes =
       predicted && predicted->op == LAZE_OP_SIZE_FROM && predicted->referenced == 0 ? predicted->attributes : NULL;

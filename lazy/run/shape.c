@@ -33,11 +33,31 @@ static bool find_shape(laze_tensor *tensor, laze_type *out) {
   return found;
 }
 
+/* The size of an axis as the tensor's cell has it: a number, or an expression that a run will know; -1: there is none.
+ * Call it locked. */
+static laze_size size_of(const laze_tensor *tensor, int32_t axis) {
+  const laze_slot *slot = laze_handle_slot(tensor);
+  const laze_cell *cell = slot ? slot->storage->cell : NULL;
+  if (!cell || cell->dtype == LAZE_DTYPE_NONE) return -1;
+  if (axis < 0) axis += cell->rank;
+  return axis >= 0 && axis < cell->rank ? cell->sizes[axis] : -1;
+}
+
+static laze_size locked_size_of(laze_lazy *lazy, const laze_tensor *tensor, int32_t axis) {
+  pthread_mutex_lock(&lazy->lock);
+  laze_size size = size_of(tensor, axis);
+  pthread_mutex_unlock(&lazy->lock);
+  return size;
+}
+
 int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis) {
   laze_type type;
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy) return -1;
+  laze_size size = locked_size_of(lazy, tensor, axis);
+  if (laze_size_is_constant(size)) return size;
   if (!find_shape(tensor, &type)) return -1;
-  if (axis < 0) axis += type.rank;
-  return axis >= 0 && axis < type.rank ? type.sizes[axis] : -1;
+  return type.sizes[axis < 0 ? axis + type.rank : axis];
 }
 
 int64_t laze_tensor_elements(laze_tensor *tensor) {
@@ -51,14 +71,15 @@ int64_t laze_tensor_elements(laze_tensor *tensor) {
 
 int32_t laze_tensor_knows_size(laze_tensor *tensor, int32_t axis) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (!lazy) return 1;
+  return !lazy || laze_size_is_constant(locked_size_of(lazy, tensor, axis));
+}
+
+int32_t laze_tensor_has_size_of(laze_tensor *tensor, int32_t axis, laze_tensor *other, int32_t other_axis) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy || laze_handle_lazy(other) != lazy) return 0;
   pthread_mutex_lock(&lazy->lock);
-  const laze_slot *slot = laze_handle_slot(tensor);
-  const laze_cell *cell = slot ? slot->storage->cell : NULL;
-  int32_t known = 1;
-  if (cell && axis < 0) axis += cell->rank;
-  if (cell && cell->state == LAZE_CELL_UNKNOWN && axis >= 0 && axis < cell->rank)
-    known = laze_size_is_constant(cell->sizes[axis]);
+  laze_size size = size_of(tensor, axis);
+  int32_t same = size != -1 && size == size_of(other, other_axis);
   pthread_mutex_unlock(&lazy->lock);
-  return known;
+  return same;
 }

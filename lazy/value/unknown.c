@@ -64,15 +64,63 @@ laze_status laze_unknowns_each_definer(laze_lazy *lazy, const laze_size *sizes, 
   return LAZE_OK;
 }
 
+static bool has_bounds(const laze_pending *definer, int64_t index, int64_t low, int64_t high) {
+  const laze_attribute *attributes = definer->attributes;
+  return attributes[LAZE_SIZE_FROM_INDEX].value.integer == index &&
+         attributes[LAZE_SIZE_FROM_LOW].value.integer == low && attributes[LAZE_SIZE_FROM_HIGH].value.integer == high;
+}
+
 laze_pending *laze_unknowns_definer_of(const laze_lazy *lazy, const laze_cell *cell, int64_t index, int64_t low,
                                        int64_t high) {
   laze_pending *definer = cell->symbol > 0 ? lazy->unknowns.definers[cell->symbol - 1] : NULL;
   if (!definer || !definer->listed || definer->operands[0] != cell) return NULL; /* it is another value's by now */
-  const laze_attribute *attributes = definer->attributes;
-  bool same = attributes[LAZE_SIZE_FROM_INDEX].value.integer == index &&
-              attributes[LAZE_SIZE_FROM_LOW].value.integer == low &&
-              attributes[LAZE_SIZE_FROM_HIGH].value.integer == high;
-  return same ? definer : NULL;
+  return has_bounds(definer, index, low, high) ? definer : NULL;
+}
+
+typedef struct {
+  const laze_cell *a, *b;
+} cell_pair;
+
+/* Whether two nodes are the same call, their operands aside: with what has no order among other calls. */
+static bool is_same_call(const laze_pending *a, const laze_pending *b) {
+  const laze_op_info *info = laze_op_get(a->op);
+  bool same = a->op == b->op && a->operand_count == b->operand_count && a->definer_count == b->definer_count &&
+              info->effect != LAZE_EFFECT_ORDERED;
+  for (int i = 0; same && i < info->segment_count; i++)
+    same = (a->segments ? a->segments[i] : 1) == (b->segments ? b->segments[i] : 1);
+  for (int i = 0; same && i < info->attribute_count; i++)
+    same = laze_attribute_equal(&a->attributes[i], &b->attributes[i]);
+  return same;
+}
+
+/* Whether two values are computed in the same way from the same values, in a few steps. */
+static bool is_same_value(const laze_cell *a, const laze_cell *b) {
+  enum { MOST_PAIRS = 16 };
+  cell_pair pairs[MOST_PAIRS] = {{a, b}};
+  int count = 1;
+  for (int at = 0; at < count; at++) {
+    a = pairs[at].a, b = pairs[at].b;
+    if (a == b) continue;
+    if (!laze_cell_is_pending(a) || !laze_cell_is_pending(b) || laze_cell_result(a) != laze_cell_result(b) ||
+        !is_same_call(a->node, b->node) || count + a->node->operand_count > MOST_PAIRS)
+      return false;
+    for (int32_t i = 0; i < a->node->operand_count; i++)
+      pairs[count++] = (cell_pair){a->node->operands[i], b->node->operands[i]};
+  }
+  return true;
+}
+
+laze_pending *laze_unknowns_same_definer(const laze_lazy *lazy, const laze_cell *cell, int64_t index, int64_t low,
+                                         int64_t high) {
+  enum { LATEST = 32 };
+  laze_pending *definer = laze_unknowns_definer_of(lazy, cell, index, low, high);
+  const int64_t count = laze_size_symbol_count(lazy->unknowns.table);
+  for (int64_t i = count; !definer && i-- > 0 && i >= count - LATEST;) {
+    laze_pending *other = lazy->unknowns.definers[i];
+    if (other && other->listed && has_bounds(other, index, low, high) && is_same_value(other->operands[0], cell))
+      definer = other;
+  }
+  return definer;
 }
 
 laze_size laze_pending_defines(const laze_pending *node) {

@@ -48,6 +48,11 @@ LAZE_MUST_USE laze_status laze_unknowns_each_definer(laze_lazy *lazy, const laze
 laze_pending *laze_unknowns_definer_of(const laze_lazy *lazy, const laze_cell *cell, int64_t index, int64_t low,
                                        int64_t high);
 
+/* The same, or the definer of a value that is computed in the same way from the same values: of the sum of a mask that
+ * was summed before. Looks at the latest ones only. */
+laze_pending *laze_unknowns_same_definer(const laze_lazy *lazy, const laze_cell *cell, int64_t index, int64_t low,
+                                         int64_t high);
+
 /* The symbol that a node defines; 0: none. */
 laze_size laze_pending_defines(const laze_pending *node);
 /* The recorded type of a result, whatever was learned since. */

@@ -183,6 +183,7 @@ static bool check_mask(const indexing *self, laze_tensor *mask) {
     int32_t axis = self->axis + i;
     int64_t own, covered;
     if (axis >= rank_of(self)) break;
+    if (laze_tensor_has_size_of(mask, i, tensor, axis)) continue;
     if (!laze_python_size(mask, i, &own) || !laze_python_size(tensor, axis, &covered)) return false;
     if (own != covered)
       return fail("the mask has size %lld in dimension %d, and the tensor %lld in dimension %d", (long long)own, (int)i,

@@ -251,6 +251,67 @@ START_TEST(nonzero_finds_places) {
 }
 END_TEST
 
+/* Two sizes that come from one number are one size, which nobody has to compute to compare: those of one mask,
+ * and of shapes with its sum in them. */
+START_TEST(sizes_of_one_number_are_the_same) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  float data[8] = {0, 1, 2, 3, 4, 5, 6, 7}, result[3];
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(8), data, sizeof data);
+  laze_tensor *mask = binary("gt.Tensor", x, filled(context, 1, 4.5f));
+  laze_tensor *a = binary("masked_select", x, mask), *b = binary("masked_select", neg(x), mask), *sum = mul(a, b);
+  laze_tensor *rows = zeros(context, unary("sum", mask));
+  laze_tensor *others = zeros(context, unary("sum", mask));
+  ck_assert_int_eq(laze_tensor_has_size_of(a, 0, b, -1), 1);
+  ck_assert_int_eq(laze_tensor_has_size_of(sum, 0, b, 0), 1);
+  ck_assert_int_eq(laze_tensor_has_size_of(rows, 0, others, 0), 1);
+  ck_assert_int_eq(laze_tensor_has_size_of(rows, 1, sum, 0), 0);
+  ck_assert_int_eq(laze_tensor_has_size_of(a, 0, first_of(context, count_above(context, 4.5f)), 0), 0);
+  ck_assert_int_eq(laze_tensor_has_size_of(a, 1, a, 1), 0);
+  ck_assert_int_eq(laze_tensor_has_size_of(x, 0, neg(x), 0), 1);
+  ck_assert_int_eq(laze_tensor_has_size_of(a, 0, NULL, 0), 0);
+  ck_assert_int_eq(laze_tensor_size(rows, 1), 2); /* is known, whatever the other is */
+  ck_assert_int_eq(metric(context, "size_syncs"), 0);
+  ck_assert_int_eq(laze_tensor_read(sum, LAZE_F32, result, sizeof result), LAZE_OK);
+  ck_assert_float_eq(result[2], -49);
+  ck_assert_int_eq(laze_tensor_has_size_of(a, 0, b, 0), 1); /* as numbers, too */
+  ck_assert_int_eq(metric(context, "size_syncs"), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* What is selected by a mask, and a value beside it by the same; by another mask. Held beyond the step. */
+static void select_by_two_masks(laze_context *context, laze_tensor **held, int round) {
+  float data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(8), data, sizeof data);
+  laze_tensor *one = binary("gt.Tensor", x, filled(context, 1, (float)(round % 9) - 0.5f));
+  laze_tensor *other = binary("lt.Tensor", x, filled(context, 1, (float)(round % 7) + 0.5f));
+  laze_tensor_replace(&held[0], add(binary("masked_select", x, one), binary("masked_select", neg(x), one)));
+  laze_tensor_replace(&held[1], binary("masked_select", x, other));
+  laze_tensor_replace(&held[2], unary("nonzero", one));
+  ck_assert_int_eq(laze_step_end(scope, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_size(held[0], 0), 8 - round % 9);
+  ck_assert_int_eq(laze_tensor_size(held[1], 0), 1 + round % 7);
+  ck_assert_int_eq(laze_tensor_size(held[2], 0), 8 - round % 9);
+}
+
+/* Steps whose masks select other numbers each time are one graph: no number enters it. */
+START_TEST(steps_of_two_masks_are_one_graph) {
+  laze_context *context = new_context();
+  laze_tensor *held[3] = {0};
+  for (int round = 0; round < 3; round++) select_by_two_masks(context, held, round);
+  const int64_t misses = metric(context, "trace_cache_misses"), compiled = metric(context, "kernels_compiled");
+  for (int round = 0; round < 100; round++) select_by_two_masks(context, held, round);
+  ck_assert_int_eq(metric(context, "trace_cache_misses"), misses);
+  ck_assert_int_eq(metric(context, "kernels_compiled"), compiled);
+  ck_assert_int_eq(metric(context, "size_syncs"), 0);
+  for (int i = 0; i < 3; i++) laze_tensor_release(held[i]);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Numbers that are there already are sizes as they are. */
 START_TEST(numbers_that_are_known_are_sizes) {
   laze_context *context = new_context();
@@ -313,6 +374,8 @@ int main(void) {
                                 assignments_compare_sizes,
                                 numbers_that_are_known_are_sizes,
                                 nonzero_finds_places,
+                                sizes_of_one_number_are_the_same,
+                                steps_of_two_masks_are_one_graph,
                                 threads_share_unknown_sizes};
   return run_tests("unknown", tests, sizeof tests / sizeof *tests);
 }
