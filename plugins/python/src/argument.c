@@ -57,6 +57,14 @@ static laze_argument pass_scalar(laze_scalar scalar) {
   return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = scalar};
 }
 
+/* Of arrays, those of integers without dimensions. */
+static bool is_index(PyObject *object) {
+  PyObject *integer = PyNumber_Index(object);
+  PyErr_Clear();
+  Py_XDECREF(integer);
+  return integer != NULL;
+}
+
 bool laze_python_is_integer(PyObject *object) {
   if (PyBool_Check(object)) return false;
   if (PyLong_Check(object)) return true;
@@ -64,7 +72,7 @@ bool laze_python_is_integer(PyObject *object) {
     char kind = laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(object)));
     return laze_tensor_rank(laze_python_handle(object)) == 0 && (kind == 'i' || kind == 'u');
   }
-  return PyIndex_Check(object) && !laze_python_has_dlpack(object);
+  return PyIndex_Check(object) && (!laze_python_has_dlpack(object) || is_index(object));
 }
 
 static bool integer_at(PyObject *const *items, Py_ssize_t i, const char *where, int64_t *out) {
@@ -274,9 +282,10 @@ bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object
   bool done;
   if (laze_python_is_tensor(object)) return add_tensor(&self, object);
   if (add_builtin(&self, object, &done)) return done;
-  if (PyList_Check(object) || PyTuple_Check(object) ||
-      ((takes & ~LAZE_PYTHON_TAKES_SIZE) == TAKES(INTEGERS) && is_memory(object)))
-    return add_list(&self, object);
+  bool is_shape = kinds(&self) == TAKES(INTEGERS);
+  if (is_shape && is_memory(object) && laze_python_is_integer(object))
+    return laze_python_argument_add_integers(arguments, &object, 1, false, where);
+  if (PyList_Check(object) || PyTuple_Check(object) || (is_shape && is_memory(object))) return add_list(&self, object);
   if (is_memory(object)) {
     PyObject *tensor = laze_python_from_any(object, LAZE_DTYPE_NONE, false);
     return laze_python_argument_hold(arguments, tensor) && add_tensor(&self, tensor);

@@ -80,6 +80,13 @@ static PyObject *nest(laze_tensor *handle, int32_t axis, laze_dtype dtype, const
   return list;
 }
 
+static PyObject *refuse_list(int64_t elements, size_t size) {
+  char message[128];
+  snprintf(message, sizeof message, "tolist: no memory for a list of %lld elements, whose values take %llu bytes",
+           (long long)elements, (unsigned long long)size);
+  return laze_python_raise(LAZE_OUT_OF_MEMORY, message);
+}
+
 PyObject *laze_python_list(PyObject *tensor) {
   laze_tensor *handle = laze_python_handle(tensor);
   laze_dtype dtype = host_dtype(laze_tensor_dtype(handle));
@@ -87,7 +94,7 @@ PyObject *laze_python_list(PyObject *tensor) {
   if (!compute_unknown(handle) || !laze_python_elements(handle, &elements)) return NULL;
   size_t size = (size_t)elements * (size_t)laze_dtype_size(dtype);
   char *data = malloc(size ? size : 1);
-  if (!data) return PyErr_NoMemory();
+  if (!data) return refuse_list(elements, size);
   laze_status status = read_values(handle, dtype, data, size);
   const char *next = data;
   PyObject *list =

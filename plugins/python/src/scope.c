@@ -142,6 +142,8 @@ static PyObject *set_num_threads(PyObject *module, PyObject *number) {
   (void)module;
   int64_t threads;
   laze_error error = {0};
+  if (PyBool_Check(number))
+    return laze_python_raise_type("set_num_threads: %R is no number of threads; expected 1 to 1024", number);
   if (!laze_python_integer(number, "set_num_threads", &threads)) return NULL;
   bool is_number = threads >= 1 && threads <= INT32_MAX; /* 0 would be the default */
   laze_status status = laze_set_threads(NULL, is_number ? (int32_t)threads : -1, &error);

@@ -235,6 +235,14 @@ class NumPy(unittest.TestCase):
         self.assertEqual(numpy.asarray(tensor, dtype="f8").dtype, numpy.float64)
         self.assertEqual(numpy.sin(tensor).shape, (2,))
 
+    def test_sizes_that_are_arrays_without_dimensions(self):
+        three = numpy.array(3)
+        self.assertEqual([laze.zeros(2, three).shape, laze.zeros((2, three)).shape, laze.zeros(three).shape,
+                          laze.arange(6).reshape(2, three).shape], [(2, 3), (2, 3), (3,), (2, 3)])
+        for wrong in (numpy.array([3, 1]), numpy.array(3.0)):
+            with self.assertRaises(TypeError):
+                laze.zeros(2, wrong)
+
     def test_scalars_and_dtypes_of_numpy(self):
         self.assertEqual(laze.tensor([numpy.float32(1.5), numpy.int8(2)]).tolist(), [1.5, 2.0])
         self.assertIs(laze.tensor(numpy.float64(0.5)).dtype, laze.float32)

@@ -108,6 +108,14 @@ class Kinds(unittest.TestCase):
         for number in (0, -3, 1025, 2**40):
             self.assertIn(f"set_num_threads: {number} ", self.raised(lambda: laze.set_num_threads(number), ValueError))
 
+        self.assertIn("set_num_threads: True ", self.raised(lambda: laze.set_num_threads(True), TypeError))
+
+    def test_sizes_that_are_none_and_lists_that_are_too_long(self):
+        for call in (lambda: laze.zeros(-1), lambda: laze.zeros(laze.tensor(-1)), lambda: laze.ones((2, -1))):
+            self.assertRegex(self.raised(call, laze.Error), r"axis \d has size -1; sizes are 0")
+        message = self.raised(lambda: laze.zeros(2**55).tolist(), MemoryError)
+        self.assertIn("36028797018963968 elements", message)
+
     def test_kinds_of_objects(self):
         for call in [lambda: laze.add(self.x), lambda: laze.add(self.x, "a"), lambda: laze.add(self.x, {}),
                      lambda: laze.sum(), lambda: laze.sum(self.x, "a"), lambda: self.x.sum(1, 2, 3),
