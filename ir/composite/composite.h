@@ -50,6 +50,14 @@ LAZE_MUST_USE laze_status laze_compose_binary(laze_recorder *recorder, laze_op o
 LAZE_MUST_USE laze_status laze_compose_with_number(laze_recorder *recorder, laze_op op, laze_value a,
                                                    laze_scalar number, laze_value *out, laze_error *error);
 
+/* The places of what is not 0 in the flattened tensor, in order: i64[u0], whose size the run finds. */
+LAZE_MUST_USE laze_status laze_compose_places(laze_recorder *recorder, laze_value self, laze_value *out,
+                                              laze_error *error);
+
+/* The same by axis: the index along each axis of the tensor, which has one at least (0-d: the place). */
+LAZE_MUST_USE laze_status laze_compose_places_by_axis(laze_recorder *recorder, laze_value self, laze_value *out,
+                                                      laze_error *error);
+
 /* Puts a size of 1 before `axis` (at most the rank). */
 LAZE_MUST_USE laze_status laze_compose_insert_axis(laze_recorder *recorder, laze_value value, int axis, laze_value *out,
                                                    laze_error *error);

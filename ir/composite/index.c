@@ -6,6 +6,7 @@
  *     their positions       i * 6 + j                     i64[B], flat
  *     index_select, reshape, and B to where the indexed axes were (or first, where they do not lie side by side)
  *
+ * A mask stands for the places where it holds, one tensor of them for each axis that it covers.
  * One tensor alone is what index_select takes. index_put goes the same way, and writes where index reads. */
 #include "ir/composite/composite.h"
 
@@ -27,11 +28,6 @@ static bool lies_side_by_side(const lookup *l) {
 }
 
 static laze_status check_index(const lookup *l, int axis, const laze_type *type, laze_error *error) {
-  if (type->dtype == LAZE_BOOL)
-    return laze_fail(error, LAZE_UNSUPPORTED,
-                     "%s: the tensor for axis %d is bool, a mask, and how many elements it takes is known only when "
-                     "it is read; pass the places where it holds as integers",
-                     laze_compose_name(l->call), axis);
   if (laze_dtype_is_index((laze_dtype)type->dtype)) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor for axis %d is %s, expected %s",
                    laze_compose_name(l->call), axis, laze_dtype_name((laze_dtype)type->dtype),
@@ -41,7 +37,6 @@ static laze_status check_index(const lookup *l, int axis, const laze_type *type,
 static laze_status add_index(lookup *l, int axis, laze_value value, laze_error *error) {
   laze_inference inference = {l->recorder->sizes, laze_compose_name(l->call), error};
   l->indices[axis] = value;
-  if (laze_value_is_none(value)) return LAZE_OK;
   laze_type type = laze_compose_type(l->recorder, value);
   LAZE_TRY(check_index(l, axis, &type, error));
   if (l->count++ == 0) l->first = axis;
@@ -49,15 +44,57 @@ static laze_status add_index(lookup *l, int axis, laze_value value, laze_error *
   return laze_infer_broadcast_into(&inference, &type, &l->shape);
 }
 
+static laze_status refuse_rank(const lookup *l, laze_error *error) {
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: the indices take more than the %d dims that the tensor has; give one at most for each, where a "
+                   "mask takes as many as it has",
+                   laze_compose_name(l->call), l->self.rank);
+}
+
+/* A mask is the places where it holds, by axis of those that it covers. */
+static laze_status add_mask(lookup *l, int axis, laze_value mask, int rank, laze_error *error) {
+  laze_type type = laze_compose_type(l->recorder, mask);
+  laze_value places[LAZE_MAX_RANK];
+  bool fits = true;
+  if (rank == 0)
+    return laze_fail(error, LAZE_UNSUPPORTED, "%s: the tensor for axis %d is a bool without dims; give a mask some",
+                     laze_compose_name(l->call), axis);
+  if (axis + rank > l->self.rank) return refuse_rank(l, error);
+  for (int i = 0; i < rank && fits; i++)
+    LAZE_TRY(laze_size_must_equal(l->recorder, type.sizes[i], l->self.sizes[axis + i], &fits, error));
+  if (!fits) {
+    const laze_inference inference = {l->recorder->sizes, laze_compose_name(l->call), error};
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: a mask %s for the axes from %d on of %s; give it their sizes",
+                     inference.operator_name, laze_show(&inference, &type).text, axis,
+                     laze_show(&inference, &l->self).text);
+  }
+  LAZE_TRY(laze_compose_places_by_axis(l->recorder, mask, places, error));
+  for (int i = 0; i < rank; i++) LAZE_TRY(add_index(l, axis + i, places[i], error));
+  return LAZE_OK;
+}
+
+static laze_status add_indices(lookup *l, const laze_value *given, int32_t count, laze_error *error) {
+  int axis = 0;
+  for (int i = 0; i < LAZE_MAX_RANK; i++) l->indices[i] = LAZE_VALUE_NONE;
+  for (int32_t i = 0; i < count; i++) {
+    if (axis >= l->self.rank) return refuse_rank(l, error);
+    if (laze_value_is_none(given[i])) {
+      axis++;
+      continue;
+    }
+    laze_type type = laze_compose_type(l->recorder, given[i]);
+    bool is_mask = type.dtype == LAZE_BOOL;
+    LAZE_TRY(is_mask ? add_mask(l, axis, given[i], type.rank, error) : add_index(l, axis, given[i], error));
+    axis += is_mask ? type.rank : 1;
+  }
+  return LAZE_OK;
+}
+
 static laze_status describe(laze_recorder *recorder, const laze_call *call, lookup *l, laze_error *error) {
   int32_t first, count = laze_call_segment(call, 1, &first);
   *l = (lookup){.recorder = recorder, .call = call, .source = call->operands[0], .shape.kind = LAZE_TYPE_TENSOR};
   l->self = laze_compose_type(recorder, l->source);
-  if (count > l->self.rank)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d indices for a tensor of %d dims, expected at most one each",
-                     laze_compose_name(call), (int)count, l->self.rank);
-  for (int axis = 0; axis < l->self.rank; axis++)
-    LAZE_TRY(add_index(l, axis, axis < count ? call->operands[first + axis] : LAZE_VALUE_NONE, error));
+  LAZE_TRY(add_indices(l, call->operands + first, count, error));
   if (l->count == 0)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: there is no tensor among the indices, expected one at least",
                      laze_compose_name(call));

@@ -12,8 +12,7 @@
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
 
-/* The places in the flattened tensor, i64[u0]. */
-static laze_status find_places(laze_recorder *recorder, laze_value self, laze_value *out, laze_error *error) {
+laze_status laze_compose_places(laze_recorder *recorder, laze_value self, laze_value *out, laze_error *error) {
   laze_type type = laze_compose_type(recorder, self);
   laze_attribute order[] = {laze_attribute_integer(0), laze_attribute_boolean(false)};
   laze_value flat, is_zero, sorted[2];
@@ -22,8 +21,11 @@ static laze_status find_places(laze_recorder *recorder, laze_value self, laze_va
   LAZE_TRY(laze_compose_reshape(recorder, self, &elements, 1, &flat, error));
   LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_EQ, flat, laze_scalar_integer(0), &is_zero, error));
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SORT, &is_zero, 1, order, sorted, error));
-  laze_size_source count = {.high = LAZE_SIZE_CONSTANT_MAX}; /* a closer bound would be part of the program's key */
-  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_LOGICAL_NOT, is_zero, &count.value, error));
+  /* A closer bound would be part of the program's key. A mask is counted as it is, as whoever asks for its sum does, so
+   * that both are one size. */
+  laze_size_source count = {.value = self, .high = LAZE_SIZE_CONSTANT_MAX};
+  if (type.dtype != LAZE_BOOL)
+    LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_NE, self, laze_scalar_integer(0), &count.value, error));
   LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_SUM, count.value, &count.value, error));
   LAZE_TRY(laze_record_size_from(recorder, &count, &size, error));
   return laze_compose_slice(recorder, sorted[1], 0, 0, size, out, error);
@@ -34,32 +36,39 @@ static laze_status record_size(laze_recorder *recorder, laze_size size, laze_val
   return laze_record_call(recorder, LAZE_OP_SIZE_TENSOR, NULL, 0, attributes, out, error);
 }
 
-/* The index along `axis` of each place, as a column. */
-static laze_status find_column(laze_recorder *recorder, laze_value places, const laze_type *type, int axis,
-                               laze_value *out, laze_error *error) {
+/* The index along `axis` of each place. */
+static laze_status find_index(laze_recorder *recorder, laze_value places, const laze_type *type, int axis,
+                              laze_value *out, laze_error *error) {
   laze_value size;
   laze_size stride;
   LAZE_TRY(laze_size_product(recorder->sizes, type->sizes + axis + 1, type->rank - axis - 1, &stride, error));
   LAZE_TRY(record_size(recorder, stride, &size, error));
   LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_FLOOR_DIVIDE, places, size, out, error));
-  if (axis > 0) {
-    LAZE_TRY(record_size(recorder, type->sizes[axis], &size, error));
-    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_REMAINDER, *out, size, out, error));
-  }
-  return laze_compose_insert_axis(recorder, *out, 1, out, error);
+  if (axis == 0) return LAZE_OK;
+  LAZE_TRY(record_size(recorder, type->sizes[axis], &size, error));
+  return laze_compose_binary(recorder, LAZE_OP_REMAINDER, *out, size, out, error);
+}
+
+laze_status laze_compose_places_by_axis(laze_recorder *recorder, laze_value self, laze_value *out, laze_error *error) {
+  laze_type type = laze_compose_type(recorder, self);
+  laze_value places;
+  LAZE_TRY(laze_compose_places(recorder, self, &places, error));
+  out[0] = places;
+  for (int axis = 0; axis < type.rank && type.rank > 1; axis++)
+    LAZE_TRY(find_index(recorder, places, &type, axis, &out[axis], error));
+  return LAZE_OK;
 }
 
 laze_status laze_composite_nonzero(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                    laze_error *error) {
   laze_type type = laze_compose_type(recorder, call->operands[0]);
-  laze_value places, columns[LAZE_MAX_RANK];
+  laze_value columns[LAZE_MAX_RANK];
   laze_attribute dim = laze_attribute_integer(1);
-  LAZE_TRY(find_places(recorder, call->operands[0], &places, error));
-  laze_size sizes[] = {laze_compose_type(recorder, places).sizes[0], 0};
+  LAZE_TRY(laze_compose_places_by_axis(recorder, call->operands[0], columns, error));
+  laze_size sizes[] = {laze_compose_type(recorder, columns[0]).sizes[0], 0};
   if (type.rank == 0) return laze_compose_iota(recorder, sizes, 2, 1, LAZE_I64, results, error);
   for (int axis = 0; axis < type.rank; axis++)
-    LAZE_TRY(type.rank > 1 ? find_column(recorder, places, &type, axis, &columns[axis], error)
-                           : laze_compose_insert_axis(recorder, places, 1, &columns[axis], error));
+    LAZE_TRY(laze_compose_insert_axis(recorder, columns[axis], 1, &columns[axis], error));
   *results = columns[0];
   return type.rank == 1 ? LAZE_OK : laze_record_call(recorder, LAZE_OP_CAT, columns, type.rank, &dim, results, error);
 }
@@ -80,6 +89,6 @@ laze_status laze_composite_masked_select(laze_recorder *recorder, const laze_cal
     LAZE_TRY(laze_compose_expand(recorder, call->operands[i], shape.sizes, shape.rank, &operands[i], error));
   LAZE_TRY(laze_size_product(recorder->sizes, shape.sizes, shape.rank, &elements, error));
   LAZE_TRY(laze_compose_reshape(recorder, operands[0], &elements, 1, &operands[0], error));
-  LAZE_TRY(find_places(recorder, operands[1], &operands[1], error));
+  LAZE_TRY(laze_compose_places(recorder, operands[1], &operands[1], error));
   return laze_record_call(recorder, LAZE_OP_INDEX_SELECT, operands, 2, &dim, results, error);
 }

@@ -22,7 +22,7 @@ static void tear_down(void) {
   laze_context_release(context);
 }
 
-enum { MAX_VALUES = 40, LENGTH = 12, NUMBERS = 4 };
+enum { MAX_VALUES = 80, LENGTH = 12, NUMBERS = 4 };
 
 static const laze_backend *backend_of(int index) {
   return index < test_backend_count() ? laze_backend_at(index) : &test_backend_loop;
@@ -132,6 +132,35 @@ START_TEST(one_executable_serves_every_number) {
     }
   ck_assert_int_eq(laze_metrics_get(metrics, LAZE_METRIC_KERNELS_COMPILED), compiled);
   ck_assert_int_eq(laze_metrics_get(metrics, LAZE_METRIC_FALLBACKS), 0);
+  laze_executable_release(executable);
+  laze_executable_release(reference);
+}
+END_TEST
+
+/* Values once, of as many elements as an input says, none and one among them: every step of it is the same on all
+ * backends, native where the backend is, and the counts are those of 0, 1, 2, 0, 1, ... */
+START_TEST(each_value_stands_once) {
+  const char *body = "  %0 = slice %x, end=%b\n  %1 = remainder %0, 3.0\n"
+                     "  %2:3 = unique_consecutive %1, return_inverse=true, return_counts=true\n"
+                     "  %3:3 = unique %1, return_inverse=true, return_counts=true\n";
+  const laze_backend *backend = backend_of(_i);
+  int count, same;
+  laze_executable *executable = compile(backend, body, &count);
+  laze_executable *reference = compile(&laze_backend_interp, body, &same);
+  ck_assert_int_eq(count, same);
+  for (int64_t b = 0; b <= LENGTH; b++) {
+    const int64_t numbers[NUMBERS] = {0, b, 0, 0};
+    outcome got, wanted;
+    ck_assert_msg(run(backend, executable, numbers, NULL, &got) == LAZE_OK, "%s", error.message);
+    ck_assert_msg(run(&laze_backend_interp, reference, numbers, NULL, &wanted) == LAZE_OK, "%s", error.message);
+    compare(&got, &wanted, count, numbers);
+    const int64_t *counts = got.buffers[count - 1]->data, groups = got.types[count - 1].sizes[0];
+    ck_assert_int_eq(groups, b < 3 ? b : 3);
+    for (int64_t i = 0; i < groups; i++) ck_assert_int_eq(counts[i], (b + 2 - i) / 3);
+    release(got.buffers, count);
+    release(wanted.buffers, count);
+  }
+  ck_assert_int_eq(laze_metrics_get(laze_context_metrics(context), LAZE_METRIC_FALLBACKS), 0);
   laze_executable_release(executable);
   laze_executable_release(reference);
 }
@@ -281,6 +310,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
   int backends = test_backend_count() + (test_backend_count() > 1);
   tcase_add_loop_test(tests, one_executable_serves_every_number, 0, backends);
+  tcase_add_loop_test(tests, each_value_stands_once, 0, backends);
   tcase_add_loop_test(tests, numbers_that_do_not_fit_fail_what_needs_them, 0, backends);
   tcase_add_loop_test(tests, memory_does_not_grow, 0, backends);
   tcase_add_loop_test(tests, threads_run_with_different_numbers, 0, backends);

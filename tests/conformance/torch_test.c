@@ -93,7 +93,8 @@ END_TEST
 static bool is_peculiar(const char *name) {
   static const char names[] = " parameter call if while scan reduce opaque "
                               " constant iota size_tensor size_from "
-                              " nonzero masked_select dynamic_slice dynamic_update "
+                              " nonzero argwhere masked_select dynamic_slice dynamic_update "
+                              " unique unique_dim unique_consecutive "
                               " philox rand randn ";
   char word[72];
   snprintf(word, sizeof word, " %s ", name);

@@ -504,7 +504,10 @@ bool test_is_callable(laze_op op) {
   const laze_op_info *info = laze_op_get(op);
   if (info->op_class == LAZE_CLASS_CONTROL || info->op_class == LAZE_CLASS_STRUCTURE) return false;
   /* What they give has a size that the run finds, and calls here are made for sizes. */
-  if (strcmp(info->base, "nonzero") == 0 || strcmp(info->base, "masked_select") == 0) return false;
+  static const char *const found[] = {"nonzero",    "argwhere", "masked_select", "unique", "unique_consecutive",
+                                      "unique_dim", "_unique2"};
+  for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+    if (strcmp(info->base, found[i]) == 0) return false;
   if (info->result_count < 0) return false; /* what it computes is registered */
   for (int32_t i = 0; i < info->argument_count; i++)
     if (info->arguments[i].kind == LAZE_ARGUMENT_DATA) return false;

@@ -1,4 +1,5 @@
-/* An operator's object, for the two files about it: operator.c makes them, operator_call.c calls them. */
+/* An operator's object, for the files about it: operator.c makes them, operator_call.c calls them,
+ * front.c arranges results. */
 #ifndef LAZE_PYTHON_OPERATOR_H
 #define LAZE_PYTHON_OPERATOR_H
 
@@ -26,6 +27,11 @@ typedef struct laze_python_operator {
 
 /* The schema's own string for an argument of that name, and what is taken there; NULL: no overload has it. */
 const char *laze_python_operator_argument(const laze_python_operator *self, const char *name, laze_python_takes *takes);
+/* Whether PyTorch's Python function of that name takes an argument which the operator has not (front.c). */
+bool laze_python_front_takes(const laze_python_operator *self, const char *name, PyObject *value, bool *as_tuple);
+/* The results as that function gives them; takes the reference, which may be NULL. */
+PyObject *laze_python_front_arrange(const laze_python_operator *self, const laze_python_arguments *arguments,
+                                    bool as_tuple, PyObject *results);
 /* What the object's `call` is. */
 PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed, size_t flagged, PyObject *names);
 

@@ -93,14 +93,14 @@ static bool add_positional(laze_python_operator *self, laze_python_arguments *ar
 }
 
 static bool add_named(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *values,
-                      PyObject *names) {
+                      PyObject *names, bool *as_tuple) {
   Py_ssize_t count = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     const char *text = laze_python_text(PyTuple_GetItem(names, i), self->own_name);
     if (!text) return false;
     laze_python_takes takes;
     const char *name = find_alias(self, text, &takes);
-    if (!name && is_so_anyway(text, values[i])) continue;
+    if (!name && (laze_python_front_takes(self, text, values[i], as_tuple) || is_so_anyway(text, values[i]))) continue;
     if (!name) {
       if (!PyErr_Occurred())
         laze_python_raise_type("%s() has no argument '%s'; help(laze.%s) lists those it has", self->own_name, text,
@@ -200,12 +200,13 @@ PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed,
   arguments.count = 0;
   arguments.numbers = 0;
   arguments.held = NULL;
-  bool added = add_positional(self, &arguments, passed, count);
+  bool as_tuple = false, added = add_positional(self, &arguments, passed, count);
   if (added && self->preset != LAZE_DTYPE_NONE)
     added = laze_python_argument_add(&arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
                                      self->own_name);
-  if (added) added = add_named(self, &arguments, passed + count, names);
+  if (added) added = add_named(self, &arguments, passed + count, names, &as_tuple);
   PyObject *result = added ? call_prepared(self, &arguments) : NULL;
+  result = laze_python_front_arrange(self, &arguments, as_tuple, result);
   laze_python_arguments_clear(&arguments);
   return result;
 }

@@ -100,6 +100,92 @@ class Recording(unittest.TestCase):
             self.assertEqual((y.shape, places.shape), ((count,), (count, 1)))
         self.assertEqual((metric("kernels_compiled"), metric("size_syncs")), (0, 0))
 
+    def test_hundred_steps_of_masks_that_belong_together(self):
+        x, y = laze.arange(60).float().evaluate(), (laze.arange(60).float() * 3).evaluate()
+
+        def step(limit, other):
+            with laze.step():
+                mask = x < limit
+                u = x[mask]
+                made = [u - y[mask], u[u > other], u.reshape(-1, 1),
+                        laze.unique(u % 4), x[x > other]]
+            return made
+        for limit in (3, 7, 9):
+            step(limit, 2)
+        laze.reset_metrics()
+        for round_number in range(100):
+            limit, other = 1 + round_number % 50, round_number % 9
+            made = step(limit, other)
+            self.assertEqual([t.shape for t in made],
+                             [(limit,), (max(limit - other - 1, 0),), (limit, 1), (min(limit, 4),), (59 - other,)])
+            self.assertEqual(made[0].sum().item(), -limit * (limit - 1))
+        self.assertEqual((metric("kernels_compiled"), metric("size_syncs")), (0, 0))
+
+    def test_a_known_axis_beside_an_unknown_one_is_known(self):
+        x = laze.arange(12).reshape(3, 4).evaluate()
+        laze.reset_metrics()
+        rows = x[x[:, 0] > 3]
+        self.assertEqual((rows.size(1), rows[:, :2].size(1)), (4, 2))
+        self.assertEqual((metric("graphs_run"), metric("size_syncs")), (0, 0))
+        self.assertEqual(rows[:, :2].tolist(), [[4, 5], [8, 9]])
+
+    def test_what_has_size_one_is_repeated_as_often_as_the_run_finds(self):
+        column = laze.tensor([[7.], [8.]]).evaluate()
+        for limit in (5, 1, 0):
+            n = (self.x < limit).sum()
+            self.assertEqual(column.expand(2, n).tolist(), [[7.] * limit, [8.] * limit])
+            self.assertEqual((column.T.reshape(2, 1) + self.x[:n]).tolist(),
+                             [[v + i for i in range(limit)] for v in (7, 8)])
+
+    def test_unique(self):
+        x = laze.tensor([[3., 1., 3.], [1., 1., 3.], [3., 1., 3.]]).evaluate()
+        laze.reset_metrics()
+        values, inverse, counts = laze.unique(x, return_inverse=True, return_counts=True)
+        rows, numbers = x.unique(dim=0, return_counts=True)
+        runs = laze.unique_consecutive(x, return_counts=True)
+        self.assertEqual((metric("graphs_run"), metric("size_syncs")), (0, 0))
+        self.assertEqual((values.tolist(), inverse.tolist(), counts.tolist()),
+                         ([1, 3], [[1, 0, 1], [0, 0, 1], [1, 0, 1]], [4, 5]))
+        self.assertEqual((rows.tolist(), numbers.tolist()), ([[1, 1, 3], [3, 1, 3]], [1, 2]))
+        self.assertEqual([t.tolist() for t in runs], [[3, 1, 3, 1, 3, 1, 3], [1, 1, 1, 2, 2, 1, 1]])
+        self.assertEqual(laze.unique(x[x > 1], True, True)[1].tolist(), [0] * 5)
+        nan = laze.unique(laze.tensor([laze.nan, 1., laze.nan]), return_counts=True)
+        self.assertEqual((nan[0].tolist()[0], nan[0].shape, nan[1].tolist()), (1, (3,), [1, 1, 1]))
+        self.assertEqual([t.tolist() for t in laze.unique(laze.zeros(0), return_counts=True)], [[], []])
+        self.assertEqual(laze.unique(laze.tensor(7)).tolist(), [7])
+        self.assertEqual(laze.unique(laze.tensor([True, False, True])).tolist(), [False, True])
+        with self.assertRaises(laze.Error):
+            laze.unique(laze.zeros(2, 0), dim=0)
+        with self.assertRaises(laze.Error):
+            laze.unique(laze.tensor(7), dim=0)
+
+    def test_nonzero_as_a_tuple(self):
+        x = laze.tensor([[0, 5], [7, 0]]).evaluate()
+        laze.reset_metrics()
+        first, second = laze.nonzero(x, as_tuple=True)
+        alone, = x[0, 1].nonzero(as_tuple=True)
+        self.assertEqual((metric("graphs_run"), metric("size_syncs")), (0, 0))
+        self.assertEqual((first.tolist(), second.tolist(), alone.tolist()), ([0, 1], [1, 0], [0]))
+        self.assertEqual(x[first, second].tolist(), [5, 7])
+        self.assertEqual(laze.nonzero(x, as_tuple=False).tolist(), [[0, 1], [1, 0]])
+        for call in (lambda: laze.nonzero(x, as_tuple=1), lambda: laze.masked_select(x, x > 0, as_tuple=True)):
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_masks_say_where_to_write(self):
+        x = laze.arange(6).reshape(2, 3).evaluate()
+        laze.reset_metrics()
+        made = [laze.index_put(x, [x > 3], laze.tensor(0)), x.index_put([None, x[0] > 0], laze.tensor([[7], [8]])),
+                laze.index_put(x, [x[:, 0] > 0, laze.tensor([2])], laze.tensor(9), accumulate=True)]
+        self.assertEqual(made[0].tolist(), [[0, 1, 2], [3, 0, 0]])
+        self.assertEqual(made[1].tolist(), [[0, 7, 7], [3, 8, 8]])
+        self.assertEqual(made[2].tolist(), [[0, 1, 2], [3, 4, 14]])
+        self.assertEqual(laze.index(x, [x > 3]).tolist(), [4, 5])
+        for mask in (laze.tensor([True]), laze.tensor([[True, True], [True, True]]), laze.tensor(True),
+                     laze.ones(2, 3, 1, dtype=laze.bool)):
+            with self.assertRaises((laze.Error, IndexError)):
+                laze.index_put(x, [mask], laze.tensor(0)).tolist()
+
     def test_masks(self):
         x = laze.arange(12).reshape(3, 4).evaluate()
         laze.reset_metrics()
