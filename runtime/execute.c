@@ -46,7 +46,7 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
                                      .sizes = step->bound->sizes,
                                      .failures = records,
                                      .closure = kernel->closure,
-                                     .reason = &step->run->reason,
+                                     .reason = step->run->reason,
                                      .stopped = step->run->stopped};
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * step->run->scratch_bytes;
@@ -259,9 +259,10 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   for (int64_t i = 0; i < program->output_count; i++) request->outputs[i] = NULL;
   laze_runtime *runtime;
   LAZE_TRY(laze_runtime_get(program->context, &runtime, error));
-  laze_error stopped;
-  stopped.code = LAZE_OK;
-  program_run run = {.request = request, .executable = executable, .pool = runtime->threads, .stopped = &stopped};
+  laze_error stopped, reason;
+  stopped.code = reason.code = LAZE_OK;
+  program_run run = {
+      .request = request, .executable = executable, .pool = runtime->threads, .reason = &reason, .stopped = &stopped};
   laze_arena_init(&run.reasons, program->context);
   laze_float_control caller;
   laze_float_control_enter(&caller); /* workers have the word they started with */

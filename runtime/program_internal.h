@@ -99,9 +99,10 @@ typedef struct program_run {
   laze_kernel_failure *records; /* most_checks for each thread, and as many for the step as a whole */
   laze_check_failure *failures; /* of checks, by ascending node */
   int64_t failure_count, failure_capacity;
-  laze_error reason; /* of the step at hand, where its kernel says what failed */
-  int32_t *missing;  /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
-                        there */
+  laze_error
+      *reason; /* of the step at hand, where its kernel says what failed: beside the run, whose fields are cleared */
+  int32_t *missing; /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
+                       there */
   int64_t kernels_run;
   /* What is bound: the executable's, or, where steps define sizes, the run's own (run_stages.c). */
   bound_value *values;

@@ -56,7 +56,7 @@ laze_status program_run_note(program_run *run, const laze_step *step, laze_error
                                   .index = records[i].index,
                                   .size = records[i].size,
                                   .length = records[i].length};
-    if (failure.position == LAZE_KERNEL_FAILED) LAZE_TRY(keep_reason(run, &run->reason, &failure, error));
+    if (failure.position == LAZE_KERNEL_FAILED) LAZE_TRY(keep_reason(run, run->reason, &failure, error));
     LAZE_TRY(note(run, &failure, error));
   }
   return LAZE_OK;

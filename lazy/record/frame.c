@@ -242,7 +242,7 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
 
 /* Whether it failed because a rule had to know a size that was not known: then that is found, or problem->error says
  * why not, and *status is of that. */
-static bool find_size(laze_thread_state *thread, obstacle *problem, laze_status *status) {
+static bool find_size(laze_thread_state *thread, const laze_frame *frame, obstacle *problem, laze_status *status) {
   laze_size sides[2];
   uint64_t selection;
   bool found = false;
@@ -255,7 +255,13 @@ static bool find_size(laze_thread_state *thread, obstacle *problem, laze_status 
     problem->error = error;
     *status = sync;
   }
-  return sync == LAZE_OK && found; /* not if the frame itself defines it from what it records */
+  if (sync == LAZE_OK && !found) /* the frame itself defines it, from what it records */
+    *status =
+        laze_fail(&problem->error, LAZE_FAILED_PRECONDITION,
+                  "%s: it has to know how much its own masks select, which a run says; pass what nonzero gives of "
+                  "them in their place",
+                  laze_op_get(frame->op)->name);
+  return sync == LAZE_OK && found;
 }
 
 /* Records the frame, anew for each size that had to be found. */
@@ -264,7 +270,7 @@ static laze_status record_knowing(laze_thread_state *thread, const laze_frame *f
   const int64_t recorded = thread->scope->recorded;
   for (;;) {
     laze_status status = record_frame(thread, frame, results, count, problem);
-    if (status == LAZE_OK || problem->passed_on || !find_size(thread, problem, &status)) return status;
+    if (status == LAZE_OK || problem->passed_on || !find_size(thread, frame, problem, &status)) return status;
     thread->scope->recorded = recorded;
     problem->layers = 0;
   }

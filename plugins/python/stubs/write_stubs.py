@@ -70,7 +70,13 @@ def parameters(schema, receiver):
     return written
 
 
+# Functions whose results are what the arguments ask for (src/front.c).
+ARRANGED = {"unique": "Any", "unique_consecutive": "Any", "nonzero": "Any"}
+
+
 def result_type(name, results, classes):
+    if name in ARRANGED:
+        return ARRANGED[name]
     fields = re.findall(r"Tensor(?:\(\w+\))?(?: (\w+))?", results)
     if results.startswith("("):
         classes[name] = fields
@@ -86,6 +92,8 @@ def definitions(operator, classes, method=False):
         parts = parameters(match["arguments"], method)
         if method and not re.search(r"Tensor(\(\w+\))? self", match["arguments"]):
             continue
+        if name == "nonzero":
+            parts.append("*, as_tuple: _bool = ...")
         result = result_type(match["name"], match["results"], classes)
         text = f"def {name}({', '.join((['self'] if method else []) + parts)}) -> {result}: ..."
         if text not in found:

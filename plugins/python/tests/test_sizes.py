@@ -181,6 +181,10 @@ class Recording(unittest.TestCase):
         self.assertEqual(made[1].tolist(), [[0, 7, 7], [3, 8, 8]])
         self.assertEqual(made[2].tolist(), [[0, 1, 2], [3, 4, 14]])
         self.assertEqual(laze.index(x, [x > 3]).tolist(), [4, 5])
+        with self.assertRaisesRegex(laze.Error, "index_put: it has to know how much its own masks select.*nonzero"):
+            x.index_put([None, x[0] > 0], laze.tensor([7, 8]))
+        places, = laze.nonzero(x[0] > 0, as_tuple=True)
+        self.assertEqual(x.index_put([None, places], laze.tensor([7, 8])).tolist(), [[0, 7, 8], [3, 7, 8]])
         for mask in (laze.tensor([True]), laze.tensor([[True, True], [True, True]]), laze.tensor(True),
                      laze.ones(2, 3, 1, dtype=laze.bool)):
             with self.assertRaises((laze.Error, IndexError)):
