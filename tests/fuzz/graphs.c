@@ -1,9 +1,10 @@
-/* Random graphs whose every choice is made by the input (tests/support/random_graph.h), so that a fuzzer can steer
- * them: both interpreters give the same bits, and the text reads back. */
+/* Random graphs and modules whose every choice is made by the input (tests/support/random_graph.h, random_text.h), so
+ * that a fuzzer can steer them: both interpreters give the same bits, and the text reads back. */
 #include "ir/text/text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/loop_backend.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/random_text.h"
 #include "tests/support/run.h"
 
 #include <string.h>
@@ -44,11 +45,28 @@ static void run(const laze_graph *graph) {
   test_arrays_release(&inputs);
 }
 
+/* Of a random module, which has regions, sizes that values give, kernels and functions, its graph. */
+static laze_graph *read_random_module(laze_context *context, test_random *random) {
+  laze_text text;
+  laze_graph *graph;
+  laze_error error = {0};
+  test_register_kernels(context);
+  laze_text_init(&text, context);
+  test_write_random_module(&text, random, &(test_text_options){.values = true});
+  laze_status status = laze_graph_parse(context, laze_text_get(&text), text.size, "random", &graph, &error);
+  if (status != LAZE_OK) fuzz_fail("%s\n%s", error.message, laze_text_get(&text));
+  laze_text_deinit(&text);
+  return graph;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   laze_context *context = fuzz_context_create(NULL);
   test_random random = {.state = 1, .bytes = data, .left = size};
-  laze_graph *graph = test_random_graph(context, &random, &(test_graph_options){1, 12, true, TEST_SHAPES_SMALL});
+  test_graph_options options = {1, 12, true, TEST_SHAPES_SMALL};
+  laze_graph *graph = test_random_below(&random, 2) ? read_random_module(context, &random)
+                                                    : test_random_graph(context, &random, &options);
   if (graph) {
+    if (laze_graph_verify(graph, &(laze_error){0}) != LAZE_OK) fuzz_fail("a random graph is not valid");
     check_text(graph);
     run(graph);
     laze_graph_destroy(graph);
