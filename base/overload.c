@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Parameters that are filled are marked in words of 64. */
-enum { MAX_PARAMETERS = 128, IMPOSSIBLE = 1 << 20 };
+enum { MAX_PARAMETERS = 128, NO_PARAMETER = MAX_PARAMETERS, IMPOSSIBLE = 1 << 20 };
 
 /* Trying one candidate. */
 typedef struct {
@@ -20,8 +20,10 @@ typedef struct {
   const laze_overload_call *call;
   const laze_candidate *candidate;
   uint64_t filled[MAX_PARAMETERS / 64];
-  int32_t next; /* parameter that a position would stand for */
-  char *reason; /* NULL where nobody asks */
+  int32_t next;          /* parameter that a position would stand for */
+  int32_t first_operand; /* parameter, the first that is given a tensor, or a number that it takes as one */
+  int32_t first_number;  /* the first Tensor before the "*" that is given a number */
+  char *reason;          /* NULL where nobody asks */
   size_t reason_size;
 } attempt;
 
@@ -202,6 +204,27 @@ static bool nothing_missing(attempt *state) {
   return true;
 }
 
+/* Notes which parameters operands were given to first. */
+static void note_order(attempt *state, const laze_parameter *parameter, const laze_passed *passed) {
+  bool is_tensor = passed->kind >= LAZE_PASSED_TENSOR && passed->kind <= LAZE_PASSED_OPTIONAL_LIST;
+  bool is_number = laze_passed_is_number(passed->kind);
+  if ((is_tensor || (is_number && parameter->kind == LAZE_ARGUMENT_SCALAR)) && passed->argument < state->first_operand)
+    state->first_operand = passed->argument;
+  if (is_number && parameter->kind == LAZE_ARGUMENT_TENSOR && !parameter->keyword_only &&
+      passed->argument < state->first_number)
+    state->first_number = passed->argument;
+}
+
+/* A number where the tensor is wanted that the call is about is more often a slip than meant. */
+static bool numbers_follow(attempt *state) {
+  if (!state->call->numbers_follow || state->first_number == NO_PARAMETER) return true;
+  if (state->first_number > state->first_operand) return true;
+  explain(state,
+          "argument '%s' is Tensor, given a number, which stands for one only behind another operand; make it a tensor",
+          parameter_at(state, state->first_number).name);
+  return false;
+}
+
 /* The cost of the candidate, IMPOSSIBLE with a reason where it does not fit. */
 static int try(attempt *state) {
   int cost = 0;
@@ -214,18 +237,23 @@ static int try(attempt *state) {
     laze_parameter parameter = parameter_at(state, passed->argument);
     state->filled[passed->argument / 64] |= (uint64_t)1 << passed->argument % 64;
     cost += passing_cost(&parameter, passed, state->call->sizes_from_values);
+    note_order(state, &parameter, passed);
     if (cost < IMPOSSIBLE) continue;
     explain(state, "argument '%s' is %s%s, given %s%s", parameter.name, parameter_text(parameter.kind),
             parameter.may_be_absent ? "?" : "", kind_text(passed->kind),
             passed->may_be_absent ? " that may be absent" : "");
     return IMPOSSIBLE;
   }
-  return nothing_missing(state) ? cost : IMPOSSIBLE;
+  return nothing_missing(state) && numbers_follow(state) ? cost : IMPOSSIBLE;
 }
 
 static attempt attempt_of(const laze_overloads *overloads, const laze_overload_call *call,
                           const laze_candidate *candidate) {
-  return (attempt){.overloads = overloads, .call = call, .candidate = candidate};
+  return (attempt){.overloads = overloads,
+                   .call = call,
+                   .candidate = candidate,
+                   .first_operand = NO_PARAMETER,
+                   .first_number = NO_PARAMETER};
 }
 
 bool laze_overload_choose(const laze_overloads *overloads, const laze_overload_call *call, laze_candidate *chosen) {

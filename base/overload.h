@@ -9,7 +9,8 @@
  *   1  a number for a Scalar, an integer for a float, integers for a list of floats, one number for a list of N
  *   2  a Scalar argument for a Tensor; a tensor without dimensions for a Scalar; in C, where bools and dtypes are
  *      integers, one for a bool or dtype
- *   3  a number for a Tensor; where a call may give sizes as values, a tensor for a SymInt or SymInt[]
+ *   3  a number for a Tensor, in calls of programs only behind another operand; where a call may give sizes as values,
+ * a tensor for a SymInt or SymInt[]
  *
  * The cheapest wins; among equals the one that has exactly the name called ("sum" before "sum.dim_IntList"), then the
  * first in the table.
@@ -104,6 +105,7 @@ typedef struct laze_overload_call {
   laze_passed *passed;
   int32_t count;
   bool sizes_from_values; /* tensors may stand for SymInt and SymInt[] */
+  bool numbers_follow;    /* a number stands for a Tensor only behind an operand, or behind the "*" of a schema */
 } laze_overload_call;
 
 typedef struct laze_parameter {

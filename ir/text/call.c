@@ -447,7 +447,7 @@ laze_status laze_parse_call(laze_parser *parser, laze_statement *statement, laze
   if (strcmp(name, laze_op_get(LAZE_OP_CALL)->name) == 0) return laze_parse_function_call(parser, statement, error);
   LAZE_TRY(parse_arguments(parser, error));
   add_left_out(parser, name);
-  laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count, true};
+  laze_overload_call call = {name, LAZE_POSITIONS_OPERANDS, parser->passed, parser->argument_count, true, false};
   if (laze_call_resolve(&call, &statement->call.op, error) != LAZE_OK)
     return laze_lexer_locate(lexer, statement->at, error);
   const laze_op_info *info = laze_op_get(statement->call.op);

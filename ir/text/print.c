@@ -314,7 +314,7 @@ static bool base_name_suffices(laze_printer *printer, const laze_node *node, con
     passed[count++] = (laze_passed){.name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
   }
   laze_op op;
-  laze_overload_call call = {info->base, LAZE_POSITIONS_OPERANDS, passed, count, true};
+  laze_overload_call call = {info->base, LAZE_POSITIONS_OPERANDS, passed, count, true, false};
   return laze_call_resolve(&call, &op, NULL) == LAZE_OK && op == node->op;
 }
 

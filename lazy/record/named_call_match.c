@@ -81,7 +81,7 @@ static laze_status list_passed(const laze_named_call *given, laze_passed *listed
 static laze_status resolve(const laze_named_call *given, laze_positions positions, laze_passed *listed, laze_op *out,
                            laze_error *error) {
   LAZE_TRY(list_passed(given, listed, error));
-  laze_overload_call call = {given->name, positions, listed, given->count, false};
+  laze_overload_call call = {given->name, positions, listed, given->count, false, true};
   laze_status status = laze_call_resolve(&call, out, error);
   if (status != LAZE_INVALID_ARGUMENT) return status;
   for (int32_t i = 0; i < given->count; i++)

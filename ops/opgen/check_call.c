@@ -201,7 +201,7 @@ void check_overload(gen_scope *scope, gen_expression *call, const char *base) {
       return;
     }
   const laze_overloads overloads = {scope->table, candidate_of, parameter_of};
-  const laze_overload_call asked = {base, LAZE_POSITIONS_BEFORE_KEYWORDS, describe(call), call->count, false};
+  const laze_overload_call asked = {base, LAZE_POSITIONS_BEFORE_KEYWORDS, describe(call), call->count, false, false};
   laze_candidate chosen;
   if (laze_overload_choose(&overloads, &asked, &chosen))
     set_callee(scope, call, chosen.op, asked.passed);

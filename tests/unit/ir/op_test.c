@@ -15,8 +15,9 @@ END_TEST
 
 START_TEST(walks_overloads_in_table_order) {
   ck_assert_int_eq(laze_op_overload("add", 0), LAZE_OP_ADD);
-  ck_assert_int_eq(laze_op_overload("add", 1), LAZE_OP_ADD_SCALAR);
-  ck_assert_int_eq(laze_op_overload("add", 2), LAZE_OP_NONE);
+  ck_assert_int_eq(laze_op_overload("add", 1), LAZE_OP_ADD_SCALAR_TENSOR);
+  ck_assert_int_eq(laze_op_overload("add", 2), LAZE_OP_ADD_SCALAR);
+  ck_assert_int_eq(laze_op_overload("add", 3), LAZE_OP_NONE);
   ck_assert_int_eq(laze_op_overload("mm", 0), LAZE_OP_MM);
   ck_assert_int_eq(laze_op_overload("zzz", 0), LAZE_OP_NONE);
   const laze_argument_info *alpha = laze_op_argument(laze_op_get(LAZE_OP_ADD), "alpha");

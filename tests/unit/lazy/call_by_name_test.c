@@ -202,6 +202,40 @@ START_TEST(numbers_leave_dtypes_alone) {
 END_TEST
 
 /* Results that have no room are an error, not a write behind the caller's array. */
+/* As in PyTorch: atan2(2, x) and maximum(2, 3) are slips. A Scalar says where a number may come first, and seeds stand
+ * behind the "*". */
+START_TEST(numbers_stand_for_tensors_behind_an_operand) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 3);
+  laze_argument front[] = {pass_real(6), pass(x)}, numbers[] = {pass_real(6), pass_real(2)},
+                behind[] = {pass(x), pass_real(1)};
+  laze_argument named[] = {{.name = "other", .kind = LAZE_PASS_REAL, .value.real = 1},
+                           {.name = "self", .kind = LAZE_PASS_TENSOR, .value.tensor = x}};
+  static const char *const taking[] = {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow"};
+  static const float expected[][2] = {{9, 8}, {3, 4}, {18, 12}, {2, 3}, {2, 3}, {0, 0}, {216, 36}};
+  static const char *const refusing[] = {"atan2", "maximum", "eq", "rsub", "logical_and"};
+  for (int i = 0; i < 7; i++) {
+    ck_assert_float_eq(first(call(taking[i], front, 2), 2), expected[i][0]);
+    ck_assert_float_eq(first(call(taking[i], numbers, 2), 1), expected[i][1]);
+  }
+  for (int i = 0; i < 5; i++) {
+    const char *message = laze_tensor_error(call(refusing[i], front, 2));
+    ck_assert_msg(strstr(message, refusing[i]) && strstr(message, "'self' is Tensor, given a number"), "%s", message);
+    ck_assert_ptr_nonnull(strstr(laze_tensor_error(call(refusing[i], numbers, 2)), "only behind another operand"));
+    ck_assert_str_eq(laze_tensor_error(call(refusing[i], behind, 2)), "");
+    ck_assert_str_eq(laze_tensor_error(call(refusing[i], named, 2)), "");
+  }
+  const int64_t two[] = {2};
+  laze_argument random[] = {{.kind = LAZE_PASS_INTEGERS, .count = 1, .value.integers = two},
+                            {.name = "seed", .kind = LAZE_PASS_INTEGER, .value.integer = 3},
+                            {.name = "offset", .kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  ck_assert_str_eq(laze_tensor_error(call("rand", random, 3)), "");
+  ck_assert_int_ne(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 START_TEST(results_need_room) {
   laze_context *context = new_context();
   laze_scope *scope = laze_scope_begin(context);
@@ -228,6 +262,7 @@ int main(void) {
                                 arguments_have_the_kind_of_the_schema,
                                 lists_have_the_kind_of_the_schema,
                                 numbers_leave_dtypes_alone,
+                                numbers_stand_for_tensors_behind_an_operand,
                                 results_need_room};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }

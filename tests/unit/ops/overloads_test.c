@@ -51,14 +51,19 @@ static const char *shown(const sample *call) {
   return text;
 }
 
-/* What an error says: that no operator was found, or nothing about the choice (a bool cannot be subtracted). */
+/* What an error says: that no operator was found, or nothing about the choice (a bool cannot be subtracted, and a
+ * program's number is no tensor where nothing stands before it, which text and expressions do not mind). */
 static laze_op read_refusal(const char *message) {
+  if (strstr(message, "which stands for one only behind another operand")) return UNKNOWN;
   return strstr(message, "no overload takes these arguments") ? LAZE_OP_NONE : UNKNOWN;
 }
 
+static const char *name_of(laze_op op) {
+  return op == UNKNOWN ? "unknown" : op ? laze_op_get(op)->name : "refused";
+}
+
 static void assert_same(const sample *call, const char *door, laze_op op) {
-  ck_assert_msg(op == call->op, "%s: by name it is %s, %s it is %s", shown(call),
-                call->op ? laze_op_get(call->op)->name : "refused", door, op ? laze_op_get(op)->name : "refused");
+  ck_assert_msg(op == call->op, "%s: by name it is %s, %s it is %s", shown(call), name_of(call->op), door, name_of(op));
 }
 
 /* By name. An integer of C may also stand for a bool or a dtype (`loose`), where nothing takes an integer. */
@@ -147,8 +152,8 @@ START_TEST(every_overload_is_reached) {
     for (int i = 0; i < sample_count; i++) calls += samples[i].op == op;
     /* Strings, dtypes, i64 tensors without dimensions and tensors of floats have no place among the samples. */
     static const char *const needing_more[] = {
-        "div.Tensor_mode", "div.Scalar_mode",      "rand", "randn", "histogram.bin_ct",
-        "view.dtype",      "histogram.bins_tensor"};
+        "div.Tensor_mode",  "div.Scalar_mode", "div.Scalar_Tensor_mode", "rand",     "randn",
+        "histogram.bin_ct", "view.dtype",      "histogram.bins_tensor",  "to.dtype", "round.decimals"};
     bool needs_more = required(info) > MOST;
     for (size_t i = 0; i < sizeof needing_more / sizeof *needing_more; i++)
       needs_more = needs_more || strcmp(info->name, needing_more[i]) == 0;
@@ -157,9 +162,11 @@ START_TEST(every_overload_is_reached) {
 }
 END_TEST
 
+/* to(x, 2) alone takes a dtype: as a tensor, a number costs more. */
 START_TEST(an_integer_is_a_bool_only_where_nothing_takes_it) {
   for (int i = 0; i < sample_count; i++)
-    if (samples[i].op != LAZE_OP_NONE) assert_same(&samples[i], "with integers of C", by_name(&samples[i], true));
+    if (samples[i].op != LAZE_OP_NONE && strcmp(samples[i].base, "to") != 0)
+      assert_same(&samples[i], "with integers of C", by_name(&samples[i], true));
 }
 END_TEST
 
