@@ -17,6 +17,7 @@ static const char *const status_names[] = {
     [LAZE_FAILED_PRECONDITION] = "FAILED_PRECONDITION",
     [LAZE_INTERNAL] = "INTERNAL",
     [LAZE_CANCELLED] = "CANCELLED",
+    [LAZE_OVERFLOW] = "OVERFLOW",
 };
 
 const char *laze_status_name(laze_status code) {

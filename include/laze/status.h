@@ -33,6 +33,7 @@ typedef int32_t laze_status;
 #define LAZE_FAILED_PRECONDITION 8 /* the object is not in a state that allows the call */
 #define LAZE_INTERNAL 9            /* a fault of laze itself: please report it */
 #define LAZE_CANCELLED 10          /* the caller's watch function stopped the work (laze/context.h) */
+#define LAZE_OVERFLOW 11           /* a number is none of those that the dtype which is to hold it has */
 
 #define LAZE_ERROR_MESSAGE_SIZE 1020
 

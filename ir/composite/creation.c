@@ -78,6 +78,18 @@ static laze_status sequence_count(const sequence *s, laze_size *out, laze_error 
   return fail_sequence(s, LAZE_OUT_OF_RANGE, "no tensor has so many elements", error);
 }
 
+/* Refuses numbers that the dtype does not hold: the ends hold all others between them. Start and step are integers. */
+static laze_status check_ends(const sequence *s, laze_size count, laze_error *error) {
+  if (count == 0 || laze_dtype_is_float(s->dtype)) return LAZE_OK;
+  const __int128 first = s->start.value.integer, last = first + (__int128)s->step.value.integer * (count - 1);
+  const int64_t low = laze_dtype_lowest(s->dtype).value.integer, high = laze_dtype_highest(s->dtype).value.integer;
+  if (first >= low && first <= high && last >= low && last <= high) return LAZE_OK;
+  char why[128];
+  snprintf(why, sizeof why, "not all of these fit in %s, which holds %lld to %lld; give a dtype that does",
+           laze_dtype_name(s->dtype), (long long)low, (long long)high);
+  return fail_sequence(s, LAZE_OVERFLOW, why, error);
+}
+
 /* i64 converts the bounds before it counts. The other dtypes count with the numbers as they were given, and integers
  * then convert start and step. */
 static laze_status record_sequence(laze_recorder *recorder, sequence s, laze_value *out, laze_error *error) {
@@ -94,6 +106,7 @@ static laze_status record_sequence(laze_recorder *recorder, sequence s, laze_val
     if (s.step.value.integer == 0) return fail_sequence(&given, LAZE_INVALID_ARGUMENT, "the step becomes 0", error);
   }
   LAZE_TRY(sequence_count(s.dtype == LAZE_I64 ? &s : &given, &count, error));
+  if (in_integers) LAZE_TRY(check_ends(&s, count, error));
   LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, in_integers ? LAZE_I64 : LAZE_F64, out, error));
   if (laze_scalar_as_real(s.step) != 1)
     LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, s.step, out, error));

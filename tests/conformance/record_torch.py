@@ -47,6 +47,8 @@ def rows():
         "counted in integers", "exact")
     row("arange_wide", "`arange` of integers over more than 2^63", "empty, or an error", "counted in integers", "exact")
     row("arange_step", "`arange` in `i32` with a step between -1 and 1", "repeats its start", "an error", "as in `i64`")
+    row("arange_beyond", "numbers of an `arange` that its dtype does not hold", "wrap", "an error",
+        "as of other numbers that a dtype does not hold")
     row("arange_values", "numbers of an `arange` in `f32` and `f64`", "rounded otherwise where vectors compute",
         "`start + i * step` in `f64`, and then in the dtype", "one result for every length")
     row("arange_infinite", "`arange` with an infinite step", "its start is left out", "an error",

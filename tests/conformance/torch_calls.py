@@ -236,7 +236,9 @@ def creation():
     for arguments in calls:
         for name, dtype in [("default", None)] + list(DTYPES.items()):
             given = f", dtype={name}" if dtype else ""
-            listed = {((1, 0, -0.25), "i32"): "arange_step"}.get((arguments, name))
+            listed = {((1, 0, -0.25), "i32"): "arange_step", ((2**31 - 2, 2**31 + 1), "i32"): "arange_beyond",
+                      ((2**31, 2**31 + 2), "i32"): "arange_beyond",
+                      ((0, 3e10, 1e10), "i32"): "arange_beyond"}.get((arguments, name))
             if arguments[0] == many and name in ("i32", "f32", "f64"):
                 listed = "arange_length"
             case(label_of("arange", *arguments, name), f"%r0 = arange {arange_text(arguments)}{given}", [],

@@ -19,6 +19,8 @@ typedef struct {
 static const error_kind kinds[] = {
     {LAZE_DATA_LOSS, "laze.DataLossError", &PyExc_OSError, "A file is damaged."},
     {LAZE_IO_ERROR, "laze.FileError", &PyExc_OSError, "The operating system refused a file operation."},
+    {LAZE_OVERFLOW, "laze.IntegerOverflowError", &PyExc_OverflowError,
+     "A number is too large for the integers that are to hold it."},
     {LAZE_INTERNAL, "laze.InternalError", &PyExc_SystemError, "A fault of laze itself: please report it."},
     {LAZE_INVALID_ARGUMENT, "laze.InvalidArgumentError", &PyExc_ValueError,
      "A value that was passed is wrong in itself: a shape, a dtype, a name."},
@@ -33,7 +35,7 @@ static const error_kind kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-static PyObject *base_error, *type_error, *overflow_error, *errors[KIND_COUNT];
+static PyObject *base_error, *type_error, *errors[KIND_COUNT];
 
 static PyObject *make_class(const char *name, const char *doc, PyObject *base) {
   /* RuntimeError is what PyTorch raises for nearly everything. */
@@ -50,27 +52,24 @@ static int make_classes(void) {
   if (!base_error) return -1;
   type_error = make_class("laze.ArgumentTypeError",
                           "An argument is of a kind or has a name that the call does not take.", PyExc_TypeError);
-  overflow_error = make_class("laze.IntegerOverflowError",
-                              "A number is too large for the integers that are to hold it.", PyExc_OverflowError);
-  for (int i = 0; type_error && overflow_error && i < KIND_COUNT; i++) {
+  for (int i = 0; type_error && i < KIND_COUNT; i++) {
     errors[i] = make_class(kinds[i].name, kinds[i].doc, *kinds[i].base);
     if (!errors[i]) return -1;
   }
-  return type_error && overflow_error ? 0 : -1;
+  return type_error ? 0 : -1;
 }
 
 int laze_python_add_errors(PyObject *module) {
   if (make_classes() < 0) return -1;
   if (PyObject_SetAttrString(module, "Error", base_error) < 0) return -1;
   if (PyObject_SetAttrString(module, "ArgumentTypeError", type_error) < 0) return -1;
-  if (PyObject_SetAttrString(module, "IntegerOverflowError", overflow_error) < 0) return -1;
   for (int i = 0; i < KIND_COUNT; i++) {
     if (PyObject_SetAttrString(module, kinds[i].name + sizeof "laze." - 1, errors[i]) < 0) return -1;
   }
   return 0;
 }
 
-/* The class for a status. */
+/* The class of a status. */
 static PyObject *class_of(laze_status status) {
   for (int i = 0; i < KIND_COUNT; i++)
     if (kinds[i].status == status) return errors[i];
@@ -103,7 +102,7 @@ PyObject *laze_python_raise_type(const char *format, ...) {
 PyObject *laze_python_raise_overflow(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  PyErr_FormatV(overflow_error, format, list);
+  PyErr_FormatV(class_of(LAZE_OVERFLOW), format, list);
   va_end(list);
   return NULL;
 }

@@ -71,6 +71,16 @@ class Kinds(unittest.TestCase):
         self.assertEqual(laze.rand(2, seed=2**40).tolist(), laze.rand(2, seed=2**40, offset=0).tolist())
         self.assertEqual(laze.arange(2**30, 2**31, 2**29, dtype=laze.int32).tolist(), [2**30, 2**30 + 2**29])
 
+    def test_sequences_beyond_their_dtype(self):
+        """They would wrap, and count on from the other end."""
+        for call in (lambda: laze.arange(2**40, 2**40 + 3, dtype=laze.int32), lambda: laze.arange(2**31 + 1, dtype="int32"),
+                     lambda: laze.arange(-2**31, -2**31 - 2, -1, dtype=laze.int32),
+                     lambda: laze.arange(0, 2**33, 2**32, dtype=laze.int32)):
+            self.assertRegex(self.raised(call, OverflowError), "arange: from .* not all of these fit in i32, which holds")
+        self.assertEqual(laze.arange(2**31 - 1, 2**31, dtype=laze.int32).tolist(), [2**31 - 1])
+        self.assertEqual(laze.arange(0, 1, 2**40, dtype=laze.int32).tolist(), [0])
+        self.assertEqual(laze.arange(2**40, 2**40, dtype=laze.int32).tolist(), [])
+
     def test_comparisons_with_numbers_that_the_dtype_does_not_hold(self):
         """They are answered as for whole numbers, as in NumPy: converted to int32, 2**40 would be 0."""
         for dtype in (laze.int32, laze.int64, laze.float32, laze.bool):

@@ -94,8 +94,8 @@ START_TEST(memory_says_how_much) {
 END_TEST
 
 START_TEST(every_code_has_a_name) {
-  for (laze_status code = LAZE_OK; code <= LAZE_CANCELLED; code++) ck_assert_str_ne(laze_status_name(code), "UNKNOWN");
-  ck_assert_str_eq(laze_status_name(LAZE_CANCELLED + 1), "UNKNOWN");
+  for (laze_status code = LAZE_OK; code <= LAZE_OVERFLOW; code++) ck_assert_str_ne(laze_status_name(code), "UNKNOWN");
+  ck_assert_str_eq(laze_status_name(LAZE_OVERFLOW + 1), "UNKNOWN");
   ck_assert_str_eq(laze_status_name(-1), "UNKNOWN");
 }
 END_TEST
