@@ -269,7 +269,8 @@ class Composites(unittest.TestCase):
 
     def test_forms(self):
         host = numpy.arange(8, dtype=numpy.float32)
-        for number, (form, expected) in enumerate(zip(FORMS, self.EXPECTED, strict=True)):
+        self.assertEqual(len(FORMS), len(self.EXPECTED))
+        for number, (form, expected) in enumerate(zip(FORMS, self.EXPECTED)):
             for known in (False, True):
                 with self.subTest(form=number, known=known):
                     x = laze.arange(8).float().evaluate()
