@@ -1,10 +1,11 @@
-/* Arithmetic that refuses some calls: a rounding mode, weights, limits. */
+/* Arithmetic that refuses some calls: a rounding mode, an approximation, digits, weights, limits. */
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
 #include "ir/composite/support.h"
 #include "ir/op.gen.h"
 
+#include <math.h>
 #include <string.h>
 
 laze_status laze_composite_div_tensor_mode(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -21,6 +22,34 @@ laze_status laze_composite_div_tensor_mode(laze_recorder *recorder, const laze_c
                      laze_compose_name(call), mode->value.string);
   }
   return laze_compose_binary(recorder, op, call->operands[0], call->operands[1], results, error);
+}
+
+laze_status laze_composite_gelu(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                laze_error *error) {
+  const char *approximate = call->attributes[LAZE_GELU_APPROXIMATE].value.string;
+  const bool by_tanh = strcmp(approximate, "tanh") == 0;
+  if (!by_tanh && strcmp(approximate, "none") != 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "gelu: approximate is '%s', expected 'none' or 'tanh'", approximate);
+  return laze_compose_unary(recorder, by_tanh ? LAZE_OP__GELU_TANH : LAZE_OP__GELU, call->operands[0], results, error);
+}
+
+/* Scales so that the last digit that stays is that of ones. A power of ten that the dtype does not hold is infinity. */
+laze_status laze_composite_round_decimals(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  const int64_t decimals = call->attributes[LAZE_ROUND_DECIMALS_DECIMALS].value.integer;
+  const laze_scalar power = laze_scalar_real(pow(10, fabs((double)decimals)));
+  const laze_dtype dtype = laze_recorder_type(recorder, call->operands[0])->dtype;
+  laze_value value = call->operands[0];
+  if (decimals != 0 && !laze_dtype_is_float(dtype))
+    return laze_fail(
+        error, LAZE_INVALID_ARGUMENT,
+        "round: self is %s, whose digits behind a point are none; convert it with to(f32) for decimals=%lld",
+        laze_dtype_name(dtype), (long long)decimals);
+  if (decimals == 0) return laze_compose_unary(recorder, LAZE_OP_ROUND, value, results, error);
+  const laze_op to_ones = decimals > 0 ? LAZE_OP_MUL : LAZE_OP_DIV, back = decimals > 0 ? LAZE_OP_DIV : LAZE_OP_MUL;
+  LAZE_TRY(laze_compose_with_number(recorder, to_ones, value, power, &value, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ROUND, value, &value, error));
+  return laze_compose_with_number(recorder, back, value, power, results, error);
 }
 
 /* A fraction would be cut where integers are added, and true is a weight of bools alone. */

@@ -472,6 +472,7 @@ static int32_t axes(const random_call *call, int64_t *items) {
 
 static const char *word(const random_call *call, const char *name) {
   static const char *const ways[] = {"prod", "amax", "amin", "sum", "none", "mean"};
+  if (strcmp(name, "approximate") == 0) return one_in(call, 2) ? "tanh" : "none";
   if (strcmp(name, "reduce") != 0) return one_in(call, 2) ? "floor" : "trunc";
   if (is_base(call, "scatter")) return one_in(call, 2) ? "add" : "multiply";
   if (*call->info->base == '_') return ways[below(call, 5)];

@@ -173,6 +173,39 @@ class Calls(unittest.TestCase):
         self.assertEqual(laze.full((2,), laze.tensor(2.5)).tolist(), [2.5, 2.5])
         self.assertEqual(self.x.sum(laze.tensor(0)).tolist(), [4, 2])
 
+    def test_a_number_in_front_is_a_slip_where_no_schema_takes_one(self):
+        """PyTorch refuses these as well; without a tensor, what a call gives would be no tensor of anybody's."""
+        for call in (lambda: laze.atan2(2, self.x), lambda: laze.maximum(0, self.x), lambda: laze.eq(2, self.x),
+                     lambda: laze.exp(1.0), lambda: laze.logical_and(1, 1), lambda: laze.bitwise_and(1, 1)):
+            with self.assertRaisesRegex(TypeError, "'self' is Tensor, given a number.*make it a tensor"):
+                call()
+        self.assertEqual(listed(laze.maximum(self.x, 0)), [[1, 0], [3, 4]])
+        self.assertEqual(listed(laze.sub(1, self.x)), [[0, 3], [-2, -3]])
+        self.assertEqual(listed(laze.div(12, self.x)), [[12, -6], [4, 3]])
+        self.assertEqual(listed(laze.div(5, self.x, rounding_mode="floor")), [[5, -3], [1, 1]])
+        self.assertEqual(listed(laze.add(1, self.x, alpha=2)), [[3, -3], [7, 9]])
+        self.assertEqual(laze.add(1, 2).item(), 3)
+        self.assertEqual(laze.mul(3, self.x.to(laze.int32)).dtype, laze.int32)
+
+    def test_arguments_that_pytorch_has_as_well(self):
+        x = laze.tensor([2.344, -1.256, 1234.5678], dtype=laze.float64)
+        for got, wanted in zip(x.round(decimals=2).tolist(), (2.34, -1.26, 1234.57)):
+            self.assertAlmostEqual(got, wanted, places=9)
+        self.assertEqual(laze.round(x, decimals=-2).tolist(), [0, 0, 1200])
+        self.assertEqual(laze.tensor([7]).round(decimals=0).tolist(), [7])
+        with self.assertRaisesRegex(ValueError, "round: self is i64, .* decimals=-1"):
+            laze.tensor([7]).round(decimals=-1)
+        half = laze.gelu(laze.tensor([1.0, -3.0, 0.0, float("-inf"), float("inf")]), approximate="tanh").tolist()
+        for got, wanted in zip(half[:3], (0.8411919906082768, -0.0036373920817729943, 0)):
+            self.assertAlmostEqual(got, wanted, places=6)
+        self.assertEqual(half[3:], [0, float("inf")])
+        with self.assertRaisesRegex(ValueError, "gelu: approximate is 'erf', expected 'none' or 'tanh'"):
+            laze.gelu(x, approximate="erf")
+        self.assertEqual(x.to(laze.tensor(1, dtype=laze.int32)).dtype, laze.int32)
+        self.assertEqual(x.to(other=laze.tensor(1.0)).dtype, laze.float32)
+        rows = laze.embedding(self.x, laze.tensor([1, 0]), 0, True, sparse=False)
+        self.assertEqual(listed(rows), [[3, 4], [1, -2]])
+
     def test_random_numbers_follow_the_seed(self):
         laze.manual_seed(3)
         first, second, normal = laze.rand(5).tolist(), laze.rand(2, 2).tolist(), laze.randn(4).tolist()
