@@ -38,7 +38,8 @@ laze_category laze_dtype_category(laze_dtype dtype) {
   switch (laze_dtype_kind(dtype)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return LAZE_CATEGORY_BOOL;
-  case LAZE_KIND_SIGNED: return LAZE_CATEGORY_INTEGER;
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return LAZE_CATEGORY_INTEGER;
   case LAZE_KIND_FLOAT: return LAZE_CATEGORY_FLOAT;
   }
   return LAZE_CATEGORY_NONE;
@@ -110,8 +111,8 @@ laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits) {
 
 /* --- Limits --- */
 
-static int64_t highest_integer(int bits) {
-  return INT64_MAX >> (64 - bits);
+static int64_t highest_integer(const laze_dtype_info *info) {
+  return INT64_MAX >> (63 - info->digits);
 }
 
 laze_scalar laze_dtype_lowest(laze_dtype dtype) {
@@ -119,7 +120,8 @@ laze_scalar laze_dtype_lowest(laze_dtype dtype) {
   switch (info->kind) {
   case LAZE_KIND_NONE:
   case LAZE_KIND_BOOL: break;
-  case LAZE_KIND_SIGNED: return laze_scalar_integer(-highest_integer(info->bits) - 1);
+  case LAZE_KIND_SIGNED: return laze_scalar_integer(-highest_integer(info) - 1);
+  case LAZE_KIND_UNSIGNED: return laze_scalar_integer(0);
   case LAZE_KIND_FLOAT: return laze_scalar_real(-INFINITY);
   }
   return laze_scalar_boolean(false);
@@ -130,7 +132,8 @@ laze_scalar laze_dtype_highest(laze_dtype dtype) {
   switch (info->kind) {
   case LAZE_KIND_NONE:
   case LAZE_KIND_BOOL: break;
-  case LAZE_KIND_SIGNED: return laze_scalar_integer(highest_integer(info->bits));
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return laze_scalar_integer(highest_integer(info));
   case LAZE_KIND_FLOAT: return laze_scalar_real(INFINITY);
   }
   return laze_scalar_boolean(true);
@@ -161,6 +164,7 @@ bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {
 
 #define LOAD_BOOL laze_scalar_boolean
 #define LOAD_SIGNED laze_scalar_integer
+#define LOAD_UNSIGNED laze_scalar_integer
 #define LOAD_FLOAT laze_scalar_real
 #define LOAD(with, id, name, kind, bits, digits, c_type, ...)                                                          \
   case LAZE_##id: return LOAD_##kind(((const c_type *)data)[index]);
@@ -170,19 +174,24 @@ laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) 
   return (laze_scalar){.dtype = LAZE_DTYPE_NONE};
 }
 
-int64_t laze_convert_to_integer(double value, int bits) {
-  double limit = (double)(UINT64_C(1) << (bits - 1));
-  if (value >= -limit && value < limit) return (int64_t)value;
-  return -highest_integer(bits) - 1;
+int64_t laze_convert_to_integer(double value, laze_dtype by) {
+  int64_t lowest = laze_dtype_lowest(by).value.integer;
+  double limit = -(double)lowest;
+  return value >= -limit && value < limit ? (int64_t)value : lowest;
+}
+
+laze_dtype laze_integer_converted_by(laze_dtype dtype) {
+  return laze_dtype_get(dtype)->digits < 32 ? LAZE_I32 : LAZE_I64;
 }
 
 /* From an integer to a float directly: through double would round twice. */
-#define STORE_BOOL(c_type, bits) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
-#define STORE_SIGNED(c_type, bits)                                                                                     \
-  (c_type)(real ? laze_convert_to_integer(scalar.value.real, bits) : scalar.value.integer)
-#define STORE_FLOAT(c_type, bits) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE_BOOL(c_type) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
+#define STORE_SIGNED(c_type)                                                                                           \
+  (c_type)(real ? laze_convert_to_integer(scalar.value.real, laze_integer_converted_by(dtype)) : scalar.value.integer)
+#define STORE_UNSIGNED STORE_SIGNED
+#define STORE_FLOAT(c_type) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
 #define STORE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
-  case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(c_type, bits); break;
+  case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(c_type); break;
 
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index) {
   bool real = scalar.dtype == LAZE_F64;

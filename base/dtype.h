@@ -61,7 +61,7 @@ laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits);
 laze_scalar laze_dtype_lowest(laze_dtype dtype);
 laze_scalar laze_dtype_highest(laze_dtype dtype);
 
-/* Reads element `index` of an array of `dtype` as a scalar (f32 widened to f64, i32 to i64: both exact). */
+/* Reads element `index` of an array of `dtype` as a scalar (floats widened to f64, integers to i64: both exact). */
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
 /* Writes a scalar as element `index` of an array of `dtype`, converting as `to` does (docs/semantics.md). */
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index);
@@ -69,9 +69,12 @@ void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t
 static inline double laze_scalar_as_real(laze_scalar scalar) {
   return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
 }
-/* Converts a float to a signed integer of `bits` (up to 64) width: truncates; NaN and out-of-range values give the
- * lowest integer, which is what x86-64 instructions and so PyTorch on CPU give. */
-int64_t laze_convert_to_integer(double value, int bits);
+/* Converts a float to the signed integer `by`: truncates; NaN and out-of-range values give the lowest integer, which is
+ * what x86-64 instructions and so PyTorch on CPU give. */
+int64_t laze_convert_to_integer(double value, laze_dtype by);
+/* The integer by way of which a float is converted to `dtype`, which then has the low bits of it: i32 where that holds
+ * all of `dtype`, otherwise i64. */
+laze_dtype laze_integer_converted_by(laze_dtype dtype);
 
 /* Of a float's dtype, as bits of an element: infinity, above which those of NaNs lie, and the NaN that operations give.
  * The sign is the highest of the dtype's bits. */

@@ -2,15 +2,19 @@
  * is a switch over the kinds without a default, so that the compiler names the places which a new kind has to visit
  * (docs/decisions/2026-11-dtypes-are-rows.md).
  *
- *    f64     A dtype promotes to those above it, and two dtypes to the lowest that is above both. The table has them
- * from |      the bottom to the top, so that is the first row which takes both in. Today all stand in one line; an i8
- *    f32     and a u8 would stand side by side above bool, with an i16 above both.
- *     |
- *    i64
- *     |
- *    i32
- *     |
- *    bool
+ *      f64       A dtype promotes to those above it, and two dtypes to the lowest that is above both: i8 and u8 to i16.
+ *       |        The table has them from the bottom to the top, so that is the first row which takes both in.
+ *      f32
+ *       |
+ *      i64
+ *       |
+ *      i32
+ *       |
+ *      i16
+ *     /   \
+ *   i8     u8
+ *     \   /
+ *     bool
  *
  * Columns, after `with`, which is what LAZE_DTYPES was given:
  *
@@ -32,7 +36,10 @@
 
 #define LAZE_DTYPES(ROW, with)                                                                                         \
   ROW(with, BOOL, "bool", BOOL, 1, 1, uint8_t, Int1, "|b1", "bool", 0)                                                 \
-  ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_UP_TO_BOOL)                               \
+  ROW(with, U8, "u8", UNSIGNED, 8, 8, uint8_t, Int8, "|u1", "uint8", LAZE_UP_TO_BOOL)                                  \
+  ROW(with, I8, "i8", SIGNED, 8, 7, int8_t, Int8, "|i1", "int8", LAZE_UP_TO_BOOL)                                      \
+  ROW(with, I16, "i16", SIGNED, 16, 15, int16_t, Int16, "<i2", "int16", LAZE_UP_TO_U8 | LAZE_UP_TO_I8)                 \
+  ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_UP_TO_I16)                                \
   ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_UP_TO_I32)                                \
   ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_I64)                                 \
   ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)
@@ -49,7 +56,7 @@ enum { LAZE_DTYPES(LAZE_UP_TO_OF_ROW, ) };
 
 #define LAZE_DTYPE_BOUND 16 /* every dtype's number is below it */
 
-/* What a value is. A bool is 0 or 1; integers wrap; floats are IEEE 754's. */
-typedef enum { LAZE_KIND_NONE, LAZE_KIND_BOOL, LAZE_KIND_SIGNED, LAZE_KIND_FLOAT } laze_kind;
+/* What a value is. A bool is 0 or 1; integers wrap, signed ones in two's complement; floats are IEEE 754's. */
+typedef enum { LAZE_KIND_NONE, LAZE_KIND_BOOL, LAZE_KIND_SIGNED, LAZE_KIND_UNSIGNED, LAZE_KIND_FLOAT } laze_kind;
 
 #endif

@@ -34,6 +34,7 @@ void laze_real_format(char *buffer, size_t size, char conversion, int precision,
 /* Straight to the dtype's own type: through double a float would be rounded twice. */
 #define PARSE_BOOL(c_type)
 #define PARSE_SIGNED(c_type)
+#define PARSE_UNSIGNED(c_type)
 #define PARSE_FLOAT(c_type) value = _Generic((c_type)0, float : strtof, double : strtod)(text, end)
 #define PARSE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
   case LAZE_##id: PARSE_##kind(c_type); break;

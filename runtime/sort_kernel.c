@@ -46,6 +46,11 @@ static inline uint64_t load_bits(const char *from, int size) {
   uint64_t bits = 0;
   switch (size) {
   case 1: return *(const uint8_t *)from;
+  case 2: {
+    uint16_t quarter;
+    memcpy(&quarter, from, sizeof quarter);
+    return quarter;
+  }
   case 4: {
     uint32_t half;
     memcpy(&half, from, sizeof half);
@@ -174,7 +179,7 @@ laze_status laze_sort_kernel_create(laze_context *context, laze_dtype dtype, boo
   sort_rule *rule = laze_alloc(context, sizeof *rule);
   if (!rule) return laze_fail_memory(error, "a kernel", sizeof *rule);
   *rule = (sort_rule){.context = context, .size = info->size, .mask = UINT64_MAX >> (64 - 8 * info->size)};
-  if (info->kind != LAZE_KIND_BOOL) rule->sign = UINT64_C(1) << (info->bits - 1);
+  if (info->kind == LAZE_KIND_SIGNED || info->kind == LAZE_KIND_FLOAT) rule->sign = UINT64_C(1) << (info->bits - 1);
   if (info->kind == LAZE_KIND_FLOAT) rule->infinity = laze_dtype_infinity_bits(dtype);
   if (descending) rule->turned = rule->mask;
   return laze_kernel_create(context, "sort", sort_rows, rule, rule, free_rule, out, error);

@@ -1,6 +1,6 @@
-/* Conversions between dtypes, as `to` does them: to bool what is not zero is true; floats to integers are truncated,
- * with NaN and what is out of range giving the lowest integer; an integer to a narrower one keeps the low bits; the
- * rest rounds to nearest.
+/* Conversions between dtypes, as `to` does them: to bool what is not zero is true; floats to integers are truncated to
+ * i32 or i64, with NaN and what is out of range giving the lowest one; an integer to a narrower one keeps the low bits;
+ * the rest rounds to nearest.
  *
  *               to  bool         i32          ...
  *   from  bool      BOOL_to_BOOL BOOL_to_I32
@@ -24,9 +24,11 @@
 LAZE_DTYPES(ELEMENT, )
 
 /* An element x of dtype `from` in one of c_type. */
-#define TO_BOOL(from, c_type, bits) (c_type)(x != 0)
-#define TO_SIGNED(from, c_type, bits) (c_type)(is_float_##from ? laze_convert_to_integer((double)x, bits) : (int64_t)x)
-#define TO_FLOAT(from, c_type, bits) (c_type) x
+#define TO_BOOL(from, id, c_type) (c_type)(x != 0)
+#define TO_SIGNED(from, id, c_type)                                                                                    \
+  (c_type)(is_float_##from ? laze_convert_to_integer((double)x, laze_integer_converted_by(LAZE_##id)) : (int64_t)x)
+#define TO_UNSIGNED TO_SIGNED
+#define TO_FLOAT(from, id, c_type) (c_type) x
 
 /* Elements are copied through memcpy: the memory of a caller may have any alignment. */
 #define CONVERSION(from, id, name, kind, bits, digits, c_type, ...)                                                    \
@@ -36,7 +38,7 @@ LAZE_DTYPES(ELEMENT, )
     for (int64_t i = 0; i < count; i++, source += operand_strides[0], result += result_stride) {                       \
       element_##from x;                                                                                                \
       memcpy(&x, source, sizeof x);                                                                                    \
-      c_type y = TO_##kind(from, c_type, bits);                                                                        \
+      c_type y = TO_##kind(from, id, c_type);                                                                        \
       memcpy(result, &y, sizeof y);                                                                                    \
     }                                                                                                                  \
   }

@@ -1,8 +1,8 @@
 /* What `eval` expressions of the operator tables may use besides C operators and <math.h>. Included by eval.gen.c
  * alone.
  *
- * Each name below picks, by the type of its first argument, the function for int32_t, int64_t, float or double: the one
- * expression in a table serves both widths. Integers wrap; nothing here traps, whatever the operands.
+ * Each name below picks, by the type of its first argument, the function for integers, float or double: the one
+ * expression in a table serves all widths. Integers wrap; nothing here traps, whatever the operands.
  */
 #ifndef LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
 #define LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
@@ -12,12 +12,18 @@
 #include <fenv.h>
 #include <math.h>
 
+static inline bool is_negative(int64_t a) {
+  return a < 0;
+}
+
 /* The low bits of a 64-bit result are those of a narrower one, so integers are computed in 64 bits and cut. */
 #define WRAPPING(a, expression) ((__typeof__(a))(uint64_t)(expression))
 #define wrapping_add(a, b) WRAPPING(a, (uint64_t)(a) + (uint64_t)(b))
 #define wrapping_sub(a, b) WRAPPING(a, (uint64_t)(a) - (uint64_t)(b))
 #define wrapping_mul(a, b) WRAPPING(a, (uint64_t)(a) * (uint64_t)(b))
 #define wrapping_neg(a) WRAPPING(a, 0 - (uint64_t)(a))
+#define wrapping_abs(a) WRAPPING(a, is_negative(a) ? 0 - (uint64_t)(a) : (uint64_t)(a))
+#define integer_sign(a) ((a) == 0 ? 0 : is_negative(a) ? -1 : 1)
 
 /* Division and remainder. A zero divisor gives 0; the lowest integer divided by -1 stays itself. */
 #define floor_quotient(a, b)                                                                                           \
@@ -57,8 +63,9 @@ static inline double log_add_exp(double a, double b) {
 
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
-/* The sign fills every bit once the count is at least the width less one. */
-#define shift_right(a, b) ((a) >> ((uint64_t)(b) < 8 * sizeof(a) ? (b) : (int)(8 * sizeof(a)) - 1))
+/* In steps: beyond the width the sign has filled every bit of a signed integer, and zeros those of an unsigned one. */
+#define shift_right(a, b)                                                                                              \
+  ((uint64_t)(b) < 8 * sizeof(a) ? (__typeof__(a))((a) >> (b)) : (__typeof__(a))((a) >> (8 * sizeof(a) - 1) >> 1))
 
 static inline int64_t floor_quotient_int(int64_t a, int64_t b) {
   return b == 0 ? 0 : laze_floor_div(a, b);

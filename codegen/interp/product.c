@@ -48,6 +48,7 @@ typedef struct {
 #define MULTIPLY_BOOL(id, type) MULTIPLY(id, type, (type)((x && y[j]) || z[j]), (type)(x || y))
 #define MULTIPLY_SIGNED(id, type)                                                                                      \
   MULTIPLY(id, type, (type)((uint64_t)x * (uint64_t)y[j] + (uint64_t)z[j]), (type)((uint64_t)x + (uint64_t)y))
+#define MULTIPLY_UNSIGNED MULTIPLY_SIGNED
 #define MULTIPLY_FLOAT(id, type) MULTIPLY(id, type, _Generic((type)0, float : fmaf, double : fma)(x, y[j], z[j]), x + y)
 
 #define DEFINE(with, id, name, kind, bits, digits, c_type, ...) MULTIPLY_##kind(id, c_type)

@@ -38,14 +38,16 @@ LAZE_LOWERING(maximum) {
   LLVMValueRef a = operands[0], b = operands[1];
   if (laze_dtype_is_float(compute)) return extreme(e, LLVMRealOGT, a, b);
   if (compute == LAZE_BOOL) return LLVMBuildOr(e->builder, a, b, "");
-  return choose(e, LLVMBuildICmp(e->builder, LLVMIntSGT, a, b, ""), a, b);
+  LLVMIntPredicate order = laze_dtype_kind(compute) == LAZE_KIND_SIGNED ? LLVMIntSGT : LLVMIntUGT;
+  return choose(e, LLVMBuildICmp(e->builder, order, a, b, ""), a, b);
 }
 
 LAZE_LOWERING(minimum) {
   LLVMValueRef a = operands[0], b = operands[1];
   if (laze_dtype_is_float(compute)) return extreme(e, LLVMRealOLT, a, b);
   if (compute == LAZE_BOOL) return LLVMBuildAnd(e->builder, a, b, "");
-  return choose(e, LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, ""), a, b);
+  LLVMIntPredicate order = laze_dtype_kind(compute) == LAZE_KIND_SIGNED ? LLVMIntSLT : LLVMIntULT;
+  return choose(e, LLVMBuildICmp(e->builder, order, a, b, ""), a, b);
 }
 
 LAZE_LOWERING(neg) {
@@ -56,7 +58,7 @@ LAZE_LOWERING(neg) {
 LAZE_LOWERING(abs) {
   LLVMValueRef a = operands[0];
   if (laze_dtype_is_float(compute)) return magnitude(e, a);
-  if (compute == LAZE_BOOL) return a;
+  if (laze_dtype_kind(compute) != LAZE_KIND_SIGNED) return a;
   LLVMValueRef negative = LLVMBuildICmp(e->builder, LLVMIntSLT, a, zero_like(a), "");
   return choose(e, negative, LLVMBuildNeg(e->builder, a, ""), a);
 }
@@ -69,6 +71,7 @@ LAZE_LOWERING(sign) {
     sign = choose(e, above(e, a, 0), real(a, 1), sign);
     return choose(e, LLVMBuildFCmp(e->builder, LLVMRealUNO, a, a, ""), a, sign);
   }
+  if (laze_dtype_kind(compute) == LAZE_KIND_UNSIGNED) return choose(e, integer_equals(e, a, 0), zero, integer(a, 1));
   LLVMValueRef sign = choose(e, LLVMBuildICmp(e->builder, LLVMIntSLT, a, zero, ""), integer(a, -1), zero);
   return choose(e, LLVMBuildICmp(e->builder, LLVMIntSGT, a, zero, ""), integer(a, 1), sign);
 }

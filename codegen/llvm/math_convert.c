@@ -1,9 +1,11 @@
 /* Conversions between dtypes, by their kinds:
  *
- *   from \ to   bool      signed               float
+ *   from \ to   bool      integer              float
  *   bool        -         zero-extended        0 or 1
- *   signed      x != 0    extended or cut      rounded
+ *   integer     x != 0    extended or cut      rounded
  *   float       x != 0    truncated in range   rounded or widened
+ *
+ * "In range" is that of i32 or i64, of which narrower and unsigned integers have the low bits.
  */
 #include "codegen/llvm/lowerings.h"
 
@@ -30,24 +32,25 @@ static LLVMValueRef to_boolean(const laze_llvm_emitter *e, LLVMValueRef value, l
                                    : LLVMBuildICmp(e->builder, LLVMIntNE, value, zero, "");
 }
 
-static LLVMValueRef to_signed(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+static LLVMValueRef to_integer(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   LLVMTypeRef type = laze_llvm_type_like(e, to, value);
+  bool is_signed = true;
   switch (laze_dtype_kind(from)) {
-  case LAZE_KIND_NONE: break;
-  case LAZE_KIND_BOOL: return LLVMBuildZExt(e->builder, value, type, "");
-  case LAZE_KIND_SIGNED:
-    return laze_dtype_get(to)->bits > laze_dtype_get(from)->bits ? LLVMBuildSExt(e->builder, value, type, "")
-                                                                 : LLVMBuildTrunc(e->builder, value, type, "");
-  case LAZE_KIND_FLOAT: return real_to_signed(e, value, from, to);
+  case LAZE_KIND_NONE: return value;
+  case LAZE_KIND_BOOL:
+  case LAZE_KIND_UNSIGNED: is_signed = false; break;
+  case LAZE_KIND_SIGNED: break;
+  case LAZE_KIND_FLOAT: value = real_to_signed(e, value, from, laze_integer_converted_by(to)); break;
   }
-  return value;
+  return LLVMBuildIntCast2(e->builder, value, type, is_signed, "");
 }
 
 static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   LLVMTypeRef type = laze_llvm_type_like(e, to, value);
   switch (laze_dtype_kind(from)) {
   case LAZE_KIND_NONE: break;
-  case LAZE_KIND_BOOL: return LLVMBuildUIToFP(e->builder, value, type, "");
+  case LAZE_KIND_BOOL:
+  case LAZE_KIND_UNSIGNED: return LLVMBuildUIToFP(e->builder, value, type, "");
   case LAZE_KIND_SIGNED: return LLVMBuildSIToFP(e->builder, value, type, "");
   case LAZE_KIND_FLOAT: return LLVMBuildFPCast(e->builder, value, type, "");
   }
@@ -59,7 +62,8 @@ LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, l
   switch (laze_dtype_kind(to)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return to_boolean(e, value, from);
-  case LAZE_KIND_SIGNED: return to_signed(e, value, from, to);
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return to_integer(e, value, from, to);
   case LAZE_KIND_FLOAT: return to_real(e, value, from, to);
   }
   return value;

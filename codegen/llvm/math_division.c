@@ -9,19 +9,33 @@
 #include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
-/* a / b towards zero, for b neither 0 nor -1. The f64 quotient of two integers of up to 32 bits never rounds across
- * an integer, and unlike integers f64 divide in lanes. */
+/* a / b towards zero, for b not 0, nor -1 where that is negative. The f64 quotient of two integers of up to 32 bits
+ * never rounds across an integer, and unlike integers f64 divide in lanes. */
 static LLVMValueRef safe_quotient(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef a, LLVMValueRef b) {
-  if (laze_dtype_get(compute)->bits > 32) return LLVMBuildSDiv(e->builder, a, b, "");
+  bool is_signed = laze_dtype_kind(compute) == LAZE_KIND_SIGNED;
+  if (laze_dtype_get(compute)->bits > 32)
+    return is_signed ? LLVMBuildSDiv(e->builder, a, b, "") : LLVMBuildUDiv(e->builder, a, b, "");
   LLVMTypeRef wide = laze_llvm_type_like(e, LAZE_F64, a);
-  LLVMValueRef quotient =
-      LLVMBuildFDiv(e->builder, LLVMBuildSIToFP(e->builder, a, wide, ""), LLVMBuildSIToFP(e->builder, b, wide, ""), "");
-  return LLVMBuildFPToSI(e->builder, quotient, LLVMTypeOf(a), "");
+  LLVMOpcode to_wide = is_signed ? LLVMSIToFP : LLVMUIToFP;
+  LLVMValueRef quotient = LLVMBuildFDiv(e->builder, LLVMBuildCast(e->builder, to_wide, a, wide, ""),
+                                        LLVMBuildCast(e->builder, to_wide, b, wide, ""), "");
+  return LLVMBuildCast(e->builder, is_signed ? LLVMFPToSI : LLVMFPToUI, quotient, LLVMTypeOf(a), "");
 }
 
 /* a / b towards zero for all integers; *remainder = a - quotient * b, or 0 where b is 0. */
+static LLVMValueRef unsigned_quotient_of(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
+                                         LLVMValueRef *remainder) {
+  LLVMValueRef a = operands[0], b = operands[1], is_zero = integer_equals(e, b, 0);
+  LLVMValueRef quotient = safe_quotient(e, compute, a, choose(e, is_zero, integer(b, 1), b));
+  quotient = choose(e, is_zero, zero_like(a), quotient);
+  *remainder = LLVMBuildSub(e->builder, a, LLVMBuildMul(e->builder, quotient, b, ""), "");
+  *remainder = choose(e, is_zero, zero_like(a), *remainder);
+  return quotient;
+}
+
 static LLVMValueRef quotient_of(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                                 LLVMValueRef *remainder) {
+  if (laze_dtype_kind(compute) == LAZE_KIND_UNSIGNED) return unsigned_quotient_of(e, compute, operands, remainder);
   LLVMValueRef a = operands[0], b = operands[1];
   LLVMValueRef is_zero = integer_equals(e, b, 0), is_minus = integer_equals(e, b, -1);
   LLVMValueRef special = LLVMBuildOr(e->builder, is_zero, is_minus, "");
@@ -34,7 +48,9 @@ static LLVMValueRef quotient_of(const laze_llvm_emitter *e, laze_dtype compute, 
 }
 
 /* Whether rounding towards zero and towards minus infinity differ: the remainder is not 0 and has not b's sign. */
-static LLVMValueRef rounds_down(const laze_llvm_emitter *e, LLVMValueRef remainder, LLVMValueRef b) {
+static LLVMValueRef rounds_down(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef remainder,
+                                LLVMValueRef b) {
+  if (laze_dtype_kind(compute) == LAZE_KIND_UNSIGNED) return zero_like(integer_equals(e, remainder, 0));
   LLVMValueRef differ = LLVMBuildXor(e->builder, remainder, b, "");
   LLVMValueRef opposite = LLVMBuildICmp(e->builder, LLVMIntSLT, differ, zero_like(differ), "");
   LLVMValueRef nonzero = LLVMBuildICmp(e->builder, LLVMIntNE, remainder, zero_like(remainder), "");
@@ -48,7 +64,7 @@ LAZE_LOWERING(floor_divide) {
   }
   LLVMValueRef remainder, quotient = quotient_of(e, compute, operands, &remainder);
   LLVMValueRef less = LLVMBuildSub(e->builder, quotient, integer(quotient, 1), "");
-  return choose(e, rounds_down(e, remainder, operands[1]), less, quotient);
+  return choose(e, rounds_down(e, compute, remainder, operands[1]), less, quotient);
 }
 
 LAZE_LOWERING(trunc_divide) {
@@ -135,5 +151,5 @@ LAZE_LOWERING(remainder) {
   LLVMValueRef remainder;
   quotient_of(e, compute, operands, &remainder);
   LLVMValueRef raised = LLVMBuildAdd(e->builder, remainder, operands[1], "");
-  return choose(e, rounds_down(e, remainder, operands[1]), raised, remainder);
+  return choose(e, rounds_down(e, compute, remainder, operands[1]), raised, remainder);
 }

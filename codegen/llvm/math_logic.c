@@ -2,11 +2,11 @@
 #include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
-/* Integers compare signed, bool unsigned (i1 true is -1 where signed). */
+/* What is no signed integer compares unsigned, bool too (i1 true is -1 where signed). */
 static LLVMValueRef compare(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                             LLVMRealPredicate order, LLVMIntPredicate sign, LLVMIntPredicate unsign) {
   if (laze_dtype_is_float(compute)) return LLVMBuildFCmp(e->builder, order, operands[0], operands[1], "");
-  return LLVMBuildICmp(e->builder, compute == LAZE_BOOL ? unsign : sign, operands[0], operands[1], "");
+  return LLVMBuildICmp(e->builder, laze_dtype_kind(compute) == LAZE_KIND_SIGNED ? sign : unsign, operands[0], operands[1], "");
 }
 
 LAZE_LOWERING(eq) {
@@ -83,6 +83,12 @@ LAZE_LOWERING(shift_left) {
 }
 
 LAZE_LOWERING(shift_right) {
-  LLVMValueRef in_range, by = shift_count(e, compute, operands[1], laze_dtype_get(compute)->bits - 1, &in_range);
+  bool is_signed = laze_dtype_kind(compute) == LAZE_KIND_SIGNED;
+  LLVMValueRef in_range, by;
+  by = shift_count(e, compute, operands[1], is_signed ? laze_dtype_get(compute)->bits - 1 : 0, &in_range);
+  if (!is_signed) {
+    LLVMValueRef shifted = LLVMBuildLShr(e->builder, operands[0], by, "");
+    return LLVMBuildSelect(e->builder, in_range, shifted, zero_like(shifted), "");
+  }
   return LLVMBuildAShr(e->builder, operands[0], by, "");
 }

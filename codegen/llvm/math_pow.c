@@ -51,15 +51,17 @@ static LLVMValueRef float_power(const laze_llvm_emitter *e, LLVMValueRef x, LLVM
   return choose(e, is_one, real(x, 1), result);
 }
 
-/* base^exponent by squaring, one step a bit of the width; only the exponent's sign bit is left out. */
-static LLVMValueRef integer_power(const laze_llvm_emitter *e, LLVMValueRef base, LLVMValueRef exponent, int width) {
+/* base^exponent by squaring, one step a digit; only a sign bit of the exponent is left out. */
+static LLVMValueRef integer_power(const laze_llvm_emitter *e, laze_dtype compute, LLVMValueRef base,
+                                  LLVMValueRef exponent) {
   LLVMValueRef result = integer(base, 1), square = base;
-  for (int bit = 0; bit < width - 1; bit++) {
+  for (int bit = 0; bit < laze_dtype_get(compute)->digits; bit++) {
     LLVMValueRef set = LLVMBuildAnd(e->builder, exponent, integer(exponent, INT64_C(1) << bit), "");
     LLVMValueRef taken = LLVMBuildICmp(e->builder, LLVMIntNE, set, zero_like(set), "");
     result = choose(e, taken, LLVMBuildMul(e->builder, result, square, ""), result);
     square = LLVMBuildMul(e->builder, square, square, "");
   }
+  if (laze_dtype_kind(compute) == LAZE_KIND_UNSIGNED) return result;
   LLVMValueRef odd = LLVMBuildTrunc(e->builder, exponent, laze_llvm_type_like(e, LAZE_BOOL, exponent), "");
   LLVMValueRef one = integer(base, 1);
   LLVMValueRef inverse = choose(e, integer_equals(e, base, -1), choose(e, odd, base, one), zero_like(base));
@@ -70,7 +72,7 @@ static LLVMValueRef integer_power(const laze_llvm_emitter *e, LLVMValueRef base,
 
 LAZE_LOWERING(pow) {
   if (laze_dtype_is_float(compute)) return float_power(e, operands[0], operands[1]);
-  return integer_power(e, operands[0], operands[1], laze_dtype_get(compute)->bits);
+  return integer_power(e, compute, operands[0], operands[1]);
 }
 
 LAZE_LOWERING(sqrt) {

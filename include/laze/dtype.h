@@ -9,13 +9,16 @@ extern "C" {
 #endif
 
 /* The type of an element. The numbers are part of the ABI; those not listed are reserved for
- * f16 bf16 i8 i16 u8 u16 u32 u64 c64 c128. */
+ * u16 u32 u64 f16 bf16 c64 c128. */
 typedef int32_t laze_dtype;
 
 #define LAZE_DTYPE_NONE 0
 #define LAZE_BOOL 1 /* one byte, 0 or 1 */
+#define LAZE_I8 2
+#define LAZE_I16 3
 #define LAZE_I32 4
 #define LAZE_I64 5
+#define LAZE_U8 6
 #define LAZE_F32 12 /* IEEE 754 binary32 */
 #define LAZE_F64 13 /* IEEE 754 binary64 */
 

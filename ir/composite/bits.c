@@ -13,17 +13,18 @@
 #include "ir/composite/support.h"
 #include "ir/op.gen.h"
 
-/* The dtype in which bits are moved: the integer of that width, or bool for a byte that no integer has. */
+/* The dtype in which bits are moved. */
 static laze_dtype integer_of(laze_dtype dtype) {
-  laze_dtype integer = laze_dtype_of_width(LAZE_KIND_SIGNED, 8 * laze_dtype_size(dtype));
-  return integer == LAZE_DTYPE_NONE ? LAZE_BOOL : integer;
+  return laze_dtype_of_width(LAZE_KIND_SIGNED, 8 * (int32_t)laze_dtype_size(dtype));
 }
 
 static laze_status bitcast(laze_recorder *recorder, laze_value value, laze_dtype dtype, laze_value *out,
                            laze_error *error) {
   laze_attribute attribute = laze_attribute_dtype(dtype);
   *out = value;
-  if (laze_recorder_type(recorder, value)->dtype == dtype) return LAZE_OK;
+  laze_dtype from = (laze_dtype)laze_recorder_type(recorder, value)->dtype;
+  if (from == dtype) return LAZE_OK;
+  if (from == LAZE_BOOL || dtype == LAZE_BOOL) return laze_compose_to(recorder, value, dtype, out, error);
   return laze_record_call(recorder, LAZE_OP__BITCAST, &value, 1, &attribute, out, error);
 }
 
@@ -37,7 +38,6 @@ static laze_status take_part(laze_recorder *recorder, laze_value wide, int64_t s
                              laze_value *out, laze_error *error) {
   *out = wide;
   if (shift > 0) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_RIGHT_SHIFT, out, shift, error));
-  if (narrow == LAZE_BOOL) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_AND, out, UINT8_MAX, error));
   return laze_compose_to(recorder, *out, narrow, out, error);
 }
 
@@ -61,11 +61,10 @@ static laze_status place_part(laze_recorder *recorder, laze_value narrow, int64_
                               laze_error *error) {
   laze_type type = laze_compose_type(recorder, narrow);
   const int64_t bits = 8 * laze_dtype_size((laze_dtype)type.dtype);
-  bool is_signed = laze_dtype_kind((laze_dtype)type.dtype) == LAZE_KIND_SIGNED;
   LAZE_TRY(laze_compose_slice(recorder, narrow, type.rank - 1, i, i + 1, out, error));
   LAZE_TRY(laze_compose_drop_axis(recorder, *out, type.rank - 1, out, error));
   LAZE_TRY(laze_compose_to(recorder, *out, wide, out, error));
-  if (is_signed) LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_AND, out, ((int64_t)1 << bits) - 1, error));
+  LAZE_TRY(with_number(recorder, LAZE_OP_BITWISE_AND, out, ((int64_t)1 << bits) - 1, error));
   return i > 0 ? with_number(recorder, LAZE_OP_BITWISE_LEFT_SHIFT, out, bits * i, error) : LAZE_OK;
 }
 

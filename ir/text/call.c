@@ -160,7 +160,8 @@ static laze_passed_kind classify(const laze_parsed_argument *argument) {
   switch (laze_dtype_kind(scalar.dtype)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return LAZE_PASSED_BOOL;
-  case LAZE_KIND_SIGNED: return LAZE_PASSED_INTEGER;
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return LAZE_PASSED_INTEGER;
   case LAZE_KIND_FLOAT: return LAZE_PASSED_REAL;
   }
   return LAZE_PASSED_SIZE;

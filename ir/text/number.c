@@ -96,6 +96,7 @@ bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *element
   case LAZE_KIND_NONE: return false;
   case LAZE_KIND_BOOL: read = read_bool(cursor, &integer); break;
   case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED:
     read =
         read_integer(cursor, laze_dtype_lowest(dtype).value.integer, laze_dtype_highest(dtype).value.integer, &integer);
     break;

@@ -10,6 +10,7 @@
 
 /* Codes of an element's kind. */
 #define LAZE_DLPACK_SIGNED 0
+#define LAZE_DLPACK_UNSIGNED 1
 #define LAZE_DLPACK_FLOAT 2
 #define LAZE_DLPACK_BOOL 6
 

@@ -45,6 +45,7 @@ const gen_number *kind_number(gen_kind kind) {
 /* In C, elements of an expression are bool where memory holds a byte. */
 #define EVAL_BOOL(c_type) "bool", "bool"
 #define EVAL_SIGNED(c_type) c_type, "int"
+#define EVAL_UNSIGNED(c_type) c_type, "int"
 #define EVAL_FLOAT(c_type) c_type, "float"
 #define INFO(with, id, name, kind, bits, digits, c_type, ...)                                                          \
   {name, "LAZE_" #id, LAZE_KIND_##kind, EVAL_##kind(#c_type)},

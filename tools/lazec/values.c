@@ -54,7 +54,8 @@ static bool read_element(const char **cursor, laze_dtype dtype, void *data, int6
   switch (laze_dtype_kind(dtype)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return read_bool(cursor, dtype, data, index);
-  case LAZE_KIND_SIGNED: return read_integer(cursor, dtype, data, index);
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return read_integer(cursor, dtype, data, index);
   case LAZE_KIND_FLOAT: return read_real(cursor, dtype, data, index);
   }
   return false;
@@ -65,6 +66,9 @@ static void describe_element(laze_dtype dtype, char *out, size_t size) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: snprintf(out, size, "true, false, 1 or 0"); break;
   case LAZE_KIND_SIGNED: snprintf(out, size, "an integer of %d bits", laze_dtype_get(dtype)->bits); break;
+  case LAZE_KIND_UNSIGNED:
+    snprintf(out, size, "an integer of %d bits that is not negative", laze_dtype_get(dtype)->bits);
+    break;
   case LAZE_KIND_FLOAT: snprintf(out, size, "a number"); break;
   }
 }
@@ -85,7 +89,7 @@ static laze_status read_list(const char *text, laze_dtype dtype, int64_t count, 
     bool right = read_element(&at, dtype, fits ? data : &beyond, fits ? read : 0);
     at = skip_blanks(at);
     if (!right || (*at != ',' && *at != 0)) {
-      char wanted[32] = "";
+      char wanted[64] = "";
       describe_element(dtype, wanted, sizeof wanted);
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "value %lld is '%.*s'; %s is expected", (long long)read,
                        (int)strcspn(start, ","), start, wanted);
@@ -108,7 +112,8 @@ static laze_scalar random_element(const laze_dtype_info *info, uint64_t bits) {
   switch (info->kind) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return laze_scalar_boolean(bits >> 32 & 1);
-  case LAZE_KIND_SIGNED: return laze_scalar_integer((int64_t)((bits >> 32) % 100));
+  case LAZE_KIND_SIGNED:
+  case LAZE_KIND_UNSIGNED: return laze_scalar_integer((int64_t)((bits >> 32) % 100));
   case LAZE_KIND_FLOAT: return laze_scalar_real(ldexp((double)(bits >> (64 - info->digits)), -info->digits));
   }
   return laze_scalar_boolean(false);

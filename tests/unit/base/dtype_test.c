@@ -125,8 +125,8 @@ START_TEST(conversions_out_of_range) {
       {-1.9, -1, -1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    ck_assert_int_eq(laze_convert_to_integer(cases[i].value, 32), cases[i].as32);
-    ck_assert_int_eq(laze_convert_to_integer(cases[i].value, 64), cases[i].as64);
+    ck_assert_int_eq(laze_convert_to_integer(cases[i].value, LAZE_I32), cases[i].as32);
+    ck_assert_int_eq(laze_convert_to_integer(cases[i].value, LAZE_I64), cases[i].as64);
   }
 }
 END_TEST
