@@ -85,6 +85,16 @@ def binary():
                  "zero_divisor")
 
 
+def promotions():
+    """Every pair of dtypes, as tensors of dimensions and beside one without."""
+    for dtype in ALL:
+        for other in ALL:
+            a, b = tensor([1, 0], dtype), tensor([1, 1], other)
+            case(f"promotes_{dtype}_{other}", "%s = select %b, dim=0, index=0\n%r0 = mul %a, %b\n%r1 = mul %a, %s\n"
+                 "%r2 = div %a, %b\n%r3 = cat [%a, %b], dim=0\n%r4 = where %c, %a, %b", [a, b, tensor([True, False], "bool")],
+                 lambda a, b, c: [a * b, a * b[0], a / b, torch.cat([a, b]), torch.where(c, a, b)])
+
+
 def numbers():
     """Operators with a plain number."""
     for dtype in ALL:
@@ -121,5 +131,5 @@ def numbers():
 
 
 def record():
-    for part in (unary, binary, numbers):
+    for part in (unary, binary, promotions, numbers):
         part()

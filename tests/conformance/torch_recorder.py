@@ -16,10 +16,12 @@ import torch
 FOLDER = pathlib.Path(__file__).resolve().parent
 PAGE = FOLDER.parent.parent / "docs" / "semantics.md"
 BEGIN, END = "<!-- differences: made by ./dev differences -->\n", "<!-- differences: end -->\n"
-DTYPES = {"bool": torch.bool, "i32": torch.int32, "i64": torch.int64, "f32": torch.float32, "f64": torch.float64}
+DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
+          "i64": torch.int64, "f32": torch.float32, "f64": torch.float64}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-WIDTHS = {"f32": np.uint32, "f64": np.uint64, "i32": np.uint32, "i64": np.uint64, "bool": np.uint8}
-FLOATS, INTEGERS, ALL = ("f32", "f64"), ("i32", "i64"), ("bool", "i32", "i64", "f32", "f64")
+WIDTHS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+FLOATS, INTEGERS = ("f32", "f64"), ("u8", "i8", "i16", "i32", "i64")
+ALL = ("bool",) + INTEGERS + FLOATS
 NAN, INF = float("nan"), float("inf")
 rows, cases, used = {}, [], set()
 
@@ -34,7 +36,7 @@ def type_of(tensor):
 
 
 def bits_of(tensor):
-    flat = np.ascontiguousarray(tensor.detach().numpy()).reshape(-1).view(WIDTHS[NAMES[tensor.dtype]])
+    flat = np.ascontiguousarray(tensor.detach().numpy()).reshape(-1).view(WIDTHS[tensor.element_size()])
     return "".join(f" {bits:x}" for bits in flat)
 
 
@@ -82,7 +84,8 @@ def special(dtype):
         return tensor([True, False, True], "bool")
     if dtype in INTEGERS:
         info = torch.iinfo(DTYPES[dtype])
-        return tensor([0, 1, -1, 2, 3, -3, 7, info.max, info.min, 100], dtype)
+        below = [-1, -3, info.min] if info.min else [info.max - 1, info.max - 3, info.max // 2 + 1]
+        return tensor([0, 1, below[0], 2, 3, below[1], 7, info.max, below[2], 100], dtype)
     info = torch.finfo(DTYPES[dtype])
     return tensor([NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.5, 7.0, info.tiny, info.tiny / 8,
                    info.max, -info.max], dtype)

@@ -10,8 +10,9 @@ static bool same_scalar(laze_scalar a, laze_scalar b) {
 
 /* Names go both ways: text forms and command lines depend on it. */
 START_TEST(names_round_trip) {
-  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64};
-  static const int64_t sizes[] = {1, 4, 8, 4, 8};
+  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I8,  LAZE_I16, LAZE_I32,
+                                   LAZE_I64,  LAZE_U8,  LAZE_F32, LAZE_F64};
+  static const int64_t sizes[] = {1, 1, 2, 4, 8, 1, 4, 8};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     ck_assert_int_eq(laze_dtype_find(laze_dtype_name(all[i])), all[i]);
     ck_assert_int_eq(laze_dtype_size(all[i]), sizes[i]);
@@ -61,6 +62,7 @@ START_TEST(promotion_is_a_lattice) {
                         laze_dtype_name(table[b]), laze_dtype_name(join), laze_dtype_name(table[c]));
     }
   ck_assert_int_eq(laze_dtype_join(LAZE_I64, LAZE_F32), LAZE_F32);
+  ck_assert_int_eq(laze_dtype_join(LAZE_U8, LAZE_I8), LAZE_I16);
   ck_assert_int_eq(laze_dtype_join(LAZE_DTYPE_NONE, LAZE_BOOL), LAZE_BOOL);
   ck_assert_int_eq(laze_dtype_join(LAZE_F64, LAZE_DTYPE_NONE), LAZE_F64);
 }
@@ -77,6 +79,7 @@ END_TEST
 /* What indexing takes is what its message offers. */
 START_TEST(positions_are_integers_that_hold_them) {
   ck_assert(laze_dtype_is_index(LAZE_I32) && laze_dtype_is_index(LAZE_I64));
+  ck_assert(!laze_dtype_is_index(LAZE_I8) && !laze_dtype_is_index(LAZE_U8));
   ck_assert(!laze_dtype_is_index(LAZE_BOOL) && !laze_dtype_is_index(LAZE_F64) && !laze_dtype_is_index(LAZE_DTYPE_NONE));
   ck_assert_str_eq(laze_dtype_list(laze_dtype_index_set(), LAZE_NAME_SHORT, " or ").text, "i32 or i64");
 }
@@ -86,13 +89,15 @@ END_TEST
 START_TEST(lists_name_what_there_is) {
   uint32_t two = LAZE_DTYPE_BIT(I32) | LAZE_DTYPE_BIT(F64), none = UINT32_C(1) << 15;
   ck_assert_str_eq(laze_dtype_list(two | none, LAZE_NAME_SHORT, " or ").text, "i32 or f64");
-  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text, "bool, i32, i64, f32, f64");
-  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text, "|b1, <i4, <i8, <f4 or <f8");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text, "bool, i8, i16, i32, i64, u8, f32, f64");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text, 
+                   "|b1, |i1, <i2, <i4, <i8, |u1, <f4 or <f8");
   ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_TORCH, " or ").text,
-                   "bool, int32, int64, float32 or float64");
+                   "bool, int8, int16, int32, int64, uint8, float32 or float64");
   ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text, "f32 or f64");
   ck_assert_str_eq(laze_dtype_list(0, LAZE_NAME_SHORT, " or ").text, "");
-  ck_assert_str_eq(laze_dtype_constants(), "LAZE_BOOL, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64");
+  ck_assert_str_eq(laze_dtype_constants(), 
+                   "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64");
 }
 END_TEST
 
@@ -131,6 +136,23 @@ START_TEST(conversions_out_of_range) {
 }
 END_TEST
 
+/* What an i32 holds wraps in a narrower integer, as an i32 itself does: had each its own range, NaN would be -128 in i8
+ * and -32768 in i16, and a value would depend on whether it went by way of an i32. */
+START_TEST(narrow_integers_have_the_low_bits_of_i32) {
+  static const double values[] = {NAN, INFINITY, -1.9, 300.7, -300, 2147483647.5, 2147483648.0, -2147483649.0, 1e19};
+  static const laze_dtype narrow[] = {LAZE_I8, LAZE_I16, LAZE_U8};
+  for (size_t d = 0; d < sizeof narrow / sizeof *narrow; d++)
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+      int64_t direct = 0, by_i32 = 0;
+      int32_t wide;
+      laze_scalar_store(laze_scalar_real(values[i]), narrow[d], &direct, 0);
+      laze_scalar_store(laze_scalar_real(values[i]), LAZE_I32, &wide, 0);
+      laze_scalar_store(laze_scalar_integer(wide), narrow[d], &by_i32, 0);
+      ck_assert_int_eq(direct, by_i32);
+    }
+}
+END_TEST
+
 /* An i64 scalar stored as f32 rounds once: through double it would round twice. */
 START_TEST(integers_round_once) {
   int64_t value = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1; /* just above the middle of two floats */
@@ -144,5 +166,5 @@ END_TEST
 int main(void) {
   return RUN_SUITE("dtype", names_round_trip, rows_agree_with_themselves, promotion_is_a_lattice, a_width_finds_its_row,
                    positions_are_integers_that_hold_them, lists_name_what_there_is, bits_of_floats_follow_from_the_row,
-                   conversions_out_of_range, integers_round_once);
+                   conversions_out_of_range, narrow_integers_have_the_low_bits_of_i32, integers_round_once);
 }

@@ -13,7 +13,8 @@
 
 static const int64_t extents[] = {0, 1, 15, 16, 17, 31, 33, 100, 2048, 2049, 5000, 8240};
 #define EXTENT_COUNT ((int)(sizeof extents / sizeof extents[0]))
-static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_BOOL};
+static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_I8, LAZE_I16, LAZE_U8, LAZE_BOOL};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes, NUMBERS = DTYPES - 1 };
 
 static int32_t binary(runner *r, laze_loop_code code, int32_t a, int32_t b) {
   return laze_loop_index(&r->kernel, code, a, b);
@@ -125,7 +126,7 @@ START_TEST(test_operators) {
   laze_op op = laze_op_find(exact_operators[_i]);
   ck_assert_msg(op != LAZE_OP_NONE, "no operator %s", exact_operators[_i]);
   int tried = 0;
-  for (int d = 0; d < 5; d++) {
+  for (int d = 0; d < DTYPES; d++) {
     if (!applies(op, dtypes[d])) continue;
     runner r;
     runner_open(&r, (uint64_t)(100 + _i));
@@ -143,7 +144,7 @@ END_TEST
 
 /* Every conversion, with numbers outside the target's range. */
 START_TEST(test_conversions) {
-  for (int d = 0; d < 5; d++) {
+  for (int d = 0; d < DTYPES; d++) {
     runner r;
     runner_open(&r, (uint64_t)(200 + _i * 5 + d));
     laze_loop_kernel *k = &r.kernel;
@@ -286,7 +287,7 @@ static void compare_row_reduction(runner *r) {
 
 START_TEST(test_row_reductions) {
   const reduction *which = &reductions[_i];
-  for (int d = 0; d < 5; d++) {
+  for (int d = 0; d < DTYPES; d++) {
     if (dtypes[d] == LAZE_BOOL ? !which->boolean : !which->number) continue;
     runner r;
     runner_open(&r, (uint64_t)(400 + 10 * _i + d));
@@ -301,7 +302,7 @@ END_TEST
 /* Columns: accumulators in lanes with a serial loop inside them, and a scalar one in a serial loop of its own. */
 START_TEST(test_column_reductions) {
   const reduction *which = &reductions[_i];
-  for (int d = 0; d < 5; d++) {
+  for (int d = 0; d < DTYPES; d++) {
     laze_dtype dtype = dtypes[d];
     if (dtype == LAZE_BOOL ? !which->boolean : !which->number) continue;
     runner r;
@@ -450,7 +451,7 @@ START_TEST(test_matrix) {
                                       {48, 80, 300}, {50, 7, 513},  {3, 130, 0},   {0, 4, 4},     {4, 0, 4},
                                       {12, 17, 257}, {1, 200, 64},  {1, 70, 256},  {1, 1, 1027},  {2, 66, 1023},
                                       {49, 9, 1025}, {75, 5, 1026}, {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255}};
-  for (int d = 0; d < 4; d++) {
+  for (int d = 0; d < NUMBERS; d++) {
     runner r;
     runner_open(&r, (uint64_t)(800 + d));
     build_matrix(&r, dtypes[d], _i);
@@ -485,14 +486,14 @@ static int32_t random_expression(runner *r, const int32_t *offsets, int offset_c
     if (runner_below(r, 4) == 0) pool[count++] = runner_op(r, "lt.Tensor", dtype, a, b);
     if (runner_below(r, 4)) continue;
     int32_t last = pool[count - 1];
-    pool[count++] = laze_loop_convert(&r->kernel, last, dtypes[runner_below(r, 4)]);
+    pool[count++] = laze_loop_convert(&r->kernel, last, dtypes[runner_below(r, NUMBERS)]);
   }
   return pool[count - 1];
 }
 
 static void build_random(runner *r) {
   laze_loop_kernel *k = &r->kernel;
-  for (int b = 0; b < 4; b++) laze_loop_add_buffer(k, dtypes[b], false);
+  for (int b = 0; b < 4; b++) laze_loop_add_buffer(k, dtypes[b < 2 ? b : runner_below(r, NUMBERS)], false);
   laze_loop_add_buffer(k, LAZE_F32, true);
   laze_loop_add_buffer(k, LAZE_I64, true);
   int32_t rows = laze_loop_index_size(k, 0), columns = laze_loop_index_size(k, 1), stride = laze_loop_index_size(k, 2);
@@ -677,8 +678,8 @@ int main(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, test_elementwise);
   tcase_add_loop_test(tests, test_operators, 0, OPERATOR_COUNT);
-  tcase_add_loop_test(tests, test_conversions, 0, 5);
-  tcase_add_loop_test(tests, test_strides, 0, 5);
+  tcase_add_loop_test(tests, test_conversions, 0, DTYPES);
+  tcase_add_loop_test(tests, test_strides, 0, DTYPES);
   tcase_add_loop_test(tests, test_row_reductions, 0, 6);
   tcase_add_loop_test(tests, test_column_reductions, 0, 6);
   tcase_add_test(tests, test_serial);

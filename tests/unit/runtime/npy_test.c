@@ -76,11 +76,11 @@ static void read_fails(laze_status code, const char *part) {
 
 /* Every dtype and rank, empty and scalar arrays; bits are kept, NaN payloads and -0 too. */
 START_TEST(round_trips) {
-  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_BOOL};
+  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I8, LAZE_U8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_BOOL};
   static const int64_t shapes[][4] = {{0}, {1, 5}, {2, 2, 3}, {3, 1, 1, 7}, {2, 0, 4}};
   unsigned char data[512];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 200);
-  for (size_t d = 0; d < 5; d++) {
+  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
     for (size_t s = 0; s < 5; s++) {
       laze_npy array = {.dtype = dtypes[d], .rank = (int32_t)shapes[s][0], .data = data};
       int64_t bytes = laze_dtype_size(dtypes[d]);
