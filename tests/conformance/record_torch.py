@@ -25,6 +25,7 @@ def rows():
     row("index_of_zero", "value of `max.dim` and `min.dim` among 0.0 and -0.0", "the element at the index",
         "the last zero", "it is `amax` or `amin`")
     row("bool_index", "`argmax` and `argmin` of bool", "an error", "the first true or false", "bools are ordered")
+    row("any_of_bytes", "`any` and `all` of `u8`", "`u8`", "`bool`", "as of every other dtype")
     row("bool_difference", "`sub` of bool and a number", "an error", "promoted; bools alone are refused", "as in `add`")
     row("promoted_functions", "`relu` and `abs` of bool, `silu` and `logaddexp` of bool and integers", "an error", "promoted",
         "as in other functions")
@@ -46,9 +47,11 @@ def rows():
     row("arange_length", "length of an `arange` of integers in a dtype other than `i64`", "rounded beyond 2^53",
         "counted in integers", "exact")
     row("arange_wide", "`arange` of integers over more than 2^63", "empty, or an error", "counted in integers", "exact")
-    row("arange_step", "`arange` in `i32` with a step between -1 and 1", "repeats its start", "an error", "as in `i64`")
+    row("arange_step", "`arange` in integers but `i64` with a step between -1 and 1", "repeats its start", "an error", "as in `i64`")
     row("arange_beyond", "numbers of an `arange` that its dtype does not hold", "wrap", "an error",
         "as of other numbers that a dtype does not hold")
+    row("linspace_unsigned", "`linspace` in `u8` from or to a negative number", "an error, or between what the ends wrap to",
+        "each number wraps", "as `to` of the same numbers")
     row("arange_values", "numbers of an `arange` in `f32` and `f64`", "rounded otherwise where vectors compute",
         "`start + i * step` in `f64`, and then in the dtype", "one result for every length")
     row("arange_infinite", "`arange` with an infinite step", "its start is left out", "an error",

@@ -1,4 +1,6 @@
 """Cases of calls: weights, limits, reductions, creation, movement, indexing and products."""
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -107,15 +109,16 @@ def extremes():
                  "bool_index" if dtype == "bool" else None)
             case(f"a{name}_nothing_{dtype}", f"%r0 = a{name} %a, dim=[0]", [special(dtype)[:0]],
                  lambda a: getattr(torch, f"a{name}")(a, 0))
+        bools = "any_of_bytes" if dtype == "u8" else None
         for name in ("any", "all"):
             function = getattr(torch, name)
             case(f"{name}_{dtype}", f"%r0 = {name} %a\n%r1 = {name} %a, dim=1\n%r2 = {name} %a, dim=[0, 1]", [pair],
-                 lambda a: [function(a), function(a, 1), function(a, (0, 1))])
+                 lambda a: [function(a), function(a, 1), function(a, (0, 1))], bools)
             for keepdim in (False, True):
                 case(f"{name}_no_axis_{dtype}_{keepdim}",
                      f"%r0 = {name} %a, dim=[], keepdim={str(keepdim).lower()}", [pair],
-                     lambda a: function(a, dim=(), keepdim=keepdim))
-            case(f"{name}_nothing_{dtype}", f"%r0 = {name} %a", [special(dtype)[:0]], function)
+                     lambda a: function(a, dim=(), keepdim=keepdim), bools)
+            case(f"{name}_nothing_{dtype}", f"%r0 = {name} %a", [special(dtype)[:0]], function, bools)
     for name, better in {"max": -0.0, "min": 0.0}.items():
         zeros = tensor([-better, better])
         case(f"{name}_dim_zeros", f"%m:2 = {name} %a, dim=0\n%r0 = reshape %m#0, shape=[]\n%r1 = reshape %m#1, shape=[]", [zeros],
@@ -216,9 +219,21 @@ def scans():
          lambda: [many_numbers().cumsum(1), many_numbers().reshape(4000, 20).cumsum(0)])
 
 
+NARROW_INTEGERS = tuple(dtype for dtype in INTEGERS if dtype != "i64")
+
+
 def arange_text(arguments):
     names = {1: ["end"], 2: ["start", "end"], 3: ["start", "end", "step"]}[len(arguments)]
     return ", ".join(f"{name}={str(value).lower()}" for name, value in zip(names, arguments))
+
+
+def leaves_range(arguments, dtype):
+    """Whether an arange has a number that the integer dtype does not hold."""
+    start, end, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    if not all(map(math.isfinite, (start, end, step))) or step == 0 or (end - start) / step <= 0 or abs(step) < 1e-9:
+        return False
+    last, info = start + (math.ceil((end - start) / step) - 1) * step, torch.iinfo(dtype)
+    return not all(info.min <= math.trunc(number) <= info.max for number in (start, last))
 
 
 def label_of(*parts):
@@ -236,11 +251,11 @@ def creation():
     for arguments in calls:
         for name, dtype in [("default", None)] + list(DTYPES.items()):
             given = f", dtype={name}" if dtype else ""
-            listed = {((1, 0, -0.25), "i32"): "arange_step", ((2**31 - 2, 2**31 + 1), "i32"): "arange_beyond",
-                      ((2**31, 2**31 + 2), "i32"): "arange_beyond",
-                      ((0, 3e10, 1e10), "i32"): "arange_beyond"}.get((arguments, name))
-            if arguments[0] == many and name in ("i32", "f32", "f64"):
+            listed = "arange_step" if arguments == (1, 0, -0.25) and name in NARROW_INTEGERS else None
+            if arguments[0] == many and name in NARROW_INTEGERS + FLOATS:
                 listed = "arange_length"
+            if name in NARROW_INTEGERS and leaves_range(arguments, dtype):
+                listed = "arange_beyond"
             case(label_of("arange", *arguments, name), f"%r0 = arange {arange_text(arguments)}{given}", [],
                  lambda: torch.arange(*arguments, dtype=dtype), listed)
     exact = [(many + 1, many + 4), (2**62, 2**62 + 3), (2**63 - 4, 2**63 - 1), (-(2**63), -(2**63) + 3),
@@ -263,10 +278,11 @@ def creation():
     for name, dtype in DTYPES.items():
         for steps in (-1, 0, 1, 2, 5):
             case(f"linspace_{steps}_{name}".replace("-", "m"), f"%r0 = linspace start=-2, end=6, steps={steps}, dtype={name}", [],
-                 lambda: torch.linspace(-2, 6, steps, dtype=dtype))
+                 lambda: torch.linspace(-2, 6, steps, dtype=dtype),
+                 "linspace_unsigned" if (name, steps) == ("u8", 5) else None)
         for label, start, end in (("down", 4.3, -3.7), ("up", -2.9, 50.5)) if name in INTEGERS else ():
             case(f"linspace_{label}_{name}", f"%r0 = linspace start={start}, end={end}, steps=50, dtype={name}", [],
-                 lambda: torch.linspace(start, end, 50, dtype=dtype))
+                 lambda: torch.linspace(start, end, 50, dtype=dtype), "linspace_unsigned" if name == "u8" else None)
         case(f"creation_{name}", f"%r0 = full size=[2], fill_value=2.5, dtype={name}\n%r1 = zeros size=[2], dtype={name}\n"
              f"%r2 = ones size=[2], dtype={name}\n%r3 = eye n=2, m=3, dtype={name}", [],
              lambda: [torch.full((2,), 2.5, dtype=dtype), torch.zeros(2, dtype=dtype), torch.ones(2, dtype=dtype),
