@@ -87,7 +87,8 @@ class Dtypes(unittest.TestCase):
     def test_casts_are_methods(self):
         tensor = laze.tensor([1.5, 0.0])
         for name, dtype in [("double", laze.float64), ("float", laze.float32), ("long", laze.int64),
-                            ("int", laze.int32), ("bool", laze.bool)]:
+                            ("int", laze.int32), ("short", laze.int16), ("char", laze.int8), ("byte", laze.uint8),
+                            ("bool", laze.bool)]:
             self.assertIs(getattr(tensor, name)().dtype, dtype)
             self.assertIs(tensor.to(dtype).dtype, dtype)
         self.assertEqual(tensor.bool().tolist(), [True, False])
@@ -192,7 +193,7 @@ class Files(unittest.TestCase):
 @unittest.skipUnless(numpy, "needs NumPy")
 class NumPy(unittest.TestCase):
     def arrays(self):
-        for dtype in ["?", "i4", "i8", "f4", "f8"]:
+        for dtype in ["?", "i1", "u1", "i2", "i4", "i8", "f4", "f8"]:
             for shape in [(), (0,), (3,), (2, 3), (2, 0, 3), (1, 2, 3, 4)]:
                 yield (numpy.arange(math.prod(shape)) % 5 - 1).reshape(shape).astype(dtype)
 
