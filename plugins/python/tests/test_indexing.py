@@ -46,7 +46,8 @@ class Basics(unittest.TestCase):
 
     def test_what_is_no_index(self):
         for index in [2, -3, (0, 3), (0, 0, 0, 0), 1.5, "a", (..., ...), (0, [1, 2], [0, 1, 2]),
-                      laze.tensor([True, False, True]), laze.tensor([0.5]), [1.5], 2**70]:
+                      laze.tensor([True, False, True]), laze.tensor([0.5]), laze.tensor([1, 0], dtype=laze.uint8),
+                      [1.5], 2**70]:
             with self.assertRaises(IndexError, msg=index):
                 self.x[index]
         with self.assertRaises(IndexError):
