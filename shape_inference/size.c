@@ -134,8 +134,7 @@ laze_status laze_size_intern(laze_size_table *table, laze_size_kind kind, laze_s
   return add_node(table, node, &is_new, out, error);
 }
 
-/* Words that mean something else where a size may stand in the text form. */
-static bool is_reserved(const char *name) {
+bool laze_size_name_is_reserved(const char *name) {
   static const char *const words[] = {"true", "false", "none", "inf", "nan", "token"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(words[i], name) == 0) return true;
@@ -159,7 +158,7 @@ laze_status laze_size_symbol(laze_size_table *table, const char *name, laze_size
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "\"%.40s\" cannot name a size; use letters, digits and _, a letter or _ first, at most %d",
                      name ? name : "(null)", LONGEST_NAME);
-  if (is_reserved(name))
+  if (laze_size_name_is_reserved(name))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "\"%s\" cannot name a size, for it is a word of the text form; choose another name", name);
   LAZE_TRY(laze_grow(table->context, (void **)&table->symbols, &table->symbol_capacity, table->symbol_count + 1,

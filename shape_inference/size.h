@@ -96,6 +96,8 @@ laze_size laze_size_symbol_at(const laze_size_table *table, int64_t index);
 const char *laze_size_symbol_name(const laze_size_table *table, int64_t index);
 /* The symbol of that name, 0 where there is none. */
 laze_size laze_size_find_symbol(const laze_size_table *table, const char *name);
+/* Whether a name is a word that means something else where a size may stand in the text form. */
+bool laze_size_name_is_reserved(const char *name);
 /* A new symbol, called `prefix` and the lowest number from its own on that is free ("u0"). */
 LAZE_MUST_USE laze_status laze_size_fresh_symbol(laze_size_table *table, const char *prefix, laze_size *out,
                                                  laze_error *error);

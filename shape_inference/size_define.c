@@ -11,7 +11,7 @@ laze_status laze_size_fresh_symbol(laze_size_table *table, const char *prefix, l
   char name[64];
   int64_t number = table->defined_count;
   do snprintf(name, sizeof name, "%s%lld", prefix, (long long)number++);
-  while (laze_size_find_symbol(table, name) != 0);
+  while (laze_size_find_symbol(table, name) != 0 || laze_size_name_is_reserved(name)); /* u8 is a dtype */
   return laze_size_symbol(table, name, out, error);
 }
 

@@ -38,7 +38,7 @@ LAZE_DTYPES(ELEMENT, )
     for (int64_t i = 0; i < count; i++, source += operand_strides[0], result += result_stride) {                       \
       element_##from x;                                                                                                \
       memcpy(&x, source, sizeof x);                                                                                    \
-      c_type y = TO_##kind(from, id, c_type);                                                                        \
+      c_type y = TO_##kind(from, id, c_type);                                                                          \
       memcpy(result, &y, sizeof y);                                                                                    \
     }                                                                                                                  \
   }

@@ -6,7 +6,8 @@
 static LLVMValueRef compare(const laze_llvm_emitter *e, laze_dtype compute, const LLVMValueRef *operands,
                             LLVMRealPredicate order, LLVMIntPredicate sign, LLVMIntPredicate unsign) {
   if (laze_dtype_is_float(compute)) return LLVMBuildFCmp(e->builder, order, operands[0], operands[1], "");
-  return LLVMBuildICmp(e->builder, laze_dtype_kind(compute) == LAZE_KIND_SIGNED ? sign : unsign, operands[0], operands[1], "");
+  return LLVMBuildICmp(e->builder, laze_dtype_kind(compute) == LAZE_KIND_SIGNED ? sign : unsign, operands[0],
+                       operands[1], "");
 }
 
 LAZE_LOWERING(eq) {

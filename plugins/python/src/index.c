@@ -250,8 +250,9 @@ static bool take_tensor(indexing *self, PyObject *index, bool written) {
   if (kind == 'b' && !check_mask(self, laze_python_handle(index))) return false;
   if (kind == 'b') return written ? take_written_mask(self, index) : take_mask(self, index);
   if (dtype == LAZE_U8)
-    return fail("a uint8 tensor as an index would be a mask in PyTorch and positions in NumPy; convert it with .bool() or "
-                ".long()");
+    return fail(
+        "a uint8 tensor as an index would be a mask in PyTorch and positions in NumPy; convert it with .bool() or "
+        ".long()");
   if (kind != 'i' && kind != 'u')
     return fail("tensors that are indices have integers or bools, and this one has %s", laze_python_dtype_name(dtype));
   PyObject *wide = laze_python_cast(laze_python_share(index), LAZE_I64);

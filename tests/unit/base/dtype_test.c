@@ -10,8 +10,7 @@ static bool same_scalar(laze_scalar a, laze_scalar b) {
 
 /* Names go both ways: text forms and command lines depend on it. */
 START_TEST(names_round_trip) {
-  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I8,  LAZE_I16, LAZE_I32,
-                                   LAZE_I64,  LAZE_U8,  LAZE_F32, LAZE_F64};
+  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_U8, LAZE_F32, LAZE_F64};
   static const int64_t sizes[] = {1, 1, 2, 4, 8, 1, 4, 8};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     ck_assert_int_eq(laze_dtype_find(laze_dtype_name(all[i])), all[i]);
@@ -89,14 +88,15 @@ END_TEST
 START_TEST(lists_name_what_there_is) {
   uint32_t two = LAZE_DTYPE_BIT(I32) | LAZE_DTYPE_BIT(F64), none = UINT32_C(1) << 15;
   ck_assert_str_eq(laze_dtype_list(two | none, LAZE_NAME_SHORT, " or ").text, "i32 or f64");
-  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text, "bool, i8, i16, i32, i64, u8, f32, f64");
-  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text, 
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text,
+                   "bool, i8, i16, i32, i64, u8, f32, f64");
+  ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text,
                    "|b1, |i1, <i2, <i4, <i8, |u1, <f4 or <f8");
   ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_TORCH, " or ").text,
                    "bool, int8, int16, int32, int64, uint8, float32 or float64");
   ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text, "f32 or f64");
   ck_assert_str_eq(laze_dtype_list(0, LAZE_NAME_SHORT, " or ").text, "");
-  ck_assert_str_eq(laze_dtype_constants(), 
+  ck_assert_str_eq(laze_dtype_constants(),
                    "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64");
 }
 END_TEST

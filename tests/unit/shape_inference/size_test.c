@@ -270,6 +270,16 @@ START_TEST(every_byte_is_in_names_or_not) {
 }
 END_TEST
 
+/* "u" and a number is a dtype here and there; a graph with that many sizes that values define would not be recorded. */
+START_TEST(made_names_can_be_read_back) {
+  for (int i = 0; i < 70; i++) {
+    laze_size size;
+    ck_assert_msg(laze_size_fresh_symbol(table, "u", &size, &error) == LAZE_OK, "%s", error.message);
+    ck_assert_int_eq(parse(laze_size_symbol_name(table, i)), size);
+  }
+}
+END_TEST
+
 START_TEST(symbols_are_numbered_in_order) {
   laze_size n, m, again;
   ck_assert_int_eq(laze_size_symbol(table, "n", &n, &error), LAZE_OK);
@@ -674,6 +684,7 @@ int main(void) {
   tcase_add_test(cases, evaluation);
   tcase_add_test(cases, evaluation_refuses_what_does_not_fit);
   tcase_add_test(cases, products);
+  tcase_add_test(cases, made_names_can_be_read_back);
   tcase_add_test(cases, expansion_is_bounded);
   tcase_add_test(cases, deep_sums_work);
   tcase_add_test(cases, shared_parts_are_visited_once);
