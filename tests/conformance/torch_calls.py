@@ -228,12 +228,12 @@ def arange_text(arguments):
 
 
 def leaves_range(arguments, dtype):
-    """Whether an arange has a number that the integer dtype does not hold."""
+    """Whether an arange, of numbers that an i64 holds, has one that the dtype does not."""
     start, end, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if not all(map(math.isfinite, (start, end, step))) or step == 0 or (end - start) / step <= 0 or abs(step) < 1e-9:
         return False
     last, info = start + (math.ceil((end - start) / step) - 1) * step, torch.iinfo(dtype)
-    return not all(info.min <= math.trunc(number) <= info.max for number in (start, last))
+    return abs(last) < 2**63 and not all(info.min <= math.trunc(number) <= info.max for number in (start, last))
 
 
 def label_of(*parts):
