@@ -13,9 +13,10 @@ typedef struct program_value {
   const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
   int32_t place;                 /* TEMPORARY: the value at whose place it is; its own number where it has one */
-  bool stays;     /* TEMPORARY that goes around a loop: in one place, which each round writes a part of */
-  int32_t stage;  /* when its sizes are known */
-  bool is_copied; /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
+  bool stays;       /* TEMPORARY that goes around a loop: in one place, which each round writes a part of */
+  int32_t stage;    /* when its sizes are known */
+  bool is_returned; /* by a region: it is read once more behind the region's last step */
+  bool is_copied;   /* PARAMETER of a loop's first region: what comes around is copied to places of its own */
 } program_value;
 
 /* What the numbers that a step finds make known, beside what was known before. Stage 0 has no step. */

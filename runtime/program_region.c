@@ -43,8 +43,11 @@ laze_status laze_program_end_region(laze_program *program, const int32_t *result
   region->results = laze_arena_copy(&program->arena, results, count * (int64_t)sizeof *results);
   region->result_count = count;
   if (!region->results) return laze_fail_memory(error, "a region", -1);
-  for (int32_t i = 0; i < count; i++)
-    if (program->values[results[i]].role == LAZE_ROLE_TEMPORARY) program_note_use(program, results[i], region->end - 1);
+  for (int32_t i = 0; i < count; i++) {
+    program_value *value = &program->values[results[i]];
+    value->is_returned = true;
+    if (value->role == LAZE_ROLE_TEMPORARY) program_note_use(program, results[i], region->end - 1);
+  }
   program->open_regions[program->open_count - 1]++;
   return LAZE_OK;
 }

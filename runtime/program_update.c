@@ -23,7 +23,9 @@ static bool reads(const laze_step *step, int32_t value) {
 /* Whether a step is the last to touch what it updates. */
 static bool is_last(const laze_program *program, int32_t index) {
   const laze_step *step = &program->steps[index];
-  return program->values[step->updated].last_step == index && !reads(step, step->updated);
+  const program_value *updated = &program->values[step->updated];
+  bool is_returned = updated->is_returned && updated->role == LAZE_ROLE_TEMPORARY;
+  return updated->last_step == index && !is_returned && !reads(step, step->updated);
 }
 
 void program_share_places(laze_program *program, int32_t first, int32_t end) {

@@ -10,14 +10,17 @@
  *     result[...] = state
  *
  * Kept and reduced axes that lie side by side are one loop. A region that does more than compute single elements is
- * left to the interpreter.
+ * left to the interpreter. Both branches of an `if` in it are computed, which costs little and cannot fail, and `where`
+ * takes of the two.
  */
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
+#include "ir/control.h"
 #include "ir/op.h"
 #include "ir/op.gen.h"
+#include "ir/walk.h"
 
 static bool is_single(const laze_type *type) {
   for (int axis = 0; axis < type->rank; axis++)
@@ -28,9 +31,10 @@ static bool is_single(const laze_type *type) {
 /* Why loops cannot do what a region's node does; NULL: they can. */
 static const char *find_refusal(const laze_graph *graph, const laze_node *node) {
   const laze_join *join = laze_schedule_join_of(node->op);
-  if (node->region_count > 0) return "its region holds an operator with regions";
-  if (!is_single(node->types[0])) return "its region makes more than single elements";
-  if (laze_node_constant(node) || node->op == LAZE_OP_SIZE_TENSOR) return NULL;
+  if (node->region_count > 0 && node->op != LAZE_OP_IF) return "its region holds a loop";
+  for (int32_t i = 0; i < node->result_count; i++)
+    if (!is_single(node->types[i])) return "its region makes more than single elements";
+  if (node->op == LAZE_OP_IF || laze_node_constant(node) || node->op == LAZE_OP_SIZE_TENSOR) return NULL;
   if (!join->computes && !join->pass_through) return "its region does more than compute elements";
   for (int32_t i = 0; i < node->operand_count; i++)
     if (!is_single(laze_graph_type(graph, node->operands[i]))) return "its region makes more than single elements";
@@ -43,9 +47,11 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   laze_group_builder *group = NULL;
   (void)why; /* it would be stored in any case */
   if (!laze_schedule_join_of(node->op)->folds) return LAZE_OK;
-  const laze_block *region = node->regions[0];
-  for (int64_t i = 0; i < region->node_count; i++) {
-    *refusal = find_refusal(scheduler->graph, &scheduler->graph->nodes[region->nodes[i]]);
+  laze_walk walk;
+  laze_walk_begin_block(&walk, scheduler->graph, node->regions[0]);
+  for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+    if (event != LAZE_WALK_NODE) continue;
+    *refusal = find_refusal(scheduler->graph, &scheduler->graph->nodes[walk.node]);
     if (*refusal) return LAZE_OK;
   }
   *done = true;
@@ -69,8 +75,10 @@ typedef struct {
   int32_t *buffers;    /* by operand; -1: a constant */
   int32_t *variables;  /* by state */
   int32_t first_write; /* buffer of the first result */
-  int32_t *values;     /* by node of the region, from `low` on */
+  int32_t *values;     /* of the region's nodes, and of those in its branches */
+  int32_t *places;     /* by such a node, from `low` on: where its results begin among these */
   int32_t low;
+  int64_t node_count; /* of the region and its branches */
 } fold_emitter;
 
 static int32_t emit_size(fold_emitter *e, laze_size size) {
@@ -139,21 +147,43 @@ static laze_status add_buffers(fold_emitter *e) {
   return LAZE_OK;
 }
 
-static laze_status make_values(fold_emitter *e) {
-  const laze_block *region = e->node->regions[0];
-  int32_t high = region->parameters[0];
-  e->low = high;
-  for (int64_t i = 0; i < region->parameter_count + region->node_count; i++) {
-    int32_t number = i < region->parameter_count ? region->parameters[i] : region->nodes[i - region->parameter_count];
-    if (number < e->low) e->low = number;
-    if (number > high) high = number;
-  }
-  e->values = laze_arena_alloc_array(e->scheduler->arena, (int64_t)high - e->low + 1, sizeof *e->values);
-  return e->values ? LAZE_OK : laze_scheduler_memory_error(e->scheduler);
+/* The nodes that a walk through the region has come to: parameters of a block, or one. */
+static int64_t met_nodes(const laze_walk *walk, laze_walk_event event, const int32_t **out) {
+  *out = event == LAZE_WALK_BLOCK ? walk->block->parameters : &walk->node;
+  return event == LAZE_WALK_BLOCK ? walk->block->parameter_count : event == LAZE_WALK_NODE;
 }
 
-static int32_t *value_of(const fold_emitter *e, int32_t node) {
-  return &e->values[node - e->low];
+static laze_status make_values(fold_emitter *e) {
+  const laze_graph *graph = e->scheduler->graph;
+  const laze_block *region = e->node->regions[0];
+  int32_t high = e->low = region->parameters[0];
+  int64_t results = 0, place = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    laze_walk walk;
+    laze_walk_begin_block(&walk, graph, region);
+    for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+      const int32_t *numbers;
+      int64_t count = met_nodes(&walk, event, &numbers);
+      e->node_count += pass == 0 && event == LAZE_WALK_NODE;
+      for (int64_t i = 0; i < count; i++) {
+        if (numbers[i] < e->low) e->low = numbers[i];
+        if (numbers[i] > high) high = numbers[i];
+        if (pass == 0) results += graph->nodes[numbers[i]].result_count;
+        if (pass == 0) continue;
+        e->places[numbers[i] - e->low] = (int32_t)place;
+        place += graph->nodes[numbers[i]].result_count;
+      }
+    }
+    if (pass > 0) break;
+    e->values = laze_arena_alloc_array(e->scheduler->arena, results, sizeof *e->values);
+    e->places = laze_arena_alloc_array(e->scheduler->arena, (int64_t)high - e->low + 1, sizeof *e->places);
+    if (!e->values || !e->places) return laze_scheduler_memory_error(e->scheduler);
+  }
+  return LAZE_OK;
+}
+
+static int32_t *value_of(const fold_emitter *e, laze_value value) {
+  return &e->values[e->places[value.node - e->low] + value.result];
 }
 
 static int32_t emit_constant(const fold_emitter *e, const laze_node *node) {
@@ -172,7 +202,7 @@ static int32_t emit_element(const fold_emitter *e, const laze_node *node) {
   laze_dtype result = node->types[0]->dtype, compute = result;
   for (int32_t i = 0; i < node->operand_count; i++) {
     types[i] = laze_graph_type(e->scheduler->graph, node->operands[i]);
-    operands[i] = *value_of(e, node->operands[i].node);
+    operands[i] = *value_of(e, node->operands[i]);
   }
   if (laze_op_get(node->op)->compute == LAZE_COMPUTE_CONVERT) return converted(e, operands[0], result);
   for (int32_t i = 0; i < node->operand_count; i++) {
@@ -182,29 +212,58 @@ static int32_t emit_element(const fold_emitter *e, const laze_node *node) {
   return laze_loop_element(e->kernel, node->op, compute, result, operands, node->operand_count);
 }
 
+static void emit_node(fold_emitter *e, int32_t number) {
+  const laze_node *node = &e->scheduler->graph->nodes[number];
+  int32_t *value = value_of(e, (laze_value){number, 0});
+  if (laze_node_constant(node))
+    *value = emit_constant(e, node);
+  else if (node->op == LAZE_OP_SIZE_TENSOR)
+    *value = converted(e, emit_size(e, node->attributes[LAZE_SIZE_TENSOR_VALUE].value.size), node->types[0]->dtype);
+  else if (laze_schedule_join_of(node->op)->pass_through)
+    *value = *value_of(e, node->operands[0]);
+  else if (node->region_count == 0)
+    *value = emit_element(e, node);
+}
+
+/* The parameters of a branch are what the `if` around it passes. */
+static void enter_branch(const fold_emitter *e, const laze_walk *walk) {
+  const laze_node *node = &e->scheduler->graph->nodes[laze_walk_owner(walk)];
+  for (int32_t i = 0; i < walk->block->parameter_count; i++) {
+    bool sliced;
+    int32_t operand = laze_control_parameter_operand(node, i, &sliced);
+    *value_of(e, (laze_value){walk->block->parameters[i], 0}) = *value_of(e, node->operands[operand]);
+  }
+}
+
+/* Both branches of an `if` are there. */
+static void select_results(const fold_emitter *e, int32_t number) {
+  const laze_node *node = &e->scheduler->graph->nodes[number];
+  for (int32_t i = 0; i < node->result_count; i++) {
+    laze_dtype dtype = node->types[i]->dtype;
+    const int32_t operands[] = {*value_of(e, node->operands[0]), *value_of(e, node->regions[0]->results[i]),
+                                *value_of(e, node->regions[1]->results[i])};
+    *value_of(e, (laze_value){number, i}) = laze_loop_element(e->kernel, LAZE_OP_WHERE_SELF, dtype, dtype, operands, 3);
+  }
+}
+
 /* One element: the region. */
 static void emit_region(fold_emitter *e, int32_t element) {
   const laze_block *region = e->node->regions[0];
   int32_t states = e->node->result_count;
   for (int32_t i = 0; i < states; i++) {
     laze_loop_instruction get = {.code = LAZE_LOOP_GET, .dtype = (uint8_t)e->node->types[i]->dtype};
-    *value_of(e, region->parameters[i]) = laze_loop_emit(e->kernel, get, &e->variables[i], 1);
+    *value_of(e, (laze_value){region->parameters[i], 0}) = laze_loop_emit(e->kernel, get, &e->variables[i], 1);
   }
-  *value_of(e, region->parameters[states]) = element;
-  for (int64_t i = 0; i < region->node_count; i++) {
-    const laze_node *node = &e->scheduler->graph->nodes[region->nodes[i]];
-    int32_t *value = value_of(e, region->nodes[i]);
-    if (laze_node_constant(node))
-      *value = emit_constant(e, node);
-    else if (node->op == LAZE_OP_SIZE_TENSOR)
-      *value = converted(e, emit_size(e, node->attributes[LAZE_SIZE_TENSOR_VALUE].value.size), node->types[0]->dtype);
-    else if (laze_schedule_join_of(node->op)->pass_through)
-      *value = *value_of(e, node->operands[0].node);
-    else
-      *value = emit_element(e, node);
+  *value_of(e, (laze_value){region->parameters[states], 0}) = element;
+  laze_walk walk;
+  laze_walk_begin_block(&walk, e->scheduler->graph, region);
+  for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
+    if (event == LAZE_WALK_BLOCK && walk.block != region) enter_branch(e, &walk);
+    if (event == LAZE_WALK_NODE) emit_node(e, walk.node);
+    if (event == LAZE_WALK_NODE_END) select_results(e, walk.node);
   }
   for (int32_t i = 0; i < states; i++) {
-    int32_t operands[2] = {e->variables[i], *value_of(e, region->results[i].node)};
+    int32_t operands[2] = {e->variables[i], *value_of(e, region->results[i])};
     laze_loop_instruction set = {.code = LAZE_LOOP_SET, .dtype = (uint8_t)e->node->types[i]->dtype};
     laze_loop_emit(e->kernel, set, operands, 2);
   }
@@ -279,8 +338,7 @@ static laze_status estimate(fold_emitter *e) {
   }
   LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, points, laze_dtype_size(type->dtype), &group->bytes,
                               e->scheduler->error));
-  return laze_size_estimate(sizes, LAZE_SIZE_MUL, points, e->node->regions[0]->node_count, &group->operations,
-                            e->scheduler->error);
+  return laze_size_estimate(sizes, LAZE_SIZE_MUL, points, e->node_count, &group->operations, e->scheduler->error);
 }
 
 static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {

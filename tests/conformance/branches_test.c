@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "tests/support/loop_backend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,6 +292,61 @@ START_TEST(sizes_are_not_defined_in_a_reduce) {
 }
 END_TEST
 
+/* Folds of several states: the place of the largest element, mean and spread in one pass, a complex product. Branches
+ * in the region are taken element by element, and nothing of it runs on the interpreter of a native program. */
+START_TEST(folds_of_several_states_choose) {
+  const laze_backend *backend = backend_of(_i);
+  laze_executable *executable = conformance_compile(
+      context, backend,
+      HEAD
+      "-> i64[4], f32[4], f32[4] {\n"
+      "  %t = reshape %x, shape=[4, 3]\n  %z = constant 0.0 : f32[]\n  %i = constant 0 : i64[]\n"
+      "  %low = constant -inf : f32[]\n"
+      "  %0:3 = reduce %t, [%low, %i, %i], dim=[1] (%best: f32[], %at: i64[], %now: i64[], %e: f32[]) {\n"
+      "    %1 = gt %e, %best\n"
+      "    %2:2 = if %1 {\n      return %e, %now\n    } {\n      return %best, %at\n    }\n"
+      "    %3 = add %now, 1\n    return %2#0, %2#1, %3\n  }\n"
+      "  %4:3 = reduce %t, [%z, %z, %z], dim=[1] (%n: f32[], %mean: f32[], %m2: f32[], %e: f32[]) {\n"
+      "    %5 = add %n, 1.0\n    %6 = sub %e, %mean\n    %7 = div %6, %5\n    %8 = add %mean, %7\n"
+      "    %9 = sub %e, %8\n    %10 = mul %6, %9\n    %11 = add %m2, %10\n    return %5, %8, %11\n  }\n"
+      "  %one = constant 1.0 : f32[]\n"
+      "  %12:2 = reduce %t, [%one, %z], dim=[1] (%re: f32[], %im: f32[], %e: f32[]) {\n"
+      "    %13 = mul %re, %e\n    %14 = sub %13, %im\n    %15 = mul %im, %e\n    %16 = add %re, %15\n"
+      "    %17 = lt %14, 0.0\n"
+      "    %18 = if %17 {\n      %19 = gt %16, 0.0\n      %20 = if %19 {\n        %21 = neg %16\n        return %21\n"
+      "      } {\n        return %16\n      }\n      return %20\n    } {\n      return %16\n    }\n"
+      "    return %14, %18\n  }\n"
+      "  return %0#1, %4#2, %12#1\n}\n");
+  const laze_program *program = laze_executable_program(executable);
+  for (int32_t i = 0; i < laze_program_step_count(program) && strcmp(backend->name, "interp") != 0; i++)
+    ck_assert_ptr_null(laze_program_step(program, i)->interpreted);
+  outcome out;
+  ck_assert_msg(run(backend, executable, 0, false, NULL, &out) == LAZE_OK, "%s", error.message);
+  for (int row = 0; row < 4; row++) {
+    float best = -INFINITY, n = 0, mean = 0, m2 = 0, re = 1, im = 0;
+    int64_t at = 0;
+    for (int i = 0; i < 3; i++) {
+      float e = element(3 * row + i);
+      if (e > best) at = i;
+      if (e > best) best = e;
+      n += 1;
+      float before = e - mean;
+      mean += before / n;
+      m2 += before * (e - mean);
+      float next = re * e - im;
+      im = re + im * e;
+      re = next;
+      if (re < 0 && im > 0) im = -im;
+    }
+    ck_assert_int_eq(((const int64_t *)out.buffers[0]->data)[row], at);
+    ck_assert_float_eq(((const float *)out.buffers[1]->data)[row], m2);
+    ck_assert_float_eq(((const float *)out.buffers[2]->data)[row], im);
+  }
+  release(&out, 3);
+  laze_executable_release(executable);
+}
+END_TEST
+
 int main(void) {
   TCase *tests = tcase_create("branches");
   tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -302,6 +358,7 @@ int main(void) {
   tcase_add_loop_test(tests, branches_nest, 0, backends);
   tcase_add_loop_test(tests, failures_in_regions_are_named, 0, backends);
   tcase_add_loop_test(tests, memory_does_not_grow_with_the_rounds, 0, backends);
+  tcase_add_loop_test(tests, folds_of_several_states_choose, 0, backends);
   tcase_add_loop_test(tests, sizes_are_not_defined_in_a_reduce, 0, backends);
   return conformance_main(tests);
 }

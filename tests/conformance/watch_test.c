@@ -183,8 +183,9 @@ START_TEST(a_loop_can_be_stopped) {
       "  return %0\n}\n",
       "graph @g(%x: i64[]) -> i64[] {\n"
       "  %0 = iota size=[1000]\n"
-      "  %1 = reduce %0, [%x], dim=[0] (%a: i64[], %b: i64[]) {\n    %2 = add %a, %b\n    %c = lt %b, 0\n"
-      "    %3 = if %c {\n      return %a\n    } {\n      return %2\n    }\n    return %3\n  } : i64[]\n"
+      "  %1 = reduce %0, [%x], dim=[0] (%a: i64[], %b: i64[]) {\n    %2 = add %a, %b\n"
+      "    %3 = while [%2] (%p: i64[]) {\n      %4 = lt %p, 0\n      return %4\n    } (%p: i64[]) {\n"
+      "      %5 = add %p, 1\n      return %5\n    }\n    return %3\n  } : i64[]\n"
       "  return %1\n}\n",
   };
   const laze_backend *backend = laze_backend_at(_i);

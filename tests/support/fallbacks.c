@@ -3,11 +3,12 @@
 #include <string.h>
 
 const test_fallback test_fallbacks[] = {
-    /* A region of single elements is a loop in loop IR, which has no branches and no kernels inside. */
-    {"reduce", "its region holds an operator with regions",
+    /* A region of single elements is a loop in loop IR, with no loop that ends by a value and no kernels inside. */
+    {"reduce", "its region holds a loop",
      "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"
-     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n    %c = lt %a, %b\n"
-     "    %1 = if %c {\n      return %a\n    } {\n      return %b\n    }\n    return %1\n  }\n"
+     "  %0 = reduce %x, [%i], dim=[0] (%a: f32[], %b: f32[]) {\n"
+     "    %1:2 = while [%a, %b] (%p: f32[], %q: f32[]) {\n      %2 = lt %p, %q\n      return %2\n"
+     "    } (%p: f32[], %q: f32[]) {\n      %3 = add %p, 1.0\n      return %3, %q\n    }\n    return %1#0\n  }\n"
      "  return %0\n}\n"},
     {"reduce", "its region does more than compute elements",
      "graph @g(%x: f32[3], %i: f32[]) -> f32[] {\n"

@@ -231,6 +231,29 @@ static void write_scan(writer *w, scope *s, int depth) {
   define_suffixed(s, name);
 }
 
+/* Both branches compute, and one is taken; `name` becomes one of the two results. */
+static void write_fold_branches(writer *w, char *name, const char *a, const char *b, int depth) {
+  static const char *const binary[] = {"add", "sub", "mul", "maximum"};
+  char node[NAME];
+  snprintf(node, NAME, "%s", name);
+  laze_text_format(&w->text, "%sc = lt %s, %s\n", node, a, b);
+  indent(w, depth);
+  laze_text_format(&w->text, "%s:2 = if %sc {\n", node, node);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "%st = %s %s, %s\n", node, binary[below(w, 4)], a, b);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "return %s, %st\n", b, node);
+  indent(w, depth);
+  laze_text_append(&w->text, "} {\n");
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "%se = %s %s, %s\n", node, binary[below(w, 4)], b, a);
+  indent(w, depth + 1);
+  laze_text_format(&w->text, "return %se, %s\n", node, a);
+  indent(w, depth);
+  laze_text_append(&w->text, "}\n");
+  snprintf(name, NAME, "%.12s#%d", node, below(w, 2));
+}
+
 /* A region over single elements: statements over f32[], of which the last ones are the next states. */
 static void write_fold(writer *w, const char *name, int states, const char *initial, int depth) {
   static const char *const binary[] = {"add", "sub", "mul", "maximum"};
@@ -253,6 +276,8 @@ static void write_fold(writer *w, const char *name, int states, const char *init
       indent(w, depth + 1);
       laze_text_format(&w->text, "%s = where %sc, %s, %s\n", next, next, b, a);
     } else if (below(w, 5) == 0)
+      write_fold_branches(w, next, a, b, depth + 1);
+    else if (below(w, 5) == 0)
       laze_text_format(&w->text, "%s = mul %s, 0.5\n", next, a);
     else
       laze_text_format(&w->text, "%s = %s %s, %s\n", next, binary[below(w, 4)], a, b);
