@@ -99,6 +99,7 @@ typedef enum { LAZE_INITIAL_ZERO, LAZE_INITIAL_ONE, LAZE_INITIAL_LOWEST, LAZE_IN
 typedef enum { LAZE_STATE_RESULT, LAZE_STATE_DOUBLE } laze_state;
 
 struct laze_call;
+struct laze_content;
 struct laze_recorder;
 
 /* Computes the result types of a call from its operands' types (in the order of call->operands). */
@@ -132,6 +133,9 @@ typedef struct laze_op_info {
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */
+  /* What an element of an integer result is, for sizes that are given by values (ir/known_size.h). NULL: not known. */
+  bool (*contents)(struct laze_recorder *recorder, const struct laze_call *call, const laze_type *type, int64_t index,
+                   struct laze_content *out);
   /* For a primitive that expands in some forms (add with alpha): whether this call must be expanded. NULL:
    * laze_call_expands() says which do. */
   bool (*must_expand)(const struct laze_call *call);

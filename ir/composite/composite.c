@@ -1,6 +1,7 @@
 /* The primitives that composites by hand are made of, one call each: axes, shapes, ranges, numbers. */
 #include "ir/composite/composite.h"
 
+#include "ir/composite/support.h"
 #include "ir/op.gen.h"
 
 laze_status laze_compose_axis(laze_recorder *recorder, const laze_call *call, int64_t axis, int rank, int *out,
@@ -95,7 +96,7 @@ laze_status laze_compose_refuse_empty(laze_recorder *recorder, const laze_call *
                                       laze_error *error) {
   bool empty;
   char text[128];
-  LAZE_TRY(laze_size_ask_equal(recorder->sizes, type->sizes[axis], 0, &empty, error));
+  LAZE_TRY(laze_size_is_equal(recorder, type->sizes[axis], 0, &empty, error));
   if (!empty) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "%s: axis %d of %s has no element to choose; search axes that have some", laze_compose_name(call),

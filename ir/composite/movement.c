@@ -83,11 +83,24 @@ static laze_status choose_axis(laze_recorder *recorder, const laze_call *call, l
   return laze_compose_axis(recorder, call, call->attributes[0].value.integer, type->rank, axis, error);
 }
 
+/* A start that a value gives may turn out to be negative: the factor of `size` is 1 then and 0 otherwise. */
+static laze_status wrap_defined(laze_recorder *recorder, laze_size start, laze_size size, laze_size *out,
+                                laze_error *error) {
+  laze_size_table *sizes = recorder->sizes;
+  laze_size factor;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, start, -1, &factor, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MAX, factor, 0, &factor, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, factor, 1, &factor, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, factor, size, &factor, error));
+  return laze_size_binary(sizes, LAZE_SIZE_ADD, start, factor, out, error);
+}
+
 /* A start that counts from the back where it is negative. */
 static laze_status wrap_start(laze_recorder *recorder, laze_size start, laze_size size, laze_size *out,
                               laze_error *error) {
   bool negative;
   *out = start;
+  if (laze_size_is_defined(recorder->sizes, start)) return wrap_defined(recorder, start, size, out, error);
   LAZE_TRY(laze_size_may_be_at_most(recorder, start, -1, &negative, error));
   return negative ? laze_size_binary(recorder->sizes, LAZE_SIZE_ADD, start, size, out, error) : LAZE_OK;
 }

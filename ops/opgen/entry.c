@@ -312,6 +312,10 @@ static void read_c(gen_table *table, gen_operator *op, const gen_tree *value) {
     report_error(&table->report, place_of(op, value), "\"c\" is a map: {name: sum_dim, positional: [dim, keepdim]}");
 }
 
+static void read_contents(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->contents = text_of(table, op, "contents", value);
+}
+
 static void read_defines(gen_table *table, gen_operator *op, const gen_tree *value) {
   const int argument = schema_find(&op->schema, text_of(table, op, "defines", value));
   if (argument >= 0 &&
@@ -350,6 +354,7 @@ static const struct {
     {"literals", EVERY_CLASS, read_literals},
     {"regions", BIT(CLASS_CONTROL), read_regions},
     {"defines", BIT(CLASS_STRUCTURE) | BIT(CLASS_CONTROL), read_defines},
+    {"contents", PRIMITIVES, read_contents},
     {"effect", EVERY_CLASS, read_effect},
     {"c", EVERY_CLASS, read_c},
     {"test", BIT(CLASS_COMPOSITE) | PRIMITIVES, read_test},

@@ -83,7 +83,8 @@ struct gen_operator {
   bool late, by_hand;  /* by_hand: `composite: c` */
   bool is_method;      /* `variants: method` */
   int regions;
-  int defines; /* the SymInt or SymInt[] argument that names the sizes it defines, counted from 1; 0: none */
+  const char *contents; /* NAME of laze_contents_NAME; NULL: none */
+  int defines;          /* the SymInt or SymInt[] argument that names the sizes it defines, counted from 1; 0: none */
   gen_program *composite;
   gen_expression *when;
   const gen_test *test;

@@ -186,6 +186,13 @@ START_TEST(numbers_that_do_not_fit_fail_what_needs_them) {
       {"  %0 = exp %x\n  %1 = iota size=[%n], dtype=f32\n  %2 = add %x, %1\n", 11, "as add.Tensor needs it"},
       {"  %0 = exp %x\n  %1 = iota size=[%n], dtype=f32\n  %2 = amax %1\n", 1, NULL},
       {"  %0 = exp %x\n  %1 = iota size=[%n], dtype=f32\n  %2 = amax %1\n", 0, "does not hold"},
+      {"  %0 = exp %x\n  %1 = select %x, dim=0, index=%n\n", -12, NULL},
+      {"  %0 = exp %x\n  %1 = select %x, dim=0, index=%n\n", -13, "does not hold"},
+      {"  %0 = exp %x\n  %1 = select %x, dim=0, index=%n\n", 12, "does not hold"},
+      {"  %0 = exp %x\n  %1 = narrow %x, dim=0, start=%n, length=%m\n", 11, NULL},
+      {"  %0 = exp %x\n  %1 = narrow %x, dim=0, start=%n, length=%m\n", 12, "does not hold"},
+      {"  %0 = exp %x\n  %1 = iota size=[%n, 2]\n  %2 = squeeze %1\n", 2, NULL},
+      {"  %0 = exp %x\n  %1 = iota size=[%n, 2]\n  %2 = squeeze %1\n", 1, "does not hold"},
       {"  %0 = exp %x\n  %1 = iota size=[%n, %n, %n]\n", (int64_t)1 << 30, ""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
