@@ -99,10 +99,7 @@ static laze_status check_facts(const binder *self, laze_error *error) {
     if (laze_fact_is_defined(self->function->sizes, &fact)) continue; /* inlining asks it */
     LAZE_TRY(map_size(self->function, self->caller->sizes, self->map, &fact.a, error));
     LAZE_TRY(map_size(self->function, self->caller->sizes, self->map, &fact.b, error));
-    if (fact.kind == LAZE_FACT_EQUAL)
-      LAZE_TRY(laze_size_ask_equal(self->caller->sizes, fact.a, fact.b, &holds, error));
-    else
-      LAZE_TRY(laze_size_ask_less_equal(self->caller->sizes, fact.a, fact.b, &holds, error));
+    LAZE_TRY(laze_size_ask(self->caller->sizes, fact, &holds, error));
     if (holds != fact.holds) return refuse_fact(self, &facts[i], error);
   }
   return LAZE_OK;

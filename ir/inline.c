@@ -243,6 +243,22 @@ static laze_status finish_regions(inliner *self, frame *top) {
   return LAZE_OK;
 }
 
+/* What composites asked of the sizes that a function defines. */
+static laze_status carry_facts(inliner *self, const activation *active) {
+  laze_size_table *sizes = self->target->sizes;
+  const laze_size_table *from = active->source->sizes;
+  const laze_fact *carried;
+  for (int64_t i = 0; (carried = laze_size_carried_fact(from, i)); i++) {
+    laze_fact fact = *carried;
+    if (!laze_size_is_constant(fact.a))
+      LAZE_TRY(laze_size_import(sizes, from, fact.a, active->map, &fact.a, self->error));
+    if (!laze_size_is_constant(fact.b))
+      LAZE_TRY(laze_size_import(sizes, from, fact.b, active->map, &fact.b, self->error));
+    LAZE_TRY(laze_size_carry_fact(sizes, fact, self->error));
+  }
+  return LAZE_OK;
+}
+
 /* The block on top is copied. Of a function's body, the results stand for those of the call. */
 static laze_status leave_block(inliner *self) {
   const frame top = self->frames[--self->frame_count];
@@ -252,6 +268,7 @@ static laze_status leave_block(inliner *self) {
   if (is_body && active->caller) {
     laze_value *results = results_of(active->caller, active->call_node);
     for (int64_t i = 0; i < top.block->result_count; i++) results[i] = mapped(active, top.block->results[i]);
+    status = carry_facts(self, active);
   } else {
     status = map_values(self, active, top.block->results, top.block->result_count);
     if (status == LAZE_OK)

@@ -84,6 +84,15 @@ static void add_block(hasher *state, const laze_block *block) {
   }
 }
 
+static void add_facts(hasher *state) {
+  const laze_fact *fact;
+  for (int64_t i = 0; (fact = laze_size_carried_fact(state->graph->sizes, i)); i++) {
+    add(state, (uint64_t)fact->kind << 1 | (uint64_t)fact->holds | (uint64_t)1 << 60);
+    add_size(state, fact->a, true, false);
+    add_size(state, fact->b, true, false);
+  }
+}
+
 laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes) {
   hasher state = {.graph = graph, .with_sizes = with_sizes, .hash = {0x1a2e, with_sizes}};
   state.positions = laze_alloc_array(graph->context, graph->node_count, sizeof *state.positions);
@@ -99,6 +108,7 @@ laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes) {
       add_values(&state, walk.block->results, walk.block->result_count);
     }
   }
+  if (!with_sizes) add_facts(&state);
   laze_size_pairs_deinit(&state.pairs);
   laze_free(graph->context, state.positions);
   return state.pairs.failed ? (laze_hash){0, 0} : state.hash;

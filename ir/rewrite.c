@@ -293,6 +293,19 @@ static laze_status run(laze_rewrite *rewrite, laze_error *error) {
   }
 }
 
+/* What a composite asked while it expanded is in no node: the target's table takes it along. */
+static laze_status carry_facts(laze_rewrite *rewrite, laze_error *error) {
+  const laze_fact *carried;
+  for (int64_t i = 0; rewrite->sizes && (carried = laze_size_carried_fact(rewrite->source->sizes, i)); i++) {
+    laze_fact fact = *carried;
+    LAZE_TRY(import_size(rewrite, &fact.a, error));
+    LAZE_TRY(import_size(rewrite, &fact.b, error));
+    if (rewrite->hooks->fact) LAZE_TRY(rewrite->hooks->fact(rewrite, rewrite->hooks->self, &fact, error));
+    LAZE_TRY(laze_size_carry_fact(rewrite->target->sizes, fact, error));
+  }
+  return LAZE_OK;
+}
+
 /* The map, with room for every result, in one piece of memory. */
 static laze_status make_map(laze_rewrite *rewrite, void **memory, laze_error *error) {
   const laze_graph *source = rewrite->source;
@@ -343,6 +356,7 @@ laze_status laze_rewrite_graph(const laze_graph *source, const laze_rewrite_hook
   if (status == LAZE_OK) status = make_map(&rewrite, &memory, error);
   if (status == LAZE_OK) status = map_symbols(&rewrite, error);
   if (status == LAZE_OK) status = run(&rewrite, error);
+  if (status == LAZE_OK) status = carry_facts(&rewrite, error);
   laze_free(source->context, memory);
   laze_free(source->context, rewrite.sizes);
   laze_free(source->context, rewrite.operands);

@@ -27,6 +27,8 @@ typedef struct laze_rewrite_hooks {
   laze_status (*parameter)(laze_rewrite *rewrite, void *self, int32_t index, laze_type *type, laze_error *error);
   /* Hears of `count` more symbols in a table of the target's own, which the node at hand defines; NULL: nobody does. */
   laze_status (*defined)(laze_rewrite *rewrite, void *self, int32_t count, laze_error *error);
+  /* Changes the sides of a fact that a target with a table of its own takes along; NULL: they stay. */
+  laze_status (*fact)(laze_rewrite *rewrite, void *self, laze_fact *fact, laze_error *error);
   /* Where the target has a table of its own: the number of each of the source's symbols, but defined ones. NULL: the
    * source has defined ones alone. */
   const int64_t *numbers;

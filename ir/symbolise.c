@@ -121,10 +121,16 @@ static laze_status map_node(laze_rewrite *rewrite, void *self, int32_t number, b
   return LAZE_OK;
 }
 
+static laze_status map_fact(laze_rewrite *rewrite, void *self, laze_fact *fact, laze_error *error) {
+  LAZE_TRY(add_symbol(rewrite, self, false, &fact->a, error));
+  return add_symbol(rewrite, self, false, &fact->b, error);
+}
+
 laze_status laze_graph_symbolise(const laze_graph *graph, laze_graph **out, const int64_t **bindings,
                                  laze_error *error) {
   symboliser state = {0};
-  laze_rewrite_hooks hooks = {.self = &state, .node = map_node, .parameter = map_parameter, .defined = add_defined};
+  laze_rewrite_hooks hooks = {
+      .self = &state, .node = map_node, .parameter = map_parameter, .defined = add_defined, .fact = map_fact};
   laze_graph *symbolic;
   if (laze_size_symbol_count(graph->sizes) > laze_size_defined_count(graph->sizes))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: has symbolic sizes already; symbolise one of constants",
@@ -187,6 +193,11 @@ int64_t laze_graph_bindings(const laze_graph *graph, int64_t *bindings, int64_t 
       const laze_type *type = graph->nodes[walk.block->parameters[i]].types[0];
       for (int axis = 0; axis < type->rank; axis++) add_binding(&list, type->sizes[axis], false);
     }
+  }
+  const laze_fact *fact;
+  for (int64_t i = 0; (fact = laze_size_carried_fact(graph->sizes, i)); i++) {
+    add_binding(&list, fact->a, false);
+    add_binding(&list, fact->b, false);
   }
   return list.count;
 }

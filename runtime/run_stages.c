@@ -221,7 +221,7 @@ static laze_status fail_fact(const program_run *run, const program_stage *stage,
   LAZE_TRY(find_cause(run, stage, fact, &symbol, error));
   laze_text text;
   laze_text_init(&text, program->context);
-  laze_fact_print(&text, program->sizes, fact);
+  laze_fact_print_at(&text, program->sizes, fact, run->bindings);
   laze_status status = laze_fail(
       error, LAZE_OUT_OF_RANGE,
       "%s is %lld here, so that %s does not hold (the sides are %lld and %lld), as %s needs it; give a number "

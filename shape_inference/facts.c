@@ -74,6 +74,17 @@ static bool is_defined(const laze_size_table *table, laze_size a, laze_size b) {
   return laze_size_is_defined(table, a) || laze_size_is_defined(table, b);
 }
 
+/* The fact is one that copies take along, whoever asked it first. */
+static laze_status mark_carried(laze_size_table *table, int32_t fact, bool defined, laze_error *error) {
+  bool listed = table->facts[fact].carried;
+  table->facts[fact].carried = true;
+  if (listed || !defined) return LAZE_OK;
+  LAZE_TRY(laze_grow(table->context, (void **)&table->carried, &table->carried_capacity, table->carried_count + 1,
+                     sizeof *table->carried, error));
+  table->carried[table->carried_count++] = fact;
+  return LAZE_OK;
+}
+
 /* `given`: the asker goes on with fact.holds where the sizes are defined. */
 static laze_status ask_recorded(laze_size_table *table, laze_fact fact, bool given, bool *out, laze_error *error) {
   bool defined = is_defined(table, fact.a, fact.b);
@@ -93,9 +104,10 @@ static laze_status ask_recorded(laze_size_table *table, laze_fact fact, bool giv
                        sizeof *table->facts, error));
     *slot = (int32_t)table->fact_count;
     table->facts[table->fact_count++] = fact;
+    table->facts[*slot].carried = false;
   }
   *out = table->facts[*slot].holds;
-  return LAZE_OK;
+  return fact.carried ? mark_carried(table, *slot, defined, error) : LAZE_OK;
 }
 
 /* Whether the expressions alone decide, and how. */
@@ -182,6 +194,25 @@ const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count) {
   return table ? table->facts : NULL;
 }
 
+const laze_fact *laze_size_carried_fact(const laze_size_table *table, int64_t index) {
+  return table && index < table->carried_count ? &table->facts[table->carried[index]] : NULL;
+}
+
+laze_status laze_size_carry_fact(laze_size_table *table, laze_fact fact, laze_error *error) {
+  bool holds;
+  LAZE_TRY(laze_size_ask(table, fact, &holds, error));
+  if (holds == fact.holds) return LAZE_OK;
+  laze_text text;
+  laze_text_init(&text, table->context);
+  laze_fact_print(&text, table, &fact);
+  laze_status status = laze_fail(error, LAZE_INVALID_ARGUMENT,
+                                 "%s: what was recorded holds where %s, which these sizes contradict; record it for "
+                                 "these sizes",
+                                 fact.asker ? fact.asker : "a size that a value gives", laze_text_get(&text));
+  laze_text_deinit(&text);
+  return status;
+}
+
 bool laze_fact_is_defined(const laze_size_table *table, const laze_fact *fact) {
   return is_defined(table, fact->a, fact->b);
 }
@@ -212,15 +243,6 @@ const laze_fact *laze_facts_first_broken(const laze_size_table *table, const int
   }
   laze_size_evaluator_deinit(&evaluator);
   return broken;
-}
-
-void laze_fact_print(laze_text *text, const laze_size_table *table, const laze_fact *fact) {
-  laze_size_print(text, table, fact->a);
-  if (fact->kind == LAZE_FACT_EQUAL)
-    laze_text_append(text, fact->holds ? " = " : " != ");
-  else
-    laze_text_append(text, fact->holds ? " <= " : " > ");
-  laze_size_print(text, table, fact->b);
 }
 
 bool laze_facts_hold(const laze_size_table *table, const int64_t *bindings) {

@@ -65,8 +65,8 @@ static laze_status sliced_axis(laze_inference *inference, const laze_type *self,
 
 static laze_status check_length(laze_inference *inference, const laze_type *self, int axis, laze_size length) {
   bool positive, inside;
-  LAZE_TRY(laze_infer_less_equal(inference, 0, length, &positive));
-  LAZE_TRY(laze_infer_less_equal(inference, length, self->sizes[axis], &inside));
+  LAZE_TRY(laze_infer_require_less_equal(inference, 0, length, &positive));
+  LAZE_TRY(laze_infer_require_less_equal(inference, length, self->sizes[axis], &inside));
   if (positive && inside) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: a length of %s along axis %d of self %s; it must be 0 to the size there",
@@ -91,9 +91,9 @@ laze_status laze_shape_dynamic_update(laze_inference *inference, const laze_type
   LAZE_TRY(sliced_axis(inference, self, dim, start, &axis));
   for (int i = 0; fits && i < self->rank; i++) {
     if (i == axis)
-      LAZE_TRY(laze_infer_less_equal(inference, source->sizes[i], self->sizes[i], &fits));
+      LAZE_TRY(laze_infer_require_less_equal(inference, source->sizes[i], self->sizes[i], &fits));
     else
-      LAZE_TRY(laze_infer_equal(inference, source->sizes[i], self->sizes[i], &fits));
+      LAZE_TRY(laze_infer_require_equal(inference, source->sizes[i], self->sizes[i], &fits));
   }
   laze_copy_shape(self, out);
   if (fits) return LAZE_OK;

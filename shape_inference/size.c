@@ -35,6 +35,7 @@ void laze_size_table_destroy(laze_size_table *table) {
   laze_free(context, table->symbols);
   laze_free(context, table->hints);
   laze_free(context, table->facts);
+  laze_free(context, table->carried);
   laze_free(context, table->fact_slots);
   laze_free(context, table->left.items);
   laze_free(context, table->right.items);
@@ -48,6 +49,7 @@ int64_t laze_size_table_bytes(const laze_size_table *table) {
          (table->slot_count + table->fact_slot_count) * (int64_t)sizeof *table->slots +
          table->symbol_capacity * (int64_t)sizeof *table->symbols +
          table->hint_capacity * (int64_t)sizeof *table->hints + table->fact_capacity * (int64_t)sizeof *table->facts +
+         table->carried_capacity * (int64_t)sizeof *table->carried +
          (table->left.capacity + table->right.capacity + table->result.capacity) * (int64_t)sizeof(laze_size_term) +
          table->factor_capacity * (int64_t)sizeof *table->factors;
 }

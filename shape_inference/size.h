@@ -141,6 +141,8 @@ LAZE_MUST_USE laze_status laze_size_import(laze_size_table *to, const laze_size_
 
 /* The text form: "784", "n", "n*2+1", "floordiv(n, 2)", "ceildiv(n, 2)", "mod(n, 2)", "min(n, 4)", "max(n, 4)". */
 void laze_size_print(laze_text *text, const laze_size_table *table, laze_size size);
+/* The same for messages, where a long expression over defined symbols is "?(u0)", naming what it follows from. */
+void laze_size_show(laze_text *text, const laze_size_table *table, laze_size size);
 /* Parses that form from *cursor, creating symbols as they appear; leaves *cursor after it. `table` may be NULL, which
  * allows constants only. */
 LAZE_MUST_USE laze_status laze_size_parse(laze_size_table *table, const char **cursor, laze_size *out,
@@ -161,6 +163,7 @@ typedef struct laze_fact {
   laze_fact_kind kind;
   bool holds;
   laze_size a, b;
+  bool carried;      /* who asked does so once: copies of the graph, inferred anew, take the fact along */
   const char *asker; /* of a fact about defined sizes: the operator, for messages; static, may be NULL */
 } laze_fact;
 
@@ -180,6 +183,10 @@ bool laze_size_has_hints(const laze_size_table *table);
 int64_t laze_size_hint(const laze_size_table *table, int64_t symbol);
 /* The facts recorded so far, in the order first asked, each once. Borrowed until the next question. */
 const laze_fact *laze_size_facts(const laze_size_table *table, int64_t *count);
+/* Those about defined sizes that are carried, in the order first asked so. `index` from 0; NULL behind the last one. */
+const laze_fact *laze_size_carried_fact(const laze_size_table *table, int64_t index);
+/* Records such a fact in the table of a copy. LAZE_INVALID_ARGUMENT where the copy's sizes contradict it. */
+LAZE_MUST_USE laze_status laze_size_carry_fact(laze_size_table *table, laze_fact fact, laze_error *error);
 /* Whether every recorded fact gets the same answer for `bindings` (one per symbol). An overflow counts as no. Facts
  * about defined sizes are left out. */
 bool laze_facts_hold(const laze_size_table *table, const int64_t *bindings);
@@ -192,7 +199,9 @@ bool laze_fact_is_defined(const laze_size_table *table, const laze_fact *fact);
 void laze_size_table_set_asking(laze_size_table *table);
 /* What such a question was about, once: false where there was none. */
 bool laze_size_take_question(laze_size_table *table, laze_size sides[2]);
-/* "n != 1" */
+/* "n != 1", for messages. */
 void laze_fact_print(laze_text *text, const laze_size_table *table, const laze_fact *fact);
+/* The same with the numbers of symbols that no node defines; one for each symbol. */
+void laze_fact_print_at(laze_text *text, const laze_size_table *table, const laze_fact *fact, const int64_t *bindings);
 
 #endif

@@ -41,6 +41,8 @@ laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table *
                          sizeof *copy->hints) &&
               copy_array(context, (void **)&copy->facts, table->facts, table->fact_count, table->fact_capacity,
                          sizeof *copy->facts) &&
+              copy_array(context, (void **)&copy->carried, table->carried, table->carried_count,
+                         table->carried_capacity, sizeof *copy->carried) &&
               copy_array(context, (void **)&copy->fact_slots, table->fact_slots, table->fact_slot_count,
                          table->fact_slot_count, sizeof *copy->fact_slots);
   copy->node_count = fits ? table->node_count : 0;
@@ -53,6 +55,8 @@ laze_status laze_size_table_copy(const laze_size_table *table, laze_size_table *
   copy->defined_count = table->defined_count;
   copy->fact_count = table->fact_count;
   copy->fact_capacity = table->fact_capacity;
+  copy->carried_count = table->carried_count;
+  copy->carried_capacity = table->carried_capacity;
   copy->fact_slot_count = table->fact_slot_count;
   if (fits && copy_names(copy)) {
     *out = copy;

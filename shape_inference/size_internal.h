@@ -44,6 +44,8 @@ struct laze_size_table {
   laze_fact question;
   laze_fact *facts;
   int64_t fact_count, fact_capacity;
+  int32_t *carried; /* indices of facts, in the order in which they were first asked as carried ones */
+  int64_t carried_count, carried_capacity;
   int32_t *fact_slots; /* like `slots`, of fact indices */
   int64_t fact_slot_count;
   laze_term_list left, right, result; /* scratch of one building step */

@@ -16,6 +16,8 @@
 enum {
   DEEPEST = 200, /* operators and parentheses open at once */
   LONGEST_NAME = 255,
+  LONGEST_SHOWN = 20, /* of an expression in a message, unless the graph's text says what it is */
+  MOST_SHOWN = 3,
   LARGEST_PRINT = 1 << 20 /* pieces of one expression; shared parts could otherwise double at every level */
 };
 
@@ -96,6 +98,38 @@ void laze_size_print(laze_text *text, const laze_size_table *table, laze_size si
       print_node(&print, item.size, magnitude);
   }
   laze_free(text->context, print.items);
+}
+
+/* The first few defined symbols of an expression. */
+typedef struct {
+  int64_t symbols[MOST_SHOWN];
+  int count;
+  bool more;
+} defined_list;
+
+static void add_defined(void *self, int64_t symbol) {
+  defined_list *list = self;
+  list->more = list->count == MOST_SHOWN;
+  if (!list->more) list->symbols[list->count++] = symbol;
+}
+
+void laze_size_show(laze_text *text, const laze_size_table *table, laze_size size) {
+  if (laze_size_is_constant(size) || !laze_size_is_defined(table, size)) {
+    laze_size_print(text, table, size);
+    return;
+  }
+  defined_list list = {.count = 0};
+  laze_text whole;
+  laze_text_init(&whole, text->context);
+  laze_size_print(&whole, table, size);
+  if (whole.size > LONGEST_SHOWN && laze_size_each_defined(table, size, add_defined, &list, NULL) == LAZE_OK) {
+    for (int i = 0; i < list.count; i++)
+      laze_text_format(text, "%s%s", i > 0 ? ", " : "?(", laze_size_symbol_name(table, list.symbols[i]));
+    laze_text_append(text, list.more ? ", ...)" : ")");
+  } else {
+    laze_text_append(text, laze_text_get(&whole));
+  }
+  laze_text_deinit(&whole);
 }
 
 /* Operators waiting for their right operand, in parsing. */

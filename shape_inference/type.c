@@ -16,7 +16,9 @@ bool laze_type_equal(const laze_type *a, const laze_type *b) {
          memcmp(a->sizes, b->sizes, (size_t)a->rank * sizeof *a->sizes) == 0;
 }
 
-void laze_type_print(laze_text *text, const laze_size_table *table, const laze_type *type) {
+typedef void (*print_function)(laze_text *text, const laze_size_table *table, laze_size size);
+
+static void print_type(laze_text *text, const laze_size_table *table, const laze_type *type, print_function print) {
   if (type->kind == LAZE_TYPE_TOKEN || type->kind == LAZE_TYPE_NONE) {
     laze_text_append(text, type->kind == LAZE_TYPE_TOKEN ? "token" : "none");
     return;
@@ -25,9 +27,13 @@ void laze_type_print(laze_text *text, const laze_size_table *table, const laze_t
   laze_text_append(text, "[");
   for (int i = 0; i < type->rank; i++) {
     if (i > 0) laze_text_append(text, ",");
-    laze_size_print(text, table, type->sizes[i]);
+    print(text, table, type->sizes[i]);
   }
   laze_text_append(text, "]");
+}
+
+void laze_type_print(laze_text *text, const laze_size_table *table, const laze_type *type) {
+  print_type(text, table, type, laze_size_print);
 }
 
 static bool is_constant(const laze_type *type) {
@@ -54,7 +60,7 @@ const char *laze_type_format(const laze_size_table *table, const laze_type *type
   } else {
     laze_text text;
     laze_text_init(&text, table->context);
-    laze_type_print(&text, table, type);
+    print_type(&text, table, type, laze_size_show);
     snprintf(buffer, (size_t)size, "%s", laze_text_get(&text));
     laze_text_deinit(&text);
   }

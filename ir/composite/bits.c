@@ -79,7 +79,7 @@ static laze_status join(laze_recorder *recorder, const laze_call *call, laze_val
   bool divides;
   LAZE_TRY(laze_size_arithmetic(recorder, '/', last, count, &whole, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '*', whole, count, &back, error));
-  LAZE_TRY(laze_size_is_equal(recorder, back, last, &divides, error));
+  LAZE_TRY(laze_size_must_equal(recorder, back, last, &divides, error));
   if (!divides)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: the last dim of %s must be divisible by %lld, the elements of it in one of %s",

@@ -94,10 +94,10 @@ laze_status laze_compose_swap_axes(laze_recorder *recorder, laze_value value, in
 
 laze_status laze_compose_refuse_empty(laze_recorder *recorder, const laze_call *call, const laze_type *type, int axis,
                                       laze_error *error) {
-  bool empty;
+  bool filled;
   char text[128];
-  LAZE_TRY(laze_size_is_equal(recorder, type->sizes[axis], 0, &empty, error));
-  if (!empty) return LAZE_OK;
+  LAZE_TRY(laze_size_must_be_at_most(recorder, 1, type->sizes[axis], &filled, error));
+  if (filled) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "%s: axis %d of %s has no element to choose; search axes that have some", laze_compose_name(call),
                    axis, laze_type_format(recorder->sizes, type, text, sizeof text));

@@ -63,7 +63,7 @@ static laze_status number(const histogram *h, double value, laze_value *out, laz
 static laze_status find_bounds(const histogram *h, laze_value *bounds, laze_error *error) {
   laze_type type = laze_compose_type(h->recorder, h->elements);
   bool empty;
-  LAZE_TRY(laze_size_is_equal(h->recorder, type.sizes[0], 0, &empty, error));
+  LAZE_TRY(laze_size_may_equal(h->recorder, type.sizes[0], 0, &empty, error));
   for (int i = 0; i < 2; i++) {
     if (empty) {
       LAZE_TRY(number(h, i, &bounds[i], error));
@@ -189,12 +189,12 @@ laze_status laze_composite_histogram_bin_ct(laze_recorder *recorder, const laze_
 laze_status laze_composite_histogram_bins_tensor(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                                  laze_error *error) {
   histogram h;
-  bool density = call->attributes[LAZE_HISTOGRAM_BINS_TENSOR_DENSITY].value.integer != 0, few = true;
+  bool density = call->attributes[LAZE_HISTOGRAM_BINS_TENSOR_DENSITY].value.integer != 0, enough = false;
   LAZE_TRY(begin(recorder, call, 2, density, &h, error));
   h.edges = laze_call_operand(call, 1);
   laze_type type = laze_compose_type(recorder, h.edges);
-  if (type.rank == 1) LAZE_TRY(laze_size_is_at_most(recorder, type.sizes[0], 1, &few, error));
-  if (few || type.dtype != h.self.dtype)
+  if (type.rank == 1) LAZE_TRY(laze_size_must_be_at_most(recorder, 2, type.sizes[0], &enough, error));
+  if (!enough || type.dtype != h.self.dtype)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: bins is %s with %d dims, expected the dtype of self, and one dim of 2 edges or more", h.name,
                      laze_dtype_name((laze_dtype)type.dtype), type.rank);

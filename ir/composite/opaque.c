@@ -55,7 +55,7 @@ static laze_status describe_operands(laze_recorder *recorder, const laze_call *c
       room[axis] = type->sizes[axis];
       bool empty;
       if (laze_size_is_constant(room[axis])) continue;
-      LAZE_TRY(laze_size_is_equal(recorder, room[axis], 0, &empty, error)); /* lazily, that finds it */
+      LAZE_TRY(laze_size_may_equal(recorder, room[axis], 0, &empty, error)); /* lazily, that finds it */
       return laze_fail(error, LAZE_UNSUPPORTED,
                        "opaque: size %d of operand %d is an expression, for which the kernel's rule cannot be asked; "
                        "say version, dtypes, ranks and sizes of the results",

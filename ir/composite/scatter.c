@@ -70,7 +70,7 @@ static laze_status cut(laze_recorder *recorder, const laze_call *call, const sca
     bool equal;
     LAZE_TRY(laze_size_is_equal(recorder, index.sizes[i], type.sizes[i], &equal, error));
     if (equal) continue;
-    LAZE_TRY(laze_size_is_at_most(recorder, index.sizes[i], type.sizes[i], &fits, error));
+    LAZE_TRY(laze_size_must_be_at_most(recorder, index.sizes[i], type.sizes[i], &fits, error));
     if (fits) LAZE_TRY(laze_compose_slice(recorder, *src, i, 0, index.sizes[i], src, error));
   }
   bool nothing;
@@ -311,7 +311,7 @@ static laze_status check_view(laze_recorder *recorder, const laze_call *call, co
   const laze_type type = laze_compose_type(recorder, src);
   bool same = type.rank == view->rank;
   for (int i = 0; i < type.rank && same; i++)
-    LAZE_TRY(laze_size_is_equal(recorder, type.sizes[i], view->sizes[i], &same, error));
+    LAZE_TRY(laze_size_must_equal(recorder, type.sizes[i], view->sizes[i], &same, error));
   if (same) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: src is %s, but takes the place of %s; the shapes must be equal",
                    inference.operator_name, laze_show(&inference, &type).text, laze_show(&inference, view).text);
@@ -356,7 +356,7 @@ laze_status laze_composite_slice_scatter(laze_recorder *recorder, const laze_cal
 laze_status laze_composite_select_scatter(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                           laze_error *error) {
   const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
-  laze_size index = call->attributes[LAZE_SELECT_SCATTER_INDEX].value.size, size, negated;
+  laze_size index = call->attributes[LAZE_SELECT_SCATTER_INDEX].value.size, last, least;
   laze_type self = laze_compose_type(recorder, call->operands[0]), view = self;
   laze_value places, src;
   bool inside;
@@ -364,11 +364,10 @@ laze_status laze_composite_select_scatter(laze_recorder *recorder, const laze_ca
   LAZE_TRY(refuse_scalar(call, &self, error));
   LAZE_TRY(laze_compose_axis(recorder, call, call->attributes[LAZE_SELECT_SCATTER_DIM].value.integer, self.rank, &axis,
                              error));
-  size = self.sizes[axis];
-  LAZE_TRY(laze_size_arithmetic(recorder, '-', 0, size, &negated, error));
-  LAZE_TRY(laze_size_is_at_most(recorder, size, index, &inside, error));
-  inside = !inside;
-  if (inside) LAZE_TRY(laze_size_is_at_most(recorder, negated, index, &inside, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '-', self.sizes[axis], 1, &last, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '-', 0, self.sizes[axis], &least, error));
+  LAZE_TRY(laze_size_must_be_at_most(recorder, index, last, &inside, error));
+  if (inside) LAZE_TRY(laze_size_must_be_at_most(recorder, least, index, &inside, error));
   if (!inside)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: index %s is out of range for dim %d of %s", inference.operator_name,
                      laze_show_size(&inference, index).text, axis, laze_show(&inference, &self).text);

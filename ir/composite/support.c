@@ -125,6 +125,7 @@ laze_status laze_size_is_at_most(laze_recorder *recorder, laze_size a, laze_size
 /* `given`: the answer where only a run will know. */
 static laze_status settle(laze_recorder *recorder, laze_fact question, bool given, bool *out, laze_error *error) {
   question.holds = given;
+  question.carried = true;
   question.asker = recorder->origin == LAZE_OP_NONE ? NULL : laze_op_get(recorder->origin)->name;
   return laze_size_ask(recorder->sizes, question, out, error);
 }

@@ -235,7 +235,7 @@ static const char *emit_size_comparison(gen_emitter *emitter, const char *mark, 
   const bool negated = strcmp(mark, "!=") == 0 || strcmp(mark, "<") == 0 || strcmp(mark, ">") == 0;
   const char *name = emit_temporary(emitter, "holds");
   emit_line(emitter, "bool %s;", name);
-  emit_line(emitter, "LAZE_TRY(laze_size_is_%s(recorder, %s, %s, &%s, error));", equality ? "equal" : "at_most",
+  emit_line(emitter, "LAZE_TRY(laze_size_may_%s(recorder, %s, %s, &%s, error));", equality ? "equal" : "be_at_most",
             swapped ? b : a, swapped ? a : b, name);
   return negated ? memory_format("!%s", name) : name;
 }
