@@ -119,7 +119,8 @@ LAZE_MUST_USE laze_status laze_graph_copy(const laze_graph *graph, laze_graph **
  * False as well, without a difference, when memory is out. */
 bool laze_graph_equal(const laze_graph *a, const laze_graph *b, laze_text *difference);
 /* The same, but sizes that laze_graph_symbolise turns into symbols may differ: `b` can run what was compiled from the
- * symbolised `a`, with its own laze_graph_bindings, if the recorded facts hold. */
+ * symbolised `a`, with its own laze_graph_bindings, if the recorded facts hold. Facts that composites asked while they
+ * expanded must be the same, too. */
 bool laze_graph_equal_but_sizes(const laze_graph *a, const laze_graph *b, laze_text *difference);
 /* The key of what laze_graph_equal compares, or, with `with_sizes` false, of what laze_graph_equal_but_sizes compares.
  * All zero when memory is out: keys are confirmed by comparison. */

@@ -25,7 +25,8 @@ static laze_status written_axis(laze_inference *inference, const laze_type *self
 
 static laze_status same_shape(laze_inference *inference, const laze_type *a, const laze_type *b, bool *out) {
   *out = a->rank == b->rank;
-  for (int i = 0; i < a->rank && *out; i++) LAZE_TRY(laze_infer_require_equal(inference, a->sizes[i], b->sizes[i], out));
+  for (int i = 0; i < a->rank && *out; i++)
+    LAZE_TRY(laze_infer_require_equal(inference, a->sizes[i], b->sizes[i], out));
   return LAZE_OK;
 }
 
@@ -58,7 +59,8 @@ laze_status laze_shape_index_update(laze_inference *inference, const laze_type *
   LAZE_TRY(written_axis(inference, self, dim, &axis));
   bool fits = index->rank == 1 && source->rank == self->rank;
   for (int i = 0; i < self->rank && fits; i++)
-    LAZE_TRY(laze_infer_require_equal(inference, source->sizes[i], i == axis ? index->sizes[0] : self->sizes[i], &fits));
+    LAZE_TRY(
+        laze_infer_require_equal(inference, source->sizes[i], i == axis ? index->sizes[0] : self->sizes[i], &fits));
   laze_copy_shape(self, out);
   if (fits) return LAZE_OK;
   return laze_fail(

@@ -1,6 +1,6 @@
 /* Replaces late composites by the operators they consist of, after every pass has seen them whole.
  *
- *   %0 = softmax %x, dim=1       =>     %0 = amax %x, dim=[1], keepdim=true
+ *   %0 = softmax %x, dim=1       =>     %0 = _amax %x, dim=[1], keepdim=true
  *                                       %1 = sub %x, %0
  *                                       ...
  */

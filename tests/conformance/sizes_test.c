@@ -109,7 +109,8 @@ START_TEST(one_executable_serves_every_number) {
                      "  %3 = sum %1\n  %4 = cat [%0, %x, %1]\n  %5 = exp %4\n"
                      "  %6 = iota size=[%n, 3], dim=0, dtype=f32\n  %7 = exp %6\n  %8 = sum %7, dim=[0]\n"
                      "  %9 = reshape %7, shape=[3, %n]\n  %10 = sum %9, dim=[1]\n  %11 = expand %x, size=[%n, 12]\n"
-                     "  %12 = add %11, %x\n";
+                     "  %12 = add %11, %x\n  %13 = mul %m, 3\n  %14 = stack [%n, %13]\n"
+                     "  %15 = reshape %7, shape=%14\n  %16 = add %15, 1.0\n"; /* a shape that is computed */
   const laze_backend *backend = backend_of(_i);
   laze_metrics *metrics = laze_context_metrics(context);
   int count, same;
