@@ -43,6 +43,9 @@ LAZE_MUST_USE laze_status laze_shape_expand(laze_inference *inference, const laz
 /* Axis i of the result is axis dims[i] of `self`. */
 LAZE_MUST_USE laze_status laze_shape_permute(laze_inference *inference, const laze_type *self, laze_size_list dims,
                                              laze_type *out);
+/* The shape of `self`, of which `dims` must be axes, each listed once. */
+LAZE_MUST_USE laze_status laze_shape_flip(laze_inference *inference, const laze_type *self, laze_size_list dims,
+                                          laze_type *out);
 /* The same number of elements in another shape; one size may be -1 and follows from the others. */
 LAZE_MUST_USE laze_status laze_shape_reshape(laze_inference *inference, const laze_type *self, laze_size_list shape,
                                              laze_type *out);
@@ -124,5 +127,13 @@ LAZE_MUST_USE laze_status laze_dtype_product(laze_inference *inference, const la
                                              laze_dtype *out);
 /* The dtype of `self`, which must be a float. */
 LAZE_MUST_USE laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *self, laze_dtype *out);
+
+/* Axis `dim` becomes two: the places in a window, of which there are `size`, `dilation` apart, and the windows, which
+ * begin `stride` apart and lie within it. */
+LAZE_MUST_USE laze_status laze_shape_window(laze_inference *inference, const laze_type *self, int64_t dim, int64_t size,
+                                            int64_t stride, int64_t dilation, laze_type *out);
+/* Axis `dim` has `low` more elements in front and `high` more behind, all of them `value`, which has no axes. */
+LAZE_MUST_USE laze_status laze_shape_pad(laze_inference *inference, const laze_type *self, const laze_type *value,
+                                         int64_t dim, laze_size low, laze_size high, laze_type *out);
 
 #endif

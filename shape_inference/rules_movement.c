@@ -24,6 +24,21 @@ laze_status laze_shape_permute(laze_inference *inference, const laze_type *self,
   return LAZE_OK;
 }
 
+laze_status laze_shape_flip(laze_inference *inference, const laze_type *self, laze_size_list dims, laze_type *out) {
+  uint32_t seen = 0;
+  for (int i = 0; i < dims.count; i++) {
+    int axis;
+    LAZE_TRY(laze_infer_axis(inference, dims.items[i], self->rank, &axis));
+    if (seen >> axis & 1)
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: axis %d of %s is listed twice in dims; list each axis once", inference->operator_name, axis,
+                       laze_show(inference, self).text);
+    seen |= 1u << axis;
+  }
+  laze_copy_shape(self, out);
+  return LAZE_OK;
+}
+
 static laze_status product(laze_inference *inference, const laze_size *sizes, int count, laze_size *out) {
   return laze_infer_named(inference, laze_size_product(inference->sizes, sizes, count, out, inference->error));
 }

@@ -39,6 +39,22 @@ void interp_execute_permute(const interp_run *run, const interp_node *node) {
   copy_strided(&self, self.data, permuted, &result);
 }
 
+/* The last element of each flipped axis is the first one, and steps go back from there. */
+void interp_execute_flip(const interp_run *run, const interp_node *node) {
+  interp_tensor self = interp_operand(run, node, 0), result = interp_result(run, node, 0);
+  const laze_attribute *dims = &node->attributes[LAZE_FLIP_DIMS];
+  int64_t strides[LAZE_MAX_RANK];
+  char *first = self.data;
+  if (interp_elements(&self) == 0) return;
+  interp_row_major(self.dims, self.rank, laze_dtype_size(self.dtype), strides);
+  for (int i = 0; i < dims->count && self.rank > 0; i++) {
+    int64_t axis = dims->value.items[i] < 0 ? dims->value.items[i] + self.rank : dims->value.items[i];
+    first += (self.dims[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+  }
+  copy_strided(&self, first, strides, &result);
+}
+
 void interp_execute_reshape(const interp_run *run, const interp_node *node) {
   interp_tensor self = interp_operand(run, node, 0), result = interp_result(run, node, 0);
   int64_t bytes = interp_bytes(&self);

@@ -61,7 +61,7 @@ static int32_t node_cost(const laze_scheduler *scheduler, int32_t node_index) {
   if (node->region_count > 0 || node->result_count != 1) return 1;
   if (join->pass_through) return operands_cost(scheduler, node, false);
   if (join->concatenation) return operands_cost(scheduler, node, false) + node->operand_count;
-  if (join->indexes) return operands_cost(scheduler, node, false) + 1;
+  if (join->indexes || join->pads) return operands_cost(scheduler, node, false) + 1;
   if (!join->computes) /* read from memory, or a number of its own */
     return !laze_schedule_is_inline_constant(scheduler->graph, (laze_value){node_index, 0});
   return operands_cost(scheduler, node, false) + (laze_op_get(node->op)->exact ? 1 : COST_FUNCTION);
@@ -71,7 +71,7 @@ static int32_t node_cost(const laze_scheduler *scheduler, int32_t node_index) {
 static void count_moves(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   const laze_join *join = laze_schedule_join_of(node->op);
-  if (!join->pass_through && !join->concatenation && !join->indexes) return;
+  if (!join->pass_through && !join->concatenation && !join->indexes && !join->pads) return;
   for (int32_t i = 0; i < node->operand_count; i++)
     if (scheduler->moved[node->operands[i].node] < MAPS_MOST) scheduler->moved[node->operands[i].node]++;
 }

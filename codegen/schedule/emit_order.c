@@ -98,7 +98,8 @@ static laze_status place_instance(laze_loop_emitter *emitter, int32_t index) {
   for (const laze_guard *guard = instance->map->guards; guard; guard = guard->next)
     depth = component_depth(emitter, &guard->component, depth);
   for (int32_t i = 0; instance->pieces && i < instance->operand_count; i++)
-    depth = component_depth(emitter, &instance->pieces[i]->component, depth);
+    for (const laze_guard *guard = instance->pieces[i]; guard; guard = guard->next)
+      depth = component_depth(emitter, &guard->component, depth);
   for (int32_t i = 0, dependency; (dependency = laze_instance_dependency(instance, i)) >= 0; i++) {
     if (emitter->depth[dependency] > depth) depth = emitter->depth[dependency];
     if (emitter->stage[dependency] > stage) stage = emitter->stage[dependency];

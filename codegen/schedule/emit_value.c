@@ -4,6 +4,8 @@
 #include "codegen/schedule/group.h"
 #include "ir/op.gen.h"
 
+#include <string.h>
+
 int32_t laze_group_emit_own_size(laze_loop_emitter *emitter, laze_size size) {
   return laze_group_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
 }
@@ -136,6 +138,32 @@ static int32_t select_value(laze_loop_emitter *emitter, int32_t index) {
   return value;
 }
 
+static bool is_zero(const laze_loop_emitter *emitter, int32_t index) {
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
+  if (instance->kind != LAZE_INSTANCE_CONSTANT) return false;
+  const laze_node *node = laze_graph_node(emitter->scheduler->graph, instance->value);
+  static const char zeros[sizeof(double)];
+  return memcmp(laze_node_constant(node)->bytes, zeros, (size_t)laze_dtype_size(node->types[0]->dtype)) == 0;
+}
+
+/* Whether the value is 0 wherever a guard of its map is false: a load is, and what pads it with zeros. */
+static bool is_zero_outside(const laze_loop_emitter *emitter, int32_t index) {
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
+  for (; instance->kind == LAZE_INSTANCE_PAD; instance = laze_group_instance_at(emitter, instance->operands[0]))
+    if (!is_zero(emitter, instance->operands[1])) return false;
+  return instance->kind == LAZE_INSTANCE_LOAD;
+}
+
+static int32_t pad_value(laze_loop_emitter *emitter, int32_t index) {
+  const laze_instance *instance = laze_group_instance_at(emitter, index);
+  laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
+  int32_t inside = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype);
+  if (is_zero_outside(emitter, index)) return inside;
+  int32_t operands[3] = {guard_value(emitter, instance->pieces[0], -1), inside,
+                         laze_group_emit_converted(emitter, emitter->value[instance->operands[1]], dtype)};
+  return laze_loop_element(emitter->kernel, LAZE_OP_WHERE_SELF, dtype, dtype, operands, 3);
+}
+
 static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
   int32_t operands[4] = {laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
@@ -179,6 +207,7 @@ void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index) {
   case LAZE_INSTANCE_CONSTANT: *value = constant_value(emitter, index); break;
   case LAZE_INSTANCE_ELEMENT: *value = element_value(emitter, index); break;
   case LAZE_INSTANCE_SELECT: *value = select_value(emitter, index); break;
+  case LAZE_INSTANCE_PAD: *value = pad_value(emitter, index); break;
   case LAZE_INSTANCE_CHECK: *value = check_value(emitter, index); break;
   case LAZE_INSTANCE_PASS:
     *value = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype);

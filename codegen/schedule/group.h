@@ -37,6 +37,7 @@ typedef enum {
   LAZE_INSTANCE_PASS,    /* operand 0's value (gather: the load; operand 1 is its check) */
   LAZE_INSTANCE_BITCAST, /* operand 0's bits */
   LAZE_INSTANCE_SELECT,  /* cat: operand i where guard i of the pieces holds */
+  LAZE_INSTANCE_PAD,     /* operand 0 where the guards of piece 0 hold, else operand 1 */
   LAZE_INSTANCE_REDUCE,  /* operand 0 combined over the group's reduced axes */
   LAZE_INSTANCE_SCAN,    /* operand 0 combined over the group's one reduced axis up to where it stands */
   LAZE_INSTANCE_MATRIX,
@@ -55,7 +56,7 @@ typedef struct laze_instance {
   int32_t check;             /* CHECK: its number among the group's checks */
   int32_t store;             /* index among the group's writes, -1: not stored */
   const laze_map *place;     /* where it is stored among the elements of what is written; NULL: at `map` */
-  const laze_guard **pieces; /* SELECT: where each operand holds; NULL otherwise */
+  const laze_guard **pieces; /* SELECT, PAD: where each operand holds (NULL: anywhere else); NULL otherwise */
   int32_t next_of_node;      /* another instance of the same node in its builder list, -1: none */
 } laze_instance;
 

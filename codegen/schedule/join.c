@@ -1,6 +1,7 @@
 /* What a node needs of its operands at an access map: for each class of operator, the operand's map.
  *
  *   permute      components change places
+ *   flip         last index - component
  *   expand       components of broadcast axes go
  *   slice        component * step + start
  *   reshape      nothing: the view takes care of it
@@ -12,29 +13,12 @@
 #include "codegen/schedule/join.h"
 
 #include "codegen/schedule/group.h"
+#include "codegen/schedule/joiner.h"
 #include "codegen/schedule/pieces.h"
 #include "codegen/schedule/routine.h"
 #include "ir/op.gen.h"
 #include "runtime/program.h"
 #include "shape_inference/rules.h"
-
-typedef struct laze_joiner {
-  laze_scheduler *scheduler;
-  laze_group_builder *group;
-  laze_mapper mapper;
-  const laze_node *node;
-  const laze_map *map;
-  const laze_type *type; /* of the node */
-} laze_joiner;
-
-static const laze_type *operand_type(const laze_joiner *join, int32_t index) {
-  return laze_graph_type(join->scheduler->graph, join->node->operands[index]);
-}
-
-/* The map through the node's own shape, so that components stand for its axes. NULL: impossible. */
-static laze_status own_axes(laze_joiner *join, const laze_map **out) {
-  return laze_map_refine(&join->mapper, join->map, join->type->sizes, join->type->rank, out);
-}
 
 static laze_status elementwise_needs(laze_joiner *join, laze_needs *out, bool *possible) {
   out->kind = LAZE_INSTANCE_ELEMENT;
@@ -89,16 +73,28 @@ static laze_status permute_needs(laze_joiner *join, laze_needs *out, bool *possi
   return laze_map_create(&join->mapper, operand_type(join, 0)->sizes, components, rank, own->guards, &out->maps[0]);
 }
 
-static const laze_size *optional_size(const laze_attribute *attribute) {
-  return attribute->present ? &attribute->value.size : NULL;
+/* A flipped component is the last index less the component. */
+static laze_status flip_needs(laze_joiner *join, laze_needs *out, bool *possible) {
+  const laze_type *operand = operand_type(join, 0);
+  const laze_attribute *dims = &join->node->attributes[LAZE_FLIP_DIMS];
+  const laze_map *own;
+  LAZE_TRY(own_axes(join, &own));
+  *possible = own != NULL;
+  if (!own) return LAZE_OK;
+  laze_component components[LAZE_MAX_RANK], last = {.dynamic = -1};
+  for (int i = 0; i < operand->rank; i++) components[i] = own->components[i];
+  for (int32_t i = 0; i < dims->count && operand->rank > 0; i++) {
+    int64_t axis = dims->value.items[i] < 0 ? dims->value.items[i] + operand->rank : dims->value.items[i];
+    LAZE_TRY(laze_size_binary(join->mapper.sizes, LAZE_SIZE_ADD, operand->sizes[axis], -1, &last.offset,
+                              join->scheduler->error));
+    LAZE_TRY(laze_component_scale(&join->mapper, &components[axis], -1, &components[axis]));
+    LAZE_TRY(laze_component_add(&join->mapper, &components[axis], &last, &components[axis]));
+  }
+  return laze_map_create(&join->mapper, operand->sizes, components, operand->rank, own->guards, &out->maps[0]);
 }
 
-/* A step of the size or more takes the first element alone. Huge ones are cut to the size, so that offsets fit. */
-static laze_status slice_step(laze_joiner *join, laze_size size, int64_t step, laze_size *out) {
-  *out = step;
-  if (step <= INT32_MAX) return LAZE_OK;
-  if (step > LAZE_SIZE_CONSTANT_MAX) step = LAZE_SIZE_CONSTANT_MAX;
-  return laze_size_binary(join->scheduler->graph->sizes, LAZE_SIZE_MIN, step, size, out, join->scheduler->error);
+static const laze_size *optional_size(const laze_attribute *attribute) {
+  return attribute->present ? &attribute->value.size : NULL;
 }
 
 static laze_status slice_needs(laze_joiner *join, laze_needs *out, bool *possible) {
@@ -259,6 +255,7 @@ const laze_join laze_join_reshape = {.needs = reshape_needs, .pass_through = tru
 const laze_join laze_join_bitcast = {.needs = bitcast_needs, .computes = true};
 const laze_join laze_join_expand = {.needs = expand_needs, .pass_through = true};
 const laze_join laze_join_permute = {.needs = permute_needs, .pass_through = true};
+const laze_join laze_join_flip = {.needs = flip_needs, .pass_through = true};
 const laze_join laze_join_slice = {.needs = slice_needs, .pass_through = true};
 const laze_join laze_join_cat = {.needs = cat_needs, .concatenation = &(const laze_concatenation){.dim = LAZE_CAT_DIM}};
 const laze_join laze_join_iota = {.needs = iota_needs, .is_made = true, .has_own_map = true};

@@ -40,6 +40,7 @@ typedef struct laze_join {
   bool indexes;  /* each element is one of operand 0, where operand 1 says; every index is checked */
   bool updates;  /* operand 0 with operand 1 in it, where operand 2 says: written into it where nobody else reads it */
   bool pass_through;           /* nothing is computed: readers look through the node at its operand */
+  bool pads;                   /* each element is one of operand 0, or operand 1 */
   bool keeps_order;            /* whose elements are these, in this order */
   bool is_made;                /* of no operand, for next to nothing: computed in every group that uses it */
   bool has_own_map;            /* the element is what its map says: instances are at another map than their uses */
@@ -55,7 +56,8 @@ typedef struct laze_join {
 extern const laze_join laze_join_reshape, laze_join_bitcast, laze_join_expand, laze_join_permute, laze_join_slice,
     laze_join_cat, laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select,
     laze_join_dynamic_slice, laze_join_dynamic_update, laze_join_scatter, laze_join_index_update, laze_join_reduce,
-    laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_opaque, laze_join_if, laze_join_while, laze_join_scan;
+    laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_opaque, laze_join_if, laze_join_while, laze_join_scan,
+    laze_join_flip, laze_join_window, laze_join_pad;
 
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);

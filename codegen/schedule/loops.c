@@ -64,7 +64,8 @@ static laze_status place(laze_scheduler *scheduler, laze_group_builder *group, i
   int32_t operands = needs->indexed ? 1 : needs->count;
   group->instances[*out].operand_count = operands;
   group->instances[*out].size = needs->size;
-  if (needs->kind == LAZE_INSTANCE_SELECT) LAZE_TRY(attach_pieces(scheduler, &group->instances[*out], needs));
+  if (needs->kind == LAZE_INSTANCE_SELECT || needs->kind == LAZE_INSTANCE_PAD)
+    LAZE_TRY(attach_pieces(scheduler, &group->instances[*out], needs));
   if (needs->indexed) {
     LAZE_TRY(attach_check(scheduler, group, node, value, map, needs));
     /* Checked also where the source is the same all along the axis, so that no load needs the index. */

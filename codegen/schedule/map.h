@@ -24,6 +24,7 @@
 typedef struct laze_axis {
   laze_size extent;
   bool reduced;         /* a reduction of the group runs over it */
+  bool whole;           /* not to be split: its order depends on its extent */
   bool ordered;         /* one iteration after the other: two may write to one place */
   int32_t outer, inner; /* what it was split into; -1: not split */
 } laze_axis;

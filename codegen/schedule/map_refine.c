@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "shape_inference/inference.h"
+
 static const laze_component zero_component = {.dynamic = -1};
 
 static laze_status memory_error(const laze_mapper *mapper) {
@@ -48,9 +50,9 @@ static laze_status divide(laze_mapper *mapper, laze_size a, laze_size b, bool *e
   return same_size(mapper, product, a, exact);
 }
 
-/* Splits an axis of the domain into (rest, inner). False where the domain is full or the axis is reduced. */
+/* Splits an axis of the domain into (rest, inner). False where the domain is full or the axis stays whole. */
 static bool split_axis(laze_domain *domain, int32_t axis, laze_size rest, laze_size inner) {
-  if (domain->axis_count + 2 > LAZE_MAX_AXES || domain->axes[axis].reduced) return false;
+  if (domain->axis_count + 2 > LAZE_MAX_AXES || domain->axes[axis].whole) return false;
   int32_t position = laze_domain_position(domain, axis);
   memmove(&domain->order[position], &domain->order[position + 1],
           (size_t)(domain->order_count - position - 1) * sizeof *domain->order);
@@ -58,6 +60,7 @@ static bool split_axis(laze_domain *domain, int32_t axis, laze_size rest, laze_s
   int32_t outer_axis = laze_domain_add_axis(domain, rest, position);
   int32_t inner_axis = laze_domain_add_axis(domain, inner, position + 1);
   domain->axes[outer_axis].ordered = domain->axes[inner_axis].ordered = domain->axes[axis].ordered;
+  domain->axes[outer_axis].reduced = domain->axes[inner_axis].reduced = domain->axes[axis].reduced;
   domain->axes[axis].outer = outer_axis;
   domain->axes[axis].inner = inner_axis;
   return true;
@@ -69,6 +72,7 @@ typedef struct {
   laze_size quotients[LAZE_MAX_AXES];
   int32_t straddling; /* a term of which a part is inner and a part outer, -1: none */
   laze_size span;     /* what the inner terms run over, without that one */
+  bool asks;          /* as a fact, too, whether terms are nested */
 } peeling;
 
 /* Which of two different products is the smaller one. Where one divides the other that is known without asking, and
@@ -89,10 +93,17 @@ static laze_status is_smaller(laze_mapper *mapper, laze_size left, laze_size rig
 }
 
 /* The term, among those still outer, whose coefficient is `span`: the next one of nested axes. -1: none. */
-static int32_t nested_term(const laze_component *component, const peeling *parts, laze_size span) {
-  for (int32_t i = 0; i < component->term_count; i++)
-    if (parts->outer[i] && component->terms[i].coefficient == span) return i;
-  return -1;
+static laze_status nested_term(laze_mapper *mapper, const laze_component *component, const peeling *parts,
+                               laze_size span, int32_t *out) {
+  bool found = false;
+  for (*out = 0; *out < component->term_count; ++*out)
+    if (parts->outer[*out] && component->terms[*out].coefficient == span) return LAZE_OK;
+  for (*out = 0; parts->asks && *out < component->term_count; ++*out) {
+    if (parts->outer[*out]) LAZE_TRY(same_size(mapper, component->terms[*out].coefficient, span, &found));
+    if (found) return LAZE_OK;
+  }
+  *out = -1;
+  return LAZE_OK;
 }
 
 static laze_size extent_of(const laze_mapper *mapper, const laze_component *component, int32_t term) {
@@ -113,18 +124,22 @@ static laze_status ends_here(laze_mapper *mapper, laze_size span, laze_size exte
 /* Terms are inner from the innermost on, nested in each other, as long as they stay within [0, size). */
 static laze_status find_inner(laze_mapper *mapper, const laze_component *component, laze_size size, peeling *out) {
   bool reached = false;
-  *out = (peeling){.straddling = -1, .span = 1};
+  out->straddling = -1;
+  out->span = 1;
   for (int32_t i = 0; i < component->term_count; i++) out->outer[i] = true;
-  for (int32_t next; !reached && out->span != size && (next = nested_term(component, out, out->span)) >= 0;) {
-    laze_size extent = extent_of(mapper, component, next), span;
+  while (!reached && out->span != size) {
+    laze_size span;
+    int32_t next;
     bool less;
-    LAZE_TRY(multiply(mapper, out->span, extent, &span));
+    LAZE_TRY(nested_term(mapper, component, out, out->span, &next));
+    if (next < 0) break;
+    LAZE_TRY(multiply(mapper, out->span, extent_of(mapper, component, next), &span));
     LAZE_TRY(is_smaller(mapper, span, size, &reached, &less));
     if (!reached && !less) {
       bool ends = false;
-      if (out->span != 1) LAZE_TRY(ends_here(mapper, out->span, extent, size, &ends));
+      if (out->span != 1) LAZE_TRY(ends_here(mapper, out->span, extent_of(mapper, component, next), size, &ends));
       if (!ends) out->straddling = next;
-      return LAZE_OK;
+      break;
     }
     out->outer[next] = false;
     out->span = span;
@@ -142,7 +157,9 @@ static laze_status divide_outer(laze_mapper *mapper, const laze_component *compo
   for (int32_t i = 0; i < component->term_count; i++)
     if (parts->outer[i])
       LAZE_TRY(divide_exactly(mapper, component->terms[i].coefficient, size, &parts->exact[i], &parts->quotients[i]));
-  for (int32_t next; (next = nested_term(component, &left, span)) >= 0;) {
+  for (int32_t next;;) {
+    LAZE_TRY(nested_term(mapper, component, &left, span, &next));
+    if (next < 0) break;
     if (!parts->exact[next]) parts->quotients[next] = quotient;
     parts->exact[next] = true;
     left.outer[next] = false;
@@ -172,35 +189,69 @@ static laze_status part_terms(laze_mapper *mapper, const laze_component *compone
   return LAZE_OK;
 }
 
-/* Splits the axis of the straddling term where `size` ends, if it can be split there. */
-static laze_status split_straddling(laze_mapper *mapper, const laze_component *component, laze_size rest,
-                                    laze_size size, const peeling *parts, bool *done) {
-  laze_size extent = extent_of(mapper, component, parts->straddling), inner, outer, product;
-  int32_t outer_count = 0;
-  bool exact = false;
-  *done = false;
-  for (int32_t i = 0; i < component->term_count; i++) outer_count += parts->outer[i];
-  LAZE_TRY(divide(mapper, size, parts->span, done, &inner));
-  if (!*done) return LAZE_OK;
-  LAZE_TRY(divide_exactly(mapper, extent, inner, &exact, &outer));
-  if (!exact && outer_count == 1) {
-    outer = rest;
-    LAZE_TRY(multiply(mapper, rest, inner, &product));
-    LAZE_TRY(same_size(mapper, product, extent, &exact));
+/* An axis of `extent` cut in two. */
+typedef struct {
+  laze_size extent, inner, outer;
+  bool exact; /* outer is known */
+} cut;
+
+/* The outer part of an axis: some of the sizes around, from the last one on, where the expressions show it; all of
+ * them, as a fact, where nothing else is outer; otherwise by division, also as a fact. */
+static laze_status find_outer(laze_mapper *mapper, laze_size_list around, bool alone, cut *out) {
+  laze_size product = out->inner;
+  LAZE_TRY(divide_exactly(mapper, out->extent, out->inner, &out->exact, &out->outer));
+  if (out->exact) return LAZE_OK;
+  out->outer = 1;
+  for (int i = around.count; i-- > 0 && !out->exact;) {
+    LAZE_TRY(multiply(mapper, out->outer, around.items[i], &out->outer));
+    LAZE_TRY(multiply(mapper, out->outer, out->inner, &product));
+    out->exact = product == out->extent;
   }
-  if (!exact) LAZE_TRY(divide(mapper, extent, inner, &exact, &outer));
-  *done = exact && split_axis(mapper->domain, component->terms[parts->straddling].axis, outer, inner);
+  if (!out->exact && alone) LAZE_TRY(same_size(mapper, product, out->extent, &out->exact));
+  return out->exact ? LAZE_OK : divide(mapper, out->extent, out->inner, &out->exact, &out->outer);
+}
+
+/* Splits the axis of the straddling term where the last of `sizes` ends, if it can be split there. */
+static laze_status split_straddling(laze_mapper *mapper, const laze_component *component, laze_size_list sizes,
+                                    const peeling *parts, bool *done) {
+  cut axis = {.extent = extent_of(mapper, component, parts->straddling)};
+  laze_size_list around = {sizes.items, sizes.count - 1, true};
+  int32_t outer_count = 0;
+  for (int32_t i = 0; i < component->term_count; i++) outer_count += parts->outer[i];
+  LAZE_TRY(divide(mapper, sizes.items[around.count], parts->span, done, &axis.inner));
+  if (!*done) return LAZE_OK;
+  LAZE_TRY(find_outer(mapper, around, outer_count == 1, &axis));
+  *done = axis.exact && split_axis(mapper->domain, component->terms[parts->straddling].axis, axis.outer, axis.inner);
   return LAZE_OK;
 }
 
-/* Takes the innermost axis of size `size` off a component that runs over rest * size: component = outer * size + inner.
- * *done is false where terms do not fall apart that way. */
-static laze_status peel(laze_mapper *mapper, laze_component *component, laze_size rest, laze_size size,
-                        laze_component *inner, bool *done) {
-  peeling parts;
+/* Which terms are inner, and what the others are in units of the last of `sizes`. An axis that is part of both is
+ * split. */
+static laze_status find_parts(laze_mapper *mapper, laze_component *component, laze_size_list sizes, peeling *out,
+                              bool *done) {
+  laze_size size = sizes.items[sizes.count - 1];
+  *done = false;
+  LAZE_TRY(find_inner(mapper, component, size, out));
+  if (out->straddling >= 0) {
+    LAZE_TRY(split_straddling(mapper, component, sizes, out, done));
+    if (!*done) return LAZE_OK;
+    LAZE_TRY(laze_component_normalise(mapper, component, component));
+    LAZE_TRY(find_inner(mapper, component, size, out));
+    *done = false;
+    if (out->straddling >= 0) return LAZE_OK;
+  }
+  return divide_outer(mapper, component, size, out, done);
+}
+
+/* Takes the last of `sizes` off a component that runs over all of them: component = outer * size + inner. *done is
+ * false where terms do not fall apart that way. */
+static laze_status peel(laze_mapper *mapper, laze_component *component, laze_size_list sizes, laze_component *inner,
+                        bool *done) {
+  laze_size size = sizes.items[sizes.count - 1];
+  peeling parts = {.asks = false};
   laze_component outer;
   laze_size offset = 0; /* of whole rows of `size`; any other would cross from one into the next */
-  bool whole = component->offset == 0, split;
+  bool whole = component->offset == 0;
   *done = false;
   LAZE_TRY(laze_component_normalise(mapper, component, component));
   if (!whole) LAZE_TRY(divide_exactly(mapper, component->offset, size, &whole, &offset));
@@ -211,13 +262,11 @@ static laze_status peel(laze_mapper *mapper, laze_component *component, laze_siz
     LAZE_TRY(laze_size_is_one(mapper, size, done));
     if (*done) *inner = zero_component;
     if (*done) return LAZE_OK;
-    LAZE_TRY(split_straddling(mapper, component, rest, size, &parts, &split));
-    if (!split) return LAZE_OK;
-    LAZE_TRY(laze_component_normalise(mapper, component, component));
-    LAZE_TRY(find_inner(mapper, component, size, &parts));
-    if (parts.straddling >= 0) return LAZE_OK;
   }
-  LAZE_TRY(divide_outer(mapper, component, size, &parts, done));
+  LAZE_TRY(find_parts(mapper, component, sizes, &parts, done));
+  parts.asks = true; /* of axes left out because they have one element, expressions of others show nothing */
+  if (!*done) LAZE_TRY(find_parts(mapper, component, sizes, &parts, done));
+  if (!*done) return LAZE_OK;
   LAZE_TRY(part_terms(mapper, component, &parts, &outer, inner));
   *component = outer;
   component->offset = offset;
@@ -240,11 +289,8 @@ static laze_status refine_block(laze_mapper *mapper, const laze_map *map, int fr
     LAZE_TRY(multiply(mapper, stride, map->sizes[i], &stride));
   }
   *done = true;
-  for (int i = last; i-- > first + 1 && *done;) {
-    laze_size rest = 1;
-    for (int j = first; j < i; j++) LAZE_TRY(multiply(mapper, rest, sizes[j], &rest));
-    LAZE_TRY(peel(mapper, &joined, rest, sizes[i], &out[i], done));
-  }
+  for (int i = last; i-- > first + 1 && *done;)
+    LAZE_TRY(peel(mapper, &joined, (laze_size_list){sizes + first, i + 1 - first, true}, &out[i], done));
   out[first] = joined;
   return LAZE_OK;
 }

@@ -27,7 +27,7 @@ static laze_status add_axes(laze_scheduler *scheduler, laze_group_builder *group
     laze_term *term = laze_arena_alloc(scheduler->arena, sizeof *term);
     if (!term) return laze_scheduler_memory_error(scheduler);
     *term = (laze_term){laze_domain_add_axis(&group->domain, extents[i], -1), 1};
-    group->domain.axes[term->axis].reduced = true; /* not to be split */
+    group->domain.axes[term->axis].whole = true;
     axes[i] = (laze_component){.terms = term, .term_count = 1, .dynamic = -1};
   }
   return LAZE_OK;

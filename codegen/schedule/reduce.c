@@ -150,6 +150,17 @@ static laze_status operand_map(laze_mapper *mapper, const run_list *runs, const 
   return laze_map_create(mapper, runs->sizes, components, runs->count, NULL, out);
 }
 
+/* An operand may split the axes that it sees apart, as windows do: places are the same then, but for those of lanes16,
+ * which depend on the extent of the last run. */
+static void mark_reduced(laze_domain *domain, const run_list *runs, const int32_t *axes, laze_order order) {
+  for (int i = 0, found = 0; i < runs->count; i++) {
+    if (!runs->reduced[i]) continue;
+    laze_axis *axis = &domain->axes[axes[found++]];
+    axis->reduced = true;
+    axis->whole = axis->whole || (order == LAZE_ORDER_LANES16 && i == runs->count - 1);
+  }
+}
+
 laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_builder *group, const laze_node *node,
                                           const laze_map *map, laze_needs *out, bool *possible) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
@@ -168,8 +179,7 @@ laze_status laze_schedule_reduction_needs(laze_scheduler *scheduler, laze_group_
   /* A run of nothing: one element, and no axis. The reduction still combines it with the initial value. */
   if (*possible) LAZE_TRY(find_axes(&mapper, group, &runs, kept, axes, possible));
   if (!*possible) return LAZE_OK;
-  for (int i = 0, r = 0; i < runs.count; i++)
-    if (runs.reduced[i]) mapper.domain->axes[axes[r++]].reduced = true;
+  mark_reduced(mapper.domain, &runs, axes, order);
   group->has_reduction = true;
   group->order = order;
   out->kind = LAZE_INSTANCE_REDUCE;

@@ -4,8 +4,8 @@
  *   cumsum over axis 1 of f32[n, a, c]     for n, for c in lanes, state; for a: state += x[n, a, c], store it
  *   cumsum over axis 1 of f32[n, a]        for n, state; for a: ...       one element after the other
  *
- * The axis counts as reduced, which keeps it whole and innermost. A scan joins a group where its own axis is one of the
- * group's, run through from the first element to the last, and where every other axis of the group is one of the
+ * The axis counts as reduced, which makes it innermost, and stays whole. A scan joins a group where its own axis is one
+ * of the group's, run through from the first element to the last, and where every other axis of the group is one of the
  * result's: then each state is computed once. Scans along one axis share its loop; reductions have loops of their own,
  * in another order, and do not.
  */
@@ -106,7 +106,7 @@ laze_status laze_schedule_scan_needs(laze_scheduler *scheduler, laze_group_build
   LAZE_TRY(find_axis(&mapper, group, view, own, &along));
   if (along < 0) return LAZE_OK;
   if (!group->has_reduction) LAZE_TRY(is_last(&mapper, type, axis, &group->serial));
-  group->domain.axes[along].reduced = true;
+  group->domain.axes[along].reduced = group->domain.axes[along].whole = true;
   group->has_reduction = true;
   group->order = LAZE_ORDER_SEQUENCE;
   out->kind = LAZE_INSTANCE_SCAN;

@@ -7,6 +7,7 @@ import torch_calls
 import torch_elementwise
 import torch_scatter
 import torch_sorting
+import torch_windows
 from torch_recorder import row, write
 
 
@@ -59,6 +60,10 @@ def rows():
     row("sum_order", "order of sums", "depends on machine, threads and shape", "named above", "the same bits everywhere")
     row("product_order", "order of matrix products", "depends on machine, threads and the number of rows", "named above",
         "the same bits everywhere, and a row's bits are its own")
+    row("window_integers", "`max_pool1d` and `im2col` of integers; average pooling, dilated and transposed convolution of "
+        "`i32`", "an error", "computed", "as in `i64`, or as in two dims")
+    row("window_empty", "pooling of no channels, convolution to none or of none", "an error, or other sizes",
+        "a result without elements, or of zeros", "sums of nothing")
 
 
 if __name__ == "__main__":
@@ -67,4 +72,5 @@ if __name__ == "__main__":
     torch_calls.record()
     torch_scatter.record()
     torch_sorting.record()
+    torch_windows.record()
     write()

@@ -301,8 +301,42 @@ static laze_value number(const random_call *call) {
   return value;
 }
 
+/* How many dims have windows: of "conv2d" two. 0: none. */
+static int32_t window_dims(const random_call *call) {
+  const char *base = call->info->base;
+  if (is_base(call, "im2col") || is_base(call, "convolution")) return 2;
+  bool windows = strncmp(base, "conv", 4) == 0 || strncmp(base, "max_pool", 8) == 0 || strstr(base, "avg_pool") != NULL;
+  const char *dims = windows ? strpbrk(base, "123") : NULL;
+  return dims ? *dims - '0' : 0;
+}
+
+/* What windows lie in: some sizes with room for them, behind a batch now and then. */
+static laze_value windowed_operand(random_call *call, int32_t dims) {
+  int64_t sizes[LAZE_MAX_RANK];
+  int32_t rank = 0;
+  if (one_in(call, 2)) sizes[rank++] = 1 + below(call, 3);
+  sizes[rank++] = 1 + below(call, 4);
+  for (int32_t i = 0; i < dims; i++) sizes[rank++] = i == dims - 1 && one_in(call, 3) ? 40 : 3 + below(call, 7);
+  return parameter(call, operand_dtype(call), rank, sizes);
+}
+
+/* A weight or a bias for the channels of self: as many go out as come in, which suits both forms. */
+static laze_value window_weight(random_call *call, const char *name, int32_t dims) {
+  int64_t sizes[LAZE_MAX_RANK], channels = call->self.sizes[call->self.rank - dims - 1];
+  int32_t rank = 0;
+  sizes[rank++] = channels;
+  if (strcmp(name, "bias") != 0) {
+    sizes[rank++] = channels;
+    for (int32_t i = 0; i < dims; i++) sizes[rank++] = 1 + below(call, 3);
+  }
+  return parameter(call, call->self.dtype, rank, sizes);
+}
+
 static laze_value tensor_operand(random_call *call, const laze_argument_info *argument) {
   const char *name = argument->name;
+  int32_t dims = window_dims(call);
+  if (dims > 0) return call->operand_count == 0 ? windowed_operand(call, dims) : window_weight(call, name, dims);
+  if (strcmp(name, "value") == 0) return parameter(call, call->self.dtype, 0, NULL);
   if (strcmp(name, "seed") == 0 || strcmp(name, "offset") == 0 || strcmp(name, "key") == 0)
     return test_caller_parameter(call->caller, LAZE_I64, 0, NULL, 0);
   if (strcmp(name, "condition") == 0) return to_dtype(call, first_operand(call), LAZE_BOOL);
@@ -405,7 +439,28 @@ static int64_t axis(const random_call *call, const char *name) {
   return one_in(call, 3) ? dim - (rank > 0 || one_more ? rank + one_more : 1) : dim;
 }
 
+/* One of the numbers that say how windows lie. */
+static int64_t window_number(const random_call *call, const char *name) {
+  if (strcmp(name, "padding") == 0) return below(call, 2);
+  if (strcmp(name, "output_padding") == 0) return 0;
+  return 1 + below(call, 3);
+}
+
+static int32_t window_list(const random_call *call, const laze_argument_info *argument, int64_t *items) {
+  int32_t count = argument->list_size > 0 && one_in(call, 2) ? 1 : window_dims(call);
+  if (strcmp(argument->name, "pad") == 0) {
+    count = 2 * (int32_t)below(call, call->self.rank + 1);
+    for (int32_t i = 0; i < count; i++) items[i] = below(call, 4) - (one_in(call, 3) ? 2 : 0);
+    return count;
+  }
+  for (int32_t i = 0; i < count; i++) items[i] = window_number(call, argument->name);
+  return count;
+}
+
 static int64_t integer(const random_call *call, const char *name) {
+  if (strcmp(name, "size") == 0 || strcmp(name, "stride") == 0 || strcmp(name, "dilation") == 0 ||
+      strcmp(name, "divisor_override") == 0)
+    return window_number(call, name);
   if (strcmp(name, "step") == 0) return 1 + below(call, 3);
   if (strcmp(name, "num_classes") == 0) return 5;
   if (strcmp(name, "bins") == 0) return 1 + below(call, 6);
@@ -421,6 +476,7 @@ static laze_attribute size(const random_call *call, const laze_argument_info *ar
   if (is_base(call, "slice")) return laze_attribute_size(below(call, 2 * length + 3) - length - 1);
   if (is_base(call, "select") || is_base(call, "select_scatter"))
     return laze_attribute_size(length > 0 ? below(call, 2 * length) - length : 0);
+  if (strcmp(argument->name, "groups") == 0) return laze_attribute_size(1);
   if (strcmp(argument->name, "k") == 0) return laze_attribute_size(below(call, length + 1));
   if (strcmp(argument->name, "start") == 0) return laze_attribute_size(length > 0 ? length / 2 : 0);
   if (strcmp(argument->name, "length") == 0) return laze_attribute_size(slice_length(length));
@@ -486,19 +542,24 @@ static laze_attribute attribute(random_call *call, const laze_argument_info *arg
   bool absent = argument->optional && one_in(call, 2);
   if (absent && argument->kind != LAZE_ARGUMENT_SIZE) return laze_attribute_absent(argument->kind);
   static const double reals[] = {-1, 2.5};
+  bool windows = window_dims(call) > 0 || strcmp(argument->name, "pad") == 0;
   switch (argument->kind) {
   case LAZE_ARGUMENT_INT: return laze_attribute_integer(integer(call, argument->name));
   case LAZE_ARGUMENT_SIZE: return size(call, argument);
   case LAZE_ARGUMENT_BOOL: return laze_attribute_boolean(one_in(call, 2));
   case LAZE_ARGUMENT_DTYPE: return laze_attribute_dtype(test_random_dtype(call->caller->random));
-  case LAZE_ARGUMENT_STRING: return laze_attribute_string(word(call, argument->name));
+  case LAZE_ARGUMENT_STRING:
+    return laze_attribute_string(windows ? one_in(call, 2) ? "valid" : "same" : word(call, argument->name));
   case LAZE_ARGUMENT_FLOAT: return laze_attribute_real(0.5);
   case LAZE_ARGUMENT_FLOAT_LIST: return laze_attribute_reals(reals, 2);
   case LAZE_ARGUMENT_LITERAL:
     if (strcmp(argument->name, "step") == 0) return laze_attribute_literal(laze_scalar_real(1.5));
     return laze_attribute_literal(laze_scalar_integer(below(call, 9) + (strcmp(argument->name, "end") == 0 ? 8 : 0)));
-  case LAZE_ARGUMENT_INT_LIST: return laze_attribute_integers(items, axes(call, items));
-  default: return laze_attribute_sizes(items, shape_of(call, items));
+  case LAZE_ARGUMENT_INT_LIST:
+    return laze_attribute_integers(items, windows ? window_list(call, argument, items) : axes(call, items));
+  default:
+    if (windows) return laze_attribute_sizes(items, window_list(call, argument, items));
+    return laze_attribute_sizes(items, shape_of(call, items));
   }
 }
 

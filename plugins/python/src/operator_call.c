@@ -141,10 +141,9 @@ static bool add_generator(laze_python_operator *self, laze_python_arguments *arg
   return add_number(arguments, "seed", seed) && add_number(arguments, "offset", offset);
 }
 
-/* The named tuple of the overloads with so many results; NULL without an exception: a plain tuple is right. */
+/* The named tuple of the overloads with so many results; NULL without an exception: a plain tuple is right, as where
+ * results have no names. */
 static PyObject *result_type(laze_python_operator *self, int32_t count) {
-  static const char *const unnamed[LAZE_PYTHON_MAX_RESULTS] = {"first", "second", "third",   "fourth",
-                                                               "fifth", "sixth",  "seventh", "eighth"};
   PyStructSequence_Field fields[LAZE_PYTHON_MAX_RESULTS + 1] = {{0}};
   const laze_operator *op = NULL;
   for (int32_t i = 0; !op && i < self->overload_count; i++)
@@ -152,7 +151,8 @@ static PyObject *result_type(laze_python_operator *self, int32_t count) {
   if (!op) return NULL;
   for (int32_t i = 0; i < count; i++) {
     const char *name = laze_operator_result_name(op, i);
-    fields[i].name = (char *)(uintptr_t)(name && *name ? name : unnamed[i]); /* CPython does not write to it */
+    if (!name || !*name) return NULL;
+    fields[i].name = (char *)(uintptr_t)name; /* CPython does not write to it */
   }
   size_t size = strlen(self->name) + sizeof "laze.return_types.";
   char *name = malloc(size); /* the type keeps it */

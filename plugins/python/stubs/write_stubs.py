@@ -79,6 +79,8 @@ def result_type(name, results, classes):
         return ARRANGED[name]
     fields = re.findall(r"Tensor(?:\(\w+\))?(?: (\w+))?", results)
     if results.startswith("("):
+        if not all(fields):
+            return f"tuple[{', '.join(['Tensor'] * len(fields))}]"
         classes[name] = fields
         return f"_{name}_result"
     return "Any" if results.endswith("[]") else "Tensor"

@@ -1,0 +1,321 @@
+/* Convolution: a sum of products over channels and the places of windows.
+ *
+ *   input [n, c, h, w]        ── windows ──>   [n, g, 1,   c/g, k0, o0, k1, o1]
+ *   weight [oc, c/g, k0, k1]  ── reshape ──>   [   g, oc/g, c/g, k0, 1,  k1, 1]
+ *   product, summed over c/g, k0 and k1        [n, g, oc/g,      o0,     o1]       ──> [n, oc, o0, o1], plus bias
+ *
+ * g stands for groups, and is left out where there is one. The transposed form is the same over an input with zeros
+ * between its elements and around them, and the weight turned round:
+ *
+ *   a 0 b 0 c     stride 2: the elements, stride - 1 zeros behind each but the last
+ */
+#include "ir/composite/window.h"
+
+#include "ir/composite.gen.h"
+#include "ir/composite/support.h"
+#include "ir/op.gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  laze_recorder *recorder;
+  const laze_call *call;
+  laze_windows windows;
+  int64_t groups, further[LAZE_MAX_WINDOW_DIMS]; /* output_padding */
+  bool transposed, batched;
+  laze_value input, weight, bias; /* bias NONE: there is none */
+  laze_error *error;
+} convolution;
+
+static laze_status multiply_sizes(const convolution *c, laze_size a, laze_size b, laze_size *out) {
+  return laze_size_arithmetic(c->recorder, '*', a, b, out, c->error);
+}
+
+static laze_status fail_shapes(const convolution *c, const char *expected) {
+  const laze_inference inference = {c->recorder->sizes, laze_compose_name(c->call), c->error};
+  laze_type input = laze_compose_type(c->recorder, c->input), weight = laze_compose_type(c->recorder, c->weight);
+  return laze_fail(c->error, LAZE_INVALID_ARGUMENT, "%s: input is %s and weight %s in %lld groups; %s",
+                   inference.operator_name, laze_show(&inference, &input).text, laze_show(&inference, &weight).text,
+                   (long long)c->groups, expected);
+}
+
+/* Whether a size is `groups` times another, which *out is. */
+static laze_status divide_by_groups(const convolution *c, laze_size size, laze_size *out, bool *divides) {
+  laze_size whole;
+  LAZE_TRY(laze_size_arithmetic(c->recorder, '/', size, c->groups, out, c->error));
+  LAZE_TRY(multiply_sizes(c, *out, c->groups, &whole));
+  return laze_size_must_equal(c->recorder, whole, size, divides, c->error);
+}
+
+/* Numbers, or a word: none, or what keeps sizes, of which an odd element lies behind. */
+static laze_status read_padding(convolution *c, const laze_attribute *padding) {
+  laze_windows *windows = &c->windows;
+  bool is_word = padding->kind == LAZE_ARGUMENT_STRING, same = is_word && strcmp(padding->value.string, "same") == 0;
+  if (!is_word) {
+    LAZE_TRY(laze_windows_read(c->call, "padding", windows->dims, 0, windows->low, c->error));
+    memcpy(windows->high, windows->low, sizeof windows->high);
+    return LAZE_OK;
+  }
+  if (!same && strcmp(padding->value.string, "valid") != 0)
+    return laze_fail(c->error, LAZE_INVALID_ARGUMENT, "%s: padding is \"%s\", expected \"valid\" or \"same\"",
+                     laze_compose_name(c->call), padding->value.string);
+  for (int i = 0; i < windows->dims && same; i++) {
+    int64_t all = (windows->size[i] - 1) * windows->dilation[i];
+    if (windows->stride[i] != 1)
+      return laze_fail(c->error, LAZE_INVALID_ARGUMENT, "%s: padding \"same\" with a stride of %lld, expected 1",
+                       laze_compose_name(c->call), (long long)windows->stride[i]);
+    windows->low[i] = all / 2;
+    windows->high[i] = all - all / 2;
+  }
+  return LAZE_OK;
+}
+
+/* The numbers of the call that are not sizes of its operands. */
+static laze_status read_numbers(convolution *c) {
+  const laze_op_info *info = laze_op_get(c->call->op);
+  laze_windows *windows = &c->windows;
+  int dims = windows->dims;
+  laze_size groups = c->call->attributes[laze_op_argument(info, "groups")->position].value.size;
+  for (int i = 0; i < dims; i++) windows->stride[i] = windows->dilation[i] = 1;
+  LAZE_TRY(laze_windows_read(c->call, "stride", dims, 1, windows->stride, c->error));
+  LAZE_TRY(laze_windows_read(c->call, "dilation", dims, 1, windows->dilation, c->error));
+  LAZE_TRY(read_padding(c, &c->call->attributes[laze_op_argument(info, "padding")->position]));
+  LAZE_TRY(laze_windows_read(c->call, "output_padding", dims, 0, c->further, c->error));
+  c->groups = groups;
+  if (laze_size_is_constant(groups) && groups >= 1 && groups <= INT32_MAX) return LAZE_OK;
+  return laze_fail(c->error, LAZE_INVALID_ARGUMENT, "%s: groups must be a known number, 1 or more", info->name);
+}
+
+/* Operands, ranks, and the weight's places, which have to be known numbers. */
+static laze_status read_operands(convolution *c) {
+  laze_type weight, input = laze_compose_type(c->recorder, c->call->operands[0]);
+  c->input = c->call->operands[0];
+  c->weight = c->call->operands[1];
+  c->bias = laze_call_operand(c->call, 2);
+  weight = laze_compose_type(c->recorder, c->weight);
+  c->windows.dims = weight.rank - 2;
+  c->batched = input.rank == weight.rank;
+  if (weight.rank < 3 || weight.rank > 2 + LAZE_MAX_WINDOW_DIMS || (!c->batched && input.rank != weight.rank - 1))
+    return fail_shapes(c, "expected a weight of 3 to 5 dims, and an input of as many, or one less");
+  if (input.dtype != weight.dtype || input.dtype == LAZE_BOOL)
+    return fail_shapes(c, "expected equal dtypes, and not bool; convert one with to");
+  for (int i = 0; i < c->windows.dims; i++) {
+    laze_size size = weight.sizes[2 + i];
+    if (!laze_size_is_constant(size) || size < 1 || size > INT32_MAX)
+      return fail_shapes(c, "expected known sizes of the weight's places, 1 to 2147483647");
+    c->windows.size[i] = size;
+  }
+  return c->batched ? LAZE_OK : laze_compose_insert_axis(c->recorder, c->input, 0, &c->input, c->error);
+}
+
+static laze_status check_dims(const convolution *c, int dims) {
+  if (c->windows.dims == dims) return LAZE_OK;
+  char expected[96];
+  snprintf(expected, sizeof expected, "expected a weight of %d dims, of which two are channels", dims + 2);
+  return fail_shapes(c, expected);
+}
+
+/* The transposed form as the plain one */
+
+/* Zeros behind each element of an axis but the last. */
+static laze_status spread(const convolution *c, laze_value zero, int axis, int64_t stride, laze_value *value) {
+  laze_type type = laze_compose_type(c->recorder, *value);
+  laze_size size = type.sizes[axis];
+  if (stride == 1) return LAZE_OK;
+  LAZE_TRY(laze_compose_insert_axis(c->recorder, *value, axis + 1, value, c->error));
+  LAZE_TRY(laze_compose_pad(c->recorder, *value, zero, axis + 1, (laze_size[]){0, stride - 1}, value, c->error));
+  LAZE_TRY(multiply_sizes(c, size, stride, &type.sizes[axis]));
+  LAZE_TRY(laze_compose_reshape(c->recorder, *value, type.sizes, type.rank, value, c->error));
+  return laze_compose_pad(c->recorder, *value, zero, axis, (laze_size[]){0, 1 - stride}, value, c->error);
+}
+
+/* [c, oc/g, k ...] as [oc, c/g, k ...], places in reverse. */
+static laze_status turn_weight(convolution *c) {
+  laze_type type = laze_compose_type(c->recorder, c->weight);
+  laze_size cut[LAZE_MAX_RANK], order[LAZE_MAX_RANK], joined[LAZE_MAX_RANK], within, places[LAZE_MAX_WINDOW_DIMS];
+  bool divides;
+  LAZE_TRY(divide_by_groups(c, type.sizes[0], &within, &divides));
+  if (!divides) return fail_shapes(c, "expected the weight's first size to be a multiple of groups");
+  cut[0] = c->groups;
+  cut[1] = within;
+  order[0] = 0, order[1] = 2, order[2] = 1;
+  for (int i = 1; i < type.rank; i++) cut[i + 1] = type.sizes[i];
+  for (int i = 2; i < type.rank; i++) order[i + 1] = i + 1;
+  LAZE_TRY(multiply_sizes(c, c->groups, type.sizes[1], &joined[0]));
+  joined[1] = within;
+  for (int i = 2; i < type.rank; i++) joined[i] = type.sizes[i];
+  for (int i = 0; i < c->windows.dims; i++) places[i] = 2 + i;
+  laze_attribute dims = laze_attribute_integers(places, c->windows.dims);
+  LAZE_TRY(laze_compose_reshape(c->recorder, c->weight, cut, type.rank + 1, &c->weight, c->error));
+  LAZE_TRY(laze_compose_permute(c->recorder, c->weight, order, type.rank + 1, &c->weight, c->error));
+  LAZE_TRY(laze_compose_reshape(c->recorder, c->weight, joined, type.rank, &c->weight, c->error));
+  return laze_record_call(c->recorder, LAZE_OP_FLIP, &c->weight, 1, &dims, &c->weight, c->error);
+}
+
+static laze_status turn_round(convolution *c, laze_value zero) {
+  laze_windows *windows = &c->windows;
+  for (int i = 0; i < windows->dims; i++) {
+    int64_t cover = (windows->size[i] - 1) * windows->dilation[i], padding = windows->low[i];
+    if (c->further[i] >= windows->stride[i] && c->further[i] >= windows->dilation[i])
+      return laze_fail(c->error, LAZE_INVALID_ARGUMENT,
+                       "%s: output_padding is %lld, expected less than the stride, %lld, or the dilation, %lld",
+                       laze_compose_name(c->call), (long long)c->further[i], (long long)windows->stride[i],
+                       (long long)windows->dilation[i]);
+    LAZE_TRY(spread(c, zero, 2 + i, windows->stride[i], &c->input));
+    windows->low[i] = cover - padding;
+    windows->high[i] = cover - padding + c->further[i];
+    windows->stride[i] = 1;
+  }
+  return turn_weight(c);
+}
+
+/* The plain form */
+
+/* By an operator that names no sizes, so that they stay those of the operand whatever they are. */
+static laze_status insert_axis(const convolution *c, int axis, laze_value *value) {
+  laze_attribute dim = laze_attribute_integer(axis);
+  return laze_record_call(c->recorder, LAZE_OP_UNSQUEEZE, value, 1, &dim, value, c->error);
+}
+
+/* [n, c, ...] as [n, g, 1, c/g, ...], without g where there is one group. */
+static laze_status group_channels(const convolution *c, laze_value *value) {
+  laze_type type = laze_compose_type(c->recorder, *value);
+  laze_size sizes[LAZE_MAX_RANK], within;
+  bool divides;
+  int rank = 0;
+  if (c->groups == 1) return insert_axis(c, 1, value);
+  LAZE_TRY(divide_by_groups(c, type.sizes[1], &within, &divides));
+  if (!divides) return fail_shapes(c, "expected the input's channels to be a multiple of groups");
+  sizes[rank++] = type.sizes[0];
+  sizes[rank++] = c->groups;
+  sizes[rank++] = 1;
+  sizes[rank++] = within;
+  for (int i = 2; i < type.rank; i++) sizes[rank++] = type.sizes[i];
+  return laze_compose_reshape(c->recorder, *value, sizes, rank, value, c->error);
+}
+
+/* [oc, c/g, k ...] as [g, oc/g, c/g, k0, 1, k1, 1]. */
+static laze_status group_weight(const convolution *c, laze_value *value) {
+  laze_type type = laze_compose_type(c->recorder, *value), input = laze_compose_type(c->recorder, c->input);
+  laze_size sizes[LAZE_MAX_RANK], within, channels;
+  bool divides, fits;
+  int rank = 0;
+  LAZE_TRY(divide_by_groups(c, type.sizes[0], &within, &divides));
+  LAZE_TRY(multiply_sizes(c, type.sizes[1], c->groups, &channels));
+  LAZE_TRY(laze_size_must_equal(c->recorder, channels, input.sizes[1], &fits, c->error));
+  if (!divides || !fits)
+    return fail_shapes(c,
+                       "expected channels of the input to be those of the weight in each group, and as many channels "
+                       "out for each");
+  for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(insert_axis(c, 3 + 2 * i, value));
+  if (c->groups == 1) return LAZE_OK;
+  sizes[rank++] = c->groups;
+  sizes[rank++] = within;
+  sizes[rank++] = type.sizes[1];
+  for (int i = 0; i < c->windows.dims; i++) {
+    sizes[rank++] = c->windows.size[i];
+    sizes[rank++] = 1;
+  }
+  return laze_compose_reshape(c->recorder, *value, sizes, rank, value, c->error);
+}
+
+/* The sum over channels and places, [n, oc, o ...]. */
+static laze_status sum_products(const convolution *c, laze_value product, laze_value *out) {
+  laze_type type = laze_compose_type(c->recorder, product);
+  laze_size axes[1 + LAZE_MAX_WINDOW_DIMS], sizes[LAZE_MAX_RANK];
+  int places = c->windows.dims, channels = type.rank - 2 * places - 1;
+  axes[0] = channels;
+  laze_windows_places(&c->windows, type.rank, axes + 1);
+  laze_attribute attributes[] = {laze_attribute_integers(axes, 1 + places), laze_attribute_boolean(false),
+                                 laze_attribute_dtype(type.dtype)};
+  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, &product, 1, attributes, out, c->error));
+  if (c->groups == 1) return LAZE_OK;
+  type = laze_compose_type(c->recorder, *out);
+  sizes[0] = type.sizes[0];
+  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 1, type.rank - places - 1, &sizes[1], c->error));
+  for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[type.rank - places + i];
+  return laze_compose_reshape(c->recorder, *out, sizes, 2 + places, out, c->error);
+}
+
+static laze_status add_bias(const convolution *c, laze_value *out) {
+  laze_type type = laze_compose_type(c->recorder, *out), bias = laze_compose_type(c->recorder, c->bias);
+  laze_value column = c->bias;
+  bool fits = bias.rank == 1 && bias.dtype == type.dtype;
+  if (fits) LAZE_TRY(laze_size_must_equal(c->recorder, bias.sizes[0], type.sizes[1], &fits, c->error));
+  if (!fits) return fail_shapes(c, "expected a bias of one number for each channel out, of the same dtype");
+  for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(insert_axis(c, 1 + i, &column));
+  return laze_compose_binary(c->recorder, LAZE_OP_ADD, *out, column, out, c->error);
+}
+
+static laze_status convolve(convolution *c, laze_value *out) {
+  laze_value zero, windows, weight;
+  laze_dtype dtype = laze_recorder_type(c->recorder, c->input)->dtype;
+  LAZE_TRY(laze_record_number(c->recorder, dtype, laze_scalar_integer(0), &zero, c->error));
+  if (c->transposed) LAZE_TRY(turn_round(c, zero));
+  weight = c->weight;
+  windows = c->input;
+  LAZE_TRY(group_weight(c, &weight));
+  LAZE_TRY(group_channels(c, &windows));
+  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){zero, zero}, &windows, c->error));
+  LAZE_TRY(laze_compose_binary(c->recorder, LAZE_OP_MUL, windows, weight, out, c->error));
+  LAZE_TRY(sum_products(c, *out, out));
+  if (!laze_value_is_none(c->bias)) LAZE_TRY(add_bias(c, out));
+  return c->batched ? LAZE_OK : laze_compose_drop_axis(c->recorder, *out, 0, out, c->error);
+}
+
+laze_status laze_composite_convolution(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                       laze_error *error) {
+  convolution c = {.recorder = recorder, .call = call, .error = error};
+  c.transposed = call->attributes[LAZE_CONVOLUTION_TRANSPOSED].value.integer != 0;
+  LAZE_TRY(read_operands(&c));
+  LAZE_TRY(read_numbers(&c));
+  return convolve(&c, results);
+}
+
+static laze_status convolve_along(convolution *c, int dims, laze_value *results) {
+  LAZE_TRY(read_operands(c));
+  LAZE_TRY(read_numbers(c));
+  LAZE_TRY(check_dims(c, dims));
+  return convolve(c, results);
+}
+
+laze_status laze_composite_conv1d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                  laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 1, results);
+}
+laze_status laze_composite_conv2d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                  laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 2, results);
+}
+laze_status laze_composite_conv3d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                  laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 3, results);
+}
+laze_status laze_composite_conv1d_padding(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 1, results);
+}
+laze_status laze_composite_conv2d_padding(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 2, results);
+}
+laze_status laze_composite_conv3d_padding(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .error = error}, 3, results);
+}
+laze_status laze_composite_conv_transpose1d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                            laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .transposed = true, .error = error}, 1,
+                        results);
+}
+laze_status laze_composite_conv_transpose2d_input(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                  laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .transposed = true, .error = error}, 2,
+                        results);
+}
+laze_status laze_composite_conv_transpose3d_input(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                  laze_error *error) {
+  return convolve_along(&(convolution){.recorder = recorder, .call = call, .transposed = true, .error = error}, 3,
+                        results);
+}
