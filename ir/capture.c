@@ -8,6 +8,7 @@
  */
 #include "ir/capture.h"
 
+#include "base/hash.h"
 #include "ir/control.h"
 
 #include <string.h>
@@ -29,18 +30,40 @@ static laze_status memory_error(laze_error *error) {
   return laze_fail_memory(error, "what regions use", -1);
 }
 
-static laze_status add_capture(laze_captures *captures, laze_value outside, laze_error *error) {
-  if (captures->count == captures->capacity) {
-    int32_t capacity = captures->capacity ? captures->capacity * 2 : 8;
-    laze_capture *items = laze_arena_alloc_array(captures->arena, capacity, sizeof *items);
-    if (!items) return memory_error(error);
-    if (captures->count > 0) memcpy(items, captures->items, (size_t)captures->count * sizeof *items);
-    captures->items = items;
-    captures->capacity = capacity;
+/* The slot of a captured value, or the free one where it would go. */
+static int32_t *find_slot(const laze_captures *captures, laze_value outside) {
+  const uint64_t last = (uint64_t)captures->capacity * 2 - 1;
+  uint64_t slot = laze_hash_mix((uint64_t)outside.node, (uint64_t)outside.result) & last;
+  while (captures->slots[slot] >= 0 && !laze_value_equal(captures->items[captures->slots[slot]].outside, outside))
+    slot = (slot + 1) & last;
+  return &captures->slots[slot];
+}
+
+static laze_status grow(laze_captures *captures, laze_error *error) {
+  const int32_t capacity = captures->capacity ? captures->capacity * 2 : 8;
+  laze_capture *items = laze_arena_alloc_array(captures->arena, capacity, sizeof *items);
+  int32_t *slots = laze_arena_alloc_array(captures->arena, capacity, 2 * sizeof *slots);
+  if (!items || !slots) return memory_error(error);
+  if (captures->count > 0) memcpy(items, captures->items, (size_t)captures->count * sizeof *items);
+  memset(slots, 0xff, (size_t)capacity * 2 * sizeof *slots);
+  captures->items = items;
+  captures->slots = slots;
+  captures->capacity = capacity;
+  for (int32_t i = 0; i < captures->count; i++) *find_slot(captures, items[i].outside) = i;
+  return LAZE_OK;
+}
+
+/* The item of a captured value, added where there is none. */
+static laze_status find_capture(laze_captures *captures, laze_value outside, laze_capture **out, laze_error *error) {
+  if (captures->count == captures->capacity) LAZE_TRY(grow(captures, error));
+  int32_t *slot = find_slot(captures, outside);
+  if (*slot < 0) {
+    *slot = captures->count++;
+    laze_capture *added = &captures->items[*slot];
+    added->outside = outside;
+    for (int i = 0; i < LAZE_MAX_REGIONS; i++) added->parameters[i] = -1;
   }
-  laze_capture *added = &captures->items[captures->count++];
-  added->outside = outside;
-  for (int i = 0; i < LAZE_MAX_REGIONS; i++) added->parameters[i] = -1;
+  *out = &captures->items[*slot];
   return LAZE_OK;
 }
 
@@ -56,14 +79,10 @@ static laze_status find_parameter(laze_graph *graph, laze_capture *capture, laze
 
 laze_status laze_capture_value(laze_graph *graph, laze_captures *captures, laze_block *region, int number,
                                laze_value outside, laze_value *out, laze_error *error) {
-  int32_t i = captures->count - 1;
-  while (i >= 0 && !laze_value_equal(captures->items[i].outside, outside)) i--;
-  if (i < 0) {
-    LAZE_TRY(add_capture(captures, outside, error));
-    i = captures->count - 1;
-  }
-  LAZE_TRY(find_parameter(graph, &captures->items[i], region, number, error));
-  *out = (laze_value){captures->items[i].parameters[number], 0};
+  laze_capture *captured;
+  LAZE_TRY(find_capture(captures, outside, &captured, error));
+  LAZE_TRY(find_parameter(graph, captured, region, number, error));
+  *out = (laze_value){captured->parameters[number], 0};
   return LAZE_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct laze_captures {
   laze_arena *arena; /* borrowed */
   laze_capture *items;
   int32_t count, capacity;
+  int32_t *slots; /* an open hash table over values, twice as large as the list: the item of each, or -1 */
 } laze_captures;
 
 /* The value that stands, in a region under construction, the node's `number`-th, for one of the block around it: a

@@ -113,6 +113,34 @@ START_TEST(regions_round_trip) {
 }
 END_TEST
 
+/* Captured values are listed in the order of their first use, once each however often and in which region they are
+ * used; there are enough of them that a search through the list for every use would show. */
+START_TEST(captures_are_listed_once) {
+  enum { VALUES = 20000, ROOM = 4 << 20 };
+  char *text = calloc(1, ROOM), *at = text;
+  at += sprintf(at, "laze 1\ngraph @g(%%x: f32[4], %%c: bool[]) -> f32[4] {\n");
+  for (int i = 0; i < VALUES; i++) at += sprintf(at, "  %%v%d = neg %%x\n", i);
+  at += sprintf(at, "  %%r = if %%c {\n");
+  for (int i = VALUES; i-- > 0;) at += sprintf(at, "    %%a%d = add %%v%d, %%v%d\n", i, i, VALUES - 1 - (i & 1));
+  at += sprintf(at, "    return %%a0\n  } {\n");
+  for (int i = 0; i < VALUES; i++) at += sprintf(at, "    %%b%d = neg %%v%d\n", i, i);
+  at += sprintf(at, "    return %%x\n  }\n  return %%r\n}\n");
+  ck_assert_int_lt(at - text, ROOM);
+  laze_graph *graph = parse(text);
+  assert_ok(laze_graph_verify(graph, &error));
+  const laze_node *node = &graph->nodes[graph->body->results[0].node];
+  ck_assert_int_eq(node->operand_count, 1 + VALUES + 1); /* the condition, the values, x */
+  for (int i = 0; i < VALUES; i++) {
+    const laze_node *captured = &graph->nodes[node->operands[1 + i].node];
+    ck_assert_int_eq(captured->op, LAZE_OP_NEG);
+    if (i > 2) ck_assert_int_lt(node->operands[1 + i].node, node->operands[i].node);
+  }
+  ck_assert_int_eq(node->operands[1 + VALUES].node, graph->body->parameters[0]);
+  laze_graph_destroy(graph);
+  free(text);
+}
+END_TEST
+
 START_TEST(nesting_is_bounded) {
   char *text = calloc(1, 100000);
   strcat(text, "laze 1\ngraph @g(%x: f32[4], %c: bool[]) {\n");
@@ -429,6 +457,7 @@ static void add_tests(TCase *tests) {
   tcase_add_test(tests, constants_are_bit_exact);
   tcase_add_test(tests, random_bits_are_kept);
   tcase_add_test(tests, regions_round_trip);
+  tcase_add_test(tests, captures_are_listed_once);
   tcase_add_test(tests, nesting_is_bounded);
   tcase_add_test(tests, accepts_short_forms);
   tcase_add_test(tests, odd_names_print);
