@@ -250,16 +250,20 @@ static laze_status check_type(const laze_opaque_kernel *kernel, int32_t index, c
   return laze_type_init(&checked, kernel->name, type->dtype, type->rank, type->sizes, error);
 }
 
+laze_status laze_opaque_check_rule(const laze_opaque_kernel *kernel, int32_t operand_count, laze_error *error) {
+  if (kernel->infer || operand_count > 0) return LAZE_OK;
+  return laze_fail(
+      error, LAZE_INVALID_ARGUMENT,
+      "opaque: kernel '%.64s' has no rule for types, and no operand whose type results could have; register it "
+      "with `infer`, or pass it a tensor",
+      kernel->name);
+}
+
 laze_status laze_opaque_find_types(const laze_opaque_kernel *kernel, const laze_opaque_call *call,
                                    laze_opaque_type *results, laze_error *error) {
   const laze_opaque_tensor *first = call->operands;
   memset(results, 0, (size_t)call->result_count * sizeof *results);
-  if (!kernel->infer && call->operand_count == 0)
-    return laze_fail(
-        error, LAZE_INVALID_ARGUMENT,
-        "kernel '%.64s' has no rule for types, and no operand whose type results could have; register it with "
-        "`infer`, or pass it a tensor",
-        kernel->name);
+  LAZE_TRY(laze_opaque_check_rule(kernel, call->operand_count, error));
   if (error) *error = (laze_error){LAZE_OK, ""};
   laze_status status = kernel->infer ? kernel->infer(kernel->self, call, results, error) : LAZE_OK;
   if (status != LAZE_OK) return name_failure(kernel, status, error);

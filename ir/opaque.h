@@ -27,6 +27,9 @@ void laze_opaque_kernel_release(laze_opaque_kernel *kernel); /* NULL is ignored 
 /* What a call's attributes pass to the kernel. `strings` has room for as many pointers as the list has. */
 void laze_opaque_fill_lists(const laze_attribute *attributes, const char **strings, laze_opaque_call *out);
 
+/* Whether a kernel says what its results are: by its rule, or else by its first operand, whose type they have. */
+LAZE_MUST_USE laze_status laze_opaque_check_rule(const laze_opaque_kernel *kernel, int32_t operand_count,
+                                                 laze_error *error);
 /* The types of a call's results; errors say which kernel it was. */
 LAZE_MUST_USE laze_status laze_opaque_find_types(const laze_opaque_kernel *kernel, const laze_opaque_call *call,
                                                  laze_opaque_type *results, laze_error *error);

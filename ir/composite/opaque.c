@@ -35,12 +35,10 @@ static void add_type(result_types *types, laze_dtype dtype, int rank, const laze
   for (int i = 0; i < rank; i++) types->sizes[types->size_count++] = sizes[i];
 }
 
+/* Results of the first operand's type, whose sizes may be expressions here. */
 static laze_status like_first(laze_recorder *recorder, const laze_call *call, const laze_opaque_kernel *kernel,
                               result_types *out, laze_error *error) {
-  if (call->operand_count == 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "opaque: kernel '%.64s' has no rule for types, and no operand whose type results could have",
-                     kernel->name);
+  LAZE_TRY(laze_opaque_check_rule(kernel, call->operand_count, error));
   laze_type type = laze_compose_type(recorder, call->operands[0]);
   for (int32_t i = 0; i < kernel->result_count; i++) add_type(out, (laze_dtype)type.dtype, type.rank, type.sizes);
   return LAZE_OK;
