@@ -194,11 +194,9 @@ static bool add_list(converter *self, PyObject *object) {
   PyObject *items = PySequence_Tuple(object);
   if (!items || !laze_python_argument_hold(self->arguments, items)) return false;
   Py_ssize_t count = PyTuple_Size(items);
-  PyObject *const *objects = NULL;
-  PyObject **copied = hold_memory(self->arguments, count, sizeof *copied); /* borrowed from the tuple */
-  if (!copied) return false;
-  for (Py_ssize_t i = 0; i < count; i++) copied[i] = PyTuple_GetItem(items, i);
-  objects = copied;
+  PyObject **objects = hold_memory(self->arguments, count, sizeof *objects); /* borrowed from the tuple */
+  if (!objects) return false;
+  for (Py_ssize_t i = 0; i < count; i++) objects[i] = PyTuple_GetItem(items, i);
   laze_python_takes kind = kind_of_list(kinds(self), objects, count);
   if (kind & (TAKES(TENSORS) | TAKES(OPTIONAL_TENSORS))) return add_tensors(self, objects, count);
   if (kind & TAKES(STRINGS)) return add_strings(self, objects, count);
