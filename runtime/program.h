@@ -92,7 +92,9 @@ typedef struct laze_step {
   const laze_step_size *defines; /* the sizes whose numbers it finds; copied. Without regions it has no kernel, and one:
                                     element sizes[0] of its first buffer, which its second one receives */
   int32_t define_count;
-  int32_t stage;                    /* the program's own: when its sizes are known (program_stages.c) */
+  /* The program's own (program_stages.c): */
+  int32_t stage;                    /* when its sizes are known */
+  int32_t defined_stage;            /* with `defines`: what its numbers make known */
   const laze_step_control *control; /* NULL: it calls its kernel */
   int32_t region_count;             /* with `control` */
   /* The program's own, set by laze_program_end_control: */

@@ -44,13 +44,13 @@ static laze_status find_step_stage(laze_program *program, stage_finder finder, l
 }
 
 static void number_stage(laze_program *program, int32_t index, int32_t *stages) {
-  const laze_step *step = &program->steps[index];
+  laze_step *step = &program->steps[index];
   if (step->define_count == 0) return;
   program_stage *stage = &program->stages[program->stage_count];
   stage->step = stage->last_step = index;
   for (int32_t i = 0; i < step->define_count; i++)
     stages[laze_size_get(program->sizes, step->defines[i].size)->symbol] = program->stage_count;
-  program->stage_count++;
+  step->defined_stage = program->stage_count++;
 }
 
 /* Numbers the stages, in the order in which they become known. */

@@ -79,19 +79,13 @@ static laze_status lose_value(program_run *run, int32_t value, laze_error *error
   return LAZE_OK;
 }
 
-static int32_t stage_of(const laze_program *program, const laze_step *step) {
-  int32_t stage = 1;
-  while (&program->steps[program->stages[stage].step] != step) stage++;
-  return stage;
-}
-
 static int64_t symbol_of(const laze_program *program, const laze_step_size *defined) {
   return laze_size_get(program->sizes, defined->size)->symbol;
 }
 
 laze_status program_run_skip_stage(program_run *run, const laze_step *step, laze_error *error) {
   const laze_program *program = run->executable->program;
-  const program_stage *stage = &program->stages[stage_of(program, step)];
+  const program_stage *stage = &program->stages[step->defined_stage];
   run->stages->any_lost = true;
   for (int32_t i = 0; i < step->define_count; i++) run->stages->bound[symbol_of(program, &step->defines[i])] = false;
   for (int32_t i = step->buffer_count - step->write_count; i < step->buffer_count; i++)
@@ -289,7 +283,7 @@ static laze_status bind_symbols(program_run *run, const laze_step *step, int32_t
 /* `reason`: why the stage has no numbers that serve. */
 static laze_status define(program_run *run, const laze_step *step, int32_t region, laze_error *reason) {
   const laze_program *program = run->executable->program;
-  int32_t number = stage_of(program, step);
+  int32_t number = step->defined_stage;
   const program_stage *stage = &program->stages[number];
   int64_t scratch_bytes = run->scratch_bytes;
   const program_binder binder = {program,        run->bindings, run->request->sites, &run->stages->arena,
