@@ -15,8 +15,8 @@
 enum { MAX_THREADS = 1024 };
 
 typedef struct {
-  void *object;
-  void (*destroy)(void *object); /* NULL: not made yet */
+  void *_Atomic object; /* NULL: not made yet; read without the lock */
+  void (*destroy)(void *object);
 } owned_object;
 
 /* What goes to standard error where there is no callback and no debug switch: LAZE_LOG. */
@@ -251,17 +251,26 @@ laze_status laze_set_threads(laze_context *context, int32_t threads, laze_error 
   return LAZE_OK;
 }
 
+static laze_status create_object(laze_context *context, const laze_context_object_class *class, void **out,
+                                 laze_error *error) {
+  owned_object *entry = &context->objects[class->id];
+  *out = atomic_load_explicit(&entry->object, memory_order_relaxed);
+  if (*out) return LAZE_OK; /* another thread was faster */
+  LAZE_TRY(class->create(context, out, error));
+  entry->destroy = class->destroy;
+  context->created[context->created_count++] = class->id;
+  atomic_store_explicit(&entry->object, *out, memory_order_release);
+  return LAZE_OK;
+}
+
 laze_status laze_context_object(laze_context *context, const laze_context_object_class *class, void **out,
                                 laze_error *error) {
+  *out = atomic_load_explicit(&context->objects[class->id].object, memory_order_acquire);
+  if (*out) return LAZE_OK;
   pthread_mutex_lock(&context->lock);
-  owned_object *entry = &context->objects[class->id];
-  laze_status status = entry->object ? LAZE_OK : class->create(context, &entry->object, error);
-  if (status == LAZE_OK && !entry->destroy) {
-    entry->destroy = class->destroy;
-    context->created[context->created_count++] = class->id;
-  }
-  *out = entry->object;
+  laze_status status = create_object(context, class, out, error);
   pthread_mutex_unlock(&context->lock);
+  if (status != LAZE_OK) *out = NULL;
   return status;
 }
 

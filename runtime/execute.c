@@ -21,7 +21,7 @@ typedef struct {
   const laze_step *step;
   const bound_step *bound;
   program_run *run;
-  pthread_mutex_t lock;         /* of what follows */
+  pthread_mutex_t lock;         /* of what follows, where there are several parts */
   laze_kernel_failure *records; /* what all parts found */
 } step_run;
 
@@ -36,12 +36,8 @@ static void merge_records(step_run *step, const laze_kernel_failure *found) {
   pthread_mutex_unlock(&step->lock);
 }
 
-static void run_part(void *self, int worker, int64_t begin, int64_t end) {
-  step_run *step = self;
+static void call_kernel(const step_run *step, int worker, int64_t begin, int64_t end, laze_kernel_failure *records) {
   const laze_kernel *kernel = step->step->kernel;
-  const laze_executable *executable = step->run->executable;
-  int32_t checks = step->step->check_count;
-  laze_kernel_failure *records = checks ? step->run->records + worker * executable->program->most_checks : NULL;
   laze_kernel_arguments arguments = {.buffers = step->run->step_pointers,
                                      .sizes = step->bound->sizes,
                                      .failures = records,
@@ -50,9 +46,30 @@ static void run_part(void *self, int worker, int64_t begin, int64_t end) {
                                      .stopped = step->run->stopped};
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * step->run->scratch_bytes;
-  clear_records(records, checks);
+  clear_records(records, step->step->check_count);
   kernel->function(&arguments, begin, end, scratch);
-  if (checks) merge_records(step, records);
+}
+
+static void run_part(void *self, int worker, int64_t begin, int64_t end) {
+  step_run *step = self;
+  const int64_t most = step->run->executable->program->most_checks;
+  laze_kernel_failure *records = step->step->check_count > 0 ? step->run->records + worker * most : NULL;
+  call_kernel(step, worker, begin, end, records);
+  if (records) merge_records(step, records);
+}
+
+static laze_status run_parts(step_run *step, laze_error *error) {
+  const int64_t domain = step->bound->domain, parts = (int64_t)step->run->threads * PARTS_PER_THREAD;
+  /* Multiples of 64 iterations keep vector loops whole where the outermost axis is the vector axis. */
+  int64_t grain = (domain + parts - 1) / parts;
+  if (grain > 64) grain = (grain + 63) / 64 * 64;
+  laze_runtime *runtime;
+  LAZE_TRY(laze_runtime_get(step->run->executable->program->context, &runtime, error));
+  clear_records(step->records, step->step->check_count);
+  pthread_mutex_init(&step->lock, NULL);
+  laze_thread_pool_run(runtime->threads, &(laze_thread_loop){run_part, step, 0, domain, grain, step->run->threads});
+  pthread_mutex_destroy(&step->lock);
+  return LAZE_OK;
 }
 
 static void log_step(const program_run *run, const laze_step *step, const bound_step *bound, int64_t start) {
@@ -90,19 +107,11 @@ static laze_status run_step(program_run *run, int64_t index, bool log, laze_erro
   run->kernels_run++;
   int64_t start = log ? laze_clock() : 0;
   for (int32_t i = 0; i < step.step->buffer_count; i++) run->step_pointers[i] = run->pointers[step.step->buffers[i]];
-  step.records = run->records ? run->records + run->threads * program->most_checks : NULL;
-  clear_records(step.records, step.step->check_count);
-  pthread_mutex_init(&step.lock, NULL);
-  if (run->threads == 1 || step.bound->work < SERIAL_WORK || step.bound->domain == 1) {
-    run_part(&step, 0, 0, step.bound->domain);
-  } else {
-    int64_t parts = (int64_t)run->threads * PARTS_PER_THREAD;
-    /* Multiples of 64 iterations keep vector loops whole where the outermost axis is the vector axis. */
-    int64_t grain = (step.bound->domain + parts - 1) / parts;
-    if (grain > 64) grain = (grain + 63) / 64 * 64;
-    laze_thread_pool_run(run->pool, &(laze_thread_loop){run_part, &step, 0, step.bound->domain, grain, run->threads});
-  }
-  pthread_mutex_destroy(&step.lock);
+  if (step.step->check_count > 0) step.records = run->records + run->threads * program->most_checks;
+  if (run->threads == 1 || step.bound->work < SERIAL_WORK || step.bound->domain == 1)
+    call_kernel(&step, 0, 0, step.bound->domain, step.records);
+  else
+    LAZE_TRY(run_parts(&step, error));
   if (log) log_step(run, step.step, step.bound, start);
   if (run->stopped->code != LAZE_OK) return laze_fail(error, run->stopped->code, "%s", run->stopped->message);
   return step.step->check_count > 0 ? program_run_note(run, step.step, error) : LAZE_OK;
@@ -158,19 +167,28 @@ static int64_t enter_control(program_run *run, int64_t index, control_stack *sta
 }
 
 static bool ends_region(const control_stack *stack, int64_t at) {
+  if (stack->depth == 0) return false;
   const control_frame *top = &stack->frames[stack->depth - 1];
-  return stack->depth > 0 && at == top->step->regions[top->region].end;
+  return at == top->step->regions[top->region].end;
 }
 
-/* Tells whoever watches which step is next, or how often loops inside one went around. */
-static laze_status report(const laze_program *program, control_stack *stack, int64_t at, laze_error *error) {
-  const control_frame *top = stack->depth > 0 ? &stack->frames[stack->depth - 1] : NULL;
-  if (!top) {
-    stack->iterations = 0;
-    return laze_context_report(program->context, "run", at, program->step_count, error);
-  }
-  if (!ends_region(stack, at) || top->region != top->step->control->carrying) return LAZE_OK;
+/* Tells whoever watches how often loops inside the outermost step went around, where a region ends. */
+static laze_status report_round(const laze_program *program, control_stack *stack, laze_error *error) {
+  const control_frame *top = &stack->frames[stack->depth - 1];
+  if (top->region != top->step->control->carrying) return LAZE_OK;
   return laze_context_report(program->context, "loop", ++stack->iterations, -1, error);
+}
+
+/* Tells whoever watches which step is next. */
+static laze_status report_step(const laze_program *program, control_stack *stack, int64_t at, laze_error *error) {
+  if (stack->depth > 0) return LAZE_OK;
+  stack->iterations = 0;
+  return laze_context_report(program->context, "run", at, program->step_count, error);
+}
+
+static bool can_run(program_run *run, const laze_step *step) {
+  if ((run->missing || run->stages) && !program_run_has_memory(run, step)) return false;
+  return !(step->needs_success && run->failure_count > 0);
 }
 
 /* A failed check keeps operators with regions from starting, and from going on: a loop over wrong values might not end.
@@ -182,13 +200,14 @@ static laze_status run_steps(program_run *run, bool log, laze_error *error) {
   stack.depth = 0;
   stack.log = log;
   for (int64_t at = 0; at < program->step_count || stack.depth > 0;) {
-    LAZE_TRY(report(program, &stack, at, error));
     if (ends_region(&stack, at)) {
+      LAZE_TRY(report_round(program, &stack, error));
       LAZE_TRY(leave_region(run, &stack, &at, error));
       continue;
     }
+    LAZE_TRY(report_step(program, &stack, at, error));
     const laze_step *step = &program->steps[at];
-    bool runs = program_run_has_memory(run, step) && !(step->needs_success && run->failure_count > 0);
+    const bool runs = can_run(run, step);
     if (runs && step->control) {
       at = enter_control(run, at, &stack);
       continue;
@@ -257,12 +276,9 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   laze_metrics *metrics = laze_context_metrics(program->context);
   int64_t start = laze_clock();
   for (int64_t i = 0; i < program->output_count; i++) request->outputs[i] = NULL;
-  laze_runtime *runtime;
-  LAZE_TRY(laze_runtime_get(program->context, &runtime, error));
   laze_error stopped, reason;
   stopped.code = reason.code = LAZE_OK;
-  program_run run = {
-      .request = request, .executable = executable, .pool = runtime->threads, .reason = &reason, .stopped = &stopped};
+  program_run run = {.request = request, .executable = executable, .reason = &reason, .stopped = &stopped};
   laze_arena_init(&run.reasons, program->context);
   laze_float_control caller;
   laze_float_control_enter(&caller); /* workers have the word they started with */

@@ -92,7 +92,6 @@ typedef struct program_run {
   const laze_run *request;
   laze_executable *executable;
   int threads;
-  struct laze_thread_pool *pool;
   void **pointers;      /* of each value */
   void **step_pointers; /* of the step at hand */
   char *scratch;        /* scratch_bytes for each thread */

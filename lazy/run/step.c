@@ -39,7 +39,7 @@ static laze_status end_innermost(laze_thread_state *thread, bool step, laze_erro
 }
 
 static laze_status end_scope(laze_scope *handle, bool step, const char *function, laze_error *error) {
-  if (error) *error = (laze_error){.code = LAZE_OK};
+  if (error) error->code = LAZE_OK, error->message[0] = 0;
   if (!handle)
     return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: the scope is NULL: there was no memory to begin it", function);
   laze_lazy *lazy = laze_handle_lazy((const laze_tensor *)handle);
