@@ -19,7 +19,7 @@ FOLDERS = {
     "runtime": ["base", "shape_inference"],
     "codegen": ["base", "shape_inference", "ir", "runtime"],
     "lazy": ["base", "shape_inference", "ir", "runtime"],
-    "frontends": ["base", "shape_inference", "ir"],
+    "frontends": ["base", "shape_inference", "ir"],  # readers of model files, by design; nothing is there yet
     "tools": ["base", "shape_inference", "ir", "runtime", "codegen", "frontends"],
     "examples": [],
     "plugins": [],
