@@ -20,7 +20,7 @@ laze_status laze_shape_window(laze_inference *inference, const laze_type *self, 
   bool fits = self->rank > 0 && size >= 1 && stride >= 1 && dilation >= 1;
   int64_t span = fits ? window_span(size, dilation) : -1;
   fits = span >= 0;
-  if (fits) LAZE_TRY(laze_infer_less_equal(inference, span, self->sizes[axis], &fits));
+  if (fits) LAZE_TRY(laze_infer_require_less_equal(inference, span, self->sizes[axis], &fits));
   if (!fits)
     return laze_fail(inference->error, LAZE_OUT_OF_RANGE,
                      "%s: no windows of %lld places, %lld apart, every %lld, in dim %lld of %s; a window must lie "

@@ -194,6 +194,11 @@ START_TEST(numbers_that_do_not_fit_fail_what_needs_them) {
       {"  %0 = exp %x\n  %1 = narrow %x, dim=0, start=%n, length=%m\n", 12, "does not hold"},
       {"  %0 = exp %x\n  %1 = iota size=[%n, 2]\n  %2 = squeeze %1\n", 2, NULL},
       {"  %0 = exp %x\n  %1 = iota size=[%n, 2]\n  %2 = squeeze %1\n", 1, "does not hold"},
+      {"  %0 = exp %x\n  %1 = iota size=[%n], dtype=f32\n  %2 = _window %1, dim=0, size=3\n", 3, NULL},
+      {"  %0 = exp %x\n  %1 = iota size=[%n], dtype=f32\n  %2 = _window %1, dim=0, size=3\n", 2, "as _window needs it"},
+      {"  %0 = exp %x\n  %1 = iota size=[1, %n], dtype=f32\n  %2 = avg_pool1d %1, kernel_size=3, padding=1, "
+       "ceil_mode=true\n",
+       1, NULL},
       {"  %0 = exp %x\n  %1 = iota size=[%n, %n, %n]\n", (int64_t)1 << 30, ""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

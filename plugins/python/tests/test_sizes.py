@@ -137,6 +137,24 @@ class Recording(unittest.TestCase):
             self.assertEqual((column.T.reshape(2, 1) + self.x[:n]).tolist(),
                              [[v + i for i in range(limit)] for v in (7, 8)])
 
+    def test_windows_of_what_a_mask_selects(self):
+        # With so much padding that any count is enough, and where only the count decides whether there is a window.
+        for limit in (8, 3, 1, 0):
+            y, again, other = [self.x[self.x < limit] for _ in range(3)]  # a read of one tells how long it is
+            known = laze.arange(limit).float()
+            ones = laze.ones(1, 1, 3)
+            laze.reset_metrics()
+            wide = laze.conv1d(y.reshape(1, 1, -1), ones, padding=2)
+            self.assertEqual(metric("size_syncs"), 0)
+            self.assertEqual(wide.tolist(), laze.conv1d(known.reshape(1, 1, -1), ones, padding=2).tolist())
+            if limit > 0:
+                means = [laze.avg_pool1d(t.reshape(1, -1), 3, padding=1, ceil_mode=True) for t in (again, known)]
+                self.assertEqual(means[0].tolist(), means[1].tolist())
+                every_second = laze.max_pool1d(other.reshape(1, -1), 1, stride=2)
+                self.assertEqual(every_second.tolist(), [list(range(0, limit, 2))])
+        with self.assertRaisesRegex(laze.Error, "conv1d: no windows of 3 places"):
+            laze.conv1d(self.x[self.x < 2].reshape(1, 1, -1), laze.ones(1, 1, 3)).tolist()
+
     def test_unique(self):
         x = laze.tensor([[3., 1., 3.], [1., 1., 3.], [3., 1., 3.]]).evaluate()
         laze.reset_metrics()
