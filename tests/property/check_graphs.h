@@ -29,8 +29,8 @@ typedef struct test_way {
 } test_way;
 bool test_ways_agree(const test_way *a, const test_way *b, const laze_graph *graph, uint64_t seed, char *message,
                      size_t size);
-/* Whether a graph fails on one way, with the inputs of that seed. */
-bool test_way_fails(const test_way *way, const laze_graph *graph, uint64_t seed);
+/* How a graph ends on one way, with the inputs of that seed. */
+laze_status test_way_status(const test_way *way, const laze_graph *graph, uint64_t seed);
 /* Checks that they agree about random graphs, made in a's context, and releases the contexts. */
 void test_check_ways(const test_way *a, const test_way *b, int64_t count, const test_graph_options *options);
 
