@@ -176,7 +176,7 @@ class Calls(unittest.TestCase):
     def test_a_number_in_front_is_a_slip_where_no_schema_takes_one(self):
         """PyTorch refuses these as well; without a tensor, what a call gives would be no tensor of anybody's."""
         for call in (lambda: laze.atan2(2, self.x), lambda: laze.maximum(0, self.x), lambda: laze.eq(2, self.x),
-                     lambda: laze.exp(1.0), lambda: laze.logical_and(1, 1), lambda: laze.bitwise_and(1, 1)):
+                     lambda: laze.exp(1.0), lambda: laze.logical_and(1, 1), lambda: laze.logical_xor(2, self.x)):
             with self.assertRaisesRegex(TypeError, "'self' is Tensor, given a number.*make it a tensor"):
                 call()
         self.assertEqual(listed(laze.maximum(self.x, 0)), [[1, 0], [3, 4]])
@@ -184,6 +184,8 @@ class Calls(unittest.TestCase):
         self.assertEqual(listed(laze.div(12, self.x)), [[12, -6], [4, 3]])
         self.assertEqual(listed(laze.div(5, self.x, rounding_mode="floor")), [[5, -3], [1, 1]])
         self.assertEqual(listed(laze.add(1, self.x, alpha=2)), [[3, -3], [7, 9]])
+        self.assertEqual(laze.bitwise_and(6, laze.tensor([3, 5, -1])).tolist(), [2, 4, 6])
+        self.assertEqual(laze.bitwise_left_shift(1, laze.tensor([3, 0])).tolist(), [8, 1])
         self.assertEqual(laze.add(1, 2).item(), 3)
         self.assertEqual(laze.mul(3, self.x.to(laze.int32)).dtype, laze.int32)
 
