@@ -24,7 +24,7 @@ enum { LENGTH = 12, MOST_OUTPUTS = 3 };
 #define HEAD "graph @g(%x: f32[12], %k: i64[], %c: bool[]) "
 
 static const laze_backend *backend_of(int index) {
-  return index < test_backend_count() ? laze_backend_at(index) : &test_backend_loop;
+  return index < test_region_backend_count() ? laze_backend_at(index) : &test_backend_loop;
 }
 
 static float element(int64_t i) {
@@ -350,7 +350,7 @@ END_TEST
 int main(void) {
   TCase *tests = tcase_create("branches");
   tcase_add_checked_fixture(tests, set_up, tear_down);
-  int backends = test_backend_count() + (test_backend_count() > 1);
+  int backends = test_region_backend_count() + (test_region_backend_count() > 1);
   tcase_add_loop_test(tests, each_branch_gives_its_size, 0, backends);
   tcase_add_loop_test(tests, what_a_branch_selects_is_a_result, 0, backends);
   tcase_add_loop_test(tests, rounds_have_sizes_of_their_own, 0, backends);
