@@ -5,7 +5,7 @@
 #include "codegen/codegen.h"
 #include "tests/support/values.h"
 
-enum { TEST_MAX_VALUES = 64 };
+enum { TEST_MAX_VALUES = 256 };
 
 /* The inputs or outputs of a graph. */
 typedef struct test_arrays {
