@@ -70,7 +70,7 @@ static int32_t build(differential *state, const laze_differential_case *item, la
     caller.broadcast = shape->broadcast;
     caller.moved = shape->moved;
     caller.count = 0;
-    if ((*out)->body->parameter_count > TEST_MAX_VALUES - 8) break; /* room for the inputs of one more call */
+    if ((*out)->body->parameter_count > TEST_MAX_VALUES - TEST_CALL_OPERANDS) break;
     if (test_random_call(&caller, item->op, &error) != LAZE_OK) continue;
     accepted++;
     for (int32_t i = laze_op_get(item->op)->result_count; i > 0; i--) outputs[count++] = caller.pool[caller.count - i];

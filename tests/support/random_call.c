@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CALL_OPERANDS = 16, MAX_CALL_ATTRIBUTES = 8 };
+enum { MAX_CALL_ATTRIBUTES = 8 };
 
 /* One call while its arguments are chosen. */
 typedef struct {
   test_caller *caller;
   const laze_op_info *info;
   laze_type self; /* of operand 0; rank 0 where there is none */
-  laze_value operands[MAX_CALL_OPERANDS];
+  laze_value operands[TEST_CALL_OPERANDS];
   int32_t operand_count;
-  int32_t segments[MAX_CALL_OPERANDS];
+  int32_t segments[TEST_CALL_OPERANDS];
   laze_attribute attributes[MAX_CALL_ATTRIBUTES];
   int64_t items[MAX_CALL_ATTRIBUTES][LAZE_MAX_RANK];
   int64_t dim; /* chosen for `dim`, wrapped */

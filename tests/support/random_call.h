@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 #include "tests/support/random.h"
 
-enum { TEST_POOL = 256 };
+enum { TEST_POOL = 256, TEST_CALL_OPERANDS = 16 /* of one call, all of which may be new inputs */ };
 
 /* SMALL: a few elements. WIDE: often a last axis longer than vectors and blocks of reductions. LARGE: enough elements
  * for several threads. */

@@ -45,7 +45,7 @@ laze_graph *test_random_graph(laze_context *context, test_random *random, const 
   if (options->shapes == TEST_SHAPES_LARGE) caller.most_elements = 400000;
   int64_t calls = options->least_calls + test_random_below(random, options->most_calls - options->least_calls + 1);
   for (int64_t attempts = 0; calls > 0 && attempts < 400; attempts++) {
-    if (graph->body->parameter_count > TEST_MAX_VALUES - 8) break;
+    if (graph->body->parameter_count > TEST_MAX_VALUES - TEST_CALL_OPERANDS) break;
     calls -= test_random_call(&caller, random_operator(random, options->exact), &error) == LAZE_OK;
   }
   if (caller.count > 0 && choose_outputs(&caller)) return graph;
