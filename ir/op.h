@@ -105,7 +105,9 @@ struct laze_recorder;
 /* Computes the result types of a call from its operands' types (in the order of call->operands). */
 typedef laze_status (*laze_infer_function)(laze_inference *inference, const struct laze_call *call,
                                            const laze_type *const *operand_types, laze_type *results);
-/* Records a composite's expansion and gives the values of its results. */
+/* Records a composite's expansion and gives the values of its results. Where these are a list (`Tensor[]`) there are at
+ * most LAZE_MAX_LISTED of them, with LAZE_VALUE_NONE behind the last. */
+#define LAZE_MAX_LISTED 1024
 typedef laze_status (*laze_expand_function)(struct laze_recorder *recorder, const struct laze_call *call,
                                             laze_value *results, laze_error *error);
 
@@ -191,6 +193,17 @@ static inline bool laze_call_expands(const laze_call *call) {
   const laze_op_info *info = laze_op_get(call->op);
   if (!info->expand) return false;
   return info->must_expand ? info->must_expand(call) : info->op_class == LAZE_CLASS_COMPOSITE && !info->late;
+}
+
+/* Whether the operator expands to as many values as its operands' types say (`split`). */
+static inline bool laze_op_lists_results(const laze_op_info *info) {
+  return info->result_count < 0 && info->op_class == LAZE_CLASS_COMPOSITE;
+}
+/* How many results such an operator gave. */
+static inline int32_t laze_count_listed(const laze_value *results) {
+  int32_t count = 0;
+  while (!laze_value_is_none(results[count])) count++;
+  return count;
 }
 
 /* How many results the call of an operator without regions has; -1 where it does not say. */

@@ -174,3 +174,35 @@ laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *ca
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_WHERE_SELF, choice, 3, NULL, results, error));
   return laze_compose_to(recorder, *results, dtype, results, error);
 }
+
+/* Zeros of the size that both operators name first; distances and orders mean nothing to values. */
+static laze_status zeros(laze_recorder *recorder, const laze_call *call, laze_value *out, laze_error *error) {
+  const laze_attribute *size = &call->attributes[0], *dtype = &call->attributes[2];
+  LAZE_TRY(laze_record_number(recorder, dtype->present ? (laze_dtype)dtype->value.integer : LAZE_F32,
+                              laze_scalar_integer(0), out, error));
+  return laze_compose_expand(recorder, *out, size->value.items, size->count, out, error);
+}
+
+laze_status laze_composite_empty_strided(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                         laze_error *error) {
+  const laze_attribute *size = &call->attributes[LAZE_EMPTY_STRIDED_SIZE],
+                       *stride = &call->attributes[LAZE_EMPTY_STRIDED_STRIDE];
+  if (size->count == stride->count) return zeros(recorder, call, results, error);
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "empty_strided: %d sizes and %d distances; expected as many of both",
+                   size->count, stride->count);
+}
+
+laze_status laze_composite_empty_permuted(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  const laze_attribute *size = &call->attributes[LAZE_EMPTY_PERMUTED_SIZE],
+                       *order = &call->attributes[LAZE_EMPTY_PERMUTED_PHYSICAL_LAYOUT];
+  uint32_t seen = 0;
+  bool fits = size->count == order->count && size->count <= LAZE_MAX_RANK;
+  for (int32_t i = 0; i < order->count && fits; i++) {
+    const laze_size axis = order->value.items[i];
+    fits = axis >= 0 && axis < order->count && !(seen >> axis & 1);
+    if (fits) seen |= 1u << axis;
+  }
+  if (fits) return zeros(recorder, call, results, error);
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "empty_permuted: physical_layout must name each dim once");
+}

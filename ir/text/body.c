@@ -125,14 +125,21 @@ static laze_status fail_statement(laze_parser *parser, const laze_statement *sta
 }
 
 static laze_status record_statement(laze_parser *parser, const laze_statement *statement, laze_error *error) {
-  laze_value results[LAZE_PARSER_RESULTS];
+  const laze_op_info *info = laze_op_get(statement->call.op);
+  laze_value few[LAZE_PARSER_RESULTS], *results = few;
   laze_recorder *recorder = &parser->builder.recorder;
   if (statement->call.op == LAZE_OP_PARAMETER)
     return laze_lexer_fail(&parser->lexer, statement->at, error, "parameters stand in the header of a block");
+  if (laze_op_lists_results(info))
+    results = laze_arena_alloc_array(&parser->scratch, LAZE_MAX_LISTED + 1, sizeof *results);
+  if (!results) return laze_fail_memory(error, "the results of a call", -1);
   if (recorder->record(recorder, &statement->call, results, error) != LAZE_OK)
     return fail_statement(parser, statement, error);
-  int32_t count = laze_op_get(statement->call.op)->result_count;
-  if (count < 0) count = laze_graph_node(parser->graph, results[0])->result_count;
+  int32_t count = info->result_count;
+  if (laze_op_lists_results(info))
+    count = laze_count_listed(results);
+  else if (count < 0)
+    count = laze_graph_node(parser->graph, results[0])->result_count;
   return finish_statement(parser, statement, results, count, error);
 }
 

@@ -58,7 +58,7 @@ static laze_status refuse_results(const laze_op_info *info, int32_t count, int32
 /* Records a call whose results are counted only then. */
 static int32_t record_counted(laze_lazy *lazy, const laze_named_frame *pack, const laze_named_call *given, laze_op op,
                               laze_tensor **results, int32_t capacity) {
-  laze_tensor *found[LAZE_PENDING_MAX_RESULTS];
+  laze_tensor *found[LAZE_MAX_LISTED];
   laze_error error;
   int32_t count = record(pack, given, op, found);
   if (count > capacity) {

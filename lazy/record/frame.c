@@ -213,16 +213,18 @@ static void reset_sizes(const laze_frame *frame) {
   }
 }
 
-/* How many results the recorded call has: an operator that does not say has them in one node. */
+/* How many results the recorded call has: an operator that does not say lists them, or has them in one node. */
 static int32_t count_results(const laze_record_state *state, const laze_op_info *info, const laze_value *values) {
-  return info->result_count >= 0 ? info->result_count : state->values[values[0].node].cell->node->result_count;
+  if (info->result_count >= 0) return info->result_count;
+  if (laze_op_lists_results(info)) return laze_count_listed(values);
+  return state->values[values[0].node].cell->node->result_count;
 }
 
-static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
-                                int32_t *count, obstacle *problem) {
+/* `values` has room for the results. */
+static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_value *values,
+                                laze_tensor **results, int32_t *count, obstacle *problem) {
   const laze_op_info *info = laze_op_get(frame->op);
   laze_call call;
-  laze_value values[LAZE_PENDING_MAX_RESULTS];
   if (info->region_count > 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
     return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
   if (frame->size_count > 0) reset_sizes(frame);
@@ -265,15 +267,29 @@ static bool find_size(laze_thread_state *thread, const laze_frame *frame, obstac
 }
 
 /* Records the frame, anew for each size that had to be found. */
-static laze_status record_knowing(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results,
-                                  int32_t *count, obstacle *problem) {
+static laze_status record_knowing(laze_thread_state *thread, const laze_frame *frame, laze_value *values,
+                                  laze_tensor **results, int32_t *count, obstacle *problem) {
   const int64_t recorded = thread->scope->recorded;
   for (;;) {
-    laze_status status = record_frame(thread, frame, results, count, problem);
+    laze_status status = record_frame(thread, frame, values, results, count, problem);
     if (status == LAZE_OK || problem->passed_on || !find_size(thread, frame, problem, &status)) return status;
     thread->scope->recorded = recorded;
     problem->layers = 0;
   }
+}
+
+/* A frame of any operator. */
+static laze_status record_any(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, int32_t *count,
+                              obstacle *problem) {
+  laze_value few[LAZE_PENDING_MAX_RESULTS];
+  if (!laze_op_lists_results(laze_op_get(frame->op)))
+    return record_knowing(thread, frame, few, results, count, problem);
+  laze_context *context = thread->lazy->context;
+  laze_value *values = laze_alloc_array(context, LAZE_MAX_LISTED + 1, sizeof *values);
+  if (!values) return laze_fail_memory(&problem->error, "the results of a call", -1);
+  laze_status status = record_knowing(thread, frame, values, results, count, problem);
+  laze_free(context, values);
+  return status;
 }
 
 static void fail_frame(laze_thread_state *thread, const laze_frame *frame, laze_tensor **results, int32_t count,
@@ -313,7 +329,7 @@ int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   problem.failed = problem.out_of_memory = false;
   problem.layers = 0;
   laze_pending *newest = lazy->newest;
-  if (record_knowing(thread, frame, results, &count, &problem) != LAZE_OK)
+  if (record_any(thread, frame, results, &count, &problem) != LAZE_OK)
     fail_frame(thread, frame, results, count, &problem);
   laze_frame_clear(thread->record);
   if (laze_unknowns_is_worn(&lazy->unknowns)) laze_renew_unknowns(lazy);

@@ -37,8 +37,9 @@ typedef struct laze_frame {
 } laze_frame;
 
 /* Records the call: writes its results, handles that belong to the calling thread's current scope (`results` may be
- * NULL), and returns how many. An absent result is NULL. Never fails: what is wrong becomes error handles, one where
- * the operator does not say how many results it has. A NULL tensor in a segment that must be present is such an error.
+ * NULL, and has room for LAZE_MAX_LISTED where the operator lists them), and returns how many. An absent result is
+ * NULL. Never fails: what is wrong becomes error handles, one where the operator does not say how many results it has.
+ * A NULL tensor in a segment that must be present is such an error.
  */
 int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results);
 

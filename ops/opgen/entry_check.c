@@ -274,11 +274,13 @@ static void check_entry(gen_table *table, gen_operator *op) {
   check_rule_count(table, op, "dtypes", op->dtype_count);
   if ((op->shape_count > 0) != (op->dtype_count > 0) && op->op_class >= CLASS_CONTROL)
     report_error(&table->report, op->at, "shape and dtype go together; add the other one");
-  bool may_list = op->op_class == CLASS_CONTROL || op->op_class == CLASS_STRUCTURE || op->infer;
+  bool may_list = op->op_class == CLASS_CONTROL || op->op_class == CLASS_STRUCTURE || op->infer ||
+                  (op->op_class == CLASS_COMPOSITE && !op->late);
   if (op->schema.result_count < 0 && !may_list)
     report_error(
         &table->report, op->at,
-        "a result Tensor[] is only for class control, and for what has \"infer\"; write the results one by one");
+        "a result Tensor[] is only for class control, composites that are not late, and what has \"infer\"; write the "
+        "results one by one");
   check_optional_lists(table, op);
   rules_check(table, op);
 }

@@ -115,7 +115,7 @@ static inline bool operator_is_public(const gen_operator *op) {
 }
 /* Whether they do so through a function of its own (laze/functions/). */
 static inline bool operator_has_function(const gen_operator *op) {
-  return operator_is_public(op) && op->c_name != NULL;
+  return operator_is_public(op) && op->c_name != NULL && op->schema.result_count >= 0;
 }
 /* Number of operand arguments, and of attributes. */
 int operator_segments(const gen_operator *op);

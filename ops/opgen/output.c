@@ -248,7 +248,7 @@ void output_write(gen_report *report, const gen_output *output, const char *text
 
 /* Long files by first letters; ops/meson.build names the same ones. */
 static const gen_shard a_to_d = {'a', 'd', NULL}, e_to_l = {'e', 'l', NULL}, m_to_r = {'m', 'r', NULL},
-                       s_to_z = {'s', 'z', NULL};
+                       s_to_z = {'s', 'z', NULL}, s_only = {'s', 's', NULL}, t_to_z = {'t', 'z', NULL};
 
 static const struct {
   const char *folder, *name; /* NULL: one <family>.h for each table with C functions */
@@ -266,7 +266,8 @@ static const struct {
     {"ir", "composite_a_d.gen.c", write_composite, &a_to_d, LINE_LIMIT},
     {"ir", "composite_e_l.gen.c", write_composite, &e_to_l, LINE_LIMIT},
     {"ir", "composite_m_r.gen.c", write_composite, &m_to_r, LINE_LIMIT},
-    {"ir", "composite_s_z.gen.c", write_composite, &s_to_z, LINE_LIMIT},
+    {"ir", "composite_s_s.gen.c", write_composite, &s_only, LINE_LIMIT},
+    {"ir", "composite_t_z.gen.c", write_composite, &t_to_z, LINE_LIMIT},
     {"codegen/interp", "eval.gen.c", write_eval, NULL, LINE_LIMIT},
     {"codegen/interp", "execute.gen.c", write_execute, NULL, 0},
     {"codegen/schedule", "joins.gen.c", write_joins, NULL, 0},

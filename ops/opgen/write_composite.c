@@ -147,7 +147,9 @@ static void write_body(gen_emitter *emitter, const gen_program *program, const g
   memory_stream_close(emitter->storage, &storage);
   const bool needs_call = (emitter->loaded | emitter->defaulted) != 0 || strstr(body, "call->") != NULL ||
                           strstr(body, "(recorder, call,") != NULL;
+  const bool records = emitter->defaulted != 0 || strstr(body, "recorder") != NULL || program == NULL;
   if (!needs_call) fprintf(out, "  (void)call;\n");
+  if (!records) fprintf(out, "  (void)recorder, (void)error;\n");
   write_loads(emitter, out);
   fprintf(out, "%s%s", storage, body);
   write_own_line(out);

@@ -5,6 +5,7 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 """
 import torch_calls
 import torch_elementwise
+import torch_forms
 import torch_scatter
 import torch_sorting
 import torch_windows
@@ -64,6 +65,8 @@ def rows():
         "`i32`", "an error", "computed", "as in `i64`, or as in two dims")
     row("window_empty", "pooling of no channels, convolution to none or of none", "an error, or other sizes",
         "a result without elements, or of zeros", "sums of nothing")
+    row("window_rounding", "`blackman_window` and `signal_windows_blackman` at their ends", "rounded in `f32` on the way",
+        "rounded once, from `f64`", "accurate near 0")
 
 
 if __name__ == "__main__":
@@ -73,4 +76,5 @@ if __name__ == "__main__":
     torch_scatter.record()
     torch_sorting.record()
     torch_windows.record()
+    torch_forms.record()
     write()

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-enum { MAX_RESULTS = 64 };
+enum { MAX_RESULTS = 1024 }; /* as many as a list of results has */
 
 typedef struct {
   const char *file; /* lives as long as the process */

@@ -175,6 +175,18 @@ static PyObject *name_results(laze_python_operator *self, PyObject *results, int
   return named;
 }
 
+/* Whether the results are a list, which is a tuple however many there are: as an overload says, and where others give a
+ * tensor (`atleast_1d`), that which takes a list. */
+static bool lists_results(const laze_python_operator *self, const laze_python_arguments *arguments) {
+  bool lists = false, gives_one = false;
+  for (int32_t i = 0; i < self->overload_count; i++) {
+    const int32_t count = laze_operator_result_count(self->overloads[i]);
+    lists = lists || count < 0;
+    gives_one = gives_one || count == 1;
+  }
+  return lists && (!gives_one || (arguments->count > 0 && arguments->items[0].kind == LAZE_PASS_TENSORS));
+}
+
 static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments *arguments) {
   int32_t count = 1;
   bool drawn = add_generator(self, arguments);
@@ -190,6 +202,7 @@ static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments
     return NULL;
   }
   if (drawn && count == 1) laze_python_generator_advance(elements);
+  if (count == 1 && lists_results(self, arguments)) return Py_BuildValue("(N)", result);
   return count > 1 ? name_results(self, result, count) : result;
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* A batch of entries and the tables' own fit in files of 2,000 lines. */
-enum { MOST = 3, CALLS = 12000, BATCH = 60, TEXT = 1 << 16 };
+enum { MOST = 3, CALLS = 20000, BATCH = 60, TEXT = 1 << 16 };
 
 typedef enum { PUT_TENSOR, PUT_INTEGER, PUT_REAL, PUT_BOOL, PUT_LIST, PUT_EMPTY, PUT_COUNT } put;
 
@@ -119,12 +119,21 @@ static void add_samples(const char *base) {
     }
 }
 
+/* Whether an operator of the name gives a list, which is nothing that an expression could take. */
+static bool gives_list(const char *base) {
+  bool found = false;
+  for (int i = 0; laze_op_overload(base, i) != LAZE_OP_NONE; i++)
+    found = found || laze_op_lists_results(laze_op_get(laze_op_overload(base, i)));
+  return found;
+}
+
 static void set_up(void) {
   ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
   ck_assert_ptr_nonnull(mkdtemp(directory));
   for (laze_op op = 1; op < laze_op_count; op++) {
     const laze_op_info *info = laze_op_get(op);
-    if (laze_op_overload(info->base, 0) == op && laze_op_overload(info->base, 1) != LAZE_OP_NONE)
+    if (laze_op_overload(info->base, 0) == op && laze_op_overload(info->base, 1) != LAZE_OP_NONE &&
+        !gives_list(info->base))
       add_samples(info->base);
   }
 }
@@ -148,7 +157,7 @@ START_TEST(every_overload_is_reached) {
   for (laze_op op = 1; op < laze_op_count; op++) {
     const laze_op_info *info = laze_op_get(op);
     int calls = 0;
-    if (laze_op_overload(info->base, 1) == LAZE_OP_NONE) continue;
+    if (laze_op_overload(info->base, 1) == LAZE_OP_NONE || gives_list(info->base)) continue;
     for (int i = 0; i < sample_count; i++) calls += samples[i].op == op;
     /* Strings, dtypes, i64 tensors without dimensions, tensors of floats and weights have no place among the samples.
      */
@@ -167,7 +176,8 @@ START_TEST(every_overload_is_reached) {
                                                "conv2d",
                                                "conv2d.padding",
                                                "conv3d",
-                                               "conv3d.padding"};
+                                               "conv3d.padding",
+                                               "view_copy.dtype"};
     bool needs_more = required(info) > MOST;
     for (size_t i = 0; i < sizeof needing_more / sizeof *needing_more; i++)
       needs_more = needs_more || strcmp(info->name, needing_more[i]) == 0;
@@ -286,7 +296,7 @@ static laze_op in_expression(const char *code, int number) {
 
 static void check_batch(const int *numbers, int count) {
   static const char *const shards[] = {"ir/composite_a_d.gen.c", "ir/composite_e_l.gen.c", "ir/composite_m_r.gen.c",
-                                       "ir/composite_s_z.gen.c"};
+                                       "ir/composite_s_s.gen.c"};
   FILE *file = open_calls();
   for (int i = 0; i < count; i++) write_entry(file, &samples[numbers[i]], numbers[i]);
   fclose(file);
