@@ -104,6 +104,7 @@ void write_cases(const gen_table *table, const gen_shard *shard, FILE *out) {
       fprintf(out, ".exact = true, ");
     else
       fprintf(out, ".ulp = %s, ", c_real(op->test->ulp));
+    if (op->test->recorded) fprintf(out, ".recorded = true, ");
     fprintf(out, ".dtypes = %s},\n", dtype_mask_text(tested_dtypes(op)));
     count++;
   }

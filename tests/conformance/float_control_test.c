@@ -178,7 +178,7 @@ static laze_status record_hook(laze_recorder *recorder, const laze_call *call, l
 
 /* Calls with operands of a dtype and rank; how many were accepted. */
 static int32_t record_calls(sweep *self, laze_op op, laze_dtype dtype, int32_t rank) {
-  static const int64_t sizes[] = {3, 5, 2};
+  static const int64_t sizes[] = {3, 5, 2, 4};
   laze_graph *graph;
   laze_error error;
   int32_t accepted = 0;
@@ -244,9 +244,9 @@ START_TEST(no_operator_sees_the_mode) {
   }
   for (laze_op op = 1; op < laze_op_count; op++) {
     if (!test_is_callable(op)) continue;
-    static const int32_t ranks[] = {2, 3, 1};
+    static const int32_t ranks[] = {2, 3, 1, 4};
     int32_t accepted = 0;
-    for (int r = 0; r < 3 && accepted == 0; r++) {
+    for (int r = 0; r < 4 && accepted == 0; r++) {
       accepted = record_calls(&self, op, LAZE_F32, ranks[r]) + record_calls(&self, op, LAZE_F64, ranks[r]);
       if (accepted == 0) accepted = record_calls(&self, op, LAZE_I64, ranks[r]);
       if (accepted == 0) accepted = record_calls(&self, op, LAZE_BOOL, ranks[r]);

@@ -11,6 +11,8 @@ typedef struct laze_differential_case {
   double ulp;       /* allowed distance from the correctly rounded value; 0 where
                        exact */
   bool exact;       /* both backends give the same bits */
+  bool recorded;    /* not called at random, because few arguments fit: what
+                       PyTorch gave for some is compared instead */
   uint32_t dtypes;  /* bit d: to be tried with operands of dtype d */
 } laze_differential_case;
 

@@ -44,7 +44,10 @@ static const char *name_of(const laze_operator_argument *argument) {
   return strcmp(argument->name, "self") == 0 ? "input" : argument->name;
 }
 
+/* What `inspect` can read: it takes no name of a dtype. */
 static const char *default_of(const laze_operator_argument *argument) {
+  bool names_dtype = argument->takes == LAZE_TAKES_DTYPE && argument->default_value;
+  if (names_dtype && strcmp(argument->default_value, "None") != 0) return "...";
   return argument->default_value && strcmp(argument->default_value, "[]") == 0 ? "()" : argument->default_value;
 }
 

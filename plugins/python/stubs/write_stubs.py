@@ -101,8 +101,9 @@ def definitions(operator, classes, method=False):
         if text not in found:
             found.append(text)
     # Sizes may stand one by one.
-    if len(found) == 1 and re.search(r"\b(size|shape|dims): _Size\b", found[0]):
-        found.append(re.sub(r"\b(size|shape|dims): _Size", r"*\1: _int", found[0]).replace("*, ", ""))
+    one_by_one = r"\((self, |input: Tensor, )?(size|shape|dims): _Size(?=[,)])"
+    if len(found) == 1 and re.search(one_by_one, found[0]):
+        found.append(re.sub(one_by_one, lambda at: f"({at[1] or ''}*{at[2]}: _int", found[0]).replace("*, ", ""))
     found.sort(key=lambda text: text.count("_Size"))  # one integer before lists of them, which take it as well
     return ["@overload\n" + text for text in found] if len(found) > 1 else found
 
