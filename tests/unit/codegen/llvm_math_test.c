@@ -399,6 +399,17 @@ static void fill_block(const test_reference *f, int f64, int number, uint64_t *s
   }
 }
 
+static void check_worst(int function, int f64, const worst *w) {
+  const test_reference *f = &test_references[function];
+  printf("%-8s %s %.3f ulp at %a", name_of(function), f64 ? "f64" : "f32", w->error, w->x);
+  if (f->binary) printf(", %a", w->y);
+  printf("\n");
+  double bound = test_reference_bound(f);
+  ck_assert_msg(w->error <= bound, "%s %s: %.3f ulp (at most %g) at x = %a, y = %a: got %a, expected %La; seed %#llx",
+                name_of(function), f64 ? "f64" : "f32", w->error, bound, w->x, w->y, w->got,
+                exact_value(f, f64, w->x, w->y), (unsigned long long)SEED);
+}
+
 START_TEST(error_stays_within_the_limit) {
   int function = _i / 2, f64 = _i % 2;
   const test_reference *f = &test_references[function];
@@ -411,13 +422,24 @@ START_TEST(error_stays_within_the_limit) {
     run_block(function, f64, b, &w);
   }
   free(b);
-  printf("%-8s %s %.3f ulp at %a", name_of(function), f64 ? "f64" : "f32", w.error, w.x);
-  if (f->binary) printf(", %a", w.y);
-  printf("\n");
-  double bound = test_reference_bound(f);
-  ck_assert_msg(w.error <= bound, "%s %s: %.3f ulp (at most %g) at x = %a, y = %a: got %a, expected %La; seed %#llx",
-                name_of(function), f64 ? "f64" : "f32", w.error, bound, w.x, w.y, w.got, exact_value(f, f64, w.x, w.y),
-                (unsigned long long)SEED);
+  check_worst(function, f64, &w);
+}
+END_TEST
+
+/* All 2^32 of them: minutes a function, so that it is run when asked for (./dev test --exhaustive). */
+START_TEST(every_f32_stays_within_the_limit) {
+  if (!test_references[_i].unary) return;
+  block *b = malloc(sizeof *b);
+  worst w = {0};
+  for (uint64_t first = 0; first < UINT64_C(1) << 32; first += BLOCK) {
+    for (uint32_t i = 0; i < BLOCK; i++) {
+      uint32_t bits = (uint32_t)first + i;
+      memcpy(&b->x.f32[i], &bits, sizeof bits);
+    }
+    run_block(_i, 0, b, &w);
+  }
+  free(b);
+  check_worst(_i, 0, &w);
 }
 END_TEST
 
@@ -428,5 +450,11 @@ int main(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, error_stays_within_the_limit, 0, test_reference_count * 2);
   suite_add_tcase(suite, tcase);
+  TCase *all = tcase_create("every f32");
+  tcase_add_unchecked_fixture(all, set_up, tear_down);
+  tcase_set_timeout(all, 0);
+  if (test_setting("LAZE_TEST_EXHAUSTIVE", 0))
+    tcase_add_loop_test(all, every_f32_stays_within_the_limit, 0, test_reference_count);
+  suite_add_tcase(suite, all);
   return test_run_suite(suite);
 }
