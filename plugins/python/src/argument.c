@@ -229,7 +229,7 @@ static bool add_tensor(converter *self, PyObject *tensor) {
     return laze_python_argument_add_integers(self->arguments, &tensor, 1, takes_sizes(self), self->where);
   if (kinds(self) && !(kinds(self) & TAKES(TENSOR)) && kinds(self) & takes_number) {
     laze_scalar scalar;
-    return laze_python_scalar(tensor, &scalar) && add(self, pass_scalar(scalar));
+    return laze_python_scalar(tensor, self->where, &scalar) && add(self, pass_scalar(scalar));
   }
   return add(self, (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = laze_python_handle(tensor)});
 }

@@ -107,8 +107,8 @@ bool laze_python_knows_shape(laze_tensor *handle);
 PyObject *laze_python_item(PyObject *tensor);
 PyObject *laze_python_list(PyObject *tensor);
 PyObject *laze_python_repr(PyObject *tensor);
-/* The value of a tensor of one element. */
-bool laze_python_scalar(PyObject *tensor, laze_scalar *out);
+/* The value of a tensor of one element. `where` begins a message about one of more, and may be NULL. */
+bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out);
 
 /* ---- create.c */
 /* A tensor of numbers in nested lists; LAZE_DTYPE_NONE: what they are. */

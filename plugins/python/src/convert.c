@@ -32,14 +32,15 @@ static PyObject *number_of(laze_dtype dtype, const char *data) {
   return memcpy(&integer, data, sizeof integer), PyLong_FromLongLong(integer);
 }
 
-bool laze_python_scalar(PyObject *tensor, laze_scalar *out) {
+bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out) {
   laze_tensor *handle = laze_python_handle(tensor);
   int64_t elements;
   if (!compute_unknown(handle) || !laze_python_elements(handle, &elements)) return false;
   char message[160], data[16] = {0};
   if (elements != 1) {
-    snprintf(message, sizeof message, "a tensor of %lld elements has no single value; use any(), all() or index it",
-             (long long)elements);
+    snprintf(message, sizeof message, "%s%sa tensor of %lld elements has no single value; %s", where ? where : "",
+             where ? ": " : "", (long long)elements,
+             where ? "a number is expected here" : "use any(), all() or index it");
     return laze_python_raise(LAZE_INVALID_ARGUMENT, message) != NULL;
   }
   laze_dtype dtype = host_dtype(laze_tensor_dtype(handle));
@@ -55,7 +56,7 @@ bool laze_python_scalar(PyObject *tensor, laze_scalar *out) {
 
 PyObject *laze_python_item(PyObject *tensor) {
   laze_scalar scalar;
-  if (!laze_python_scalar(tensor, &scalar)) return NULL;
+  if (!laze_python_scalar(tensor, NULL, &scalar)) return NULL;
   if (scalar.dtype == LAZE_F64) return PyFloat_FromDouble(scalar.value.real);
   return scalar.dtype == LAZE_BOOL ? PyBool_FromLong(scalar.value.integer != 0)
                                    : PyLong_FromLongLong(scalar.value.integer);

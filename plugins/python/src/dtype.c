@@ -116,7 +116,8 @@ bool laze_python_dtype_from(PyObject *object, laze_dtype *out) {
   const char *text = name ? laze_python_text(name, "dtype") : NULL;
   *out = text ? find_by_name(text) : LAZE_DTYPE_NONE;
   Py_XDECREF(name);
-  if (*out == LAZE_DTYPE_NONE && !PyErr_Occurred()) laze_python_raise_type("laze has no dtype %R", object);
+  if (*out == LAZE_DTYPE_NONE && !PyErr_Occurred())
+    laze_python_raise_type("laze has no dtype %R; laze.float32 is one, and dir(laze) lists them", object);
   return *out != LAZE_DTYPE_NONE;
 }
 

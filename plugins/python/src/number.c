@@ -100,7 +100,7 @@ static PyObject *number_positive(PyObject *self) {
 
 static int number_bool(PyObject *self) {
   laze_scalar scalar;
-  if (!laze_python_scalar(self, &scalar)) return -1;
+  if (!laze_python_scalar(self, NULL, &scalar)) return -1;
   return scalar.dtype == LAZE_F64 ? scalar.value.real != 0 : scalar.value.integer != 0;
 }
 
