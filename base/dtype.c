@@ -2,11 +2,19 @@
  * which carry one number between dtypes. */
 #include "base/dtype.h"
 
+#include "base/half.h"
+
 #include <math.h>
 #include <string.h>
 
+#define COMPUTES_BOOL(id) LAZE_##id
+#define COMPUTES_SIGNED(id) LAZE_##id
+#define COMPUTES_UNSIGNED(id) LAZE_##id
+#define COMPUTES_FLOAT(id) LAZE_##id
+#define COMPUTES_HALF(id) LAZE_F32
 #define INFO(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                                    \
-  [LAZE_##id] = {name, numpy, torch, LAZE_KIND_##kind, sizeof(c_type), bits, digits, LAZE_UP_TO_##id},
+  [LAZE_##id] = {name, numpy,  torch,           LAZE_KIND_##kind,   sizeof(c_type),                                    \
+                 bits, digits, LAZE_UP_TO_##id, COMPUTES_##kind(id)},
 static const laze_dtype_info infos[LAZE_DTYPE_BOUND] = {LAZE_DTYPES(INFO, )};
 static const laze_dtype_info no_dtype = {.name = "none"};
 
@@ -162,12 +170,13 @@ bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {
 
 /* --- Scalars --- */
 
-#define LOAD_BOOL laze_scalar_boolean
-#define LOAD_SIGNED laze_scalar_integer
-#define LOAD_UNSIGNED laze_scalar_integer
-#define LOAD_FLOAT laze_scalar_real
+#define LOAD_BOOL(id, element) laze_scalar_boolean(element)
+#define LOAD_SIGNED(id, element) laze_scalar_integer(element)
+#define LOAD_UNSIGNED LOAD_SIGNED
+#define LOAD_FLOAT(id, element) laze_scalar_real(element)
+#define LOAD_HALF(id, element) laze_scalar_real((double)laze_half_load_##id(element))
 #define LOAD(with, id, name, kind, bits, digits, c_type, ...)                                                          \
-  case LAZE_##id: return LOAD_##kind(((const c_type *)data)[index]);
+  case LAZE_##id: return LOAD_##kind(id, ((const c_type *)data)[index]);
 
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) {
   switch (dtype) { LAZE_DTYPES(LOAD, ) }
@@ -185,13 +194,14 @@ laze_dtype laze_integer_converted_by(laze_dtype dtype) {
 }
 
 /* From an integer to a float directly: through double would round twice. */
-#define STORE_BOOL(c_type) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
-#define STORE_SIGNED(c_type)                                                                                           \
+#define STORE_BOOL(id, c_type) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
+#define STORE_SIGNED(id, c_type)                                                                                       \
   (c_type)(real ? laze_convert_to_integer(scalar.value.real, laze_integer_converted_by(dtype)) : scalar.value.integer)
 #define STORE_UNSIGNED STORE_SIGNED
-#define STORE_FLOAT(c_type) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE_FLOAT(id, c_type) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE_HALF(id, c_type) laze_half_store_##id(STORE_FLOAT(id, float))
 #define STORE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
-  case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(c_type); break;
+  case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(id, c_type); break;
 
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index) {
   bool real = scalar.dtype == LAZE_F64;

@@ -11,10 +11,11 @@
 typedef struct laze_dtype_info {
   const char *name, *numpy, *torch; /* NULL: it has none */
   laze_kind kind;
-  int32_t size;   /* of an element, in bytes */
-  int32_t bits;   /* of a value */
-  int32_t digits; /* binary ones: every number of that many is held exactly */
-  uint32_t takes; /* the dtypes that promote to it, itself included: bits */
+  int32_t size;        /* of an element, in bytes */
+  int32_t bits;        /* of a value */
+  int32_t digits;      /* binary ones: every number of that many is held exactly */
+  uint32_t takes;      /* the dtypes that promote to it, itself included: bits */
+  laze_dtype computes; /* in which elements are computed: f32 for floats of 16 bits, itself for the others */
 } laze_dtype_info;
 
 /* The row of a dtype. For what is no dtype one of kind LAZE_KIND_NONE, named "none", in which all else is 0. */
@@ -28,6 +29,14 @@ static inline bool laze_dtype_is_valid(laze_dtype dtype) {
 }
 static inline bool laze_dtype_is_float(laze_dtype dtype) {
   return laze_dtype_kind(dtype) == LAZE_KIND_FLOAT;
+}
+/* Whether it is only kept, in 16 bits, and computed as f32. */
+static inline bool laze_dtype_is_half(laze_dtype dtype) {
+  return laze_dtype_get(dtype)->computes != dtype && laze_dtype_is_valid(dtype);
+}
+/* The dtype in which elements are computed. */
+static inline laze_dtype laze_dtype_computes(laze_dtype dtype) {
+  return laze_dtype_get(dtype)->computes;
 }
 
 /* Promotion looks at categories first: a number or a 0-d tensor changes a tensor's dtype only where it is of a higher

@@ -5,7 +5,9 @@
  *      f64       A dtype promotes to those above it, and two dtypes to the lowest that is above both: i8 and u8 to i16.
  *       |        The table has them from the bottom to the top, so that is the first row which takes both in.
  *      f32
- *       |
+ *    /     \
+ *  f16     bf16
+ *    \     /
  *      i64
  *       |
  *      i32
@@ -20,11 +22,11 @@
  *
  *   id        what the number in laze/dtype.h is called behind LAZE_
  *   name      in graphs, messages and operator tables
- *   kind      LAZE_KIND_...
+ *   kind      LAZE_KIND_..., or HALF: a float that is kept in 16 bits and computed as f32 (base/half.h)
  *   bits      of a value; a bool is one of them, in a byte of its own
  *   digits    binary ones: every number of that many is held exactly
  *   c_type    of an element in memory
- *   llvm      of a value in a register, as in LLVMInt32TypeInContext
+ *   llvm      of a value in a register, as in LLVMInt32TypeInContext; of a HALF its bits
  *   numpy     in the header of a .npy file
  *   torch     as in torch.int32
  *   below     what promotes to it
@@ -41,7 +43,9 @@
   ROW(with, I16, "i16", SIGNED, 16, 15, int16_t, Int16, "<i2", "int16", LAZE_UP_TO_U8 | LAZE_UP_TO_I8)                 \
   ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_UP_TO_I16)                                \
   ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_UP_TO_I32)                                \
-  ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_I64)                                 \
+  ROW(with, F16, "f16", HALF, 16, 11, uint16_t, Int16, "<f2", "float16", LAZE_UP_TO_I64)                               \
+  ROW(with, BF16, "bf16", HALF, 16, 8, uint16_t, Int16, NULL, "bfloat16", LAZE_UP_TO_I64)                              \
+  ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_F16 | LAZE_UP_TO_BF16)               \
   ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)
 
 /* A set of dtypes has the bit of each one's number. */
@@ -57,6 +61,13 @@ enum { LAZE_DTYPES(LAZE_UP_TO_OF_ROW, ) };
 #define LAZE_DTYPE_BOUND 16 /* every dtype's number is below it */
 
 /* What a value is. A bool is 0 or 1; integers wrap, signed ones in two's complement; floats are IEEE 754's. */
-typedef enum { LAZE_KIND_NONE, LAZE_KIND_BOOL, LAZE_KIND_SIGNED, LAZE_KIND_UNSIGNED, LAZE_KIND_FLOAT } laze_kind;
+typedef enum {
+  LAZE_KIND_NONE,
+  LAZE_KIND_BOOL,
+  LAZE_KIND_SIGNED,
+  LAZE_KIND_UNSIGNED,
+  LAZE_KIND_FLOAT,
+  LAZE_KIND_HALF = LAZE_KIND_FLOAT, /* to the compiler's eye: only what goes by C types tells them apart */
+} laze_kind;
 
 #endif

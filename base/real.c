@@ -2,6 +2,7 @@
 #include "base/real.h"
 
 #include "base/dtype_table.h"
+#include "base/half.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -32,12 +33,13 @@ void laze_real_format(char *buffer, size_t size, char conversion, int precision,
 }
 
 /* Straight to the dtype's own type: through double a float would be rounded twice. */
-#define PARSE_BOOL(c_type)
-#define PARSE_SIGNED(c_type)
-#define PARSE_UNSIGNED(c_type)
-#define PARSE_FLOAT(c_type) value = _Generic((c_type)0, float : strtof, double : strtod)(text, end)
+#define PARSE_BOOL(id, c_type)
+#define PARSE_SIGNED(id, c_type)
+#define PARSE_UNSIGNED(id, c_type)
+#define PARSE_FLOAT(id, c_type) value = _Generic((c_type)0, float : strtof, double : strtod)(text, end)
+#define PARSE_HALF(id, c_type) value = (double)laze_half_load_##id(laze_half_store_##id(strtof(text, end)))
 #define PARSE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
-  case LAZE_##id: PARSE_##kind(c_type); break;
+  case LAZE_##id: PARSE_##kind(id, c_type); break;
 
 double laze_real_parse(laze_dtype dtype, const char *text, char **end) {
   locale_scope scope = enter_plain_locale();

@@ -49,9 +49,9 @@ static inline laze_scalar laze_initial_value(laze_initial initial, laze_dtype dt
   return laze_scalar_load(dtype, &element, 0);
 }
 
-/* The dtype of a scan's states: elements are converted to it, and each state to the dtype of the result. */
-static inline laze_dtype laze_scan_state(const laze_op_info *info, laze_dtype result) {
-  return info->state == LAZE_STATE_DOUBLE && laze_dtype_is_float(result) ? LAZE_F64 : result;
+/* The dtype of a reduction's or scan's states: elements are converted to it, and states that are results to theirs. */
+static inline laze_dtype laze_reduction_state(const laze_op_info *info, laze_dtype result) {
+  return info->state == LAZE_STATE_DOUBLE && laze_dtype_is_float(result) ? LAZE_F64 : laze_dtype_computes(result);
 }
 
 #endif

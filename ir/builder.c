@@ -18,7 +18,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
   if (laze_location_is_known(call->location)) recorder->location = call->location;
   if (call->name) recorder->name = call->name;
   builder->depth++;
-  laze_status status = info->expand(recorder, call, results, error);
+  laze_status status = laze_call_expand(recorder, call, results, error);
   builder->depth--;
   *recorder = saved;
   if (status != LAZE_OK) laze_op_rename_error(error, info->name);

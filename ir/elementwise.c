@@ -19,7 +19,8 @@ static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *
   return laze_promotion_result(&promotion);
 }
 
-laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index) {
+/* The dtype of operand `index` where all its values are ones that the call can have. */
+static laze_dtype taken_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index) {
   switch (laze_op_get(call->op)->compute) {
   case LAZE_COMPUTE_PROMOTED:
   case LAZE_COMPUTE_COMPARE: return promoted_dtype(call, operand_types, 0);
@@ -28,6 +29,13 @@ laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const
   case LAZE_COMPUTE_SELECT: return index == 0 ? LAZE_BOOL : promoted_dtype(call, operand_types, 1);
   default: return operand_types[index]->dtype;
   }
+}
+
+laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index) {
+  laze_dtype dtype = taken_dtype(call, operand_types, index);
+  laze_compute compute = laze_op_get(call->op)->compute;
+  bool moves = compute == LAZE_COMPUTE_SELECT || compute == LAZE_COMPUTE_CONVERT;
+  return moves ? dtype : laze_dtype_computes(dtype);
 }
 
 static laze_dtype convert_target(const laze_call *call) {
@@ -65,7 +73,7 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: the condition is %s, expected bool: compare it, as in x != 0", info->name,
                      laze_dtype_name(operand_types[0]->dtype));
-  laze_dtype computed = laze_call_compute_dtype(call, operand_types, call->operand_count - 1);
+  laze_dtype computed = taken_dtype(call, operand_types, call->operand_count - 1);
   if (info->compute_dtypes && !(info->compute_dtypes >> computed & 1)) return refuse_dtype(inference, info, computed);
   for (int32_t i = 0; i < call->operand_count && info->compute == LAZE_COMPUTE_BITS; i++)
     if (operand_types[i]->dtype != LAZE_I64)

@@ -127,6 +127,7 @@ typedef struct laze_op_info {
   laze_state state;     /* SCAN */
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
+  bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
   int32_t argument_count, segment_count, attribute_count;
   int32_t result_count; /* -1: as many as the regions, the called function or the call say
                            (laze_call_result_count) */
@@ -215,8 +216,9 @@ int32_t laze_call_segment(const laze_call *call, int32_t position, int32_t *firs
 /* Whether segments and attributes fit the operator's schema: counts, kinds, and nothing absent that is required. */
 LAZE_MUST_USE laze_status laze_call_check(const laze_call *call, laze_error *error);
 
-/* The dtype in which operand `index` of an elementwise call enters the computation, given all operands' types. The one
- * place that knows LAZE_COMPUTE_*. `is_number` per operand follows from the schema. */
+/* The dtype in which operand `index` of an elementwise call enters the computation, given all operands' types: f32 for
+ * floats of 16 bits, to which the result is rounded, but for `where` and `to`. The one place that knows LAZE_COMPUTE_*.
+ * `is_number` per operand follows from the schema. */
 laze_dtype laze_call_compute_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index);
 
 /* The rule of elementwise operators that name no shape rule, for generated adaptors: broadcasts all operands; the dtype

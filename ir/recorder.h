@@ -35,6 +35,10 @@ static inline const laze_type *laze_recorder_type(laze_recorder *recorder, laze_
 LAZE_MUST_USE laze_status laze_record_number(laze_recorder *recorder, laze_dtype dtype, laze_scalar value,
                                              laze_value *out, laze_error *error);
 
+/* Records what a call that expands consists of (ir/composite/half.c); for recorders. */
+LAZE_MUST_USE laze_status laze_call_expand(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                           laze_error *error);
+
 /* Short form for hand-written composites: operands and attributes in schema order. A tensor list takes the operands
  * that the other arguments leave; trailing optional operands may be left out; NULL attributes are the defaults. */
 LAZE_MUST_USE laze_status laze_record_call(laze_recorder *recorder, laze_op op, const laze_value *operands,

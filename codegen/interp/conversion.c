@@ -9,6 +9,8 @@
  */
 #include "codegen/interp/eval.h"
 
+#include "base/half.h"
+
 #include <string.h>
 
 /* The table of pairs has the rows of dtypes within each of these rows. The preprocessor does not expand a list within
@@ -18,17 +20,30 @@
 #define ROWS() LAZE_DTYPES
 #define LATER(macro) macro NOTHING
 
-#define ELEMENT(with, id, name, kind, bits, digits, c_type, ...)                                                       \
+/* The value of an element: of a float of 16 bits as f32, by way of which it becomes anything else. */
+#define VALUE_BOOL(id, c_type, x) c_type, x
+#define VALUE_SIGNED(id, c_type, x) c_type, x
+#define VALUE_UNSIGNED(id, c_type, x) c_type, x
+#define VALUE_FLOAT(id, c_type, x) c_type, x
+#define VALUE_HALF(id, c_type, x) float, laze_half_load_##id(x)
+#define ELEMENT_OF(id, c_type, value_type, value)                                                                      \
   typedef c_type element_##id;                                                                                         \
-  enum { is_float_##id = LAZE_KIND_##kind == LAZE_KIND_FLOAT };
+  static inline value_type value_##id(element_##id x) {                                                                \
+    return value;                                                                                                      \
+  }
+#define ELEMENT_OF_VALUE(...) ELEMENT_OF(__VA_ARGS__)
+#define ELEMENT(with, id, name, kind, bits, digits, c_type, ...)                                                       \
+  enum { is_float_##id = LAZE_KIND_##kind == LAZE_KIND_FLOAT };                                                        \
+  ELEMENT_OF_VALUE(id, c_type, VALUE_##kind(id, c_type, x))
 LAZE_DTYPES(ELEMENT, )
 
-/* An element x of dtype `from` in one of c_type. */
+/* An element of dtype `from`, whose value is x, in one of c_type. */
 #define TO_BOOL(from, id, c_type) (c_type)(x != 0)
 #define TO_SIGNED(from, id, c_type)                                                                                    \
   (c_type)(is_float_##from ? laze_convert_to_integer((double)x, laze_integer_converted_by(LAZE_##id)) : (int64_t)x)
 #define TO_UNSIGNED TO_SIGNED
 #define TO_FLOAT(from, id, c_type) (c_type) x
+#define TO_HALF(from, id, c_type) laze_half_store_##id((float)x)
 
 /* Elements are copied through memcpy: the memory of a caller may have any alignment. */
 #define CONVERSION(from, id, name, kind, bits, digits, c_type, ...)                                                    \
@@ -36,8 +51,13 @@ LAZE_DTYPES(ELEMENT, )
                              int64_t result_stride) {                                                                  \
     const char *source = operands[0];                                                                                  \
     for (int64_t i = 0; i < count; i++, source += operand_strides[0], result += result_stride) {                       \
-      element_##from x;                                                                                                \
-      memcpy(&x, source, sizeof x);                                                                                    \
+      element_##from element;                                                                                          \
+      memcpy(&element, source, sizeof element);                                                                        \
+      if (LAZE_##from == LAZE_##id) {                                                                                  \
+        memcpy(result, &element, sizeof element); /* NaNs as they are */                                               \
+        continue;                                                                                                      \
+      }                                                                                                                \
+      const __typeof__(value_##from(element)) x = value_##from(element);                                               \
       c_type y = TO_##kind(from, id, c_type);                                                                          \
       memcpy(result, &y, sizeof y);                                                                                    \
     }                                                                                                                  \

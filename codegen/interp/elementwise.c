@@ -1,13 +1,13 @@
 /* Elementwise operators: every element of the result from the operands' elements there, each converted to the dtype in
  * which the operator computes.
  *
- *   operand ──(converted, a block at a time)──> eval ──> result
+ *   operand ──(converted, a block at a time)──> eval ──(rounded, of floats of 16 bits)──> result
  */
 #include "codegen/interp/walk.h"
 
 enum { BLOCK = 512, ELEMENT_SIZE = 8 };
 
-/* Computes one row, or a part of it no longer than a block where an operand must be converted. */
+/* Computes one row, or a part of it no longer than a block where anything must be converted. */
 static void compute_part(const interp_run *run, const interp_node *node, const interp_walk *walk, int64_t begin,
                          int64_t count) {
   _Alignas(16) char blocks[LAZE_EVAL_MAX_OPERANDS][BLOCK * ELEMENT_SIZE];
@@ -24,13 +24,23 @@ static void compute_part(const interp_run *run, const interp_node *node, const i
     operands[i] = blocks[i];
     steps[i] = size;
   }
-  node->eval(count, operands, steps, walk->data[result] + begin * walk->steps[result], walk->steps[result]);
+  char *to = walk->data[result] + begin * walk->steps[result];
+  laze_dtype dtype = interp_result(run, node, 0).dtype;
+  if (dtype == node->computed) {
+    node->eval(count, operands, steps, to, walk->steps[result]);
+    return;
+  }
+  _Alignas(16) char wide[BLOCK * ELEMENT_SIZE];
+  const char *computed = wide;
+  int64_t size = laze_dtype_size(node->computed);
+  node->eval(count, operands, steps, wide, size);
+  laze_eval_find_conversion(node->computed, dtype)(count, &computed, &size, to, walk->steps[result]);
 }
 
 void interp_execute_elementwise(const interp_run *run, const interp_node *node) {
   interp_tensor result = interp_result(run, node, 0);
   interp_walk walk;
-  bool converts = false;
+  bool converts = result.dtype != node->computed;
   interp_walk_init(&walk, result.rank, result.dims);
   for (int32_t i = 0; i < node->operand_count; i++) {
     interp_tensor operand = interp_operand(run, node, i);

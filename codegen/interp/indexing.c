@@ -110,19 +110,37 @@ void interp_execute_dynamic_update(const interp_run *run, const interp_node *nod
 /* Joins an element with the one at its place; where no operator does it takes that place. */
 typedef struct {
   laze_eval_function eval;
+  laze_dtype dtype, computed;
   int64_t bytes;
 } placing;
 
 static placing find_placing(const interp_tensor *self, const char *reduce) {
   laze_op op = laze_combine_operator(reduce);
-  return (placing){.eval = op == LAZE_OP_NONE ? NULL : laze_eval_find(op, self->dtype),
+  laze_dtype computed = laze_dtype_computes(self->dtype);
+  return (placing){.eval = op == LAZE_OP_NONE ? NULL : laze_eval_find(op, computed),
+                   .dtype = self->dtype,
+                   .computed = computed,
                    .bytes = laze_dtype_size(self->dtype)};
+}
+
+/* One element that is not computed in its own dtype. */
+static void put_rounded(const placing *how, char *to, const char *from) {
+  double wide[2] = {0};
+  char *const places[2] = {(char *)&wide[0], (char *)&wide[1]};
+  const char *const operands[2] = {places[0], places[1]}, *const old = to;
+  const int64_t none[2] = {0};
+  laze_eval_find_conversion(how->dtype, how->computed)(1, &old, none, places[0], 0);
+  laze_eval_find_conversion(how->dtype, how->computed)(1, &from, none, places[1], 0);
+  how->eval(1, operands, none, places[0], 0);
+  laze_eval_find_conversion(how->computed, how->dtype)(1, operands, none, to, 0);
 }
 
 static void put(const placing *how, char *to, const char *from, int64_t count) {
   const char *operands[2] = {to, from};
   const int64_t steps[2] = {how->bytes, how->bytes};
-  if (how->eval)
+  if (how->eval && how->computed != how->dtype)
+    for (int64_t i = 0; i < count; i++) put_rounded(how, to + i * how->bytes, from + i * how->bytes);
+  else if (how->eval)
     how->eval(count, operands, steps, to, how->bytes);
   else
     memcpy(to, from, (size_t)(count * how->bytes));

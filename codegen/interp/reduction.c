@@ -4,7 +4,7 @@
  *   the last run is reduced:  lanes16 along it, for each element of the kept runs, earlier reduced runs around it
  *   otherwise:                rows along the last reduced run, all elements of the last kept run side by side
  *
- * Elements are converted to the dtype of the result before they are combined.
+ * Elements are converted to the dtype of states before they are combined.
  */
 #include "codegen/interp/unit.h"
 
@@ -28,8 +28,8 @@ typedef struct {
 typedef struct {
   const interp_node *node;
   interp_tensor self, result;
-  laze_eval_function convert;
-  int64_t size; /* of a state, in bytes */
+  laze_eval_function convert, finish; /* an element to a state, and a state to the result */
+  int64_t size;                       /* of a state, in bytes */
   char initial[ELEMENT_SIZE];
   axis_run runs[LAZE_MAX_RANK + 1];
   int run_count;
@@ -148,6 +148,10 @@ static char *close_tree(const reduction *r, block_tree *tree) {
   return total;
 }
 
+static void put_results(const reduction *r, const char *states, int64_t count, char *out) {
+  r->finish(count, &states, &r->size, out, laze_dtype_size(r->result.dtype));
+}
+
 /* One element of the result: 16 lanes along the last run, for every position of the reduced runs before it. */
 static void reduce_lanes(const reduction *r, int64_t offset, char *out) {
   block_tree tree;
@@ -166,7 +170,7 @@ static void reduce_lanes(const reduction *r, int64_t offset, char *out) {
   }
   char *total = close_tree(r, &tree);
   for (int64_t half = LAZE_ORDER_LANES / 2; half > 0; half /= 2) combine(r, total, total + half * r->size, half);
-  memcpy(out, total, (size_t)r->size);
+  put_results(r, total, 1, out);
 }
 
 /* `count` neighbouring elements of the result: along the last reduced run (the last but one), or of one element each
@@ -183,15 +187,17 @@ static void reduce_rows(const reduction *r, int64_t offset, int64_t count, char 
       if (place / LAZE_ORDER_ROWS_BLOCK > tree.folded) fold(r, &tree);
       combine_elements(r, tree.block, offset + around.offset + row * rows.stride, count);
     }
-  memcpy(out, close_tree(r, &tree), (size_t)(count * r->size));
+  put_results(r, close_tree(r, &tree), count, out);
 }
 
 void interp_execute_reduction(const interp_run *run, const interp_node *node) {
   reduction r = {.node = node, .self = interp_operand(run, node, 0), .result = interp_result(run, node, 0)};
   if (interp_elements(&r.result) == 0) return;
-  r.convert = laze_eval_find_conversion(r.self.dtype, r.result.dtype);
-  r.size = laze_dtype_size(r.result.dtype);
-  laze_scalar_store(laze_initial_value(node->info->initial, r.result.dtype), r.result.dtype, r.initial, 0);
+  laze_dtype state = laze_reduction_state(node->info, r.result.dtype);
+  r.convert = laze_eval_find_conversion(r.self.dtype, state);
+  r.finish = laze_eval_find_conversion(state, r.result.dtype);
+  r.size = laze_dtype_size(state);
+  laze_scalar_store(laze_initial_value(node->info->initial, state), state, r.initial, 0);
   find_runs(&r);
   bool lanes = r.run_count > 0 && r.runs[r.run_count - 1].reduced;
   int64_t row = lanes || r.run_count == 0 ? 1 : r.runs[r.run_count - 1].extent;
@@ -205,7 +211,7 @@ void interp_execute_reduction(const interp_run *run, const interp_node *node) {
         reduce_lanes(&r, kept.offset, out);
       else
         reduce_rows(&r, kept.offset + at, count, out);
-      out += count * r.size;
+      out += count * laze_dtype_size(r.result.dtype);
     }
   }
 }

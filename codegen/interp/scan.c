@@ -36,7 +36,7 @@ static void scan_lines(const scan *s, const char *self, char *result, int64_t co
 
 void interp_execute_scan(const interp_run *run, const interp_node *node) {
   interp_tensor self = interp_operand(run, node, 0), result = interp_result(run, node, 0);
-  laze_dtype state = laze_scan_state(node->info, result.dtype);
+  laze_dtype state = laze_reduction_state(node->info, result.dtype);
   int axis = interp_axis(node, laze_op_argument(node->info, "dim")->position, self.rank);
   int64_t count = interp_elements(&self);
   if (count == 0) return;

@@ -96,10 +96,8 @@ static laze_status copy_attributes(flattening *f, const laze_node *node, interp_
 /* The element functions of elementwise operators, reductions and scans. */
 static laze_status find_eval(flattening *f, const laze_node *node, interp_node *out, laze_error *error) {
   const laze_op_info *info = out->info;
-  if (info->op_class == LAZE_CLASS_SCAN) {
-    out->eval = laze_eval_find(info->combine, laze_scan_state(info, node->types[0]->dtype));
-  } else if (info->combine != LAZE_OP_NONE) {
-    out->eval = laze_eval_find(info->combine, node->types[0]->dtype);
+  if (info->combine != LAZE_OP_NONE) {
+    out->eval = laze_eval_find(info->combine, laze_reduction_state(info, node->types[0]->dtype));
   } else if (info->compute != LAZE_COMPUTE_NONE) {
     laze_call call = laze_node_call(node);
     const laze_type *types[LAZE_EVAL_MAX_OPERANDS];
@@ -110,7 +108,10 @@ static laze_status find_eval(flattening *f, const laze_node *node, interp_node *
                        LAZE_EVAL_MAX_OPERANDS);
     for (int32_t i = 0; i < node->operand_count; i++) types[i] = laze_graph_type(f->graph, node->operands[i]);
     for (int32_t i = 0; i < node->operand_count; i++) compute[i] = laze_call_compute_dtype(&call, types, i);
+    bool rounds = info->compute != LAZE_COMPUTE_SELECT && info->compute != LAZE_COMPUTE_CONVERT;
     out->compute = compute;
+    out->computed = node->types[0]->dtype;
+    if (rounds) out->computed = laze_dtype_computes(out->computed);
     out->eval = info->compute == LAZE_COMPUTE_CONVERT
                     ? laze_eval_find_conversion(types[0]->dtype, node->types[0]->dtype)
                     : laze_eval_find(node->op, compute[node->operand_count - 1]);

@@ -52,6 +52,7 @@ struct interp_node {
   void (*execute)(const interp_run *run, const interp_node *node); /* NULL: control */
   laze_eval_function eval;   /* elementwise: of one element; reduction, scan: of combining two states */
   const laze_dtype *compute; /* elementwise: the dtype that each operand is converted to */
+  laze_dtype computed;       /* elementwise: the dtype of what eval gives, which is converted to the result's */
   interp_opaque *opaque;     /* of a call of a registered kernel */
   interp_block *regions;
 };

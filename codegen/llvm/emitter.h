@@ -17,9 +17,10 @@ typedef struct laze_llvm_emitter {
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef builder;
+  bool converts_f16; /* the processor does, to f32 and back */
 } laze_llvm_emitter;
 
-/* The LLVM type of `dtype` in registers: f32 float, f64 double, i32, i64, bool i1. */
+/* The LLVM type of `dtype` in registers: f32 float, f64 double, i32, i64, bool i1; bits of floats of 16 bits. */
 LLVMTypeRef laze_llvm_scalar_type(const laze_llvm_emitter *emitter, laze_dtype dtype);
 /* That type, as a vector of LAZE_LANES where `like` is one. */
 LLVMTypeRef laze_llvm_type_like(const laze_llvm_emitter *emitter, laze_dtype dtype, LLVMValueRef like);

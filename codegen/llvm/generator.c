@@ -184,7 +184,7 @@ static size_t reserve_bytes(const laze_llvm_request *request) {
 }
 
 static laze_status compile(laze_context *context, const laze_llvm_request *request, laze_text *out, laze_error *error) {
-  compiler c = {.target = request->target};
+  compiler c = {.target = request->target, .e.converts_f16 = request->target->converts_f16};
   laze_reserve reserve;
   LAZE_TRY(laze_reserve_open(&reserve, reserve_bytes(request), error));
   laze_arena_init(&c.arena, context);

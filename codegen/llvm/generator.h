@@ -8,7 +8,7 @@
 
 struct laze_loop_kernel;
 
-#define LAZE_LLVM_GENERATOR_VERSION 3
+#define LAZE_LLVM_GENERATOR_VERSION 4
 
 typedef enum { LAZE_LLVM_OBJECT, LAZE_LLVM_IR, LAZE_LLVM_ASSEMBLY } laze_llvm_output;
 
@@ -24,6 +24,7 @@ typedef struct laze_target {
   laze_hash key; /* of all that decides on code: part of each kernel's key */
   laze_vector_unit vectors;
   bool has_fused_multiply_add;
+  bool converts_f16; /* to f32 and back */
   /* LLVM's names, "skylake" and "+avx2,+fma"; NULL: those of the processor that runs, which follow from what `key` is
    * made of and are known to LLVM alone. */
   const char *cpu, *features;

@@ -105,5 +105,8 @@ LAZE_LOWERING(philox);
 /* A value of dtype `from` as `to`: floats to integers truncate, NaN and out-of-range values give the lowest integer;
  * to bool is `!= 0`. */
 LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to);
+/* A float of 16 bits, by its bits, as f32 (exact), and an f32 rounded to one. */
+LLVMValueRef laze_math_load_half(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from);
+LLVMValueRef laze_math_store_half(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype to);
 
 #endif

@@ -152,7 +152,7 @@ static LLVMValueRef call_angle(const laze_llvm_emitter *e, LLVMValueRef x) {
   if (!function) {
     function = LLVMAddFunction(e->module, ANGLE_FUNCTION, type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    laze_llvm_emitter inner = {e->context, e->module, LLVMCreateBuilderInContext(e->context)};
+    laze_llvm_emitter inner = {e->context, e->module, LLVMCreateBuilderInContext(e->context), e->converts_f16};
     LLVMPositionBuilderAtEnd(inner.builder, LLVMAppendBasicBlockInContext(e->context, function, "entry"));
     emit_angle_body(&inner, LLVMGetParam(function, 0), result);
     LLVMDisposeBuilder(inner.builder);

@@ -5,6 +5,7 @@
  *   integer     x != 0    extended or cut      rounded
  *   float       x != 0    truncated in range   rounded or widened
  *
+ * Floats of 16 bits are their bits, and become anything else, and are made of it, by way of f32 (math_half.c).
  * "In range" is that of i32 or i64, of which narrower and unsigned integers have the low bits.
  */
 #include "codegen/llvm/lowerings.h"
@@ -59,6 +60,8 @@ static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze
 
 LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   if (from == to) return value;
+  if (laze_dtype_is_half(from)) return laze_math_convert(e, laze_math_load_half(e, value, from), LAZE_F32, to);
+  if (laze_dtype_is_half(to)) return laze_math_store_half(e, laze_math_convert(e, value, from, LAZE_F32), to);
   switch (laze_dtype_kind(to)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return to_boolean(e, value, from);

@@ -210,6 +210,8 @@ static laze_status verify_operator(verifier *v, const laze_loop_instruction *i, 
     return laze_fail(v->error, LAZE_INTERNAL, "loop IR: instruction %%%d: '%s' is not an elementwise operator",
                      v->index, info->name);
   if (logical && i->compute != LAZE_BOOL) return fault(v, "a logical operator computes in bool");
+  if (laze_dtype_is_half(i->compute) && info->compute != LAZE_COMPUTE_SELECT)
+    return fault(v, "a float of 16 bits computes in f32");
   if (logical || compare) return want_result(v, i, LAZE_BOOL);
   return info->compute == LAZE_COMPUTE_BITS ? LAZE_OK : want_result(v, i, i->compute);
 }
@@ -333,6 +335,7 @@ static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
   LAZE_TRY(want_count(v, i, 11, 11));
   LAZE_TRY(want_indices(v, i, 0, 11));
   if (i->dtype == LAZE_BOOL) return fault(v, "a matrix product of bool");
+  if (laze_dtype_is_half(i->dtype)) return fault(v, "a matrix product of floats of 16 bits, which are computed in f32");
   if (v->depth == 0) return fault(v, "a matrix product outside the RANGE loop");
   if (lanes_loop(v) >= 0) return fault(v, "a matrix product inside a LANES loop");
   int64_t buffers[3];

@@ -1,7 +1,7 @@
 /* What cpuid says:
  *
  *   vendor, model, raw feature words, states that the system saves ── hash ─> key
- *                                  └─ AVX-512, AVX2, FMA ──> vector registers, fused multiply-add
+ *                                  └─ AVX-512, AVX2, FMA, F16C ──> vector registers, what there are instructions for
  *
  * A feature counts where the processor has it and the operating system saves the registers it uses.
  */
@@ -39,7 +39,8 @@ laze_target laze_target_host(void) {
   bool avx512 = avx && (extended->b & bit_AVX512F) && (states & STATES_ZMM) == STATES_ZMM;
   bool avx2 = avx && (extended->b & bit_AVX2);
   laze_target target = {.key = laze_hash_add(laze_hash_bytes(leaves, sizeof leaves), states),
-                        .has_fused_multiply_add = avx && (base->c & bit_FMA)};
+                        .has_fused_multiply_add = avx && (base->c & bit_FMA),
+                        .converts_f16 = avx && (base->c & bit_F16C)};
   target.vectors.register_bytes = avx512 ? 64 : avx2 ? 32 : 16;
   target.vectors.register_count = avx512 ? 32 : 16;
   return target;
@@ -54,6 +55,7 @@ laze_target laze_target_host(void) {
   const char *machine = uname(&name) == 0 ? name.machine : "unknown";
   return (laze_target){.key = laze_hash_bytes(machine, strlen(machine)),
                        .vectors = {.register_bytes = 16, .register_count = 32},
-                       .has_fused_multiply_add = true};
+                       .has_fused_multiply_add = true,
+                       .converts_f16 = true};
 }
 #endif

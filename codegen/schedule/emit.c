@@ -156,16 +156,18 @@ static int32_t emit_accumulator(laze_loop_emitter *emitter, const laze_instance 
   return laze_loop_emit(emitter->kernel, accumulator, NULL, 0);
 }
 
+static laze_dtype result_dtype(const laze_loop_emitter *emitter, const laze_instance *instance) {
+  return laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
+}
+
 static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
-  laze_graph *graph = emitter->scheduler->graph;
   int64_t count = emitter->group->instance_count;
   memset(emitter->needed, 0, (size_t)count);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
-    laze_dtype dtype = laze_graph_type(graph, instance->value)->dtype;
-    emitter->value[index] = emit_accumulator(emitter, instance, dtype);
+    emitter->value[index] = emit_accumulator(emitter, instance, laze_group_state(emitter, instance));
     int32_t operand = instance->operands[0];
     emitter->needed[operand] = emitter->depth[operand] >= emitter->kept_count;
   }
@@ -175,7 +177,7 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
-    laze_dtype dtype = laze_graph_type(graph, instance->value)->dtype;
+    laze_dtype dtype = laze_group_state(emitter, instance);
     int32_t operands[3] = {emitter->value[index],
                            laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype),
                            emitter->run};
@@ -185,11 +187,11 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
   close_reduced(emitter);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    if (laze_group_instance_at(emitter, index)->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage)
-      continue;
-    laze_dtype dtype = laze_graph_type(graph, laze_group_instance_at(emitter, index)->value)->dtype;
-    laze_loop_instruction result = {.code = LAZE_LOOP_RESULT, .dtype = (uint8_t)dtype};
-    emitter->value[index] = laze_loop_emit(emitter->kernel, result, &emitter->value[index], 1);
+    const laze_instance *instance = laze_group_instance_at(emitter, index);
+    if (instance->kind != LAZE_INSTANCE_REDUCE || emitter->stage[index] != stage) continue;
+    laze_loop_instruction result = {.code = LAZE_LOOP_RESULT, .dtype = (uint8_t)laze_group_state(emitter, instance)};
+    int32_t state = laze_loop_emit(emitter->kernel, result, &emitter->value[index], 1);
+    emitter->value[index] = laze_group_emit_converted(emitter, state, result_dtype(emitter, instance));
   }
   /* Values that depend on this stage and on no reduced axis. */
   memset(emitter->needed, 1, (size_t)count);
@@ -206,9 +208,12 @@ static void emit_store(laze_loop_emitter *emitter, int32_t index, int32_t buffer
     guard = laze_loop_index(kernel, LAZE_LOOP_INDEX_LESS, emitter->value[offset->dynamics[0]], size);
   }
   if (group->combine != LAZE_OP_NONE) {
-    laze_dtype dtype = laze_loop_dtype(kernel, value);
-    int32_t operands[2] = {laze_loop_load(kernel, buffer, at, guard), value};
-    value = laze_loop_element(kernel, group->combine, dtype, dtype, operands, 2);
+    laze_dtype dtype = laze_loop_dtype(kernel, value), computed = laze_dtype_computes(dtype);
+    int32_t before = laze_loop_load(kernel, buffer, at, guard);
+    int32_t operands[2] = {laze_group_emit_converted(emitter, before, computed),
+                           laze_group_emit_converted(emitter, value, computed)};
+    value = laze_loop_element(kernel, group->combine, computed, computed, operands, 2);
+    value = laze_group_emit_converted(emitter, value, dtype);
   }
   laze_loop_store(kernel, buffer, at, value, guard);
 }
@@ -228,7 +233,7 @@ static void emit_scan_states(laze_loop_emitter *emitter) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
     if (instance->kind == LAZE_INSTANCE_SCAN && emitter->needed[index])
-      emitter->state[index] = emit_accumulator(emitter, instance, laze_group_scan_state(emitter, instance));
+      emitter->state[index] = emit_accumulator(emitter, instance, laze_group_state(emitter, instance));
   }
 }
 

@@ -68,8 +68,8 @@ LAZE_MUST_USE laze_status laze_group_emit_prepare(laze_loop_emitter *emitter);
 void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis);
 /* The instructions of an instance; not of reductions, which the loops around them make. */
 void laze_group_emit_instance(laze_loop_emitter *emitter, int32_t index);
-/* The dtype of a scan's states. */
-laze_dtype laze_group_scan_state(const laze_loop_emitter *emitter, const struct laze_instance *instance);
+/* The dtype of a reduction's or scan's states. */
+laze_dtype laze_group_state(const laze_loop_emitter *emitter, const struct laze_instance *instance);
 /* A value converted to a dtype where it has another. */
 int32_t laze_group_emit_converted(laze_loop_emitter *emitter, int32_t value, laze_dtype dtype);
 /* Where an access lies: what the loops around it add up to, and the indices read from memory. */

@@ -118,7 +118,9 @@ static int32_t element_value(laze_loop_emitter *emitter, int32_t index) {
     compute = laze_call_compute_dtype(&call, types, i);
     operands[i] = laze_group_emit_converted(emitter, emitter->value[instance->operands[i]], compute);
   }
-  return laze_loop_element(emitter->kernel, node->op, compute, result, operands, instance->operand_count);
+  laze_dtype computed = laze_dtype_is_half(result) ? compute : result;
+  int32_t value = laze_loop_element(emitter->kernel, node->op, compute, computed, operands, instance->operand_count);
+  return laze_group_emit_converted(emitter, value, result);
 }
 
 /* Loop IR has no selection of its own: it is what `where` computes of one element. */
@@ -182,15 +184,15 @@ static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
   return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, laze_node_constant(node)->bytes, 0));
 }
 
-laze_dtype laze_group_scan_state(const laze_loop_emitter *emitter, const laze_instance *instance) {
+laze_dtype laze_group_state(const laze_loop_emitter *emitter, const laze_instance *instance) {
   const laze_node *node = laze_graph_node(emitter->scheduler->graph, instance->value);
-  return laze_scan_state(laze_op_get(node->op), node->types[0]->dtype);
+  return laze_reduction_state(laze_op_get(node->op), node->types[0]->dtype);
 }
 
 /* The state takes this element, and is the value. */
 static int32_t scan_value(laze_loop_emitter *emitter, int32_t index, laze_dtype dtype) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
-  uint8_t state = (uint8_t)laze_group_scan_state(emitter, instance);
+  uint8_t state = (uint8_t)laze_group_state(emitter, instance);
   int32_t element = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], state);
   int32_t operands[3] = {emitter->state[index], element, emitter->run};
   laze_loop_emit(emitter->kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE, .dtype = state}, operands, 3);

@@ -209,7 +209,9 @@ static int32_t emit_element(const fold_emitter *e, const laze_node *node) {
     compute = laze_call_compute_dtype(&call, types, i);
     operands[i] = converted(e, operands[i], compute);
   }
-  return laze_loop_element(e->kernel, node->op, compute, result, operands, node->operand_count);
+  laze_dtype computed = laze_dtype_is_half(result) ? compute : result;
+  int32_t value = laze_loop_element(e->kernel, node->op, compute, computed, operands, node->operand_count);
+  return converted(e, value, result);
 }
 
 static void emit_node(fold_emitter *e, int32_t number) {

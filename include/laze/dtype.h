@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* The type of an element. The numbers are part of the ABI; those not listed are reserved for
- * u16 u32 u64 f16 bf16 c64 c128. */
+ * u16 u32 u64 c64 c128. */
 typedef int32_t laze_dtype;
 
 #define LAZE_DTYPE_NONE 0
@@ -19,8 +19,10 @@ typedef int32_t laze_dtype;
 #define LAZE_I32 4
 #define LAZE_I64 5
 #define LAZE_U8 6
-#define LAZE_F32 12 /* IEEE 754 binary32 */
-#define LAZE_F64 13 /* IEEE 754 binary64 */
+#define LAZE_F16 10  /* IEEE 754 binary16 */
+#define LAZE_BF16 11 /* the upper half of an F32 */
+#define LAZE_F32 12  /* IEEE 754 binary32 */
+#define LAZE_F64 13  /* IEEE 754 binary64 */
 
 /* "f32", "i64", "bool", ...; "none" for a number that is no dtype. Static storage. */
 LAZE_API const char *laze_dtype_name(laze_dtype dtype);

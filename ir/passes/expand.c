@@ -13,6 +13,32 @@
 
 enum { MAX_RESULTS = 8 };
 
+/* A product of floats of 16 bits is one of f32, rounded once. */
+static bool is_half_product(const laze_node *node) {
+  return laze_op_get(node->op)->op_class == LAZE_CLASS_PRODUCT && laze_dtype_is_half(node->types[0]->dtype);
+}
+
+static laze_status expand_product(laze_rewrite *rewrite, int32_t number, laze_error *error) {
+  const laze_node *node = &rewrite->source->nodes[number];
+  laze_value operands[2], result; /* all that a product has */
+  laze_builder builder;
+  laze_call call;
+  laze_builder_init(&builder, rewrite->target, rewrite->block);
+  LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
+  laze_recorder *recorder = &builder.recorder;
+  recorder->origin = call.origin == LAZE_OP_NONE ? call.op : call.origin;
+  recorder->location = call.location;
+  recorder->name = call.name;
+  laze_attribute single = laze_attribute_dtype(LAZE_F32), dtype = laze_attribute_dtype(node->types[0]->dtype);
+  for (int32_t i = 0; i < call.operand_count; i++)
+    LAZE_TRY(laze_record_call(recorder, LAZE_OP_TO_DTYPE, &call.operands[i], 1, &single, &operands[i], error));
+  call.operands = operands;
+  LAZE_TRY(recorder->record(recorder, &call, &result, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_TO_DTYPE, &result, 1, &dtype, &result, error));
+  laze_rewrite_map(rewrite, number, &result);
+  return LAZE_OK;
+}
+
 static bool is_composite(const laze_node *node) {
   const laze_op_info *info = laze_op_get(node->op);
   return info->expand && info->op_class == LAZE_CLASS_COMPOSITE && node->result_count <= MAX_RESULTS;
@@ -40,6 +66,10 @@ static laze_status expand_node(laze_rewrite *rewrite, void *self, int32_t number
   laze_builder builder;
   laze_call call;
   (void)self;
+  if (is_half_product(node)) {
+    *replaced = true;
+    return expand_product(rewrite, number, error);
+  }
   if (!is_composite(node)) return LAZE_OK;
   laze_builder_init(&builder, rewrite->target, rewrite->block);
   builder.expand_late = true;
@@ -56,6 +86,7 @@ laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *o
   laze_rewrite_hooks hooks = {.node = expand_node};
   (void)options;
   for (int64_t i = 0; i < graph->node_count; i++)
-    if (is_composite(&graph->nodes[i])) return laze_rewrite_graph(graph, &hooks, true, out, error);
+    if (is_composite(&graph->nodes[i]) || is_half_product(&graph->nodes[i]))
+      return laze_rewrite_graph(graph, &hooks, true, out, error);
   return LAZE_OK;
 }

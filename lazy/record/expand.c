@@ -126,7 +126,7 @@ laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, l
   laze_expander_init(&expander, state, call->location, call->origin == LAZE_OP_NONE ? call->op : call->origin);
   laze_float_control caller;
   laze_float_control_enter(&caller); /* expansions compute with the numbers they are given */
-  laze_status status = laze_op_get(call->op)->expand(&expander.recorder, call, results, error);
+  laze_status status = laze_call_expand(&expander.recorder, call, results, error);
   laze_float_control_leave(&caller);
   laze_expander_deinit(&expander);
   return status;

@@ -69,6 +69,13 @@ static void read_nothing(gen_table *table, gen_operator *op, const gen_tree *val
 
 static void read_compute(gen_table *table, gen_operator *op, const gen_tree *value) {
   const char *text = text_of(table, op, "compute", value);
+  if (op->op_class == CLASS_COMPOSITE) {
+    op->keeps_dtype = strcmp(text, "dtype") == 0;
+    if (!op->keeps_dtype)
+      report_error(&table->report, place_of(op, value),
+                   "\"compute: %s\" of a composite is unknown; write dtype, or leave it out", text);
+    return;
+  }
   const gen_compute compute = compute_find(text);
   if (compute != COMPUTE_COUNT)
     op->compute = compute;
@@ -114,6 +121,7 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
     bool known = false;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
       if (strcmp(key, "all") != 0 && strcmp(key, dtype_infos[dtype].eval_kind) != 0) continue;
+      if (dtype_infos[dtype].is_half) continue; /* computed as f32 */
       known = true;
       op->evals[dtype] = text_of(table, op, key, value->items[i]);
       op->eval_lines[dtype] = value->items[i]->text_line;
@@ -340,7 +348,7 @@ static const struct {
     {"func", EVERY_CLASS, read_nothing},
     {"class", EVERY_CLASS, read_nothing},
     {"variants", EVERY_CLASS, read_variants},
-    {"compute", BIT(CLASS_ELEMENTWISE), read_compute},
+    {"compute", BIT(CLASS_ELEMENTWISE) | BIT(CLASS_COMPOSITE), read_compute},
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},

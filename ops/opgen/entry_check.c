@@ -123,6 +123,18 @@ static void check_evals(gen_table *table, const gen_operator *op) {
   }
 }
 
+/* What has f32 has the floats that are computed in it. One that selects moves their bits. */
+static void add_halves(gen_operator *op) {
+  int single = dtype_find("f32");
+  if ((op->dtypes >> single & 1) == 0) return;
+  op->dtypes |= dtype_mask_of_halves();
+  for (int dtype = 0; dtype < DTYPE_COUNT && op->compute == COMPUTE_SELECT; dtype++) {
+    if (!dtype_infos[dtype].is_half) continue;
+    op->evals[dtype] = op->evals[single];
+    op->eval_lines[dtype] = op->eval_lines[single];
+  }
+}
+
 static void check_compute(gen_table *table, gen_operator *op) {
   if (op->compute == COMPUTE_CONVERT) {
     op->dtypes = DTYPE_ALL;
@@ -130,6 +142,7 @@ static void check_compute(gen_table *table, gen_operator *op) {
       report_error(&table->report, op->at, "compute: convert needs the arguments (Tensor self, ScalarType dtype)");
     return;
   }
+  add_halves(op);
   require(table, op, "eval", "one element in C: {float: self + other, int: ..., bool: ...}");
   require(table, op, "lower", "the NAME of laze_lower_NAME in codegen/llvm/");
   check_function(table, op, "lower", op->lower, KNOWN_LOWERING);

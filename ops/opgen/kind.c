@@ -43,10 +43,11 @@ const gen_number *kind_number(gen_kind kind) {
 }
 
 /* In C, elements of an expression are bool where memory holds a byte. */
-#define EVAL_BOOL(c_type) "bool", "bool"
-#define EVAL_SIGNED(c_type) c_type, "int"
-#define EVAL_UNSIGNED(c_type) c_type, "int"
-#define EVAL_FLOAT(c_type) c_type, "float"
+#define EVAL_BOOL(c_type) "bool", "bool", false
+#define EVAL_SIGNED(c_type) c_type, "int", false
+#define EVAL_UNSIGNED(c_type) c_type, "int", false
+#define EVAL_FLOAT(c_type) c_type, "float", false
+#define EVAL_HALF(c_type) c_type, "float", true
 #define INFO(with, id, name, kind, bits, digits, c_type, ...)                                                          \
   {name, "LAZE_" #id, LAZE_KIND_##kind, EVAL_##kind(#c_type)},
 const gen_dtype_info dtype_infos[DTYPE_COUNT] = {LAZE_DTYPES(INFO, )};
@@ -68,6 +69,13 @@ unsigned dtype_mask_of(laze_kind kind) {
   unsigned mask = 0;
   for (int i = 0; i < DTYPE_COUNT; i++)
     if (dtype_infos[i].kind == kind) mask |= 1u << i;
+  return mask;
+}
+
+unsigned dtype_mask_of_halves(void) {
+  unsigned mask = 0;
+  for (int i = 0; i < DTYPE_COUNT; i++)
+    if (dtype_infos[i].is_half) mask |= 1u << i;
   return mask;
 }
 

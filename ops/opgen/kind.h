@@ -68,6 +68,7 @@ typedef struct gen_dtype_info {
   laze_kind kind;
   const char *c_type;    /* "float" */
   const char *eval_kind; /* "float": the key of `eval` */
+  bool is_half;          /* kept in 16 bits and computed as f32 */
 } gen_dtype_info;
 #define COUNT_DTYPE(with, ...) +1
 enum { DTYPE_COUNT = 0 LAZE_DTYPES(COUNT_DTYPE, ) };
@@ -79,6 +80,8 @@ int dtype_find(const char *name);
 const char *dtype_names(void);
 /* Mask of the positions of one kind. */
 unsigned dtype_mask_of(laze_kind kind);
+/* Mask of the floats that are kept in 16 bits. */
+unsigned dtype_mask_of_halves(void);
 /* "1u << LAZE_F32 | 1u << LAZE_F64" for a mask of positions; "0" for none. */
 const char *dtype_mask_text(unsigned mask);
 

@@ -82,6 +82,7 @@ struct gen_operator {
   const char *state;   /* scan: "RESULT" */
   const char *effect;  /* "NONE" */
   bool late, by_hand;  /* by_hand: `composite: c` */
+  bool keeps_dtype;    /* `compute: dtype` of a composite */
   bool is_method;      /* `variants: method` */
   int regions;
   const char *contents; /* NAME of laze_contents_NAME; NULL: none */

@@ -122,6 +122,7 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->state != NULL) fprintf(out, "     .state = LAZE_STATE_%s,\n", op->state);
   if (op->test != NULL && op->test->exact) fprintf(out, "     .exact = true,\n");
   if (op->late) fprintf(out, "     .late = true,\n");
+  if (op->keeps_dtype) fprintf(out, "     .keeps_dtype = true,\n");
   fprintf(out, "     .argument_count = %d,\n     .segment_count = %d,\n     .attribute_count = %d,\n", op->schema.count,
           operator_segments(op), operator_attributes(op));
   fprintf(out, "     .result_count = %d,\n", op->schema.result_count);

@@ -24,6 +24,8 @@ def rows():
     row("sign_nan", "`sign` of NaN", "0", "NaN", "a NaN should show")
     row("equal_zeros", "`maximum`, `minimum`, `amax`, ... of 0.0 and -0.0", "the first or the second, by the length",
         "the second", "one result for every length")
+    row("half_and_number", "`add` of a float of 16 bits and a number", "the number is rounded first",
+        "both are added as `f32`", "as in `mul` and `div`")
     row("index_of_zero", "value of `max.dim` and `min.dim` among 0.0 and -0.0", "the element at the index",
         "the last zero", "it is `amax` or `amin`")
     row("bool_index", "`argmax` and `argmin` of bool", "an error", "the first true or false", "bools are ordered")

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from torch_recorder import ALL, DTYPES, FLOATS, INF, INTEGERS, NAN, case, number, ones, pairs, special, tensor
+from torch_recorder import ALL, DTYPES, EVERY, FLOATS, HALVES, INF, INTEGERS, NAN, case, number, ones, pairs, special, tensor
 
 FUNCTIONS = ("exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc sigmoid").split()
 EXACT = ("ceil floor trunc round sqrt rsqrt reciprocal neg square logical_not bitwise_not isnan isinf isfinite").split()
@@ -87,12 +87,38 @@ def binary():
 
 def promotions():
     """Every pair of dtypes, as tensors of dimensions and beside one without."""
-    for dtype in ALL:
-        for other in ALL:
+    for dtype in EVERY:
+        for other in EVERY:
             a, b = tensor([1, 0], dtype), tensor([1, 1], other)
             case(f"promotes_{dtype}_{other}", "%s = select %b, dim=0, index=0\n%r0 = mul %a, %b\n%r1 = mul %a, %s\n"
                  "%r2 = div %a, %b\n%r3 = cat [%a, %b], dim=0\n%r4 = where %c, %a, %b", [a, b, tensor([True, False], "bool")],
                  lambda a, b, c: [a * b, a * b[0], a / b, torch.cat([a, b]), torch.where(c, a, b)])
+
+
+def halves():
+    """Floats of 16 bits."""
+    for dtype in HALVES:
+        for name in "neg abs sqrt reciprocal ceil floor trunc round square isnan isinf isfinite logical_not".split():
+            case(f"{name}_{dtype}", f"%r0 = {name} %a", [special(dtype)], getattr(torch, name))
+        for name in "add sub mul div maximum minimum".split() + COMPARISONS:
+            case(f"{name}_{dtype}", f"%r0 = {name} %a, %b", pairs(dtype), getattr(torch, name),
+                 "equal_zeros" if name in ("maximum", "minimum") else None)
+        for name in "add sub mul div".split() + COMPARISONS:
+            function = getattr(torch, name)
+            case(f"{name}_number_{dtype}", f"%r0 = {name} %a, 0.1", [special(dtype)], lambda a: function(a, 0.1),
+                 "half_and_number" if (name, dtype) == ("add", "f16") else None)
+        case(f"to_{dtype}", "\n".join(f"%r{i} = to %a, dtype={to}" for i, to in enumerate(EVERY)),
+             [tensor([0, 1, 2.5, -1], dtype)], lambda a: [a.to(to) for to in EVERY.values()])
+        for other in ("f32", "f64", "i64"):
+            values = torch.cat([special(other), tensor([2049, 65519, 65520, 70000, 33000, 257, 259], other)])
+            case(f"{other}_to_{dtype}", f"%r0 = to %a, dtype={dtype}", [values], lambda a: a.to(HALVES[dtype]))
+        values = tensor([0.1, 0.7, 300, -4.5, 7, 9, 1e-3, 2], dtype)
+        case(f"sums_{dtype}", "%r0 = sum %a\n%r1 = mean %a\n%r2 = amax %a\n%r3 = cumsum %a, dim=0", [values],
+             lambda a: [a.sum(), a.mean(), a.amax(), a.cumsum(0)], None, 1)
+        case(f"mm_{dtype}", "%r0 = mm %a, %b", [values.reshape(2, 4), values.reshape(4, 2)], torch.mm, None, 1)
+        case(f"softmax_{dtype}", "%r0 = softmax %a, dim=0", [values], lambda a: a.softmax(0), None, 1)
+        case(f"sort_{dtype}", "%s:2 = sort %a, dim=0, descending=false\n%r0 = reshape %s#0, shape=[8]", [values],
+             lambda a: a.sort().values)
 
 
 def numbers():
@@ -131,5 +157,5 @@ def numbers():
 
 
 def record():
-    for part in (unary, binary, promotions, numbers):
+    for part in (unary, binary, promotions, halves, numbers):
         part()

@@ -18,7 +18,9 @@ PAGE = FOLDER.parent.parent / "docs" / "semantics.md"
 BEGIN, END = "<!-- differences: made by ./dev differences -->\n", "<!-- differences: end -->\n"
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
           "i64": torch.int64, "f32": torch.float32, "f64": torch.float64}
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
+HALVES = {"f16": torch.float16, "bf16": torch.bfloat16}
+EVERY = DTYPES | HALVES
+NAMES = {dtype: name for name, dtype in EVERY.items()}
 WIDTHS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 FLOATS, INTEGERS = ("f32", "f64"), ("u8", "i8", "i16", "i32", "i64")
 ALL = ("bool",) + INTEGERS + FLOATS
@@ -36,6 +38,8 @@ def type_of(tensor):
 
 
 def bits_of(tensor):
+    if tensor.element_size() == 2:
+        tensor = tensor.view(torch.int16)
     flat = np.ascontiguousarray(tensor.detach().numpy()).reshape(-1).view(WIDTHS[tensor.element_size()])
     return "".join(f" {bits:x}" for bits in flat)
 
@@ -71,7 +75,7 @@ def case(name, body, inputs, function, differs=None, tolerance=0, results=()):
 
 
 def tensor(values, dtype="f32"):
-    return torch.tensor(values, dtype=DTYPES[dtype])
+    return torch.tensor(values, dtype=EVERY[dtype])
 
 
 def ones(*sizes, dtype="f32"):
@@ -86,7 +90,7 @@ def special(dtype):
         info = torch.iinfo(DTYPES[dtype])
         below = [-1, -3, info.min] if info.min else [info.max - 1, info.max - 3, info.max // 2 + 1]
         return tensor([0, 1, below[0], 2, 3, below[1], 7, info.max, below[2], 100], dtype)
-    info = torch.finfo(DTYPES[dtype])
+    info = torch.finfo(EVERY[dtype])
     return tensor([NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.5, 7.0, info.tiny, info.tiny / 8,
                    info.max, -info.max], dtype)
 

@@ -42,6 +42,7 @@ laze_graph *test_random_graph(laze_context *context, test_random *random, const 
   if (laze_graph_create(context, "random", &graph, &error) != LAZE_OK) return NULL;
   test_caller_init(&caller, graph, random);
   caller.shapes = options->shapes;
+  caller.dtype = options->dtype;
   if (options->shapes == TEST_SHAPES_LARGE) caller.most_elements = 400000;
   int64_t calls = options->least_calls + test_random_below(random, options->most_calls - options->least_calls + 1);
   for (int64_t attempts = 0; calls > 0 && attempts < 400; attempts++) {

@@ -9,6 +9,7 @@ typedef struct test_graph_options {
   int32_t least_calls, most_calls;
   bool exact; /* operators with the same bits everywhere */
   test_shapes shapes;
+  laze_dtype dtype; /* of what is made for calls; LAZE_DTYPE_NONE: any */
 } test_graph_options;
 
 /* A graph of random calls, with random values as outputs. Owned by the caller; NULL when memory is out. */

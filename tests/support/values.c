@@ -1,15 +1,15 @@
 #include "tests/support/values.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static double special_float(test_random *random, laze_dtype dtype) {
-  const double tiny = dtype == LAZE_F32 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
-  const double smallest = dtype == LAZE_F32 ? (double)FLT_MIN : DBL_MIN;
-  const double largest = dtype == LAZE_F32 ? (double)FLT_MAX : DBL_MAX;
+  if (!laze_dtype_is_float(dtype)) return 0;
+  const int digits = laze_dtype_get(dtype)->digits, bias = laze_dtype_exponent_bias(dtype);
+  const double smallest = ldexp(1, 1 - bias), tiny = ldexp(1, 2 - bias - digits);
+  const double largest = ldexp(2 - ldexp(1, 1 - digits), bias);
   const double values[] = {NAN,          INFINITY,      -INFINITY, 0.0,      -0.0, tiny, -tiny, smallest / 2,
                            smallest,     -smallest,     largest,   -largest, 1.0,  -1.0, 0.5,   -0.5,
                            2147483647.0, -2147483648.0, 9.2e18,    -1e19,    1.5,  2.5,  3e9,   16777217.0};

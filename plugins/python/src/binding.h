@@ -106,6 +106,8 @@ bool laze_python_knows_shape(laze_tensor *handle);
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);
 PyObject *laze_python_list(PyObject *tensor);
+/* The elements' bytes, also of dtypes that the buffer protocol has no format for. */
+PyObject *laze_python_bytes(PyObject *tensor);
 PyObject *laze_python_repr(PyObject *tensor);
 /* The value of a tensor of one element. `where` begins a message about one of more, and may be NULL. */
 bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out);

@@ -104,6 +104,20 @@ PyObject *laze_python_list(PyObject *tensor) {
   return list;
 }
 
+PyObject *laze_python_bytes(PyObject *tensor) {
+  laze_tensor *handle = laze_python_handle(tensor);
+  laze_dtype dtype = laze_tensor_dtype(handle);
+  int64_t elements;
+  if (!compute_unknown(handle) || !laze_python_elements(handle, &elements)) return NULL;
+  Py_ssize_t size = (Py_ssize_t)(elements * laze_dtype_size(dtype));
+  PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
+  if (!bytes) return NULL;
+  laze_status status = read_values(handle, dtype, PyBytes_AsString(bytes), (size_t)size);
+  if (status == LAZE_OK) return bytes;
+  Py_DECREF(bytes);
+  return laze_python_raise(status, laze_tensor_error(handle));
+}
+
 /* The dtypes that a tensor of such numbers has anyway. */
 static bool is_default_dtype(laze_dtype dtype) {
   return dtype == LAZE_F32 || dtype == LAZE_I64 || dtype == LAZE_BOOL;

@@ -267,16 +267,14 @@ static PyObject *method_copy(PyObject *self, PyObject *unused) {
 /* pickle keeps dtype, shape and the elements' bytes (laze._rebuild). */
 static PyObject *method_reduce(PyObject *self, PyObject *unused) {
   (void)unused;
-  PyObject *module = PyImport_ImportModule("laze._laze"), *view = NULL, *bytes = NULL, *result = NULL;
+  PyObject *module = PyImport_ImportModule("laze._laze"), *result = NULL;
   PyObject *rebuild = module ? PyObject_GetAttrString(module, "_rebuild") : NULL;
-  if (rebuild) view = PyMemoryView_FromObject(self);
-  if (view) bytes = PyBytes_FromObject(view);
+  PyObject *bytes = rebuild ? laze_python_bytes(self) : NULL;
   if (bytes)
     result = Py_BuildValue("(O(sNO))", rebuild, laze_python_dtype_name(laze_tensor_dtype(laze_python_handle(self))),
                            laze_python_shape(laze_python_handle(self)), bytes);
   Py_XDECREF(module);
   Py_XDECREF(rebuild);
-  Py_XDECREF(view);
   Py_XDECREF(bytes);
   return result;
 }

@@ -12,6 +12,10 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import torch
+except ImportError:
+    torch = None
 
 
 class FromLists(unittest.TestCase):
@@ -81,6 +85,9 @@ class Dtypes(unittest.TestCase):
     def test_what_a_dtype_says(self):
         self.assertEqual(repr(laze.float32), "laze.float32")
         self.assertEqual((laze.int32.name, laze.int32.itemsize, laze.int32.is_floating_point), ("int32", 4, False))
+        for half, name in [(laze.float16, "float16"), (laze.bfloat16, "bfloat16")]:
+            self.assertEqual((half.name, half.itemsize, half.is_floating_point), (name, 2, True))
+        self.assertEqual((laze.f16, laze.bf16), (laze.float16, laze.bfloat16))
         self.assertIs(pickle.loads(pickle.dumps(laze.int64)), laze.int64)
         self.assertIs(copy.deepcopy(laze.int64), laze.int64)
 
@@ -88,10 +95,63 @@ class Dtypes(unittest.TestCase):
         tensor = laze.tensor([1.5, 0.0])
         for name, dtype in [("double", laze.float64), ("float", laze.float32), ("long", laze.int64),
                             ("int", laze.int32), ("short", laze.int16), ("char", laze.int8), ("byte", laze.uint8),
-                            ("bool", laze.bool)]:
+                            ("bool", laze.bool), ("half", laze.float16), ("bfloat16", laze.bfloat16)]:
             self.assertIs(getattr(tensor, name)().dtype, dtype)
             self.assertIs(tensor.to(dtype).dtype, dtype)
         self.assertEqual(tensor.bool().tolist(), [True, False])
+
+
+class FloatsOf16Bits(unittest.TestCase):
+    def test_numbers_are_rounded_to_them(self):
+        self.assertEqual(laze.tensor([2049, 2051, 65519, 65520, 1e-8], dtype=laze.float16).tolist(),
+                         [2048, 2052, 65504, math.inf, 0])
+        self.assertEqual(laze.tensor([257, 259, 1e-40], dtype=laze.bfloat16).tolist(), [256, 260, 2.0**-133])
+
+    def test_each_operator_rounds(self):
+        # 2048 + 1 is 2048 in float16, and so is what follows; as float32 it would be 2050.
+        for held in (False, True):
+            x = laze.tensor([2048.0], dtype=laze.float16)
+            first = x + laze.ones(1, dtype=laze.float16)
+            if held:
+                first.evaluate()
+            second = first + laze.ones(1, dtype=laze.float16)
+            self.assertEqual((second.dtype, second.tolist()), (laze.float16, [2048.0]))
+
+    def test_beside_other_dtypes(self):
+        half, other = laze.ones(2, dtype=laze.float16), laze.ones(2, dtype=laze.bfloat16)
+        self.assertIs((half + other).dtype, laze.float32)
+        self.assertIs((half + laze.ones(2, dtype=laze.int64)).dtype, laze.float16)
+        self.assertIs((half + 1.5).dtype, laze.float16)
+        self.assertIs((other @ other).dtype, laze.bfloat16)
+        self.assertIs((half + laze.ones(2)).dtype, laze.float32)
+
+    def test_bfloat16_has_no_format_in_buffers_nor_files(self):
+        tensor = laze.ones(2, dtype=laze.bfloat16)
+        with self.assertRaisesRegex(BufferError, r"bfloat16.*DLPack.*\.float\(\)"):
+            memoryview(tensor)
+        self.assertEqual(memoryview(tensor.float()).tolist(), [1, 1])
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex((ValueError, NotImplementedError, laze.Error), "bf16"):
+                laze.save(tensor, pathlib.Path(folder, "values.npy"))
+        if numpy:
+            with self.assertRaisesRegex(BufferError, r"bfloat16.*\.float\(\)"):
+                tensor.numpy()
+            self.assertEqual(tensor.float().numpy().tolist(), [1, 1])
+
+    def test_dlpack_carries_both(self):
+        for dtype in (laze.float16, laze.bfloat16):
+            tensor = laze.tensor([[0.1, -2.0], [3.5, 7e4]], dtype=dtype)
+            again = laze.from_dlpack(tensor.__dlpack__())
+            self.assertEqual((again.dtype, again.shape, again.tolist()), (dtype, (2, 2), tensor.tolist()))
+
+    @unittest.skipUnless(torch, "needs PyTorch")
+    def test_there_and_back_with_pytorch(self):
+        for name in ("float16", "bfloat16"):
+            tensor = laze.tensor([[0.1, -2.0], [3.5, 7e4]], dtype=getattr(laze, name))
+            there = torch.from_dlpack(tensor)
+            self.assertEqual((there.dtype, there.tolist()), (getattr(torch, name), tensor.tolist()))
+            back = laze.from_dlpack(there.T)
+            self.assertEqual((back.dtype, back.tolist()), (tensor.dtype, tensor.T.tolist()))
 
 
 class ToPython(unittest.TestCase):
@@ -134,6 +194,10 @@ class ToPython(unittest.TestCase):
         self.assertRegex(repr(laze.tensor([1, 2])), r"^tensor\(\[1,? 2\]\)$")
         self.assertIn("dtype=laze.float64", repr(laze.tensor([1.0], dtype=laze.float64)))
         self.assertEqual(repr(laze.zeros(0, 3)), "tensor([], shape=(0, 3))")
+        # 0.1 as the shortest number that is the same float of that dtype: its neighbours differ in the third digit.
+        self.assertEqual(repr(laze.tensor([0.1, 65504], dtype=laze.float16).tolist()), "[0.0999755859375, 65504.0]")
+        self.assertIn("0.1", repr(laze.tensor([0.1], dtype=laze.float16)))
+        self.assertIn("dtype=laze.bfloat16", repr(laze.tensor([0.1], dtype=laze.bfloat16)))
         lines = repr(laze.tensor([[1, 2], [3, 4]])).split("\n")
         self.assertEqual([line.index("[") for line in lines], [7, 8])
         self.assertLess(len(repr(laze.zeros(1000, 1000))), 2000)
@@ -142,7 +206,8 @@ class ToPython(unittest.TestCase):
         tensor = laze.tensor([[1.5, 2.5]]) + 1
         self.assertIs(copy.copy(tensor), tensor)
         self.assertIs(copy.deepcopy([tensor])[0], tensor)
-        for value in [tensor, laze.tensor(True), laze.zeros(0, 3), laze.tensor([2**62])]:
+        for value in [tensor, laze.tensor(True), laze.zeros(0, 3), laze.tensor([2**62]),
+                      laze.tensor([0.1, -2.0], dtype=laze.float16), laze.tensor([0.1, 3e38], dtype=laze.bfloat16)]:
             again = pickle.loads(pickle.dumps(value))
             self.assertEqual((again.dtype, again.shape, again.tolist()), (value.dtype, value.shape, value.tolist()))
 
@@ -193,7 +258,7 @@ class Files(unittest.TestCase):
 @unittest.skipUnless(numpy, "needs NumPy")
 class NumPy(unittest.TestCase):
     def arrays(self):
-        for dtype in ["?", "i1", "u1", "i2", "i4", "i8", "f4", "f8"]:
+        for dtype in ["?", "i1", "u1", "i2", "i4", "i8", "f2", "f4", "f8"]:
             for shape in [(), (0,), (3,), (2, 3), (2, 0, 3), (1, 2, 3, 4)]:
                 yield (numpy.arange(math.prod(shape)) % 5 - 1).reshape(shape).astype(dtype)
 
@@ -203,6 +268,17 @@ class NumPy(unittest.TestCase):
                 back = numpy.asarray(make(array))
                 self.assertEqual((back.dtype, back.shape), (array.dtype, array.shape))
                 numpy.testing.assert_array_equal(back, array)
+
+    def test_every_float16_is_numpys(self):
+        every = numpy.arange(1 << 16, dtype="u2").view("f2")
+        tensor = laze.asarray(every)
+        self.assertIs(tensor.dtype, laze.float16)
+        numpy.testing.assert_array_equal(tensor.numpy().view("u2"), every.view("u2"))
+        numpy.testing.assert_array_equal(tensor.float().numpy(), every.astype("f4"))
+        with numpy.errstate(over="ignore", invalid="ignore"):
+            numpy.testing.assert_array_equal((tensor * tensor).numpy(), every * every)
+            middles = (every.astype("f4") + numpy.nextafter(every, numpy.float16(0)).astype("f4")) / 2
+            numpy.testing.assert_array_equal(laze.asarray(middles).half().numpy(), middles.astype("f2"))
 
     def test_other_orders_of_memory(self):
         array = numpy.arange(24, dtype="f4").reshape(4, 6)

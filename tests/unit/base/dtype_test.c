@@ -10,8 +10,9 @@ static bool same_scalar(laze_scalar a, laze_scalar b) {
 
 /* Names go both ways: text forms and command lines depend on it. */
 START_TEST(names_round_trip) {
-  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_U8, LAZE_F32, LAZE_F64};
-  static const int64_t sizes[] = {1, 1, 2, 4, 8, 1, 4, 8};
+  static const laze_dtype all[] = {LAZE_BOOL, LAZE_I8,  LAZE_I16,  LAZE_I32, LAZE_I64,
+                                   LAZE_U8,   LAZE_F16, LAZE_BF16, LAZE_F32, LAZE_F64};
+  static const int64_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 2, 4, 8};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     ck_assert_int_eq(laze_dtype_find(laze_dtype_name(all[i])), all[i]);
     ck_assert_int_eq(laze_dtype_size(all[i]), sizes[i]);
@@ -62,6 +63,7 @@ START_TEST(promotion_is_a_lattice) {
     }
   ck_assert_int_eq(laze_dtype_join(LAZE_I64, LAZE_F32), LAZE_F32);
   ck_assert_int_eq(laze_dtype_join(LAZE_U8, LAZE_I8), LAZE_I16);
+  ck_assert_int_eq(laze_dtype_join(LAZE_F16, LAZE_BF16), LAZE_F32);
   ck_assert_int_eq(laze_dtype_join(LAZE_DTYPE_NONE, LAZE_BOOL), LAZE_BOOL);
   ck_assert_int_eq(laze_dtype_join(LAZE_F64, LAZE_DTYPE_NONE), LAZE_F64);
 }
@@ -71,7 +73,7 @@ END_TEST
 START_TEST(a_width_finds_its_row) {
   ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_SIGNED, 32), LAZE_I32);
   ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_FLOAT, 64), LAZE_F64);
-  ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_FLOAT, 16), LAZE_DTYPE_NONE);
+  ck_assert_int_eq(laze_dtype_of_width(LAZE_KIND_FLOAT, 8), LAZE_DTYPE_NONE);
 }
 END_TEST
 
@@ -89,15 +91,17 @@ START_TEST(lists_name_what_there_is) {
   uint32_t two = LAZE_DTYPE_BIT(I32) | LAZE_DTYPE_BIT(F64), none = UINT32_C(1) << 15;
   ck_assert_str_eq(laze_dtype_list(two | none, LAZE_NAME_SHORT, " or ").text, "i32 or f64");
   ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text,
-                   "bool, i8, i16, i32, i64, u8, f32, f64");
+                   "bool, i8, i16, i32, i64, u8, f16, bf16, f32, f64");
   ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_NUMPY, " or ").text,
-                   "|b1, |i1, <i2, <i4, <i8, |u1, <f4 or <f8");
+                   "|b1, |i1, <i2, <i4, <i8, |u1, <f2, <f4 or <f8");
   ck_assert_str_eq(laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_TORCH, " or ").text,
-                   "bool, int8, int16, int32, int64, uint8, float32 or float64");
-  ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text, "f32 or f64");
+                   "bool, int8, int16, int32, int64, uint8, float16, bfloat16, float32 or float64");
+  ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text,
+                   "f16, bf16, f32 or f64");
   ck_assert_str_eq(laze_dtype_list(0, LAZE_NAME_SHORT, " or ").text, "");
   ck_assert_str_eq(laze_dtype_constants(),
-                   "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64");
+                   "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F16, LAZE_BF16, "
+                   "LAZE_F32, LAZE_F64");
 }
 END_TEST
 
@@ -153,6 +157,43 @@ START_TEST(narrow_integers_have_the_low_bits_of_i32) {
 }
 END_TEST
 
+static double half_of(laze_dtype dtype, int bits) {
+  uint16_t element = (uint16_t)bits;
+  return laze_scalar_load(dtype, &element, 0).value.real;
+}
+
+static int half_nearest(laze_dtype dtype, double value) {
+  uint16_t element;
+  laze_scalar_store(laze_scalar_real(value), dtype, &element, 0);
+  return element;
+}
+
+/* All floats of 16 bits come back as they are, NaNs as NaNs; between two of them the nearer one is taken, in the middle
+ * the even one, and beyond the largest an infinity: a rounding that is off shows in no other test but by one unit. */
+START_TEST(floats_of_16_bits_round_to_nearest) {
+  static const laze_dtype halves[] = {LAZE_F16, LAZE_BF16};
+  for (int d = 0; d < 2; d++)
+    for (int sign = 0; sign < 2; sign++) {
+      const int infinity = (int)laze_dtype_infinity_bits(halves[d]), first = sign << 15;
+      for (int bits = 0; bits < 1 << 15; bits++) {
+        double value = half_of(halves[d], first | bits);
+        bool right = isnan(value) == (bits > infinity);
+        if (!isnan(value)) right = right && half_nearest(halves[d], value) == (first | bits);
+        if (!right) ck_abort_msg("%s: 0x%04x does not come back", laze_dtype_name(halves[d]), (unsigned)(first | bits));
+        if (isnan(value) || bits >= infinity - 1) continue;
+        double next = half_of(halves[d], first | (bits + 1));
+        float middle = (float)((value + next) / 2); /* exact */
+        right = half_nearest(halves[d], (double)middle) == (first | (bits + (bits & 1))) &&
+                half_nearest(halves[d], (double)nextafterf(middle, (float)value)) == (first | bits) &&
+                half_nearest(halves[d], (double)nextafterf(middle, (float)next)) == (first | (bits + 1));
+        if (!right) ck_abort_msg("%s: beside %.17g", laze_dtype_name(halves[d]), (double)middle);
+      }
+    }
+  ck_assert_int_eq(half_nearest(LAZE_F16, 65519.996), 0x7bff);
+  ck_assert_int_eq(half_nearest(LAZE_F16, 65520), 0x7c00);
+}
+END_TEST
+
 /* An i64 scalar stored as f32 rounds once: through double it would round twice. */
 START_TEST(integers_round_once) {
   int64_t value = (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1; /* just above the middle of two floats */
@@ -166,5 +207,6 @@ END_TEST
 int main(void) {
   return RUN_SUITE("dtype", names_round_trip, rows_agree_with_themselves, promotion_is_a_lattice, a_width_finds_its_row,
                    positions_are_integers_that_hold_them, lists_name_what_there_is, bits_of_floats_follow_from_the_row,
-                   conversions_out_of_range, narrow_integers_have_the_low_bits_of_i32, integers_round_once);
+                   conversions_out_of_range, narrow_integers_have_the_low_bits_of_i32, integers_round_once,
+                   floats_of_16_bits_round_to_nearest);
 }

@@ -53,7 +53,9 @@ void runner_compile(runner *r) {
   const laze_loop_kernel *kernel = &r->kernel;
   const char *symbol = "kernel";
   if (laze_loop_verify(kernel, &error) != LAZE_OK) fail_with_kernel(r, error.message);
-  if (runner_generate(r->context, &kernel, &symbol, 1, LAZE_LLVM_OBJECT, &bytes, &error) != LAZE_OK)
+  const laze_target host = laze_target_host();
+  const laze_llvm_request request = {r->target ? r->target : &host, &kernel, &symbol, 1, LAZE_LLVM_OBJECT};
+  if (laze_llvm_generator_get()->compile(r->context, &request, &bytes, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);
   if (laze_object_load(r->context, bytes.data, bytes.size, NULL, &r->object, &error) != LAZE_OK)
     fail_with_kernel(r, error.message);

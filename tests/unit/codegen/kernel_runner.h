@@ -22,6 +22,7 @@ typedef struct {
   void *interpreted[RUNNER_MAX_BUFFERS], *native[RUNNER_MAX_BUFFERS];
   int64_t sizes[RUNNER_MAX_SIZES];
   uint64_t random;
+  const laze_target *target; /* NULL: the processor that runs the test */
 } runner;
 
 /* The code generator, linked in. */

@@ -162,7 +162,7 @@ static void kernel_name(char *name, size_t size, int function, int f64, int lane
 static void emit_kernel(LLVMModuleRef module, LLVMContextRef context, int function, int f64, int lanes) {
   char name[64];
   kernel_name(name, sizeof name, function, f64, lanes);
-  laze_llvm_emitter e = {context, module, LLVMCreateBuilderInContext(context)};
+  laze_llvm_emitter e = {context, module, LLVMCreateBuilderInContext(context), false};
   LLVMTypeRef element = laze_llvm_scalar_type(&e, dtype_of(f64));
   LLVMTypeRef type = lanes ? LLVMVectorType(element, LAZE_LANES) : element;
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);

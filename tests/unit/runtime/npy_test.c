@@ -76,7 +76,8 @@ static void read_fails(laze_status code, const char *part) {
 
 /* Every dtype and rank, empty and scalar arrays; bits are kept, NaN payloads and -0 too. */
 START_TEST(round_trips) {
-  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I8, LAZE_U8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_BOOL};
+  static const laze_dtype dtypes[] = {LAZE_F16, LAZE_F32, LAZE_F64, LAZE_I8,  LAZE_U8,
+                                      LAZE_I16, LAZE_I32, LAZE_I64, LAZE_BOOL};
   static const int64_t shapes[][4] = {{0}, {1, 5}, {2, 2, 3}, {3, 1, 1, 7}, {2, 0, 4}};
   unsigned char data[512];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 200);
@@ -169,7 +170,7 @@ static const struct {
   const char *part;
 } hostile[] = {
     {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", LAZE_UNSUPPORTED, "big-endian"},
-    {"{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}", LAZE_UNSUPPORTED, "'<f2'"},
+    {"{'descr': '<f16', 'fortran_order': False, 'shape': (4,)}", LAZE_UNSUPPORTED, "'<f16'"},
     {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", LAZE_UNSUPPORTED, "'|O'"},
     {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", LAZE_UNSUPPORTED, "structures"},
     {"{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}", LAZE_DATA_LOSS, "True or False"},

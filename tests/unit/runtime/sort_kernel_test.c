@@ -83,7 +83,8 @@ static void check_sort(laze_context *context, laze_dtype dtype, int64_t outer, i
 }
 
 START_TEST(sorts) {
-  static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I8, LAZE_U8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64};
+  static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I8,  LAZE_U8,   LAZE_I16, LAZE_I32,
+                                      LAZE_I64,  LAZE_F16, LAZE_BF16, LAZE_F32, LAZE_F64};
   static const int64_t counts[] = {0, 1, 2, 3, 39, 40, 41, 255, 256, LONGEST};
   laze_context *context;
   ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
