@@ -61,6 +61,8 @@ static inline double log_add_exp(double a, double b) {
   return (a > b ? a : b) + log1p(exp(difference));
 }
 
+#define next_after(a, b) _Generic((a), float : nextafterf, double : nextafter)(a, b)
+
 #define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
 /* In steps: beyond the width the sign has filled every bit of a signed integer, and zeros those of an unsigned one. */
@@ -102,6 +104,18 @@ static inline float modulo_f32(float a, float b) {
 static inline double modulo_f64(double a, double b) {
   double remainder = fmod(a, b);
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+/* Of magnitudes, that of the lowest integer included, by Euclid's algorithm. */
+#define common_divisor(a, b) WRAPPING(a, common_divisor_i64(a, b))
+static inline uint64_t common_divisor_i64(int64_t a, int64_t b) {
+  uint64_t larger = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, smaller = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  while (smaller != 0) {
+    uint64_t rest = larger % smaller;
+    larger = smaller;
+    smaller = rest;
+  }
+  return larger;
 }
 
 /* By squaring. A negative exponent is 1 / base^n cut to an integer: 0 unless the base is 1 or -1. */

@@ -47,6 +47,10 @@ LAZE_LOWERING(neg);
 LAZE_LOWERING(abs);
 LAZE_LOWERING(sign);
 LAZE_LOWERING(reciprocal);
+LAZE_LOWERING(signbit);
+LAZE_LOWERING(copysign);
+LAZE_LOWERING(nextafter);
+LAZE_LOWERING(gcd);
 
 /* Comparisons give bool and are false for NaN (ne: true). */
 LAZE_LOWERING(eq);
@@ -94,6 +98,10 @@ LAZE_LOWERING(atan2);
 LAZE_LOWERING(sinh);
 LAZE_LOWERING(cosh);
 LAZE_LOWERING(tanh);
+LAZE_LOWERING(asinh);
+LAZE_LOWERING(acosh);
+LAZE_LOWERING(atanh);
+LAZE_LOWERING(hypot);
 LAZE_LOWERING(erf);
 LAZE_LOWERING(erfc);
 LAZE_LOWERING(sigmoid);

@@ -153,3 +153,28 @@ LAZE_LOWERING(remainder) {
   LLVMValueRef raised = LLVMBuildAdd(e->builder, remainder, operands[1], "");
   return choose(e, rounds_down(e, compute, remainder, operands[1]), raised, remainder);
 }
+
+/* Euclid's algorithm on magnitudes, unsigned ones, until every lane's smaller number is 0. */
+LAZE_LOWERING(gcd) {
+  LLVMValueRef a = laze_lower_abs(e, compute, &operands[0]), b = laze_lower_abs(e, compute, &operands[1]);
+  LLVMBasicBlockRef start = LLVMGetInsertBlock(e->builder);
+  LLVMValueRef function = LLVMGetBasicBlockParent(start);
+  LLVMBasicBlockRef test = LLVMAppendBasicBlockInContext(e->context, function, "gcd_test");
+  LLVMBasicBlockRef step = LLVMAppendBasicBlockInContext(e->context, function, "gcd_step");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, function, "gcd_done");
+  LLVMBuildBr(e->builder, test);
+  LLVMPositionBuilderAtEnd(e->builder, test);
+  LLVMValueRef larger = LLVMBuildPhi(e->builder, LLVMTypeOf(a), "");
+  LLVMValueRef smaller = LLVMBuildPhi(e->builder, LLVMTypeOf(a), "");
+  LLVMValueRef unfinished = LLVMBuildICmp(e->builder, LLVMIntNE, smaller, zero_like(smaller), "");
+  LLVMBuildCondBr(e->builder, laze_math_any(e, unfinished), step, done);
+  LLVMPositionBuilderAtEnd(e->builder, step);
+  LLVMValueRef divisor = choose(e, unfinished, smaller, integer(smaller, 1));
+  LLVMValueRef next[2] = {choose(e, unfinished, smaller, larger), LLVMBuildURem(e->builder, larger, divisor, "")};
+  next[1] = choose(e, unfinished, next[1], zero_like(smaller));
+  LLVMBuildBr(e->builder, test);
+  LLVMAddIncoming(larger, (LLVMValueRef[]){a, next[0]}, (LLVMBasicBlockRef[]){start, step}, 2);
+  LLVMAddIncoming(smaller, (LLVMValueRef[]){b, next[1]}, (LLVMBasicBlockRef[]){start, step}, 2);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  return larger;
+}

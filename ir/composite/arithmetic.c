@@ -1,4 +1,5 @@
-/* Arithmetic that refuses some calls: a rounding mode, an approximation, digits, weights, limits. */
+/* Arithmetic that refuses some calls, or asks what a dtype holds: a rounding mode, an approximation, digits, weights,
+ * limits, replacements. */
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
@@ -105,4 +106,45 @@ laze_status laze_composite_clamp(laze_recorder *recorder, const laze_call *call,
 laze_status laze_composite_clamp_tensor(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                         laze_error *error) {
   return clamp(recorder, call, false, results, error);
+}
+
+/* (2 - 2^(1 - digits)) * 2^emax: every bit of the significand is one, and the exponent the highest of a number. */
+static double largest_number(laze_dtype dtype) {
+  const laze_dtype_info *info = laze_dtype_get(dtype);
+  return ldexp(2 - ldexp(1, 1 - info->digits), (1 << (info->bits - info->digits - 1)) - 1);
+}
+
+/* What comes where a condition holds: the attribute, or what stands for it where it is absent. */
+static laze_status replace(laze_recorder *recorder, laze_value condition, const laze_attribute *given, double otherwise,
+                           laze_value *value, laze_error *error) {
+  laze_value operands[] = {condition, *value, *value};
+  const laze_scalar number = laze_scalar_real(given->present ? given->value.real : otherwise);
+  const laze_dtype dtype = (laze_dtype)laze_recorder_type(recorder, *value)->dtype;
+  LAZE_TRY(laze_record_number(recorder, dtype, number, &operands[1], error));
+  return laze_record_call(recorder, LAZE_OP_WHERE_SELF, operands, 3, NULL, value, error);
+}
+
+laze_status laze_composite_nan_to_num(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                      laze_error *error) {
+  const laze_value self = call->operands[0];
+  const laze_dtype dtype = (laze_dtype)laze_recorder_type(recorder, self)->dtype;
+  laze_value condition;
+  *results = self;
+  if (!laze_dtype_is_float(dtype)) return LAZE_OK;
+  const double largest = largest_number(dtype);
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, self, &condition, error));
+  LAZE_TRY(replace(recorder, condition, &call->attributes[LAZE_NAN_TO_NUM_NAN], 0, results, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_EQ, self, laze_scalar_real(INFINITY), &condition, error));
+  LAZE_TRY(replace(recorder, condition, &call->attributes[LAZE_NAN_TO_NUM_POSINF], largest, results, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_EQ, self, laze_scalar_real(-INFINITY), &condition, error));
+  return replace(recorder, condition, &call->attributes[LAZE_NAN_TO_NUM_NEGINF], -largest, results, error);
+}
+
+/* Of a float of 16 bits, the neighbour is not that of the f32 in which others are computed. */
+laze_status laze_composite_nextafter(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                     laze_error *error) {
+  const laze_promoted_operand operands[] = {{.value = call->operands[0]}, {.value = call->operands[1]}};
+  const laze_op op = laze_dtype_is_half(laze_promote_operands(recorder, operands, 2)) ? LAZE_OP__NEXTAFTER_OF_BITS
+                                                                                      : LAZE_OP__NEXTAFTER;
+  return laze_compose_binary(recorder, op, call->operands[0], call->operands[1], results, error);
 }

@@ -218,7 +218,8 @@ static laze_status parse_argument(laze_parser *parser, laze_error *error) {
   laze_passed *passed = &parser->passed[parser->argument_count];
   laze_parsed_argument *argument = &parser->arguments[parser->argument_count];
   *passed = (laze_passed){0};
-  bool named = token.kind == LAZE_TOKEN_WORD && *laze_text_skip_blanks(token.start + token.length) == '=';
+  bool is_word = token.kind == LAZE_TOKEN_WORD || *token.start == 'n'; /* an argument may be called nan */
+  bool named = is_word && *laze_text_skip_blanks(token.start + token.length) == '=';
   if (named) {
     passed->name = token.start;
     passed->name_length = token.length;

@@ -247,8 +247,9 @@ void output_write(gen_report *report, const gen_output *output, const char *text
 #define LINE_LIMIT 2000
 
 /* Long files by first letters; ops/meson.build names the same ones. */
-static const gen_shard a_to_d = {'a', 'd', NULL}, e_to_l = {'e', 'l', NULL}, m_to_r = {'m', 'r', NULL},
-                       s_to_z = {'s', 'z', NULL}, s_only = {'s', 's', NULL}, t_to_z = {'t', 'z', NULL};
+static const gen_shard a_to_b = {'a', 'b', NULL}, c_to_d = {'c', 'd', NULL}, e_to_g = {'e', 'g', NULL},
+                       h_to_l = {'h', 'l', NULL}, m_to_o = {'m', 'o', NULL}, p_to_r = {'p', 'r', NULL},
+                       only_s = {'s', 's', NULL}, t_to_z = {'t', 'z', NULL};
 
 static const struct {
   const char *folder, *name; /* NULL: one <family>.h for each table with C functions */
@@ -263,10 +264,13 @@ static const struct {
     {"ir", "inference.gen.c", write_inference, NULL, LINE_LIMIT},
     {"ir", "control.gen.c", write_control_rules, NULL, 0},
     {"ir", "composite.gen.h", write_composite_header, NULL, 0},
-    {"ir", "composite_a_d.gen.c", write_composite, &a_to_d, LINE_LIMIT},
-    {"ir", "composite_e_l.gen.c", write_composite, &e_to_l, LINE_LIMIT},
-    {"ir", "composite_m_r.gen.c", write_composite, &m_to_r, LINE_LIMIT},
-    {"ir", "composite_s_s.gen.c", write_composite, &s_only, LINE_LIMIT},
+    {"ir", "composite_a_b.gen.c", write_composite, &a_to_b, LINE_LIMIT},
+    {"ir", "composite_c_d.gen.c", write_composite, &c_to_d, LINE_LIMIT},
+    {"ir", "composite_e_g.gen.c", write_composite, &e_to_g, LINE_LIMIT},
+    {"ir", "composite_h_l.gen.c", write_composite, &h_to_l, LINE_LIMIT},
+    {"ir", "composite_m_o.gen.c", write_composite, &m_to_o, LINE_LIMIT},
+    {"ir", "composite_p_r.gen.c", write_composite, &p_to_r, LINE_LIMIT},
+    {"ir", "composite_s.gen.c", write_composite, &only_s, LINE_LIMIT},
     {"ir", "composite_t_z.gen.c", write_composite, &t_to_z, LINE_LIMIT},
     {"codegen/interp", "eval.gen.c", write_eval, NULL, LINE_LIMIT},
     {"codegen/interp", "execute.gen.c", write_execute, NULL, 0},
@@ -274,10 +278,14 @@ static const struct {
     {"codegen/llvm", "lowerings.gen.c", write_lowerings, NULL, LINE_LIMIT},
     {"include/laze", "functions.h", write_functions_header, NULL, 0},
     {"include/laze/functions", NULL, write_family_header, NULL, 0},
-    {"lazy", "functions_a_d.gen.c", write_functions, &a_to_d, LINE_LIMIT},
-    {"lazy", "functions_e_l.gen.c", write_functions, &e_to_l, LINE_LIMIT},
-    {"lazy", "functions_m_r.gen.c", write_functions, &m_to_r, LINE_LIMIT},
-    {"lazy", "functions_s_z.gen.c", write_functions, &s_to_z, LINE_LIMIT},
+    {"lazy", "functions_a_b.gen.c", write_functions, &a_to_b, LINE_LIMIT},
+    {"lazy", "functions_c_d.gen.c", write_functions, &c_to_d, LINE_LIMIT},
+    {"lazy", "functions_e_g.gen.c", write_functions, &e_to_g, LINE_LIMIT},
+    {"lazy", "functions_h_l.gen.c", write_functions, &h_to_l, LINE_LIMIT},
+    {"lazy", "functions_m_o.gen.c", write_functions, &m_to_o, LINE_LIMIT},
+    {"lazy", "functions_p_r.gen.c", write_functions, &p_to_r, LINE_LIMIT},
+    {"lazy", "functions_s.gen.c", write_functions, &only_s, LINE_LIMIT},
+    {"lazy", "functions_t_z.gen.c", write_functions, &t_to_z, LINE_LIMIT},
     {"docs", "operators.md", write_page, NULL, 0},
     {"tests/support", "cases.gen.c", write_cases, NULL, LINE_LIMIT},
 };

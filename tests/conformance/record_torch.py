@@ -6,6 +6,7 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 import torch_calls
 import torch_elementwise
 import torch_forms
+import torch_pointwise
 import torch_scatter
 import torch_sorting
 import torch_windows
@@ -64,7 +65,7 @@ def rows():
     row("product_order", "order of matrix products", "depends on machine, threads and the number of rows", "named above",
         "the same bits everywhere, and a row's bits are its own")
     row("window_integers", "`max_pool1d` and `im2col` of integers; average pooling, dilated and transposed convolution of "
-        "`i32`", "an error", "computed", "as in `i64`, or as in two dims")
+        "integers but `i64`", "an error", "computed", "as in `i64`, or as in two dims")
     row("window_empty", "pooling of no channels, convolution to none or of none", "an error, or other sizes",
         "a result without elements, or of zeros", "sums of nothing")
     row("window_rounding", "`blackman_window` and `signal_windows_blackman` at their ends", "rounded in `f32` on the way",
@@ -74,6 +75,7 @@ def rows():
 if __name__ == "__main__":
     rows()
     torch_elementwise.record()
+    torch_pointwise.record()
     torch_calls.record()
     torch_scatter.record()
     torch_sorting.record()

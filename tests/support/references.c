@@ -49,6 +49,9 @@ const test_reference test_references[] = {
     UNARY(SINH, sinh),
     UNARY(COSH, cosh),
     UNARY(TANH, tanh),
+    UNARY(ASINH, asinh),
+    UNARY(ACOSH, acosh),
+    UNARY(ATANH, atanh),
     UNARY(ASIN, asin),
     UNARY(ACOS, acos),
     UNARY(ATAN, atan),
@@ -58,6 +61,7 @@ const test_reference test_references[] = {
     {.op = LAZE_OP_POW_TENSOR_TENSOR, .binary = pow, .binary_long = pow_long},
     {.op = LAZE_OP_LOGADDEXP, .binary = logaddexp, .binary_long = logaddexpl, .cancels = true},
     {.op = LAZE_OP_ATAN2, .binary = atan2, .binary_long = atan2l},
+    {.op = LAZE_OP_HYPOT, .binary = hypot, .binary_long = hypotl},
     {.op = LAZE_OP_FMOD, .binary = fmod, .binary_long = fmodl},
 };
 const int32_t test_reference_count = sizeof test_references / sizeof *test_references;
