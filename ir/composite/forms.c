@@ -30,9 +30,9 @@ laze_status laze_composite_sum_to_size(laze_recorder *recorder, const laze_call 
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s does not come of expanding what has the given size",
                      inference.operator_name, laze_show(&inference, &type).text);
   *results = call->operands[0];
-  if (count == 0) return LAZE_OK;
+  if (count == 0 && type.rank > 0) return LAZE_OK;
   laze_attribute attributes[] = {laze_attribute_integers(axes, count), laze_attribute_boolean(false),
-                                 laze_attribute_dtype((laze_dtype)type.dtype)};
+                                 laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SUM_DIM_INTLIST, results, 1, attributes, results, error));
   return laze_compose_reshape(recorder, *results, size->value.items, size->count, results, error);
 }

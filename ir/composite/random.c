@@ -1,5 +1,5 @@
-/* rand and randn: 64 random bits a counter, turned into numbers. Counters are offset, offset + 1, ... in row-major
- * order, so that an element depends on the seed and its counter alone, and not on who computes it. */
+/* rand, randn and _random_bits: 64 random bits a counter, turned into numbers. Counters are offset, offset + 1, ... in
+ * row-major order, so that an element depends on the seed and its counter alone, and not on who computes it. */
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
@@ -16,23 +16,29 @@ static laze_status check_state(laze_recorder *recorder, const laze_call *call, l
   return LAZE_OK;
 }
 
+/* i64 of a size, for a seed and an offset (i64[]). */
+static laze_status draw_bits(laze_recorder *recorder, const laze_value *state, const laze_attribute *size,
+                             laze_value *bits, laze_error *error) {
+  laze_size count;
+  laze_value counter;
+  LAZE_TRY(laze_size_product(recorder->sizes, size->value.items, size->count, &count, error));
+  LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, LAZE_I64, &counter, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, counter, state[1], &counter, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_PHILOX, state[0], counter, bits, error));
+  return laze_compose_reshape(recorder, *bits, size->value.items, size->count, bits, error);
+}
+
 /* Checks the call and gives bits (i64) in the requested shape, and the dtype of the numbers. */
 static laze_status random_bits(laze_recorder *recorder, const laze_call *call, laze_value *bits, laze_dtype *dtype,
                                laze_error *error) {
   const laze_attribute *size = &call->attributes[LAZE_RAND_SIZE], *wanted = &call->attributes[LAZE_RAND_DTYPE];
-  laze_size count;
-  laze_value counter;
   *dtype = wanted->present ? (laze_dtype)wanted->value.integer : LAZE_F32;
   if (!laze_dtype_is_float(*dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: dtype is %s, expected %s", laze_compose_name(call),
                      laze_dtype_name(*dtype),
                      laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
   LAZE_TRY(check_state(recorder, call, error));
-  LAZE_TRY(laze_size_product(recorder->sizes, size->value.items, size->count, &count, error));
-  LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, LAZE_I64, &counter, error));
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, counter, call->operands[1], &counter, error));
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_PHILOX, call->operands[0], counter, bits, error));
-  return laze_compose_reshape(recorder, *bits, size->value.items, size->count, bits, error);
+  return draw_bits(recorder, call->operands, size, bits, error);
 }
 
 typedef struct {
@@ -79,4 +85,15 @@ laze_status laze_composite_randn(laze_recorder *recorder, const laze_call *call,
   LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, angle, laze_scalar_real(6.283185307179586), &angle, error));
   LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_COS, angle, &angle, error));
   return laze_compose_binary(recorder, LAZE_OP_MUL, radius, angle, results, error);
+}
+
+/* The sign is left out, so that a remainder is none of a negative number. */
+laze_status laze_composite__random_bits(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                        laze_error *error) {
+  const laze_attribute *size = &call->attributes[LAZE__RANDOM_BITS_SIZE];
+  laze_value state[2];
+  for (int i = 0; i < 2; i++) LAZE_TRY(laze_compose_to(recorder, call->operands[i], LAZE_I64, &state[i], error));
+  LAZE_TRY(draw_bits(recorder, state, size, results, error));
+  return laze_compose_with_number(recorder, LAZE_OP_BITWISE_AND, *results, laze_scalar_integer(INT64_MAX), results,
+                                  error);
 }

@@ -52,7 +52,18 @@ void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
                "*composite* for an operator that is recorded as others (a *late* one stays whole until just before "
                "scheduling).\n"
                "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value "
-               "results are.\n");
+               "results are.\n\n"
+               "| Kind | How it runs natively |\n|---|---|\n"
+               "| elementwise, creation, movement, indexing | in the loops of what reads them; a result that others "
+               "read is stored once |\n"
+               "| reduction, scan | a loop of its own, with what it reads inside |\n"
+               "| product | a kernel of its own, which reads its operands from memory |\n"
+               "| library | a C kernel: the one for sorting, or the one that is registered for `opaque` |\n"
+               "| control, structure | steps of the program, or a loop where a region computes single elements |\n"
+               "| composite | as the operators that it is recorded as |\n\n"
+               "Where a program runs a step on the reference interpreter, `lazec compile --emit schedule` names it and "
+               "why, and the\nmetric `fallbacks` counts it: that is a `reduce` whose region has a loop or reductions "
+               "in it, and nothing else.\n");
   const char *file = "";
   for (int i = 0; i < table->count; i++) {
     const gen_operator *op = table->operators[i];

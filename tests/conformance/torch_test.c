@@ -96,7 +96,11 @@ static bool is_peculiar(const char *name) {
                               " constant iota size_tensor size_from "
                               " nonzero argwhere masked_select dynamic_slice dynamic_update "
                               " unique unique_dim unique_consecutive "
-                              " philox rand randn ";
+                              " philox rand randn "
+                              " rand_like randn_like randint randint_like randperm "
+                              " bernoulli uniform normal normal_functional log_normal exponential cauchy "
+                              " geometric multinomial native_dropout dropout feature_dropout alpha_dropout "
+                              " feature_alpha_dropout native_dropout_backward ";
   char word[72];
   snprintf(word, sizeof word, " %s ", name);
   return strstr(names, word) != NULL;

@@ -141,6 +141,20 @@ static bool add_generator(laze_python_operator *self, laze_python_arguments *arg
   return add_number(arguments, "seed", seed) && add_number(arguments, "offset", offset);
 }
 
+/* Numbers are drawn for each element of the result, or of a tensor that was passed: places by weight need one each. */
+static bool advance_generator(const laze_python_arguments *arguments, PyObject *result) {
+  int64_t most, elements;
+  if (!laze_python_elements(laze_python_handle(result), &most)) return false;
+  for (int32_t i = 0; i < arguments->count; i++) {
+    const laze_argument *argument = &arguments->items[i];
+    if (argument->kind != LAZE_PASS_TENSOR) continue;
+    if (!laze_python_elements(argument->value.tensor, &elements)) return false;
+    if (elements > most) most = elements;
+  }
+  laze_python_generator_advance(most);
+  return true;
+}
+
 /* The named tuple of the overloads with so many results; NULL without an exception: a plain tuple is right, as where
  * results have no names. */
 static PyObject *result_type(laze_python_operator *self, int32_t count) {
@@ -196,12 +210,10 @@ static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments
       laze_call_match(self->name, arguments->items, arguments->count, 1, NULL) != LAZE_OK)
     laze_python_raise_as_type();
   if (!result) return NULL;
-  int64_t elements = 0;
-  if (drawn && count == 1 && !laze_python_elements(laze_python_handle(result), &elements)) {
+  if (drawn && !advance_generator(arguments, count == 1 ? result : PyTuple_GetItem(result, 0))) {
     Py_DECREF(result);
     return NULL;
   }
-  if (drawn && count == 1) laze_python_generator_advance(elements);
   if (count == 1 && lists_results(self, arguments)) return Py_BuildValue("(N)", result);
   return count > 1 ? name_results(self, result, count) : result;
 }

@@ -41,6 +41,7 @@ static void append(PyObject **text, PyObject *piece) {
 
 /* Python's spelling: PyTorch's functions call the tensor `input`. */
 static const char *name_of(const laze_operator_argument *argument) {
+  if (strcmp(argument->name, "from") == 0) return "from_"; /* a keyword of Python */
   return strcmp(argument->name, "self") == 0 ? "input" : argument->name;
 }
 

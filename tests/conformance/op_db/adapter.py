@@ -23,6 +23,7 @@ METADATA = {"dim", "ndimension", "size", "numel", "nelement", "stride", "is_cont
             "is_signed", "is_same_size", "result_type"}
 PROPERTIES = {"T", "H", "mT", "mH", "real", "imag"}  # all others are metadata
 FRONT_END = {"unique", "unique_consecutive"}  # functions of Python that leave results out, as the library's do
+WITHOUT_WRITING = {"normal_": "normal_functional"}  # others lose their underscore alone
 # What PyTorch asks of every call and a library on one device has no use for, by name or by type.
 PLACES = {"device", "layout", "pin_memory", "memory_format", "requires_grad", "generator"}
 
@@ -63,6 +64,9 @@ class Redirection(TorchFunctionMode):
 
     def direct(self, name, is_method, args, kwargs):
         """Calls the library with arguments of PyTorch."""
+        if name.endswith("_") and not name.endswith("__"):  # of what is written to a tensor the values are compared
+            new = WITHOUT_WRITING.get(name, name.removesuffix("_"))
+            name = new if self.library.function(new) else name
         call = Call(name, is_method, *without_places(args, kwargs, name))
         self.calls.append(call)
         function, method = self.library.function(call.name), self.library.method(call.name)

@@ -51,12 +51,16 @@ def operators():
     return dict(named)
 
 
+# Functions of PyTorch's Python that call one of ATen by another name.
+OTHER_NAMES = {"dropout2d": "feature_dropout", "dropout3d": "feature_dropout"}
+
+
 def aten_name(info):
     """The function of ATen that an OpInfo is about: "linalg_norm" of "linalg.norm", "im2col" of "nn.functional.unfold"."""
     name = info.aten_name
     for prefix in ("nn.functional.", "torch.ops.aten.", "torch."):
         name = name.removeprefix(prefix)
-    return name.removesuffix(".default").replace(".", "_")
+    return OTHER_NAMES.get(name, name.removesuffix(".default").replace(".", "_"))
 
 
 def title(info):
