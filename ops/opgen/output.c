@@ -230,8 +230,7 @@ void output_write(gen_report *report, const gen_output *output, const char *text
   /* Markdown has no long lines to break. */
   if (size < 3 || strcmp(output->path + size - 3, ".md") != 0) text = format_code(text, output->name, &lines);
   if (output->line_limit > 0 && lines > output->line_limit) {
-    report_error(report, at, "%d lines, more than %d; split its letters in ops/opgen/output.c and ops/meson.build",
-                 lines, output->line_limit);
+    report_error(report, at, "%d lines, more than %d; make two tables of it", lines, output->line_limit);
     return;
   }
   if (file_has(output->path, text)) return;
@@ -246,48 +245,29 @@ void output_write(gen_report *report, const gen_output *output, const char *text
 
 #define LINE_LIMIT 2000
 
-/* Long files by first letters; ops/meson.build names the same ones. */
-static const gen_shard a_to_b = {'a', 'b', NULL}, c_to_d = {'c', 'd', NULL}, e_to_g = {'e', 'g', NULL},
-                       h_to_l = {'h', 'l', NULL}, m_to_o = {'m', 'o', NULL}, p_to_r = {'p', 'r', NULL},
-                       only_s = {'s', 's', NULL}, t_to_z = {'t', 'z', NULL};
-
 static const struct {
-  const char *folder, *name; /* NULL: one <family>.h for each table with C functions */
+  const char *folder, *name; /* with %s: one for each table, whose name stands there */
   gen_writer write;
-  const gen_shard *shard;
   int line_limit;
+  bool only_with_functions; /* of tables that have C functions */
 } files[] = {
-    {"ir", "op.gen.h", write_op_header, NULL, 0},
-    {"ir", "op.gen.c", write_op_table, NULL, 0},
-    {"ir", "schema.gen.c", write_schema, NULL, 0},
-    {"ir", "inference.gen.h", write_inference_header, NULL, 0},
-    {"ir", "inference.gen.c", write_inference, NULL, LINE_LIMIT},
-    {"ir", "control.gen.c", write_control_rules, NULL, 0},
-    {"ir", "composite.gen.h", write_composite_header, NULL, 0},
-    {"ir", "composite_a_b.gen.c", write_composite, &a_to_b, LINE_LIMIT},
-    {"ir", "composite_c_d.gen.c", write_composite, &c_to_d, LINE_LIMIT},
-    {"ir", "composite_e_g.gen.c", write_composite, &e_to_g, LINE_LIMIT},
-    {"ir", "composite_h_l.gen.c", write_composite, &h_to_l, LINE_LIMIT},
-    {"ir", "composite_m_o.gen.c", write_composite, &m_to_o, LINE_LIMIT},
-    {"ir", "composite_p_r.gen.c", write_composite, &p_to_r, LINE_LIMIT},
-    {"ir", "composite_s.gen.c", write_composite, &only_s, LINE_LIMIT},
-    {"ir", "composite_t_z.gen.c", write_composite, &t_to_z, LINE_LIMIT},
-    {"codegen/interp", "eval.gen.c", write_eval, NULL, LINE_LIMIT},
-    {"codegen/interp", "execute.gen.c", write_execute, NULL, 0},
-    {"codegen/schedule", "joins.gen.c", write_joins, NULL, 0},
-    {"codegen/llvm", "lowerings.gen.c", write_lowerings, NULL, LINE_LIMIT},
-    {"include/laze", "functions.h", write_functions_header, NULL, 0},
-    {"include/laze/functions", NULL, write_family_header, NULL, 0},
-    {"lazy", "functions_a_b.gen.c", write_functions, &a_to_b, LINE_LIMIT},
-    {"lazy", "functions_c_d.gen.c", write_functions, &c_to_d, LINE_LIMIT},
-    {"lazy", "functions_e_g.gen.c", write_functions, &e_to_g, LINE_LIMIT},
-    {"lazy", "functions_h_l.gen.c", write_functions, &h_to_l, LINE_LIMIT},
-    {"lazy", "functions_m_o.gen.c", write_functions, &m_to_o, LINE_LIMIT},
-    {"lazy", "functions_p_r.gen.c", write_functions, &p_to_r, LINE_LIMIT},
-    {"lazy", "functions_s.gen.c", write_functions, &only_s, LINE_LIMIT},
-    {"lazy", "functions_t_z.gen.c", write_functions, &t_to_z, LINE_LIMIT},
-    {"docs", "operators.md", write_page, NULL, 0},
-    {"tests/support", "cases.gen.c", write_cases, NULL, LINE_LIMIT},
+    {"ir", "op.gen.h", write_op_header, 0, false},
+    {"ir", "op.gen.c", write_op_table, 0, false},
+    {"ir", "schema.gen.c", write_schema, 0, false},
+    {"ir", "inference.gen.h", write_inference_header, 0, false},
+    {"ir", "inference.gen.c", write_inference, LINE_LIMIT, false},
+    {"ir", "control.gen.c", write_control_rules, 0, false},
+    {"ir", "composite.gen.h", write_composite_header, 0, false},
+    {"ir", "composite_%s.gen.c", write_composite, LINE_LIMIT, false},
+    {"codegen/interp", "eval.gen.c", write_eval, LINE_LIMIT, false},
+    {"codegen/interp", "execute.gen.c", write_execute, 0, false},
+    {"codegen/schedule", "joins.gen.c", write_joins, 0, false},
+    {"codegen/llvm", "lowerings.gen.c", write_lowerings, LINE_LIMIT, false},
+    {"include/laze", "functions.h", write_functions_header, 0, false},
+    {"include/laze/functions", "%s.h", write_family_header, 0, true},
+    {"lazy", "functions_%s.gen.c", write_functions, LINE_LIMIT, false},
+    {"docs", "operators.md", write_page, 0, false},
+    {"tests/support", "cases.gen.c", write_cases, LINE_LIMIT, false},
 };
 #define FILE_COUNT (sizeof(files) / sizeof(*files))
 
@@ -327,11 +307,33 @@ bool output_starts_family(const gen_table *table, int index) {
   return true;
 }
 
-static void write_families(gen_table *table, size_t index, const char *folder) {
+bool shard_holds(const gen_shard *shard, const gen_operator *op) {
+  return shard == NULL || strcmp(op->at.file, shard->table) == 0;
+}
+
+static bool starts_table(const gen_table *table, int index) {
+  return index == 0 || strcmp(table->operators[index - 1]->at.file, table->operators[index]->at.file) != 0;
+}
+
+static bool is_for_each_table(size_t index) {
+  return strchr(files[index].name, '%') != NULL;
+}
+
+/* The name of a file that is there for each table, with that of the k-th operator's; NULL where another operator of
+ * the table stands for it, or the table has none. */
+static const char *name_for(const gen_table *table, size_t index, int k) {
+  const bool starts = files[index].only_with_functions ? output_starts_family(table, k) : starts_table(table, k);
+  if (!starts) return NULL;
+  const int before = (int)strcspn(files[index].name, "%");
+  return memory_format("%.*s%s%s", before, files[index].name, output_family(table->operators[k]->at.file),
+                       files[index].name + before + 2);
+}
+
+static void write_for_tables(gen_table *table, size_t index, const char *folder) {
   for (int i = 0; i < table->count; i++) {
-    if (!output_starts_family(table, i)) continue;
-    const gen_shard shard = {.table = table->operators[i]->at.file};
-    write_file(table, index, &shard, memory_format("%s/%s.h", folder, output_family(shard.table)));
+    const char *name = name_for(table, index, i);
+    const gen_shard shard = {table->operators[i]->at.file};
+    if (name != NULL) write_file(table, index, &shard, memory_format("%s/%s", folder, name));
   }
 }
 
@@ -341,10 +343,10 @@ bool files_write(gen_table *table, const char *directory, const char *only) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     const char *folder = only != NULL ? directory : memory_format("%s/%s", directory, files[i].folder);
     found = true;
-    if (files[i].name == NULL)
-      write_families(table, i, folder);
+    if (is_for_each_table(i))
+      write_for_tables(table, i, folder);
     else
-      write_file(table, i, files[i].shard, memory_format("%s/%s", folder, files[i].name));
+      write_file(table, i, NULL, memory_format("%s/%s", folder, files[i].name));
   }
   return found;
 }
@@ -361,10 +363,9 @@ bool files_list(const gen_table *table, const char *only) {
   for (size_t i = 0; i < FILE_COUNT; i++) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     found = true;
-    if (files[i].name != NULL) list_file(only, files[i].folder, files[i].name);
-    for (int k = 0; k < table->count && files[i].name == NULL; k++)
-      if (output_starts_family(table, k))
-        list_file(only, files[i].folder, memory_format("%s.h", output_family(table->operators[k]->at.file)));
+    if (!is_for_each_table(i)) list_file(only, files[i].folder, files[i].name);
+    for (int k = 0; k < table->count && is_for_each_table(i); k++)
+      if (name_for(table, i, k) != NULL) list_file(only, files[i].folder, name_for(table, i, k));
   }
   return found;
 }

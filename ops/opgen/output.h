@@ -6,17 +6,13 @@
 
 #include <stdio.h>
 
-/* A part of the operators: a range of first letters of symbols, by which long files are split so that each stays
- * readable, or those of one table. */
+/* A part of the operators, those of one table: so long files are split, and each stays readable. */
 typedef struct gen_shard {
-  char first, last;
   const char *table; /* its path */
 } gen_shard;
 
-static inline bool shard_holds(const gen_shard *shard, const gen_operator *op) {
-  const char letter = op->symbol[0] == '_' ? op->symbol[1] : op->symbol[0];
-  return shard == NULL || (letter >= shard->first && letter <= shard->last);
-}
+/* Whether an operator is written to the part; NULL: all are. */
+bool shard_holds(const gen_shard *shard, const gen_operator *op);
 
 /* Writes one file's text; `shard` is NULL where the file is not split. */
 typedef void (*gen_writer)(const gen_table *table, const gen_shard *shard, FILE *out);
