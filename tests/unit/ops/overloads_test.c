@@ -166,6 +166,7 @@ START_TEST(every_overload_is_reached) {
                                                "div.Scalar_Tensor_mode",
                                                "rand",
                                                "randn",
+                                               "normal.Tensor_float",
                                                "histogram.bin_ct",
                                                "view.dtype",
                                                "histogram.bins_tensor",
