@@ -1,4 +1,4 @@
-/* matmul, its relatives, and addmm over mm and bmm:
+/* matmul and its relatives over mm and bmm:
  *
  *   [k] x [k]            mm([1,k], [k,1]), then []
  *   [k] x [k,n]          mm([1,k], [k,n]), then [n]
@@ -115,57 +115,4 @@ laze_status laze_composite_dot(laze_recorder *recorder, const laze_call *call, l
 
 laze_status laze_composite_mv(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error) {
   return matmul_of_ranks(recorder, call, (const int[]){2, 1}, results, error);
-}
-
-/* What addmm adds to the product must be of its dtype and expand to its shape, even where its weight is 0. */
-static laze_status check_added(laze_recorder *recorder, const laze_call *call, laze_value matrix, laze_error *error) {
-  const laze_type self = laze_compose_type(recorder, call->operands[0]), result = laze_compose_type(recorder, matrix);
-  laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
-  laze_type joined = result;
-  bool fits = self.rank <= result.rank && self.dtype == result.dtype;
-  char a[160], b[160];
-  if (fits) LAZE_TRY(laze_infer_broadcast_into(&inference, &self, &joined));
-  for (int i = 0; i < result.rank && fits; i++)
-    LAZE_TRY(laze_size_must_equal(recorder, joined.sizes[i], result.sizes[i], &fits, error));
-  if (fits) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "addmm: self is %s and the product %s: self must expand to it",
-                   laze_type_format(recorder->sizes, &self, a, sizeof a),
-                   laze_type_format(recorder->sizes, &result, b, sizeof b));
-}
-
-/* weight * value in *scaled, and in *ignored whether the weight is 0, in which case value may be NaN or infinite. A
- * weight that is absent is 1. */
-static laze_status apply_weight(laze_recorder *recorder, laze_value weight, laze_value value, laze_value *scaled,
-                                laze_value *ignored, laze_error *error) {
-  *scaled = value;
-  *ignored = LAZE_VALUE_NONE;
-  if (laze_value_is_none(weight)) return LAZE_OK;
-  LAZE_TRY(laze_compose_to(recorder, weight, laze_recorder_type(recorder, value)->dtype, &weight, error));
-  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_EQ, weight, laze_scalar_integer(0), ignored, error));
-  return laze_compose_binary(recorder, LAZE_OP_MUL, value, weight, scaled, error);
-}
-
-/* other where `ignored` holds (absent: nowhere), else value. */
-static laze_status choose_other(laze_recorder *recorder, laze_value ignored, laze_value other, laze_value *value,
-                                laze_error *error) {
-  laze_value operands[] = {ignored, other, *value};
-  if (laze_value_is_none(ignored)) return LAZE_OK;
-  return laze_record_call(recorder, LAZE_OP_WHERE_SELF, operands, 3, NULL, value, error);
-}
-
-/* Weights are inputs of the run, which decides there what is ignored: another number compiles nothing. */
-laze_status laze_composite_addmm(laze_recorder *recorder, const laze_call *call, laze_value *results,
-                                 laze_error *error) {
-  laze_value matrix, base, scaled, no_base, no_product, zero;
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MM, call->operands[1], call->operands[2], &matrix, error));
-  LAZE_TRY(check_added(recorder, call, matrix, error));
-  LAZE_TRY(apply_weight(recorder, laze_call_operand(call, 3), call->operands[0], &base, &no_base, error));
-  LAZE_TRY(apply_weight(recorder, laze_call_operand(call, 4), matrix, &scaled, &no_product, error));
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, base, scaled, results, error));
-  LAZE_TRY(choose_other(recorder, no_product, base, results, error));
-  if (laze_value_is_none(no_base)) return LAZE_OK;
-  LAZE_TRY(
-      laze_record_number(recorder, laze_recorder_type(recorder, matrix)->dtype, laze_scalar_integer(0), &zero, error));
-  LAZE_TRY(choose_other(recorder, no_product, zero, &scaled, error));
-  return choose_other(recorder, no_base, scaled, results, error);
 }

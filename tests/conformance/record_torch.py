@@ -6,7 +6,9 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 import torch_calls
 import torch_elementwise
 import torch_forms
+import torch_lookups
 import torch_pointwise
+import torch_products
 import torch_scatter
 import torch_sorting
 import torch_windows
@@ -81,4 +83,6 @@ if __name__ == "__main__":
     torch_sorting.record()
     torch_windows.record()
     torch_forms.record()
+    torch_lookups.record()
+    torch_products.record()
     write()
