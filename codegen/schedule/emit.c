@@ -10,7 +10,8 @@
  *       for each reduced axis                   LANES on the innermost if lanes16
  *         values the stage's reductions need, updates
  *       results, values that depend on them
- *     for each reduced axis                     if something is stored at every element (softmax, scans)
+ *     for each reduced axis                     if something is stored at every element (softmax, scans), in LANES as
+ *                                               above unless it is ordered
  *       values, stores
  *     stores
  *
@@ -112,8 +113,8 @@ static void open_kept(laze_loop_emitter *emitter) {
 }
 
 /* Opens the reduced axes for what `needed` marks. A reduction over nothing but axes of size 1 still has one element. */
-static void open_reduced(laze_loop_emitter *emitter) {
-  int flags = lanes_on_reduced(emitter) ? LAZE_LOOP_LANES : 0;
+static void open_reduced(laze_loop_emitter *emitter, bool lanes) {
+  int flags = lanes ? LAZE_LOOP_LANES : 0;
   for (int64_t i = 0; i < emitter->group->instance_count; i++) {
     emitter->loads[i].partial = emitter->loads[i].base;
     emitter->stores[i].partial = emitter->stores[i].base;
@@ -172,7 +173,7 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
     emitter->needed[operand] = emitter->depth[operand] >= emitter->kept_count;
   }
   mark_needed(emitter);
-  open_reduced(emitter);
+  open_reduced(emitter, lanes_on_reduced(emitter));
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     const laze_instance *instance = laze_group_instance_at(emitter, index);
@@ -237,6 +238,12 @@ static void emit_scan_states(laze_loop_emitter *emitter) {
   }
 }
 
+/* Whether what is stored along the innermost reduced axis is stored one after the other. */
+static bool stores_in_order(const laze_loop_emitter *emitter) {
+  int32_t count = emitter->reduced_count;
+  return count > 0 && emitter->group->domain.axes[emitter->reduced[count - 1]].ordered;
+}
+
 /* Stores at every element, in loops of their own over the reduced axes. */
 static void emit_element_stores(laze_loop_emitter *emitter) {
   bool any = false;
@@ -249,7 +256,7 @@ static void emit_element_stores(laze_loop_emitter *emitter) {
   if (!any) return;
   mark_needed(emitter);
   emit_scan_states(emitter);
-  open_reduced(emitter);
+  open_reduced(emitter, lanes_on_reduced(emitter) && !stores_in_order(emitter));
   emit_stores(emitter, true);
   close_reduced(emitter);
 }

@@ -7,10 +7,12 @@ import torch_calls
 import torch_elementwise
 import torch_forms
 import torch_lookups
+import torch_masked
 import torch_pointwise
 import torch_products
 import torch_scatter
 import torch_sorting
+import torch_statistics
 import torch_windows
 from torch_recorder import row, write
 
@@ -85,4 +87,6 @@ if __name__ == "__main__":
     torch_forms.record()
     torch_lookups.record()
     torch_products.record()
+    torch_statistics.record()
+    torch_masked.record()
     write()

@@ -61,6 +61,35 @@ START_TEST(many_in_one_place_go_in_order) {
 }
 END_TEST
 
+/* One kernel reads the index twice: the reduction in vector lanes, what is added to one place one after the other. */
+START_TEST(an_index_less_its_least_goes_in_order) {
+  static float ones[ROWS], counts[PLACES], x[PLACES];
+  static int64_t index[ROWS];
+  laze_context *context = open_context(_i, 1);
+  const laze_backend *backend = laze_backend_at(_i);
+  laze_buffer *outputs[1];
+  for (int i = 0; i < ROWS; i++) {
+    ones[i] = 1;
+    index[i] = 40 + i * 7 % PLACES;
+    counts[index[i] - 40] += 1;
+  }
+  laze_executable *executable =
+      conformance_compile(context, backend,
+                          "graph @g(%x: f32[5], %i: i64[3000], %y: f32[3000]) -> f32[5] {\n"
+                          "  %0 = amin %i\n  %1 = sub %i, %0\n  %2 = scatter_add %x, dim=0, index=%1, src=%y\n"
+                          "  return %2\n}\n");
+  laze_buffer *inputs[] = {conformance_buffer(context, backend, x, sizeof x),
+                           conformance_buffer(context, backend, index, sizeof index),
+                           conformance_buffer(context, backend, ones, sizeof ones)};
+  conformance_execute(backend, executable, inputs, outputs);
+  ck_assert_mem_eq(outputs[0]->data, counts, sizeof counts);
+  for (int i = 0; i < 3; i++) laze_buffer_release(inputs[i]);
+  laze_buffer_release(outputs[0]);
+  laze_executable_release(executable);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Each call is over %x: f32[3,2], %l: i64[4], %s: f32[4,2], %i: i64[2,2] and %y: f32[2,2]. */
 static const struct {
   const char *call, *message;
@@ -123,6 +152,7 @@ int main(void) {
   TCase *tests = tcase_create("scatter");
   tcase_set_timeout(tests, 120);
   conformance_add(tests, many_in_one_place_go_in_order);
+  conformance_add(tests, an_index_less_its_least_goes_in_order);
   conformance_add(tests, an_index_out_of_range_is_named);
   conformance_add(tests, what_nobody_reads_any_more_is_not_copied);
   return conformance_main(tests);

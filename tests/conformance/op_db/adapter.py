@@ -22,7 +22,8 @@ METADATA = {"dim", "ndimension", "size", "numel", "nelement", "stride", "is_cont
             "is_conj", "is_neg", "element_size", "storage_offset", "data_ptr", "detach", "requires_grad_", "tensor",
             "is_signed", "is_same_size", "result_type"}
 PROPERTIES = {"T", "H", "mT", "mH", "real", "imag"}  # all others are metadata
-FRONT_END = {"unique", "unique_consecutive"}  # functions of Python that leave results out, as the library's do
+# Functions of Python that leave results out, as the library's do; those of torch.masked are its operators, too.
+FRONT_END = {"unique", "unique_consecutive"}
 WITHOUT_WRITING = {"normal_": "normal_functional"}  # others lose their underscore alone
 # What PyTorch asks of every call and a library on one device has no use for, by name or by type.
 PLACES = {"device", "layout", "pin_memory", "memory_format", "requires_grad", "generator"}
@@ -122,8 +123,8 @@ def call_library(library, info, sample):
     mode = Redirection(library)
     args = (sample.input, *sample.args)
     try:
-        if info.name in FRONT_END:
-            return mode.direct(info.name, False, args, sample.kwargs), mode.calls, None
+        if info.name in FRONT_END or info.name.startswith("masked."):
+            return mode.direct(peer.aten_name(info), False, args, sample.kwargs), mode.calls, None
         if info.name.startswith("__"):  # an operator of Python, which PyTorch would call by its long name
             if not isinstance(sample.input, torch.Tensor):
                 raise Absent(f"{info.name} of a number")
