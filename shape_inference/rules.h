@@ -136,4 +136,41 @@ LAZE_MUST_USE laze_status laze_shape_window(laze_inference *inference, const laz
 LAZE_MUST_USE laze_status laze_shape_pad(laze_inference *inference, const laze_type *self, const laze_type *value,
                                          int64_t dim, laze_size low, laze_size high, laze_type *out);
 
+/* Linear algebra (rules_matrix.c). The shape of `self`, which must have two axes at least, or be square besides. */
+LAZE_MUST_USE laze_status laze_shape_matrix(laze_inference *inference, const laze_type *self, laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_square(laze_inference *inference, const laze_type *self, laze_type *out);
+/* The axes that count matrices, and behind them sides of one: 0 its rows, 1 its columns, 2 the lesser of both, which
+ * `full` makes what the other of two sides is. [0] where it is not wanted. */
+LAZE_MUST_USE laze_status laze_shape_matrix_part(laze_inference *inference, const laze_type *self, laze_size_list sides,
+                                                 bool full, bool wanted, laze_type *out);
+/* One number for each side of a square matrix, of which UPLO names a triangle; one for each of its lesser side. No
+ * driver is known (NULL: none is named). */
+LAZE_MUST_USE laze_status laze_shape_eigenvalues(laze_inference *inference, const laze_type *self, const char *UPLO,
+                                                 laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_singular_values(laze_inference *inference, const laze_type *self,
+                                                     const char *driver, laze_type *out);
+/* The same of a matrix of factors, to which `pivots` must belong: the lesser of both sides of each. */
+LAZE_MUST_USE laze_status laze_shape_factor_part(laze_inference *inference, const laze_type *self,
+                                                 const laze_type *pivots, laze_size_list sides, bool wanted,
+                                                 laze_type *out);
+/* The shape of `self`, reflections in columns, of which `tau` has a factor each. */
+LAZE_MUST_USE laze_status laze_shape_householder(laze_inference *inference, const laze_type *self, const laze_type *tau,
+                                                 laze_type *out);
+/* The shape of `other`, which reflections are applied to from the left or the right. */
+LAZE_MUST_USE laze_status laze_shape_reflected(laze_inference *inference, const laze_type *self, const laze_type *tau,
+                                               const laze_type *other, bool left, laze_type *out);
+/* What solves self X = other, or X self = other: the shape of `other` with both batches broadcast. */
+LAZE_MUST_USE laze_status laze_shape_solution(laze_inference *inference, const laze_type *self, const laze_type *other,
+                                              bool left, laze_type *out);
+/* The same with factors of a matrix. */
+LAZE_MUST_USE laze_status laze_shape_factor_solution(laze_inference *inference, const laze_type *self,
+                                                     const laze_type *pivots, const laze_type *other, bool left,
+                                                     laze_type *out);
+/* The one dtype of all of them, f32 or f64, which is what LAPACK has. */
+LAZE_MUST_USE laze_status laze_dtype_matrix(laze_inference *inference, const laze_type *const *tensors,
+                                            int32_t tensor_count, laze_dtype *out);
+/* The same beside pivots, which must be i32. */
+LAZE_MUST_USE laze_status laze_dtype_factor(laze_inference *inference, const laze_type *pivots,
+                                            const laze_type *const *tensors, int32_t tensor_count, laze_dtype *out);
+
 #endif

@@ -10,6 +10,8 @@
 
 /* A kernel that the program has registered, whatever it is: the step that calls it on the interpreter does so here. */
 const laze_routine laze_routine_opaque = {0};
+/* The same of functions that are another library's: the interpreter calls it on whole tensors. */
+const laze_routine laze_routine_library = {0};
 
 static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *done,
                          const char **refusal) {

@@ -282,7 +282,7 @@ static void check_unused(gen_scope *scope) {
   for (int i = 0; i < scope->variable_count; i++) {
     gen_place at = scope->at;
     at.line = scope->variables[i]->line;
-    if (!scope->variables[i]->used)
+    if (!scope->variables[i]->used && scope->variables[i]->name[0] != '_')
       report_error(&scope->table->report, at, "\"%s\" is never used; use it or drop it", scope->variables[i]->name);
   }
   for (int i = 0; i < scope->op->schema.count; i++)

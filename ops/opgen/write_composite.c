@@ -85,7 +85,8 @@ static void emit_several(gen_emitter *emitter, const gen_statement *statement) {
   emit_line(emitter, "laze_value %s[%d];", name, statement->count);
   emit_line(emitter, "LAZE_TRY(%s);", record);
   for (int i = 0; i < statement->count; i++)
-    emit_line(emitter, "const laze_value %s = %s[%d];", c_name(statement->variables[i]->name), name, i);
+    if (statement->variables[i]->used)
+      emit_line(emitter, "const laze_value %s = %s[%d];", c_name(statement->variables[i]->name), name, i);
 }
 
 static void emit_results(gen_emitter *emitter, const gen_program *program) {

@@ -10,6 +10,7 @@ import torch_lookups
 import torch_masked
 import torch_pointwise
 import torch_products
+import torch_linalg
 import torch_scatter
 import torch_sorting
 import torch_statistics
@@ -89,4 +90,5 @@ if __name__ == "__main__":
     torch_products.record()
     torch_statistics.record()
     torch_masked.record()
+    torch_linalg.record()
     write()

@@ -1,0 +1,115 @@
+"""What PyTorch says about factors of matrices and what is made of them. Signs of vectors that nothing determines are
+left out: their magnitudes are compared."""
+import torch
+from torch_recorder import NAN, case, results_of, tensor
+
+SYMMETRIC = [[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]]
+GENERAL = [[1.0, 2.0, 0.5], [3.0, -1.0, 2.0], [0.5, 4.0, 3.0]]
+TRIANGLE = [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [0.5, -1.0, 4.0]]
+TALL = [[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]]
+RIGHT = [[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]]
+
+
+def call(label, text, inputs, function, magnitudes=()):
+    """A call with any number of results, each returned under a name of its own."""
+    found = results_of(function, inputs)
+    if len(found) == 1:
+        case(label, f"%r0 = {text}", inputs, function, tolerance=64)
+        return
+    lines = [f"%m:{len(found)} = {text}"]
+    for i, result in enumerate(found):
+        shape = ", ".join(map(str, result.shape))
+        lines.append(f"%r{i} = abs %m#{i}" if i in magnitudes else f"%r{i} = reshape %m#{i}, shape=[{shape}]")
+    case(label, "\n".join(lines), inputs,
+         lambda *values: [r.abs() if i in magnitudes else r for i, r in enumerate(function(*values))], tolerance=64)
+
+
+def factors(dtype):
+    aten, t = torch.ops.aten, lambda values: tensor(values, dtype)
+    a, g, lower, tall, b = t(SYMMETRIC), t(GENERAL), t(TRIANGLE), t(TALL), t(RIGHT)
+    stacked = torch.stack([g, a])
+    for name in ("linalg_cholesky", "cholesky"):
+        call(f"{name}_{dtype}", f"{name} %a, upper=true", [a], lambda a: getattr(aten, name)(a, upper=True))
+    call(f"cholesky_ex_{dtype}", "linalg_cholesky_ex %a", [torch.stack([a, -a])[:1]], torch.linalg.cholesky_ex)
+    call(f"cholesky_solve_{dtype}", "cholesky_solve %a, %b", [b, lower], torch.cholesky_solve)
+    call(f"cholesky_inverse_{dtype}", "cholesky_inverse %a", [lower], torch.cholesky_inverse)
+    for name in ("linalg_lu_factor_ex", "linalg_lu_factor", "linalg_lu"):
+        call(f"{name}_{dtype}", f"{name} %a", [stacked], getattr(aten, name))
+    packed, pivots = torch.linalg.lu_factor(g)
+    call(f"lu_unpack_{dtype}", "lu_unpack %a, %b", [packed, pivots], torch.lu_unpack)
+    call(f"linalg_lu_solve_{dtype}", "linalg_lu_solve %a, %b, %c, adjoint=true", [packed, pivots, b],
+         lambda p, q, b: torch.linalg.lu_solve(p, q, b, adjoint=True))
+    call(f"lu_solve_{dtype}", "lu_solve %a, %b, %c", [b, packed, pivots], torch.lu_solve)
+    call(f"triangular_{dtype}", "linalg_solve_triangular %a, %b, upper=false, unitriangular=true", [lower, b],
+         lambda a, b: torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True))
+    call(f"triangular_old_{dtype}", "triangular_solve %a, %b, upper=false, transpose=true", [b, lower],
+         lambda b, a: torch.triangular_solve(b, a, upper=False, transpose=True))
+    call(f"ldl_{dtype}", "linalg_ldl_factor %a", [a], torch.linalg.ldl_factor)
+    call(f"ldl_ex_{dtype}", "linalg_ldl_factor_ex %a", [a], torch.linalg.ldl_factor_ex)
+    call(f"ldl_solve_{dtype}", "linalg_ldl_solve %a, %b, %c", [*torch.linalg.ldl_factor(a), b], torch.linalg.ldl_solve)
+    packed, tau = torch.geqrf(tall)
+    call(f"geqrf_{dtype}", "geqrf %a", [tall], torch.geqrf)
+    call(f"householder_{dtype}", "linalg_householder_product %a, %b", [packed, tau], torch.linalg.householder_product)
+    call(f"orgqr_{dtype}", "orgqr %a, %b", [packed, tau], torch.orgqr)
+    call(f"ormqr_{dtype}", "ormqr %a, %b, %c, transpose=true", [packed, tau, b],
+         lambda a, tau, b: torch.ormqr(a, tau, b, transpose=True))
+    for mode in ("reduced", "complete", "r"):
+        call(f"qr_{mode}_{dtype}", f'linalg_qr %a, mode="{mode}"', [tall], lambda a: torch.linalg.qr(a, mode))
+    call(f"qr_{dtype}", "qr %a", [tall], torch.qr)
+    call(f"eigh_{dtype}", "linalg_eigh %a", [a], torch.linalg.eigh, (1,))
+    call(f"eigh_inner_{dtype}", "_linalg_eigh %a", [a], aten._linalg_eigh, (1,))
+    call(f"eigvalsh_{dtype}", 'linalg_eigvalsh %a, UPLO="U"', [a], lambda a: torch.linalg.eigvalsh(a, "U"))
+    for name in ("linalg_svd", "_linalg_svd", "svd"):
+        call(f"svd_{name}_{dtype}", f"{name} %a", [g], getattr(aten, name), (0, 2))
+    call(f"svdvals_{dtype}", "linalg_svdvals %a", [tall], torch.linalg.svdvals)
+
+
+def solutions(dtype):
+    aten, t = torch.ops.aten, lambda values: tensor(values, dtype)
+    a, g, b, vector = t(SYMMETRIC), t(GENERAL), t(RIGHT), t([1.0, 2.0, 3.0])
+    call(f"solve_vector_{dtype}", "linalg_solve %a, %b", [g, vector], torch.linalg.solve)
+    call(f"solve_right_{dtype}", "linalg_solve %a, %b, left=false", [g, b.mT.contiguous()],
+         lambda a, b: torch.linalg.solve(a, b, left=False))
+    call(f"solve_ex_{dtype}", "linalg_solve_ex %a, %b", [torch.stack([g, a]), b], torch.linalg.solve_ex)
+    call(f"solve_inner_{dtype}", "_linalg_solve_ex %a, %b", [g, b], aten._linalg_solve_ex)
+    for name in ("linalg_inv", "inverse", "linalg_det", "det", "linalg_slogdet", "slogdet", "logdet", "_linalg_det",
+                 "_linalg_slogdet", "linalg_inv_ex"):
+        call(f"{name}_{dtype}".lstrip("_") + ("_inner" if name[0] == "_" else ""), f"{name} %a",
+             [a if name[0] == "_" else g], getattr(aten, name))  # those show the factors, of PyTorch's the transpose's
+    call(f"logdet_positive_{dtype}", "logdet %a", [a], torch.logdet)
+    call(f"tensorinv_{dtype}", "linalg_tensorinv %a, ind=1", [g.reshape(3, 3, 1)], lambda a: torch.linalg.tensorinv(a, 1))
+    call(f"tensorsolve_{dtype}", "linalg_tensorsolve %a, %b", [g.reshape(3, 1, 3), vector.reshape(3, 1)],
+         torch.linalg.tensorsolve)
+
+
+def edges():
+    g, b = tensor(GENERAL), tensor(RIGHT)
+    none = torch.zeros(0, 0)
+    call("det_empty", "det %a", [none], torch.det)
+    call("inverse_empty", "inverse %a", [torch.zeros(2, 0, 0)], torch.inverse)
+    call("svdvals_empty", "linalg_svdvals %a", [torch.zeros(0, 3)], torch.linalg.svdvals)
+    call("qr_empty_complete", 'linalg_qr %a, mode="complete"', [torch.zeros(3, 0)],
+         lambda a: torch.linalg.qr(a, "complete"))
+    call("det_singular", "det %a", [tensor([[1.0, 2.0], [2.0, 4.0]])], torch.det)
+    call("cholesky_ex_not_positive", "linalg_cholesky_ex %a\n".strip(), [tensor([[-1.0]])],
+         lambda a: torch.linalg.cholesky_ex(a), (0,))
+    singular, wild = tensor([[1.0, 2.0], [2.0, 4.0]]), tensor([[1.0, NAN], [NAN, 4.0]])
+    for label, text, given, types in (
+            ("solve_singular", "%r0 = linalg_solve %a, %b", [singular, tensor([1.0, 2.0])], ["f32[2]"]),
+            ("inverse_singular", "%r0 = inverse %a", [singular], ["f32[2,2]"]),
+            ("cholesky_not_positive", "%r0 = cholesky %a", [-singular], ["f32[2,2]"]),
+            ("eigvalsh_nan", "%r0 = linalg_eigvalsh %a", [wild], ["f32[2]"]),
+            ("svdvals_nan", "%r0 = linalg_svdvals %a", [wild], ["f32[2]"]),
+            ("det_tall", "%r0 = det %a", [b], []), ("inverse_vector", "%r0 = inverse %a", [b[0]], []),
+            ("solve_rows", "%r0 = linalg_solve %a, %b", [g, tensor([[1.0, 2.0]])], []),
+            ("solve_dtypes", "%r0 = linalg_solve %a, %b", [g, tensor(RIGHT, "f64")], []),
+            ("inverse_integers", "%r0 = inverse %a", [tensor([[1, 2], [3, 4]], "i64")], [])):
+        name = text.split()[2]
+        case(label, text, given, lambda *values: getattr(torch.ops.aten, name)(*values), results=types)
+
+
+def record():
+    for dtype in ("f32", "f64"):
+        factors(dtype)
+        solutions(dtype)
+    edges()
