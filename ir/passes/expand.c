@@ -1,4 +1,5 @@
-/* Replaces late composites by the operators they consist of, after every pass has seen them whole.
+/* Replaces late composites by the operators they consist of, after every pass has seen them whole, and products of
+ * floats of 16 bits by those of f32.
  *
  *   %0 = softmax %x, dim=1       =>     %0 = _amax %x, dim=[1], keepdim=true
  *                                       %1 = sub %x, %0
@@ -13,8 +14,7 @@
 
 enum { MAX_RESULTS = 8 };
 
-/* A product of floats of 16 bits is one of f32, rounded once. */
-static bool is_half_product(const laze_node *node) {
+bool laze_pass_is_half_product(const laze_node *node) {
   return laze_op_get(node->op)->op_class == LAZE_CLASS_PRODUCT && laze_dtype_is_half(node->types[0]->dtype);
 }
 
@@ -66,7 +66,7 @@ static laze_status expand_node(laze_rewrite *rewrite, void *self, int32_t number
   laze_builder builder;
   laze_call call;
   (void)self;
-  if (is_half_product(node)) {
+  if (laze_pass_is_half_product(node)) {
     *replaced = true;
     return expand_product(rewrite, number, error);
   }
@@ -86,7 +86,7 @@ laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *o
   laze_rewrite_hooks hooks = {.node = expand_node};
   (void)options;
   for (int64_t i = 0; i < graph->node_count; i++)
-    if (is_composite(&graph->nodes[i]) || is_half_product(&graph->nodes[i]))
+    if (is_composite(&graph->nodes[i]) || laze_pass_is_half_product(&graph->nodes[i]))
       return laze_rewrite_graph(graph, &hooks, true, out, error);
   return LAZE_OK;
 }

@@ -30,7 +30,7 @@ static bool can_fold(const laze_graph *graph, const laze_node *node, const laze_
   const laze_op_info *info = laze_op_get(node->op);
   int64_t largest = 0, bytes = 0;
   if (!info->exact || info->op_class == LAZE_CLASS_COMPOSITE || info->effect != LAZE_EFFECT_NONE) return false;
-  if (node->region_count > 0) return false;
+  if (node->region_count > 0 || laze_pass_is_half_product(node)) return false;
   if (node->operand_count < 1 || node->operand_count > MAX_OPERANDS || node->result_count > MAX_RESULTS) return false;
   for (int32_t i = 0; i < node->operand_count; i++) {
     const laze_node *operand = laze_graph_node(graph, operands[i]);

@@ -18,6 +18,8 @@ laze_status laze_pass_common_nodes(const laze_graph *graph, const laze_pass_opti
                                    laze_error *error);
 laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                                  laze_error *error);
+/* A product of floats of 16 bits, which no backend computes: `expand` makes one of f32 of it, rounded once. */
+bool laze_pass_is_half_product(const laze_node *node);
 laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                              laze_error *error);
 

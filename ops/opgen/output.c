@@ -267,7 +267,7 @@ static const struct {
     {"include/laze/functions", "%s.h", write_family_header, 0, true},
     {"lazy", "functions_%s.gen.c", write_functions, LINE_LIMIT, false},
     {"docs", "operators.md", write_page, 0, false},
-    {"tests/support", "cases.gen.c", write_cases, LINE_LIMIT, false},
+    {"tests/support", "cases.gen.c", write_cases, 0, false},
 };
 #define FILE_COUNT (sizeof(files) / sizeof(*files))
 

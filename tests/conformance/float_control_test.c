@@ -78,7 +78,7 @@ static void leave(const float_mode *mode, const char *entry) {
 
 /* --- Every operator --- */
 
-enum { MAX_RESULTS = 2048, MAX_OPERANDS = 16 };
+enum { MAX_RESULTS = 4096, MAX_OPERANDS = 16 };
 
 /* One world for each mode: its own context, hence its own code. */
 typedef struct {

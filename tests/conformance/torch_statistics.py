@@ -88,6 +88,10 @@ def norms():
             call(f"fro_{size}", name, [block(*shape) if 0 not in shape else ones(*shape)], lambda a, ord, f=function: f(a, ord), None, None, 32, ord="fro")
             if name == "linalg_norm" or 0 not in shape:
                 call(f"plain_{size}", name, [block(*shape) if 0 not in shape else ones(*shape)], function, None, None, 32)
+        for order, word in ((1, "1"), (INF, "inf"), (-1, "-1")):
+            for shape in ((0, 2), (2, 0)):
+                label = f"{name}_empty_{shape[0]}_{word}".replace("-", "minus_")
+                case(label, f"%r0 = {name} %a, ord={word}", [ones(*shape)], lambda a, f=function, p=order: f(a, p))
         call("two_equal_dims", name, [block(3, 4)], lambda a, ord, dim, f=function: f(a, ord, dim), ord="fro", dim=[0, 0])
         call("word", name, [block(3, 4)], lambda a, ord, f=function: f(a, ord), ord="max")
     call("three_dims", "linalg_norm", [block(2, 3, 4)], lambda a, ord, dim: torch.linalg.norm(a, ord, dim), ord=1, dim=[0, 1, 2])
@@ -268,6 +272,10 @@ def pieces():
     case("rms_norm_by_dims", "%r0 = _rms_norm %a, %b, dims=[2], eps=0.01", [block(2, 3, 4), weight], lambda a, w: torch.rms_norm(a, [4], w, 0.01), None, 64)
 
 
+def correlated():
+    case("correlation_of", "%r0 = _correlation %a", [torch.cov(block(3, 5))], lambda a: torch.corrcoef(block(3, 5)), None, 1 << 8)
+
+
 def record():
-    for part in (spread, sums, norms, orders, counts, covariance, layers, channels, pieces):
+    for part in (spread, sums, norms, orders, counts, covariance, layers, channels, pieces, correlated):
         part()

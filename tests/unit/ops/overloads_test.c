@@ -179,7 +179,7 @@ START_TEST(every_overload_is_reached) {
                                                "conv3d",
                                                "conv3d.padding",
                                                "linalg_matrix_norm",
-                                               "bucketize",
+                                               "bucketize.Tensor",
                                                "bucketize.Scalar",
                                                "embedding_bag",
                                                "linalg_matrix_norm.str_ord",
