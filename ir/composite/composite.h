@@ -50,6 +50,11 @@ LAZE_MUST_USE laze_status laze_compose_binary(laze_recorder *recorder, laze_op o
 LAZE_MUST_USE laze_status laze_compose_with_number(laze_recorder *recorder, laze_op op, laze_value a,
                                                    laze_scalar number, laze_value *out, laze_error *error);
 
+/* Where the diagonal `offset` above the main one begins in a flattened matrix of rows by columns, and its length, which
+ * is 0 where the matrix does not reach it. Places on it are columns + 1 apart. */
+LAZE_MUST_USE laze_status laze_compose_diagonal(laze_recorder *recorder, laze_size rows, laze_size columns,
+                                                int64_t offset, laze_size *first, laze_size *length, laze_error *error);
+
 /* The places of what is not 0 in the flattened tensor, in order: i64[u0], whose size the run finds. */
 LAZE_MUST_USE laze_status laze_compose_places(laze_recorder *recorder, laze_value self, laze_value *out,
                                               laze_error *error);

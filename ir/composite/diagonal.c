@@ -28,8 +28,8 @@ static laze_status find_plane(laze_recorder *recorder, const laze_call *call, in
 }
 
 /* The diagonal begins at (row, column), and is as long as both axes have places from there on. */
-static laze_status find_length(laze_recorder *recorder, laze_size rows, laze_size columns, int64_t offset,
-                               laze_size *first, laze_size *length, laze_error *error) {
+laze_status laze_compose_diagonal(laze_recorder *recorder, laze_size rows, laze_size columns, int64_t offset,
+                                  laze_size *first, laze_size *length, laze_error *error) {
   laze_size row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0, down, across;
   LAZE_TRY(laze_size_arithmetic(recorder, '-', rows, row, &down, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '-', columns, column, &across, error));
@@ -73,7 +73,7 @@ static laze_status take_diagonal(laze_recorder *recorder, laze_value self, plane
   order[rank] = p.a;
   order[rank + 1] = p.b;
   LAZE_TRY(laze_compose_permute(recorder, self, order, type.rank, out, error));
-  LAZE_TRY(find_length(recorder, type.sizes[p.a], type.sizes[p.b], p.offset, &first, &length, error));
+  LAZE_TRY(laze_compose_diagonal(recorder, type.sizes[p.a], type.sizes[p.b], p.offset, &first, &length, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '*', type.sizes[p.a], type.sizes[p.b], &sizes[rank], error));
   LAZE_TRY(laze_size_arithmetic(recorder, '+', type.sizes[p.b], 1, &step, error));
   LAZE_TRY(laze_compose_reshape(recorder, *out, sizes, rank + 1, out, error));

@@ -1,7 +1,8 @@
 /* What stands around a tensor, taken from its own elements:
  *
- *   a b c d, 2 in front, 1 behind    reflect c b | a b c d | c    replicate a a | a b c d | d    circular c d | a b c d
- * | a
+ *   a b c d, 2 in front, 1 behind      reflect      c b | a b c d | c
+ *                                      replicate    a a | a b c d | d
+ *                                      circular     c d | a b c d | a
  *
  * In front and behind are slices of the axis, turned or repeated; negative numbers cut off. */
 #include "ir/composite/composite.h"

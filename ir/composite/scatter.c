@@ -380,18 +380,6 @@ laze_status laze_composite_select_scatter(laze_recorder *recorder, const laze_ca
   return update(recorder, call->operands[0], axis, places, src, results, error);
 }
 
-/* The diagonal begins at (row, column), and is as long as both axes have places from there on. */
-static laze_status find_diagonal(laze_recorder *recorder, laze_size rows, laze_size columns, int64_t offset,
-                                 laze_size *first, laze_size *length, laze_error *error) {
-  laze_size row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0, down, across;
-  LAZE_TRY(laze_size_arithmetic(recorder, '-', rows, row, &down, error));
-  LAZE_TRY(laze_size_arithmetic(recorder, '-', columns, column, &across, error));
-  LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_MIN, down, across, length, error));
-  LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_MAX, *length, 0, length, error));
-  LAZE_TRY(laze_size_arithmetic(recorder, '*', row, columns, first, error));
-  return laze_size_arithmetic(recorder, '+', *first, column, first, error);
-}
-
 /* The dims of the diagonal go last and become one, along which its places are `columns + 1` apart. */
 laze_status laze_composite_diagonal_scatter(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                             laze_error *error) {
@@ -416,7 +404,7 @@ laze_status laze_composite_diagonal_scatter(laze_recorder *recorder, const laze_
   for (int i = 0; i < self.rank; i++) back[order[i]] = i;
   LAZE_TRY(laze_compose_permute(recorder, call->operands[0], order, self.rank, &value, error));
   moved = flat = laze_compose_type(recorder, value);
-  LAZE_TRY(find_diagonal(recorder, self.sizes[a], self.sizes[b], offset, &first, &length, error));
+  LAZE_TRY(laze_compose_diagonal(recorder, self.sizes[a], self.sizes[b], offset, &first, &length, error));
   flat.rank = rank + 1;
   flat.sizes[rank] = length;
   LAZE_TRY(check_view(recorder, call, &flat, call->operands[1], error));
