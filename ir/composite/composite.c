@@ -50,6 +50,11 @@ laze_status laze_compose_iota(laze_recorder *recorder, const laze_size *sizes, i
   return laze_record_call(recorder, LAZE_OP_IOTA, NULL, 0, attributes, out, error);
 }
 
+laze_status laze_compose_size(laze_recorder *recorder, laze_size size, laze_value *out, laze_error *error) {
+  laze_attribute attributes[] = {laze_attribute_size(size), laze_attribute_dtype(LAZE_I64)};
+  return laze_record_call(recorder, LAZE_OP_SIZE_TENSOR, NULL, 0, attributes, out, error);
+}
+
 laze_status laze_compose_unary(laze_recorder *recorder, laze_op op, laze_value a, laze_value *out, laze_error *error) {
   return laze_record_call(recorder, op, &a, 1, NULL, out, error);
 }

@@ -41,6 +41,9 @@ LAZE_MUST_USE laze_status laze_compose_to(laze_recorder *recorder, laze_value va
 /* Each element is its index along `axis` of `sizes`. */
 LAZE_MUST_USE laze_status laze_compose_iota(laze_recorder *recorder, const laze_size *sizes, int rank, int axis,
                                             laze_dtype dtype, laze_value *out, laze_error *error);
+/* A size as an i64 without axes. */
+LAZE_MUST_USE laze_status laze_compose_size(laze_recorder *recorder, laze_size size, laze_value *out,
+                                            laze_error *error);
 /* An operator of one operand, or of two, whose other arguments have their defaults. */
 LAZE_MUST_USE laze_status laze_compose_unary(laze_recorder *recorder, laze_op op, laze_value a, laze_value *out,
                                              laze_error *error);

@@ -6,7 +6,7 @@
  *             k    0 1 2 3 4 5        start(i) = i * (2n - i - 1) / 2 pairs have a first row below i,
  *             i j  01 02 03 12 13 23  so that i follows from the root of a square, and j from what is left
  */
-#include "ir/composite/window.h"
+#include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
 #include "ir/composite/support.h"

@@ -11,7 +11,6 @@
 
 #include "ir/composite.gen.h"
 #include "ir/composite/support.h"
-#include "ir/composite/window.h"
 #include "ir/op.gen.h"
 
 #include <math.h>

@@ -9,7 +9,6 @@
 
 #include "ir/composite.gen.h"
 #include "ir/composite/support.h"
-#include "ir/composite/window.h"
 #include "ir/op.gen.h"
 
 typedef struct {

@@ -100,11 +100,6 @@ laze_status laze_compose_windows(laze_recorder *recorder, const laze_windows *wi
   return LAZE_OK;
 }
 
-laze_status laze_compose_size(laze_recorder *recorder, laze_size size, laze_value *out, laze_error *error) {
-  laze_attribute attributes[] = {laze_attribute_size(size), laze_attribute_dtype(LAZE_I64)};
-  return laze_record_call(recorder, LAZE_OP_SIZE_TENSOR, NULL, 0, attributes, out, error);
-}
-
 void laze_windows_places(const laze_windows *windows, int rank, laze_size *axes) {
   for (int i = 0; i < windows->dims; i++) axes[i] = rank - 2 * (windows->dims - i);
 }

@@ -33,8 +33,5 @@ LAZE_MUST_USE laze_status laze_compose_windows(laze_recorder *recorder, const la
                                                const laze_value values[2], laze_value *out, laze_error *error);
 /* The axes of what that gives, whose rank is `rank`, that are places: `windows->dims` of them. */
 void laze_windows_places(const laze_windows *windows, int rank, laze_size *axes);
-/* A size as an i64 without axes. */
-LAZE_MUST_USE laze_status laze_compose_size(laze_recorder *recorder, laze_size size, laze_value *out,
-                                            laze_error *error);
 
 #endif
