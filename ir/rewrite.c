@@ -218,7 +218,10 @@ static laze_status visit_node(laze_rewrite *rewrite, laze_error *error) {
   }
   if (node->region_count > LAZE_MAX_REGIONS)
     return laze_fail(error, LAZE_INTERNAL, "%s: more regions than a rewrite holds", laze_op_get(node->op)->name);
-  if (node->region_count > 0) return choose_region(rewrite, error);
+  if (node->region_count > 0) LAZE_TRY(choose_region(rewrite, error));
+  if (node->region_count > 0 && !rewrite->in_place[rewrite->walk.block->depth + 1] && hooks->open)
+    return hooks->open(rewrite, hooks->self, rewrite->walk.node, error);
+  if (node->region_count > 0) return LAZE_OK;
   if (hooks->node) LAZE_TRY(hooks->node(rewrite, hooks->self, rewrite->walk.node, &replaced, error));
   return replaced ? LAZE_OK : copy_node(rewrite, rewrite->walk.node, error);
 }
@@ -270,13 +273,18 @@ static laze_status leave_block(laze_rewrite *rewrite, laze_error *error) {
 }
 
 static laze_status finish_regions(laze_rewrite *rewrite, laze_error *error) {
+  int32_t number = rewrite->walk.node;
+  int depth = rewrite->walk.block->depth + 1;
+  laze_block *const *regions = rewrite->regions[depth];
+  bool replaced = rewrite->in_place[depth];
   laze_call call;
   laze_value first;
-  if (rewrite->in_place[rewrite->walk.block->depth + 1]) return LAZE_OK;
-  LAZE_TRY(laze_rewrite_call(rewrite, rewrite->walk.node, &call, error));
-  LAZE_TRY(laze_graph_append_region_node(rewrite->target, rewrite->block, &call,
-                                         rewrite->regions[rewrite->walk.block->depth + 1], &first, error));
-  map_node(rewrite, rewrite->walk.node, first.node);
+  if (!replaced && rewrite->hooks->close)
+    LAZE_TRY(rewrite->hooks->close(rewrite, rewrite->hooks->self, number, regions, &replaced, error));
+  if (replaced) return LAZE_OK;
+  LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
+  LAZE_TRY(laze_graph_append_region_node(rewrite->target, rewrite->block, &call, regions, &first, error));
+  map_node(rewrite, number, first.node);
   return LAZE_OK;
 }
 

@@ -21,6 +21,13 @@ typedef struct laze_rewrite_hooks {
   /* Puts a region of node `number`, which has some, in its place: sets *region to the region's number. Its parameters
    * become the node's operands, and the node's results what it returns. NULL: no node is replaced so. */
   laze_status (*region)(laze_rewrite *rewrite, void *self, int32_t number, int32_t *region, laze_error *error);
+  /* Node `number`, which has regions, is about to be copied: may record what it reads, and open blocks around its
+   * regions by setting rewrite->block. NULL: none are. */
+  laze_status (*open)(laze_rewrite *rewrite, void *self, int32_t number, laze_error *error);
+  /* Its regions are in rewrite->block, and are copies: may give them to another node, leave the blocks that `open` has
+   * opened, set *replaced and map the results. NULL: the node is copied. */
+  laze_status (*close)(laze_rewrite *rewrite, void *self, int32_t number, laze_block *const *regions, bool *replaced,
+                       laze_error *error);
   /* Whether source node `number`, with its regions, goes on existing; NULL: every one does. */
   bool (*keep)(const laze_rewrite *rewrite, void *self, int32_t number);
   /* Changes the type that parameter `index` of a block gets; NULL: it keeps the source's. */

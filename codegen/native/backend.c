@@ -12,6 +12,7 @@
 #include "codegen/native/kernel_store.h"
 #include "codegen/node_site.h"
 #include "codegen/program_builder.h"
+#include "codegen/schedule/rows.h"
 #include "codegen/schedule/schedule.h"
 
 static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, bool kernels_only, laze_schedule *schedule,
@@ -78,9 +79,12 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
 
 static laze_status compile(laze_context *context, laze_graph *graph, laze_program **out, laze_error *error) {
   laze_arena arena;
+  laze_graph *scanned;
+  LAZE_TRY(laze_schedule_scan_folds(graph, &scanned, error));
   laze_arena_init(&arena, context);
-  laze_status status = compile_in(graph, &arena, out, error);
+  laze_status status = compile_in(scanned ? scanned : graph, &arena, out, error);
   laze_arena_deinit(&arena);
+  laze_graph_destroy(scanned);
   return status;
 }
 
@@ -154,9 +158,12 @@ static laze_status emit_in(laze_graph *graph, laze_arena *arena, laze_emit_kind 
 static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind kind, laze_text *out,
                         laze_error *error) {
   laze_arena arena;
+  laze_graph *scanned;
+  LAZE_TRY(laze_schedule_scan_folds(graph, &scanned, error));
   laze_arena_init(&arena, context);
-  laze_status status = emit_in(graph, &arena, kind, out, error);
+  laze_status status = emit_in(scanned ? scanned : graph, &arena, kind, out, error);
   laze_arena_deinit(&arena);
+  laze_graph_destroy(scanned);
   return status;
 }
 

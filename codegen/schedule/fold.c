@@ -10,13 +10,14 @@
  *     result[...] = state
  *
  * Kept and reduced axes that lie side by side are one loop. A region that does more than compute single elements is
- * left to the interpreter. Both branches of an `if` in it are computed, which costs little and cannot fail, and `where`
+ * scanned (rows.c). Both branches of an `if` in it are computed, which costs little and cannot fail, and `where`
  * takes of the two.
  */
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
+#include "codegen/schedule/rows.h"
 #include "ir/control.h"
 #include "ir/op.h"
 #include "ir/op.gen.h"
@@ -29,7 +30,7 @@ static bool is_single(const laze_type *type) {
 }
 
 /* Why loops cannot do what a region's node does; NULL: they can. */
-static const char *find_refusal(const laze_graph *graph, const laze_node *node) {
+static const char *find_node_refusal(const laze_graph *graph, const laze_node *node) {
   const laze_join *join = laze_schedule_join_of(node->op);
   if (node->region_count > 0 && node->op != LAZE_OP_IF) return "its region holds a loop";
   for (int32_t i = 0; i < node->result_count; i++)
@@ -41,19 +42,24 @@ static const char *find_refusal(const laze_graph *graph, const laze_node *node) 
   return node->operand_count <= LAZE_MAX_OPERANDS ? NULL : "its region calls an operator of too many operands";
 }
 
+const char *laze_schedule_find_fold_refusal(const laze_graph *graph, const laze_node *node) {
+  const char *refusal = NULL;
+  laze_walk walk;
+  if (!laze_schedule_join_of(node->op)->folds) return NULL;
+  laze_walk_begin_block(&walk, graph, node->regions[0]);
+  for (laze_walk_event event; !refusal && (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;)
+    if (event == LAZE_WALK_NODE) refusal = find_node_refusal(graph, &graph->nodes[walk.node]);
+  return refusal;
+}
+
 static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_split why, bool *done,
                          const char **refusal) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   laze_group_builder *group = NULL;
   (void)why; /* it would be stored in any case */
   if (!laze_schedule_join_of(node->op)->folds) return LAZE_OK;
-  laze_walk walk;
-  laze_walk_begin_block(&walk, scheduler->graph, node->regions[0]);
-  for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE;) {
-    if (event != LAZE_WALK_NODE) continue;
-    *refusal = find_refusal(scheduler->graph, &scheduler->graph->nodes[walk.node]);
-    if (*refusal) return LAZE_OK;
-  }
+  *refusal = laze_schedule_find_fold_refusal(scheduler->graph, node);
+  if (*refusal) return LAZE_OK;
   *done = true;
   return laze_schedule_store_node(scheduler, LAZE_GROUP_FOLD, node_index, &group);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 laze_graph *conformance_parse(laze_context *context, const char *text) {
-  char whole[8192];
+  char whole[16384];
   laze_graph *graph;
   laze_error error;
   int length = snprintf(whole, sizeof whole, "laze 1\n%s", text);

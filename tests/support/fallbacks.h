@@ -12,8 +12,8 @@ typedef struct test_fallback {
   const char *graph;  /* text of one that falls back, without its first line; every input may be zeros */
 } test_fallback;
 
+/* Ends with an entry without an operator. */
 extern const test_fallback test_fallbacks[];
-extern const int test_fallback_count;
 
 /* LAZE_INTERNAL, naming operator and reason, where a step of the program is interpreted and not listed. */
 laze_status test_check_fallbacks(const laze_program *program, laze_error *error);

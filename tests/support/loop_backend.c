@@ -2,6 +2,7 @@
 
 #include "tests/support/loop_interpreter.h"
 #include "codegen/program_builder.h"
+#include "codegen/schedule/rows.h"
 #include "codegen/schedule/schedule.h"
 
 #include <stdio.h>
@@ -78,7 +79,10 @@ static laze_status compile(laze_context *context, laze_graph *graph, laze_progra
   shared->references = 1;
   shared->context = context;
   laze_arena_init(&shared->arena, context);
-  laze_status status = translate(graph, shared, out, error);
+  laze_graph *scanned;
+  laze_status status = laze_schedule_scan_folds(graph, &scanned, error);
+  if (status == LAZE_OK) status = translate(scanned ? scanned : graph, shared, out, error);
+  laze_graph_destroy(scanned);
   release_shared(shared);
   return status;
 }

@@ -1,7 +1,11 @@
 /* lazec run: inputs, results as text and as files, sizes, backends, metrics. */
 #include "tests/tools/lazec_runner.h"
 
+#include "ir/graph.h"
+#include "tests/support/deep_fold.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A graph that returns its input, so that what is shown is what was given. */
@@ -291,10 +295,12 @@ END_TEST
 /* What has no native code yet runs on the interpreter in the middle of the graph, and is counted; a loop is native. */
 START_TEST(fallbacks_are_counted) {
   if (!lazec_has_llvm()) return;
-  write_text("fold.lz", "laze 1\ngraph @fold(%x: f32[3], %i: f32[]) -> f32[] {\n"
-                        "  %0 = reduce %x, [%i], dim=[0] (%s: f32[], %e: f32[]) {\n"
-                        "    %1 = amax %s\n    %2 = add %1, %e\n    return %2\n  }\n  return %0\n}\n");
-  LAZEC("run", "fold.lz", "-i", "x=f32[3]:1,2,3", "-i", "i=f32[]:7", "--backend", "llvm", "--metrics");
+  char *fold = test_deep_fold(LAZE_MAX_NESTING - 1), text[16384];
+  snprintf(text, sizeof text, "laze 1\n%s", fold);
+  free(fold);
+  write_text("fold.lz", text);
+  LAZEC("run", "fold.lz", "-i", "c=bool[]:1", "-i", "x=f32[3]:1,2,3", "-i", "i=f32[]:7", "--backend", "llvm",
+        "--metrics");
   ck_assert_int_eq(lazec_code, 0);
   ck_assert_int_gt(metric("fallbacks"), 0);
   write_loop();
