@@ -32,9 +32,9 @@ static laze_status begin(laze_recorder *recorder, const laze_call *call, taper *
   if (out->length < 0 || out->length > LAZE_MAX_ELEMENTS)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: a window of %lld elements, expected 0 or more",
                      laze_compose_name(call), (long long)out->length);
-  if (laze_dtype_is_float(out->dtype)) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: dtype is %s, expected a float", laze_compose_name(call),
-                   laze_dtype_name(out->dtype));
+  if (out->dtype == LAZE_F32 || out->dtype == LAZE_F64) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: dtype is %s, expected f32 or f64; convert the window to others",
+                   laze_compose_name(call), laze_dtype_name(out->dtype));
 }
 
 /* What the period is divided into; of one element, the window is what its first element would be if it were the

@@ -240,6 +240,11 @@ static bool is_taken(const gen_scope *scope, const char *name) {
 static void check_statement(gen_scope *scope, gen_statement *statement) {
   gen_expression *value = statement->value;
   check_expression(scope, value);
+  if (statement->count == 0) {
+    if (value->kind != KIND_BOOL && value->kind != KIND_WRONG)
+      check_fault(scope, value, "what is required is a condition such as p >= 0, not %s", kind_name(value->kind));
+    return;
+  }
   const int results = value->kind == KIND_SEVERAL ? value->callee->schema.result_count : 1;
   if (value->kind != KIND_WRONG && results != statement->count)
     check_fault(scope, value, "%d names for %d results; write one name for each", statement->count, results);

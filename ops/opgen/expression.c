@@ -346,6 +346,25 @@ static bool is_word(const gen_token *token, const char *word) {
   return token->form == TOKEN_NAME && strcmp(token->text, word) == 0;
 }
 
+/* As it is written, with one way to space it. */
+static const char *token_text(const gen_token *first, const gen_token *end) {
+  const char *text = "";
+  for (const gen_token *token = first; token < end; token++) {
+    const bool joins = token == first || strchr("(),", *token->text) != NULL || strcmp(token[-1].text, "(") == 0;
+    text = memory_format("%s%s%s", text, joins ? "" : " ", token->text);
+  }
+  return text;
+}
+
+/* require condition */
+static void parse_requirement(gen_parser *parser, gen_program *out) {
+  const gen_token *first = ++parser->token;
+  gen_statement statement = {.value = parse_expression(parser)};
+  statement.text = token_text(first, parser->token);
+  out->statements = memory_grow(out->statements, out->count, sizeof(statement));
+  out->statements[out->count++] = statement;
+}
+
 static bool is_assignment(const gen_token *token) {
   while (token->form == TOKEN_NAME && token[1].form == TOKEN_MARK && strcmp(token[1].text, ",") == 0) token += 2;
   return token->form == TOKEN_NAME && token[1].form == TOKEN_MARK && strcmp(token[1].text, "=") == 0;
@@ -360,10 +379,14 @@ gen_program *program_parse(const char *text, gen_place at, gen_report *report) {
   if (parser.token == NULL) return NULL;
   gen_program *out = memory_take(sizeof(*out));
   skip_newlines(&parser);
-  while (!parser.failed && is_assignment(parser.token)) {
-    parse_statement(&parser, out);
-    if (parser.token->form != TOKEN_NEWLINE) fail(&parser, "a new line");
-    skip_newlines(&parser);
+  for (bool assigns; !parser.failed; skip_newlines(&parser)) {
+    assigns = is_assignment(parser.token);
+    if (!assigns && !is_word(parser.token, "require")) break;
+    if (assigns)
+      parse_statement(&parser, out);
+    else
+      parse_requirement(&parser, out);
+    if (!parser.failed && parser.token->form != TOKEN_NEWLINE) fail(&parser, "a new line");
   }
   if (!parser.failed && is_word(parser.token, "return"))
     parser.token++;

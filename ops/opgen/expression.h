@@ -53,9 +53,10 @@ typedef struct gen_variable {
 } gen_variable;
 
 typedef struct gen_statement {
-  int count; /* of variables: several for a call with several results */
+  int count; /* of variables: several for a call with several results; none: the value is required to hold */
   gen_variable **variables;
   gen_expression *value;
+  const char *text; /* of what is required */
 } gen_statement;
 
 typedef struct gen_program {

@@ -14,7 +14,7 @@ KEYS = {"operators", "dtypes", "kinds", "outcome", "detail", "reason"}
 
 @dataclasses.dataclass
 class Entry:
-    operators: list
+    operators: list  # ["*"]: all
     outcome: str  # of a verdict: differ, refused
     reason: str
     detail: str = ""  # a pattern that the verdict's detail has to show
@@ -23,7 +23,7 @@ class Entry:
     shown: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # operator: verdicts
 
     def covers(self, verdict):
-        return (verdict.operator in self.operators and verdict.outcome == self.outcome and
+        return ((verdict.operator in self.operators or self.operators == ["*"]) and verdict.outcome == self.outcome and
                 (self.dtypes is None or verdict.dtype in self.dtypes) and
                 (self.kinds is None or verdict.kind in self.kinds) and bool(re.search(self.detail, verdict.detail)))
 

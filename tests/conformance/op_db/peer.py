@@ -43,6 +43,21 @@ def tensors_in(value):
         yield from tensors_in(list(value.values()))
 
 
+WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64}
+
+
+def widened(value):
+    """Arguments with their floats of 16 bits, and the names of these dtypes, as float64."""
+    if isinstance(value, torch.Tensor):
+        return value.to(WIDE.get(value.dtype, value.dtype))
+    if isinstance(value, (list, tuple)):
+        items = [widened(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: widened(item) for key, item in value.items()}
+    return WIDE.get(value, value) if isinstance(value, torch.dtype) else value
+
+
 def operators():
     """Name of op_db: its OpInfos."""
     named = collections.defaultdict(list)

@@ -155,6 +155,9 @@ static const struct {
     {"%x: f32[2], %f: f32[]", "defaulted %x, %f",
      "  %0 = to %f, dtype=f32 : f32[]\n"
      "  %1 = mul %x, %0 : f32[2]\n"},
+    {"%x: f32[2]", "limited %x, low=0, times=3",
+     "  %0 = constant 0.0 : f32[]\n"
+     "  %1 = mul %x, %0 : f32[2]\n"},
     {"%x: f32[2], %y: f32[2], %a: f32[]", "add %x, %y, %a",
      "  %0 = to %a, dtype=f32 : f32[]\n"
      "  %1 = mul %y, %0 : f32[2]\n"
@@ -210,10 +213,36 @@ START_TEST(constructs_record_what_they_say) {
 }
 END_TEST
 
+/* What an entry requires of attributes is said with what they are. */
+START_TEST(requirements_are_named) {
+  static const struct {
+    const char *call, *message;
+  } wrong[] = {
+      {"limited %x, low=-0.5", "limited: low is -0.5 and times is 1; expected low >= 0 && times < 4"},
+      {"limited %x, low=2, times=4", "limited: low is 2 and times is 4; expected low >= 0 && times < 4"},
+      {"limited %x, low=nan", "limited: low is nan and times is 1; expected low >= 0 && times < 4"},
+      {"limited %s, low=1", "limited: expected rank(self) > 0"},
+  };
+  laze_context *context;
+  laze_graph *graph;
+  laze_error error;
+  char source[200];
+  ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
+  for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
+    int length = snprintf(source, sizeof source,
+                          "laze 1\ngraph @g(%%x: f32[2], %%s: f32[]) {\n  %%0 = %s\n  return\n}\n", wrong[i].call);
+    ck_assert_int_eq(laze_graph_parse(context, source, length, "test", &graph, &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_msg(strstr(error.message, wrong[i].message) != NULL, "%s", error.message);
+  }
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("features");
   TCase *tests = tcase_create("features");
   tcase_add_loop_test(tests, constructs_record_what_they_say, 0, (int)(sizeof cases / sizeof *cases));
+  tcase_add_test(tests, requirements_are_named);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

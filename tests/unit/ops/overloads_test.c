@@ -182,6 +182,7 @@ START_TEST(every_overload_is_reached) {
                                                "bucketize.Tensor",
                                                "bucketize.Scalar",
                                                "embedding_bag",
+                                               "masked_fill.Tensor",
                                                "linalg_matrix_norm.str_ord",
                                                "linalg_norm",
                                                "linalg_norm.ord_str",
