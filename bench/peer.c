@@ -4,7 +4,8 @@
  *   check CASE FILE          writes results as f32 to FILE                            ok
  *   time CASE COUNT FIRST    does CASE COUNT times; FIRST is the first size of `sizes`   seconds of one time
  *
- * Cases: chain, functions (the chain with exp and tanh), adds, digits (a step), sizes (a step at each of 20 sizes).
+ * Cases: chain, functions (the chain with exp and tanh), adds, digits (a step), sizes (a step at each of 20 sizes), and
+ * on a million elements sort, topk, cumsum, scatter.
  */
 #include "bench/measure.h"
 #include "bench/workloads.h"
@@ -20,6 +21,7 @@
 typedef struct bench_peer {
   laze_tensor *x, *y;             /* operands of the chains */
   laze_tensor *small_x, *small_y; /* operands of the adds */
+  laze_tensor *million, *places;  /* operands of sort and so on */
   digits_network network;
   float *result; /* WORKLOAD_CHAIN_ELEMENTS */
 } bench_peer;
@@ -33,6 +35,8 @@ static laze_status peer_init(bench_peer *out, laze_error *error) {
   out->y = workload_tensor(NULL, LAZE_SHAPE(WORKLOAD_CHAIN_ELEMENTS), 12345);
   out->small_x = workload_tensor(NULL, LAZE_SHAPE(WORKLOAD_ADD_ELEMENTS), 0);
   out->small_y = workload_tensor(NULL, LAZE_SHAPE(WORKLOAD_ADD_ELEMENTS), 1000);
+  out->million = workload_tensor(NULL, LAZE_SHAPE(WORKLOAD_PLACES), 777);
+  out->places = workload_places(NULL);
   laze_status status = laze_scope_end_error(scope, error);
   if (status == LAZE_OK) status = workload_network(&out->network, NULL, error);
   return out->result == NULL ? LAZE_OUT_OF_MEMORY : status;
@@ -43,6 +47,8 @@ static void peer_deinit(bench_peer *peer) {
   laze_tensor_release(peer->y);
   laze_tensor_release(peer->small_x);
   laze_tensor_release(peer->small_y);
+  laze_tensor_release(peer->million);
+  laze_tensor_release(peer->places);
   digits_network_deinit(&peer->network);
   free(peer->result);
 }
@@ -63,12 +69,59 @@ static laze_status run_adds(bench_peer *peer, float *read, laze_error *error) {
   return laze_scope_end_error(scope, error);
 }
 
+static laze_tensor *sorted(bench_peer *peer) {
+  laze_tensor *results[2];
+  laze_sort(peer->million, -1, false, results);
+  return results[0];
+}
+
+static laze_tensor *largest(bench_peer *peer) {
+  laze_tensor *results[2];
+  laze_topk(peer->million, WORKLOAD_TOP, -1, true, true, results);
+  return results[0];
+}
+
+static laze_tensor *summed(bench_peer *peer) {
+  return laze_cumsum(peer->million, 0);
+}
+
+static laze_tensor *scattered(bench_peer *peer) {
+  return laze_scatter(laze_zeros_like(peer->million), 0, peer->places, peer->million);
+}
+
+static const struct {
+  const char *name;
+  laze_tensor *(*run)(bench_peer *peer);
+} of_a_million[] = {{"sort", sorted}, {"topk", largest}, {"cumsum", summed}, {"scatter", scattered}};
+enum { OF_A_MILLION = sizeof of_a_million / sizeof *of_a_million };
+
+/* The number of one of these cases, or OF_A_MILLION. */
+static int find_of_a_million(const char *name) {
+  int i = 0;
+  while (i < OF_A_MILLION && strcmp(of_a_million[i].name, name) != 0) i++;
+  return i;
+}
+
+/* With `count`, elements are read as well, and there are so many. */
+static laze_status run_of_a_million(bench_peer *peer, int number, int64_t *count, laze_error *error) {
+  laze_scope *scope = laze_scope_begin(NULL);
+  laze_tensor *result = of_a_million[number].run(peer);
+  (void)laze_tensor_materialise(result); /* the scope reports a failure */
+  if (count != NULL) {
+    *count = laze_tensor_elements(result);
+    (void)laze_tensor_read(result, LAZE_F32, peer->result, (size_t)*count * sizeof(float));
+  }
+  return laze_scope_end_error(scope, error);
+}
+
 static laze_status run_case(bench_peer *peer, const char *name, int64_t first, laze_error *error) {
   float small[WORKLOAD_ADD_ELEMENTS];
   if (strcmp(name, "chain") == 0) return run_chain(peer, workload_chain, NULL, error);
   if (strcmp(name, "functions") == 0) return run_chain(peer, workload_chain_functions, NULL, error);
   if (strcmp(name, "adds") == 0) return run_adds(peer, small, error);
   if (strcmp(name, "digits") == 0) return workload_digits_step(&peer->network, BATCH, error);
+  const int million = find_of_a_million(name);
+  if (million < OF_A_MILLION) return run_of_a_million(peer, million, NULL, error);
   laze_status status = LAZE_OK;
   for (int64_t size = first; size < first + SIZES && status == LAZE_OK; size++)
     status = workload_digits_step(&peer->network, size, error);
@@ -97,10 +150,15 @@ static laze_status check(bench_peer *peer, const char *name, int64_t *count, laz
   *count = WORKLOAD_ADD_ELEMENTS;
   if (strcmp(name, "adds") == 0) return run_adds(peer, peer->result, error);
   if (strcmp(name, "digits") == 0) return check_digits(peer, count, error);
+  const int million = find_of_a_million(name);
+  int64_t elements = WORKLOAD_CHAIN_ELEMENTS;
   const laze_status status =
-      run_chain(peer, strcmp(name, "chain") == 0 ? workload_chain : workload_chain_functions, peer->result, error);
+      million < OF_A_MILLION ? run_of_a_million(peer, million, &elements, error)
+                             : run_chain(peer, strcmp(name, "chain") == 0 ? workload_chain : workload_chain_functions,
+                                         peer->result, error);
+  const int64_t stride = elements > CHECKED_STRIDE ? CHECKED_STRIDE : 1;
   *count = 0;
-  for (int64_t i = 0; i < WORKLOAD_CHAIN_ELEMENTS; i += CHECKED_STRIDE) peer->result[(*count)++] = peer->result[i];
+  for (int64_t i = 0; i < elements; i += stride) peer->result[(*count)++] = peer->result[i];
   return status;
 }
 

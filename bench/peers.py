@@ -30,6 +30,10 @@ CASES = {
     "adds": ("100 adds of 16 floats, one read", 20, 1e-5),
     "digits": ("training step, batch 128", 10, 1e-3),
     "sizes": ("training steps at 20 new batch sizes", 1, None),
+    "sort": ("sort of a million floats", 1, 0.0),
+    "topk": ("100 largest of a million floats", 1, 0.0),
+    "cumsum": ("cumsum of a million floats", 1, 1e-2),  # NumPy's is a chain in f32
+    "scatter": ("scatter of a million floats", 1, 0.0),
 }
 # Each is in examples/tests/in_numpy.py as well, in NumPy; both take one thread.
 EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py"))

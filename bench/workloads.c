@@ -21,6 +21,16 @@ laze_tensor *workload_tensor(laze_context *context, laze_ints shape, uint32_t fi
   return tensor;
 }
 
+laze_tensor *workload_places(laze_context *context) {
+  const size_t size = (size_t)WORKLOAD_PLACES * sizeof(int64_t);
+  int64_t *places = malloc(size);
+  for (int64_t i = 0; places != NULL && i < WORKLOAD_PLACES; i++) places[i] = i * 7919 % WORKLOAD_PLACES;
+  laze_tensor *tensor = laze_tensor_retain(
+      laze_tensor_from_data(context, LAZE_I64, LAZE_SHAPE(WORKLOAD_PLACES), places, places ? size : 0));
+  free(places);
+  return tensor;
+}
+
 laze_tensor *workload_adds(laze_tensor *x, laze_tensor *y) {
   for (int i = 0; i < WORKLOAD_ADDS; i++) x = laze_add(x, y);
   return x;

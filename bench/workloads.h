@@ -10,12 +10,17 @@
 
 #define WORKLOAD_ADDS 100
 #define WORKLOAD_ADD_ELEMENTS 16
+#define WORKLOAD_PLACES INT64_C(1000000)
+#define WORKLOAD_TOP 100
 #define WORKLOAD_CHAIN_ELEMENTS (INT64_C(1) << 24)
 
 /* Numbers in [-1, 1) that any language can make: element i is the f32 of (first + i) * 2654435761 mod 2^32, scaled. */
 void workload_fill(float *out, int64_t count, uint32_t first);
 /* A retained f32 tensor of workload_fill(first); a retained error handle when memory is out. */
 laze_tensor *workload_tensor(laze_context *context, laze_ints shape, uint32_t first);
+
+/* A retained i64 tensor with each of 0 to WORKLOAD_PLACES - 1 once: element i is i * 7919 mod their number. */
+laze_tensor *workload_places(laze_context *context);
 
 /* x + y + y + ..., WORKLOAD_ADDS times. */
 laze_tensor *workload_adds(laze_tensor *x, laze_tensor *y);

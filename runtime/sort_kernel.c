@@ -9,6 +9,12 @@
  * A pass keeps the order of equal bytes, and so all passes that of equal keys. A byte that all keys share takes none.
  * Short rows are sorted by insertion. Descending, keys are complements.
  *
+ * Where a few of many are wanted, only candidates are sorted: keys in the same or a lower one of 4096 ranges than the
+ * last that is wanted. Counting the keys of each range says which that is.
+ *
+ *   keys    0 ... range 17 ... range 18 ... highest      wanted: 100; below range 18: 90, up to its end: 130
+ *           sorted                 |    not looked at again
+ *
  * Keys of up to 4 bytes share a word with their place, unless a row is too long for that: half the memory to move.
  *
  *   1 word   key in the high half, place in the low one
@@ -22,6 +28,10 @@
 
 /* Rows of so many elements at most by insertion: the counts of the passes would cost more. */
 enum { SHORT_ROW = 40, DIGITS = 256, MAX_BYTES = 8 };
+/* Rows from so many elements on, of which one in so many is wanted, are searched for candidates. */
+enum { LONG_ROW = 4096, FEW = 8, RANGES = 4096, RANGE_BITS = 12 };
+
+#define ALWAYS_INLINE __attribute__((always_inline)) inline
 
 /* How the bits of an element become its key. */
 typedef struct {
@@ -33,13 +43,14 @@ typedef struct {
   uint64_t turned;   /* all of the mask where descending */
 } sort_rule;
 
-/* One row: its elements, values and places lie `stride` of them apart. */
+/* One row: its elements, and the values and places of those that are kept, lie `stride` of them apart. It has a rule of
+ * its own, so that the compiler knows that no key is written over it. */
 typedef struct {
-  const sort_rule *rule;
+  sort_rule rule;
   const char *from;
   char *values;
   int64_t *places;
-  int64_t count, stride;
+  int64_t count, kept, stride;
 } sort_row;
 
 static inline uint64_t load_bits(const char *from, int size) {
@@ -60,31 +71,81 @@ static inline uint64_t load_bits(const char *from, int size) {
   }
 }
 
+/* Signs come at random, so that they are no branch. */
 static inline uint64_t key_of(const sort_rule *rule, uint64_t bits) {
-  uint64_t key = bits ^ rule->sign;
-  if (rule->infinity) {
-    uint64_t magnitude = bits & ~rule->sign;
-    if (bits & rule->sign) key = ~bits & rule->mask;
-    if (magnitude == 0) key = rule->sign;
-    if (magnitude > rule->infinity) key = rule->mask;
-  }
+  if (!rule->infinity) return bits ^ rule->sign ^ rule->turned;
+  uint64_t magnitude = bits & ~rule->sign, negative = -(uint64_t)((bits & rule->sign) != 0);
+  uint64_t key = bits ^ (rule->sign | (negative & rule->mask));
+  key = magnitude == 0 ? rule->sign : key;
+  key = magnitude > rule->infinity ? rule->mask : key;
   return key ^ rule->turned;
 }
 
-/* `words` is a constant wherever the following are called, and inlined for each. */
+/* `words`, and `size` for the dtypes of 4 and 8 bytes, are constants wherever the following are called, and inlined for
+ * each. */
 
-static inline void load_row(const sort_row *row, uint64_t *keys, int words) {
-  const int64_t step = row->stride * row->rule->size;
-  for (int64_t i = 0; i < row->count; i++) {
-    uint64_t key = key_of(row->rule, load_bits(row->from + i * step, row->rule->size));
-    keys[i * words] = words == 1 ? key << 32 | (uint64_t)i : key;
-    if (words == 2) keys[i * words + 1] = (uint64_t)i;
-  }
+static inline uint64_t key_at(const sort_row *row, int64_t i, int size) {
+  return key_of(&row->rule, load_bits(row->from + i * row->stride * size, size));
 }
 
-static inline void store_row(const sort_row *row, const uint64_t *keys, int words) {
-  const int size = row->rule->size;
+static inline void put_key(uint64_t *keys, int64_t at, uint64_t key, int64_t place, int words) {
+  keys[at * words] = words == 1 ? key << 32 | (uint64_t)place : key;
+  if (words == 2) keys[at * words + 1] = (uint64_t)place;
+}
+
+static inline int64_t load_row(const sort_row *row, uint64_t *keys, int words, int size) {
+  for (int64_t i = 0; i < row->count; i++) put_key(keys, i, key_at(row, i, size), i, words);
+  return row->count;
+}
+
+/* Ranges of keys: number n has those from lowest + (n << shift) on. Keys behind `last` are not wanted. */
+typedef struct {
+  uint64_t lowest;
+  int shift;
+  int64_t last;
+} key_ranges;
+
+/* Finds the last range that is wanted. Returns how many keys there are up to its end. */
+static ALWAYS_INLINE int64_t count_ranges(const sort_row *row, key_ranges *ranges, int size) {
+  int64_t counts[RANGES] = {0}, count = 0;
+  for (int64_t i = 0; i < row->count; i++) counts[(key_at(row, i, size) - ranges->lowest) >> ranges->shift]++;
+  for (ranges->last = 0; (count += counts[ranges->last]) < row->kept;) ranges->last++;
+  return count;
+}
+
+/* The narrowest ranges that have all keys. */
+static ALWAYS_INLINE key_ranges fit_ranges(const sort_row *row, int size) {
+  uint64_t lowest = UINT64_MAX, highest = 0;
   for (int64_t i = 0; i < row->count; i++) {
+    uint64_t key = key_at(row, i, size);
+    lowest = key < lowest ? key : lowest;
+    highest = key > highest ? key : highest;
+  }
+  int shift = 0;
+  while ((highest - lowest) >> shift >= RANGES) shift++;
+  return (key_ranges){lowest, shift, 0};
+}
+
+/* Loads those that may be among the kept, at least as many, in the order of their places. Returns how many. */
+static ALWAYS_INLINE int64_t load_candidates(const sort_row *row, uint64_t *keys, int words, int size) {
+  const int bits = 8 * size;
+  key_ranges ranges = {0, bits > RANGE_BITS ? bits - RANGE_BITS : 0, 0};
+  int64_t count = 0;
+  if (count_ranges(row, &ranges, size) > row->count / FEW) {
+    ranges = fit_ranges(row, size);
+    count_ranges(row, &ranges, size);
+  }
+  /* Every key is written, and only a candidate's stays. */
+  for (int64_t i = 0; i < row->count; i++) {
+    uint64_t key = key_at(row, i, size);
+    put_key(keys, count, key, i, words);
+    count += (int64_t)((key - ranges.lowest) >> ranges.shift) <= ranges.last;
+  }
+  return count;
+}
+
+static inline void store_row(const sort_row *row, const uint64_t *keys, int words, int size) {
+  for (int64_t i = 0; i < row->kept; i++) {
     int64_t place = words == 1 ? (int64_t)(keys[i] & UINT32_MAX) : (int64_t)keys[i * words + 1];
     uint64_t bits = load_bits(row->from + place * row->stride * size, size);
     memcpy(row->values + i * row->stride * size, &bits, (size_t)size);
@@ -140,31 +201,39 @@ static inline uint64_t *pass_all(uint64_t *keys, uint64_t *spare, int64_t count,
   return keys;
 }
 
-static inline void sort_words(const sort_row *row, uint64_t *keys, int words) {
-  load_row(row, keys, words);
-  if (row->count <= SHORT_ROW)
-    insert_all(keys, row->count, words);
+static ALWAYS_INLINE void sort_words(const sort_row *row, uint64_t *keys, int words, int size) {
+  bool few = row->count >= LONG_ROW && row->kept <= row->count / FEW;
+  int64_t count = few ? load_candidates(row, keys, words, size) : load_row(row, keys, words, size);
+  if (count <= SHORT_ROW)
+    insert_all(keys, count, words);
   else
-    keys = pass_all(keys, keys + row->count * words, row->count, row->rule->size, words);
-  store_row(row, keys, words);
+    keys = pass_all(keys, keys + row->count * words, count, size, words);
+  store_row(row, keys, words, size);
 }
 
 static void sort_rows(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
   const sort_rule *rule = arguments->closure;
-  const int64_t count = arguments->sizes[0], stride = arguments->sizes[1];
-  if (count == 0) return;
+  const int64_t count = arguments->sizes[0], stride = arguments->sizes[1], kept = arguments->sizes[2];
+  if (kept == 0) return;
   for (int64_t i = begin; i < end; i++) {
-    int64_t first = i / stride * stride * count + i % stride;
-    sort_row row = {.rule = rule,
+    int64_t outer = i / stride * stride, inner = i % stride;
+    int64_t first = outer * count + inner, kept_first = outer * kept + inner;
+    sort_row row = {.rule = *rule,
                     .from = (const char *)arguments->buffers[0] + first * rule->size,
-                    .values = (char *)arguments->buffers[1] + first * rule->size,
-                    .places = (int64_t *)arguments->buffers[2] + first,
+                    .values = (char *)arguments->buffers[1] + kept_first * rule->size,
+                    .places = (int64_t *)arguments->buffers[2] + kept_first,
                     .count = count,
+                    .kept = kept,
                     .stride = stride};
-    if (rule->size <= 4 && count <= UINT32_MAX)
-      sort_words(&row, scratch, 1);
+    bool shares = rule->size <= 4 && count <= UINT32_MAX;
+    if (shares && rule->size == 4)
+      sort_words(&row, scratch, 1, 4);
+    else if (shares)
+      sort_words(&row, scratch, 1, rule->size);
+    else if (rule->size == 8)
+      sort_words(&row, scratch, 2, 8);
     else
-      sort_words(&row, scratch, 2);
+      sort_words(&row, scratch, 2, rule->size);
   }
 }
 

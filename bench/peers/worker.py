@@ -6,6 +6,8 @@ import time
 import numpy as np
 
 CHAIN_ELEMENTS = 1 << 24
+PLACES = 1_000_000
+TOP = 100
 ADDS = 100
 ADD_ELEMENTS = 16
 BATCH = 128
@@ -24,6 +26,11 @@ def fill(count, first):
     return integers.astype(np.float32) * np.float32(2.0**-31) - np.float32(1)
 
 
+def places():
+    """The numbers of workload_places there."""
+    return np.arange(PLACES, dtype=np.int64) * 7919 % PLACES
+
+
 def parameters():
     return [fill(int(np.prod(shape)), 10000 * i).reshape(shape) * np.float32(0.125) for i, shape in enumerate(SHAPES)]
 
@@ -35,8 +42,8 @@ def digits():
 
 
 def serve(library):
-    """Answers requests until the input ends. `library` has chain, functions, adds, step, network, values and
-    finish, which waits for what is still running."""
+    """Answers requests until the input ends. `library` has chain, functions, adds, step, network, values, sort, topk,
+    cumsum, scatter, and finish, which waits for what is still running."""
     network = library.network()
     images, labels = digits()
 
@@ -53,12 +60,16 @@ def serve(library):
         "adds": lambda first: library.adds(),
         "digits": lambda first: step(network, BATCH),
         "sizes": sizes,
+        "sort": lambda first: library.sort(),
+        "topk": lambda first: library.topk(),
+        "cumsum": lambda first: library.cumsum(),
+        "scatter": lambda first: library.scatter(),
     }
 
     def check(case):
         if case != "digits":
             result = library.numpy(cases[case](0))
-            return result if case == "adds" else result[::CHECKED_STRIDE]
+            return result[::CHECKED_STRIDE] if result.size > CHECKED_STRIDE else result
         fresh = library.network()
         for _ in range(CHECKED_STEPS):
             step(fresh, BATCH)

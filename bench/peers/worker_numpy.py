@@ -19,6 +19,8 @@ class Library:
         self.y = worker.fill(worker.CHAIN_ELEMENTS, 12345)
         self.small_x = worker.fill(worker.ADD_ELEMENTS, 0)
         self.small_y = worker.fill(worker.ADD_ELEMENTS, 1000)
+        self.million = worker.fill(worker.PLACES, 777)
+        self.places = worker.places()
 
     def chain(self):
         positive = np.maximum((self.x * self.y + self.x) * 0.5 - self.y, 0)
@@ -32,6 +34,21 @@ class Library:
         for _ in range(worker.ADDS):
             z = z + self.small_y
         return z
+
+    def sort(self):
+        return np.sort(self.million)
+
+    def topk(self):
+        largest = np.argpartition(self.million, -worker.TOP)[-worker.TOP:]
+        return np.sort(self.million[largest])[::-1]
+
+    def cumsum(self):
+        return np.cumsum(self.million)
+
+    def scatter(self):
+        result = np.zeros_like(self.million)
+        result[self.places] = self.million
+        return result
 
     def step(self, network, images, labels):
         w1, b1, w2, b2 = network.parameters

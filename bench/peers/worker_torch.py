@@ -30,6 +30,8 @@ class Library:
         self.y = self.tensor(worker.fill(worker.CHAIN_ELEMENTS, 12345))
         self.small_x = self.tensor(worker.fill(worker.ADD_ELEMENTS, 0))
         self.small_y = self.tensor(worker.fill(worker.ADD_ELEMENTS, 1000))
+        self.million = self.tensor(worker.fill(worker.PLACES, 777))
+        self.places = self.tensor(worker.places())
 
     def tensor(self, array):
         return torch.from_numpy(array).to(self.device)
@@ -53,6 +55,22 @@ class Library:
         for _ in range(worker.ADDS):
             z = z + self.small_y
         return z.cpu()
+
+    def ended(self, result):
+        self.end_step()
+        return result
+
+    def sort(self):
+        return self.ended(torch.sort(self.million).values)
+
+    def topk(self):
+        return self.ended(torch.topk(self.million, worker.TOP).values)
+
+    def cumsum(self):
+        return self.ended(torch.cumsum(self.million, 0))
+
+    def scatter(self):
+        return self.ended(torch.zeros_like(self.million).scatter(0, self.places, self.million))
 
     def step(self, network, images, labels):
         w1, b1, w2, b2 = network.parameters

@@ -2,7 +2,9 @@
  *
  *   self 3 1 2    places 0 1 2  ──>  1 2 0    values 1 2 3
  *
- * Of equal elements the one that was behind comes later, so that no two are equal and the order is one only.
+ * Where the first elements of the order are wanted alone, the heap has as many: what comes before its top takes that
+ * one's place. Of equal elements the one that was behind comes later, so that no two are equal and the order is one
+ * only.
  */
 #include "codegen/interp/unit.h"
 
@@ -11,11 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A row: elements `first`, `first + stride`, ... of the tensor, and at the same positions their places. */
+/* A row: elements `first`, `first + stride`, ... of the tensor, and places of those that are kept from `kept_first` on.
+ */
 typedef struct {
   const interp_tensor *self;
   int64_t *places;
-  int64_t first, count, stride;
+  int64_t first, count, kept_first, kept, stride;
   bool descending;
 } sort_row;
 
@@ -27,7 +30,7 @@ static int compare(laze_scalar a, laze_scalar b) {
 }
 
 static int64_t *place_at(const sort_row *row, int64_t i) {
-  return &row->places[row->first + i * row->stride];
+  return &row->places[row->kept_first + i * row->stride];
 }
 
 static bool comes_later(const sort_row *row, int64_t a, int64_t b) {
@@ -49,33 +52,48 @@ static void sift(const sort_row *row, int64_t place, int64_t at, int64_t count) 
 }
 
 static void sort(const sort_row *row) {
-  for (int64_t i = 0; i < row->count; i++) *place_at(row, i) = i;
-  for (int64_t i = row->count / 2; i-- > 0;) sift(row, *place_at(row, i), i, row->count);
-  for (int64_t count = row->count; count-- > 1;) {
+  for (int64_t i = 0; i < row->kept; i++) *place_at(row, i) = i;
+  for (int64_t i = row->kept / 2; i-- > 0;) sift(row, *place_at(row, i), i, row->kept);
+  for (int64_t i = row->kept; i < row->count; i++)
+    if (comes_later(row, *place_at(row, 0), i)) sift(row, i, 0, row->kept);
+  for (int64_t count = row->kept; count-- > 1;) {
     int64_t moved = *place_at(row, count);
     *place_at(row, count) = *place_at(row, 0);
     sift(row, moved, 0, count);
   }
 }
 
-void interp_execute_sort(const interp_run *run, const interp_node *node) {
+/* How many elements of a row are kept is what the results have room for. */
+static void sort_rows(const interp_run *run, const interp_node *node, int64_t dim, bool descending) {
   interp_tensor self = interp_operand(run, node, 0), values = interp_result(run, node, 0);
   interp_tensor places = interp_result(run, node, 1);
-  int axis = interp_axis(node, LAZE_SORT_DIM, self.rank);
+  int axis = (int)(dim < 0 ? dim + self.rank : dim);
   int64_t total = interp_elements(&self), size = laze_dtype_size(self.dtype);
   sort_row row = {.self = &self,
                   .places = (int64_t *)(void *)places.data,
                   .count = self.rank > 0 ? self.dims[axis] : 1,
+                  .kept = self.rank > 0 ? places.dims[axis] : 1,
                   .stride = 1,
-                  .descending = node->attributes[LAZE_SORT_DESCENDING].value.integer != 0};
-  if (total == 0) return;
+                  .descending = descending};
+  if (total == 0 || row.kept == 0) return;
   for (int i = axis + 1; i < self.rank; i++) row.stride *= self.dims[i];
   for (int64_t i = 0; i < total / row.count; i++) {
     row.first = i / row.stride * row.stride * row.count + i % row.stride;
+    row.kept_first = i / row.stride * row.stride * row.kept + i % row.stride;
     sort(&row);
-    for (int64_t k = 0; k < row.count; k++) {
-      int64_t from = row.first + *place_at(&row, k) * row.stride, to = row.first + k * row.stride;
+    for (int64_t k = 0; k < row.kept; k++) {
+      int64_t from = row.first + *place_at(&row, k) * row.stride, to = row.kept_first + k * row.stride;
       memcpy(values.data + to * size, self.data + from * size, (size_t)size);
     }
   }
+}
+
+void interp_execute_sort(const interp_run *run, const interp_node *node) {
+  sort_rows(run, node, node->attributes[LAZE_SORT_DIM].value.integer,
+            node->attributes[LAZE_SORT_DESCENDING].value.integer != 0);
+}
+
+void interp_execute_sorted_head(const interp_run *run, const interp_node *node) {
+  sort_rows(run, node, node->attributes[LAZE__SORTED_HEAD_DIM].value.integer,
+            node->attributes[LAZE__SORTED_HEAD_DESCENDING].value.integer != 0);
 }

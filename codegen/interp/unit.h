@@ -166,6 +166,7 @@ void interp_execute_matrix_product(const interp_run *run, const interp_node *nod
 void interp_execute_scatter(const interp_run *run, const interp_node *node);
 void interp_execute_index_update(const interp_run *run, const interp_node *node);
 void interp_execute_sort(const interp_run *run, const interp_node *node);
+void interp_execute_sorted_head(const interp_run *run, const interp_node *node);
 void interp_execute_linalg(const interp_run *run, const interp_node *node); /* everything that LAPACK does */
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);

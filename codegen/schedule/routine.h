@@ -25,6 +25,6 @@ typedef struct laze_routine {
   laze_status (*create)(const laze_graph *graph, const laze_node *node, laze_kernel **out, laze_error *error);
 } laze_routine;
 
-extern const laze_routine laze_routine_sort, laze_routine_library, laze_routine_opaque;
+extern const laze_routine laze_routine_sort, laze_routine_sorted_head, laze_routine_library, laze_routine_opaque;
 
 #endif

@@ -1,6 +1,6 @@
 /* What is chosen by its place in an order, over sort:
  *
- *   topk       values[0, k)      of descending order where the largest are wanted
+ *   topk       the first k       of descending order where the largest are wanted
  *   kthvalue   values[k - 1]
  *   median     values[(n - 1) / 2], or the first NaN: NaNs are the last of the order, so that it is n less their number
  */
@@ -106,13 +106,19 @@ static laze_status finish(laze_recorder *recorder, const sorting *s, bool keepdi
 
 laze_status laze_composite_topk(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                 laze_error *error) {
-  const laze_attribute *attributes = call->attributes;
-  laze_size k = attributes[LAZE_TOPK_K].value.size;
-  sorting s;
-  LAZE_TRY(sort(recorder, call, attributes[LAZE_TOPK_DIM].value.integer,
-                attributes[LAZE_TOPK_LARGEST].value.integer != 0, &s, error));
-  LAZE_TRY(check_k(recorder, call, &s, 0, k, error));
-  return take(recorder, &s, 0, k, results, error);
+  const laze_attribute *attributes = call->attributes, *k = &attributes[LAZE_TOPK_K];
+  int64_t dim = attributes[LAZE_TOPK_DIM].value.integer;
+  bool descending = attributes[LAZE_TOPK_LARGEST].value.integer != 0;
+  sorting s = {.type = laze_compose_type(recorder, call->operands[0])};
+  LAZE_TRY(laze_compose_axis(recorder, call, dim, s.type.rank, &s.axis, error));
+  s.size = s.type.rank > 0 ? s.type.sizes[s.axis] : 1;
+  LAZE_TRY(check_k(recorder, call, &s, 0, k->value.size, error));
+  if (s.type.rank == 0) {
+    LAZE_TRY(sort(recorder, call, dim, descending, &s, error));
+    return take(recorder, &s, 0, k->value.size, results, error);
+  }
+  laze_attribute head[] = {*k, laze_attribute_integer(s.axis), laze_attribute_boolean(descending)};
+  return laze_record_call(recorder, LAZE_OP__SORTED_HEAD, call->operands, 1, head, results, error);
 }
 
 laze_status laze_composite_kthvalue(laze_recorder *recorder, const laze_call *call, laze_value *results,
