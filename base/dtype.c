@@ -4,6 +4,7 @@
 
 #include "base/half.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #define COMPUTES_SIGNED(id) LAZE_##id
 #define COMPUTES_UNSIGNED(id) LAZE_##id
 #define COMPUTES_FLOAT(id) LAZE_##id
+#define COMPUTES_COMPLEX(id) LAZE_##id
 #define COMPUTES_HALF(id) LAZE_F32
 #define INFO(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                                    \
   [LAZE_##id] = {name, numpy,  torch,           LAZE_KIND_##kind,   sizeof(c_type),                                    \
@@ -49,8 +51,18 @@ laze_category laze_dtype_category(laze_dtype dtype) {
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return LAZE_CATEGORY_INTEGER;
   case LAZE_KIND_FLOAT: return LAZE_CATEGORY_FLOAT;
+  case LAZE_KIND_COMPLEX: return LAZE_CATEGORY_COMPLEX;
   }
   return LAZE_CATEGORY_NONE;
+}
+
+laze_dtype laze_dtype_part(laze_dtype dtype) {
+  return laze_dtype_is_complex(dtype) ? laze_dtype_of_width(LAZE_KIND_FLOAT, infos[dtype].bits / 2) : dtype;
+}
+
+laze_dtype laze_dtype_paired(laze_dtype dtype) {
+  laze_dtype joined = laze_dtype_join(dtype, LAZE_C64);
+  return laze_dtype_is_complex(joined) ? joined : LAZE_C64;
 }
 
 laze_dtype laze_dtype_join(laze_dtype a, laze_dtype b) {
@@ -127,6 +139,7 @@ laze_scalar laze_dtype_lowest(laze_dtype dtype) {
   const laze_dtype_info *info = laze_dtype_get(dtype);
   switch (info->kind) {
   case LAZE_KIND_NONE:
+  case LAZE_KIND_COMPLEX:
   case LAZE_KIND_BOOL: break;
   case LAZE_KIND_SIGNED: return laze_scalar_integer(-highest_integer(info) - 1);
   case LAZE_KIND_UNSIGNED: return laze_scalar_integer(0);
@@ -139,6 +152,7 @@ laze_scalar laze_dtype_highest(laze_dtype dtype) {
   const laze_dtype_info *info = laze_dtype_get(dtype);
   switch (info->kind) {
   case LAZE_KIND_NONE:
+  case LAZE_KIND_COMPLEX:
   case LAZE_KIND_BOOL: break;
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return laze_scalar_integer(highest_integer(info));
@@ -174,6 +188,7 @@ bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {
 #define LOAD_SIGNED(id, element) laze_scalar_integer(element)
 #define LOAD_UNSIGNED LOAD_SIGNED
 #define LOAD_FLOAT(id, element) laze_scalar_real(element)
+#define LOAD_COMPLEX(id, element) laze_scalar_complex(creal(element), cimag(element))
 #define LOAD_HALF(id, element) laze_scalar_real((double)laze_half_load_##id(element))
 #define LOAD(with, id, name, kind, bits, digits, c_type, ...)                                                          \
   case LAZE_##id: return LOAD_##kind(id, ((const c_type *)data)[index]);
@@ -193,17 +208,28 @@ laze_dtype laze_integer_converted_by(laze_dtype dtype) {
   return laze_dtype_get(dtype)->digits < 32 ? LAZE_I32 : LAZE_I64;
 }
 
+static double _Complex pair(double real, double imaginary) {
+  union {
+    double parts[2];
+    double _Complex pair;
+  } number = {{real, imaginary}};
+  return number.pair;
+}
+
 /* From an integer to a float directly: through double would round twice. */
-#define STORE_BOOL(id, c_type) (c_type)(real ? scalar.value.real != 0 : scalar.value.integer != 0)
+#define STORE_BOOL(id, c_type)                                                                                         \
+  (c_type)(real ? scalar.value.real != 0 || scalar.imaginary != 0 : scalar.value.integer != 0)
 #define STORE_SIGNED(id, c_type)                                                                                       \
   (c_type)(real ? laze_convert_to_integer(scalar.value.real, laze_integer_converted_by(dtype)) : scalar.value.integer)
 #define STORE_UNSIGNED STORE_SIGNED
 #define STORE_FLOAT(id, c_type) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE_COMPLEX(id, c_type)                                                                                      \
+  (real ? (c_type)pair(scalar.value.real, scalar.imaginary) : (c_type)scalar.value.integer)
 #define STORE_HALF(id, c_type) laze_half_store_##id(STORE_FLOAT(id, float))
 #define STORE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
   case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(id, c_type); break;
 
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index) {
-  bool real = scalar.dtype == LAZE_F64;
+  bool real = laze_scalar_is_real(scalar);
   switch (dtype) { LAZE_DTYPES(STORE, ) }
 }

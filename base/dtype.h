@@ -30,6 +30,17 @@ static inline bool laze_dtype_is_valid(laze_dtype dtype) {
 static inline bool laze_dtype_is_float(laze_dtype dtype) {
   return laze_dtype_kind(dtype) == LAZE_KIND_FLOAT;
 }
+static inline bool laze_dtype_is_complex(laze_dtype dtype) {
+  return laze_dtype_kind(dtype) == LAZE_KIND_COMPLEX;
+}
+/* Whether it has numbers with digits behind the point: floats, and pairs of them. */
+static inline bool laze_dtype_is_inexact(laze_dtype dtype) {
+  return laze_dtype_is_float(dtype) || laze_dtype_is_complex(dtype);
+}
+/* The float of which a complex number has two; any other dtype itself. */
+laze_dtype laze_dtype_part(laze_dtype dtype);
+/* The complex dtype to which it promotes: c64 for what is no float of 64 bits. */
+laze_dtype laze_dtype_paired(laze_dtype dtype);
 /* Whether it is only kept, in 16 bits, and computed as f32. */
 static inline bool laze_dtype_is_half(laze_dtype dtype) {
   return laze_dtype_get(dtype)->computes != dtype && laze_dtype_is_valid(dtype);
@@ -41,7 +52,13 @@ static inline laze_dtype laze_dtype_computes(laze_dtype dtype) {
 
 /* Promotion looks at categories first: a number or a 0-d tensor changes a tensor's dtype only where it is of a higher
  * one. */
-typedef enum { LAZE_CATEGORY_NONE, LAZE_CATEGORY_BOOL, LAZE_CATEGORY_INTEGER, LAZE_CATEGORY_FLOAT } laze_category;
+typedef enum {
+  LAZE_CATEGORY_NONE,
+  LAZE_CATEGORY_BOOL,
+  LAZE_CATEGORY_INTEGER,
+  LAZE_CATEGORY_FLOAT,
+  LAZE_CATEGORY_COMPLEX,
+} laze_category;
 laze_category laze_dtype_category(laze_dtype dtype);
 
 /* The lowest dtype that both promote to, LAZE_DTYPE_NONE being below all. */
@@ -66,17 +83,23 @@ static inline bool laze_dtype_is_index(laze_dtype dtype) {
 /* The first row of a kind whose values have so many bits, or LAZE_DTYPE_NONE. */
 laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits);
 
-/* The ends of what a dtype holds, as scalars: those of its integers, infinities of floats, false and true. */
+/* The ends of what a dtype holds, as scalars: those of its integers, infinities of floats, false and true. Complex
+ * numbers have none. */
 laze_scalar laze_dtype_lowest(laze_dtype dtype);
 laze_scalar laze_dtype_highest(laze_dtype dtype);
 
-/* Reads element `index` of an array of `dtype` as a scalar (floats widened to f64, integers to i64: both exact). */
+/* Reads element `index` of an array of `dtype` as a scalar (floats widened to f64, integers to i64, complex numbers to
+ * c128: all exact). */
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
 /* Writes a scalar as element `index` of an array of `dtype`, converting as `to` does (docs/semantics.md). */
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index);
-/* The scalar's value as a double; an integer is rounded. */
+/* Whether its value is `real`, and not `integer`. */
+static inline bool laze_scalar_is_real(laze_scalar scalar) {
+  return scalar.dtype == LAZE_F64 || scalar.dtype == LAZE_C128;
+}
+/* The scalar's value as a double; an integer is rounded, of a complex number it is the real part. */
 static inline double laze_scalar_as_real(laze_scalar scalar) {
-  return scalar.dtype == LAZE_F64 ? scalar.value.real : (double)scalar.value.integer;
+  return laze_scalar_is_real(scalar) ? scalar.value.real : (double)scalar.value.integer;
 }
 /* Converts a float to the signed integer `by`: truncates; NaN and out-of-range values give the lowest integer, which is
  * what x86-64 instructions and so PyTorch on CPU give. */

@@ -2,8 +2,10 @@
  * is a switch over the kinds without a default, so that the compiler names the places which a new kind has to visit
  * (docs/decisions/2026-11-dtypes-are-rows.md).
  *
- *      f64       A dtype promotes to those above it, and two dtypes to the lowest that is above both: i8 and u8 to i16.
- *       |        The table has them from the bottom to the top, so that is the first row which takes both in.
+ *      c128      A dtype promotes to those above it, and two dtypes to the lowest that is above both: i8 and u8 to i16.
+ *     /    \     The table has them from the bottom to the top, so that is the first row which takes both in.
+ *   f64    c64
+ *     \    /
  *      f32
  *    /     \
  *  f16     bf16
@@ -24,9 +26,9 @@
  *   name      in graphs, messages and operator tables
  *   kind      LAZE_KIND_..., or HALF: a float that is kept in 16 bits and computed as f32 (base/half.h)
  *   bits      of a value; a bool is one of them, in a byte of its own
- *   digits    binary ones: every number of that many is held exactly
+ *   digits    binary ones: every number of that many is held exactly; of a complex number those of its parts
  *   c_type    of an element in memory
- *   llvm      of a value in a register, as in LLVMInt32TypeInContext; of a HALF its bits
+ *   llvm      of a value in a register, as in LLVMInt32TypeInContext; of a HALF or a complex number its bits
  *   numpy     in the header of a .npy file
  *   torch     as in torch.int32
  *   below     what promotes to it
@@ -46,7 +48,10 @@
   ROW(with, F16, "f16", HALF, 16, 11, uint16_t, Int16, "<f2", "float16", LAZE_UP_TO_I64)                               \
   ROW(with, BF16, "bf16", HALF, 16, 8, uint16_t, Int16, NULL, "bfloat16", LAZE_UP_TO_I64)                              \
   ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_F16 | LAZE_UP_TO_BF16)               \
-  ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)
+  ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)                               \
+  ROW(with, C64, "c64", COMPLEX, 64, 24, float _Complex, Int64, "<c8", "complex64", LAZE_UP_TO_F32)                    \
+  ROW(with, C128, "c128", COMPLEX, 128, 53, double _Complex, Int128, "<c16", "complex128",                             \
+      LAZE_UP_TO_F64 | LAZE_UP_TO_C64)
 
 /* A set of dtypes has the bit of each one's number. */
 #define LAZE_DTYPE_BIT(id) (UINT32_C(1) << LAZE_##id)
@@ -60,13 +65,15 @@ enum { LAZE_DTYPES(LAZE_UP_TO_OF_ROW, ) };
 
 #define LAZE_DTYPE_BOUND 16 /* every dtype's number is below it */
 
-/* What a value is. A bool is 0 or 1; integers wrap, signed ones in two's complement; floats are IEEE 754's. */
+/* What a value is. A bool is 0 or 1; integers wrap, signed ones in two's complement; floats are IEEE 754's; a complex
+ * number is a pair of floats. */
 typedef enum {
   LAZE_KIND_NONE,
   LAZE_KIND_BOOL,
   LAZE_KIND_SIGNED,
   LAZE_KIND_UNSIGNED,
   LAZE_KIND_FLOAT,
+  LAZE_KIND_COMPLEX,
   LAZE_KIND_HALF = LAZE_KIND_FLOAT, /* to the compiler's eye: only what goes by C types tells them apart */
 } laze_kind;
 

@@ -37,6 +37,7 @@ void laze_real_format(char *buffer, size_t size, char conversion, int precision,
 #define PARSE_SIGNED(id, c_type)
 #define PARSE_UNSIGNED(id, c_type)
 #define PARSE_FLOAT(id, c_type) value = _Generic((c_type)0, float : strtof, double : strtod)(text, end)
+#define PARSE_COMPLEX(id, c_type)
 #define PARSE_HALF(id, c_type) value = (double)laze_half_load_##id(laze_half_store_##id(strtof(text, end)))
 #define PARSE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
   case LAZE_##id: PARSE_##kind(id, c_type); break;

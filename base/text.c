@@ -104,5 +104,12 @@ void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar valu
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: laze_text_format(text, "%lld", (long long)value.value.integer); break;
   case LAZE_KIND_FLOAT: append_real(text, dtype, value.value.real); break;
+  case LAZE_KIND_COMPLEX:
+    laze_text_append(text, "(");
+    append_real(text, laze_dtype_part(dtype), value.value.real);
+    laze_text_append(text, signbit(value.imaginary) || isnan(value.imaginary) ? "" : "+");
+    append_real(text, laze_dtype_part(dtype), value.imaginary);
+    laze_text_append(text, "j)");
+    break;
   }
 }

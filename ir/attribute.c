@@ -68,13 +68,18 @@ static laze_data payload_of(const laze_attribute *attribute, place where) {
   return (laze_data){0};
 }
 
+static bool scalar_equal(const laze_scalar *a, const laze_scalar *b) {
+  return a->dtype == b->dtype && bits_of(&a->value) == bits_of(&b->value) &&
+         bits_of(&a->imaginary) == bits_of(&b->imaginary);
+}
+
 bool laze_attribute_equal(const laze_attribute *a, const laze_attribute *b) {
   if (a->kind != b->kind || a->present != b->present || a->count != b->count) return false;
   if (!a->present) return true;
   place where = place_of(a->kind);
   if (where == IN_PLACE_WORD) return bits_of(&a->value) == bits_of(&b->value); /* most */
   const laze_scalar *one = &a->value.literal, *other = &b->value.literal;
-  if (where == IN_PLACE_SCALAR) return one->dtype == other->dtype && bits_of(&one->value) == bits_of(&other->value);
+  if (where == IN_PLACE_SCALAR) return scalar_equal(one, other);
   laze_data left = payload_of(a, where), right = payload_of(b, where);
   return left.size == right.size && (left.size == 0 || memcmp(left.bytes, right.bytes, (size_t)left.size) == 0);
 }
@@ -87,7 +92,9 @@ laze_hash laze_attribute_hash(const laze_attribute *attribute, laze_hash seed) {
   place where = place_of(attribute->kind);
   switch (where) {
   case IN_PLACE_WORD: return laze_hash_add(seed, bits_of(&attribute->value));
-  case IN_PLACE_SCALAR: return laze_hash_add(laze_hash_add(seed, (uint64_t)scalar->dtype), bits_of(&scalar->value));
+  case IN_PLACE_SCALAR:
+    seed = laze_hash_add(laze_hash_add(seed, (uint64_t)scalar->dtype), bits_of(&scalar->value));
+    return laze_hash_add(seed, bits_of(&scalar->imaginary));
   case REFERRED_SIZES:
     for (int32_t i = 0; i < attribute->count; i++) seed = laze_hash_add(seed, (uint64_t)attribute->value.items[i]);
     return seed;
@@ -177,7 +184,8 @@ uint64_t *laze_attribute_write(const laze_attribute *attribute, uint64_t *words)
   if (where == IN_PLACE_SCALAR) {
     words[0] = (uint64_t)attribute->value.literal.dtype;
     words[1] = bits_of(&attribute->value.literal.value);
-    return words + 2;
+    words[2] = bits_of(&attribute->value.literal.imaginary);
+    return words + 3;
   }
   laze_data payload = payload_of(attribute, where);
   if (is_measured(where)) *words++ = (uint64_t)payload.size;
@@ -198,7 +206,8 @@ const uint64_t *laze_attribute_read(const uint64_t *words, laze_attribute *out) 
   case IN_PLACE_SCALAR:
     out->value.literal.dtype = (laze_dtype)words[0];
     memcpy(&out->value.literal.value, &words[1], sizeof *words);
-    return words + 2;
+    memcpy(&out->value.literal.imaginary, &words[2], sizeof *words);
+    return words + 3;
   case REFERRED_SIZES:
   case REFERRED_REALS: refer_to(out, words, 0); return words + out->count;
   case REFERRED_STRINGS:

@@ -72,5 +72,7 @@ laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_
 laze_dtype laze_call_number_dtype(laze_dtype number, const laze_promotion *tensors) {
   laze_dtype promoted = laze_promotion_result(tensors);
   if (laze_dtype_category(promoted) == laze_dtype_category(number)) return promoted;
+  if (laze_dtype_is_complex(number)) return laze_dtype_paired(promoted);
+  if (number == LAZE_F64 && laze_dtype_is_complex(promoted)) return laze_dtype_part(promoted);
   return number == LAZE_F64 ? LAZE_F32 : number;
 }

@@ -1,6 +1,7 @@
 /* How elementwise operators promote and broadcast: the one place that knows what each LAZE_COMPUTE_... means. */
 #include "ir/op.h"
 
+#include "ir/inference.gen.h"
 #include "ir/op.gen.h"
 
 /* The promoted dtype of the operands from number `first` on; plain numbers (Scalar arguments) rank below tensors. */
@@ -23,6 +24,8 @@ static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *
 static laze_dtype taken_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t index) {
   switch (laze_op_get(call->op)->compute) {
   case LAZE_COMPUTE_PROMOTED:
+  case LAZE_COMPUTE_PART:
+  case LAZE_COMPUTE_PAIR:
   case LAZE_COMPUTE_COMPARE: return promoted_dtype(call, operand_types, 0);
   case LAZE_COMPUTE_FLOAT: return laze_float_dtype(promoted_dtype(call, operand_types, 0));
   case LAZE_COMPUTE_LOGICAL: return LAZE_BOOL;
@@ -46,6 +49,8 @@ static laze_dtype convert_target(const laze_call *call) {
 
 static laze_dtype result_dtype(const laze_call *call, laze_compute compute, laze_dtype computed) {
   if (compute == LAZE_COMPUTE_COMPARE || compute == LAZE_COMPUTE_LOGICAL) return LAZE_BOOL;
+  if (compute == LAZE_COMPUTE_PART) return laze_dtype_part(computed);
+  if (compute == LAZE_COMPUTE_PAIR) return laze_dtype_paired(computed);
   return compute == LAZE_COMPUTE_CONVERT ? convert_target(call) : computed;
 }
 
@@ -88,4 +93,15 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
   result.dtype = (uint8_t)dtype;
   results[0] = result;
   return LAZE_OK;
+}
+
+laze_status laze_infer_no_complex(laze_inference *inference, const laze_call *call,
+                                  const laze_type *const *operand_types, laze_type *results) {
+  laze_dtype dtype = laze_dtype_is_complex(results[0].dtype) ? results[0].dtype : LAZE_DTYPE_NONE;
+  for (int32_t i = 0; i < call->operand_count; i++)
+    if (laze_dtype_is_complex(operand_types[i]->dtype)) dtype = operand_types[i]->dtype;
+  if (dtype == LAZE_DTYPE_NONE) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_UNSUPPORTED,
+                   "%s: not defined for %s, which is complex; take real(), imag() or abs() of it",
+                   laze_op_get(call->op)->name, laze_dtype_name(dtype));
 }

@@ -90,7 +90,17 @@ typedef enum {
   LAZE_COMPUTE_SELECT,   /* `where`: operand 0 is bool, the others are promoted; the result has that dtype */
   LAZE_COMPUTE_CONVERT,  /* `to`: the operand keeps its dtype; the result has the dtype attribute's */
   LAZE_COMPUTE_BITS,     /* operands keep their dtype, which the dtype rule has checked (random bits) */
+  LAZE_COMPUTE_PART,     /* promoted; the result has the dtype of that one's parts, which is another where it is complex */
+  LAZE_COMPUTE_PAIR,     /* promoted; the result is complex, of such parts */
 } laze_compute;
+
+/* What an operator does with complex operands. */
+typedef enum {
+  LAZE_COMPLEX_REFUSED,
+  LAZE_COMPLEX_MOVED, /* takes them as it takes others: elements are moved, or a composite is made of others */
+  LAZE_COMPLEX_PARTS, /* is applied to real parts and to imaginary parts */
+  LAZE_COMPLEX_OTHER, /* is `complex_op` */
+} laze_complex_form;
 
 /* What a reduction or a scan starts from. */
 typedef enum { LAZE_INITIAL_ZERO, LAZE_INITIAL_ONE, LAZE_INITIAL_LOWEST, LAZE_INITIAL_HIGHEST } laze_initial;
@@ -128,6 +138,8 @@ typedef struct laze_op_info {
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
+  laze_complex_form complex;
+  laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */
   int32_t argument_count, segment_count, attribute_count;
   int32_t result_count; /* -1: as many as the regions, the called function or the call say
                            (laze_call_result_count) */

@@ -39,6 +39,14 @@ LAZE_MUST_USE laze_status laze_record_number(laze_recorder *recorder, laze_dtype
 LAZE_MUST_USE laze_status laze_call_expand(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                            laze_error *error);
 
+/* Whether the call has a complex operand, or is told to give complex results. */
+bool laze_call_is_complex(laze_recorder *recorder, const laze_call *call);
+/* Whether it is recorded as what it is on real and imaginary parts, once expansions are asked for. */
+bool laze_call_expands_complex(laze_recorder *recorder, const laze_call *call);
+/* Records what such a call consists of (ir/composite/complex.c); for recorders. */
+LAZE_MUST_USE laze_status laze_call_expand_complex(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                   laze_error *error);
+
 /* Short form for hand-written composites: operands and attributes in schema order. A tensor list takes the operands
  * that the other arguments leave; trailing optional operands may be left out; NULL attributes are the defaults. */
 LAZE_MUST_USE laze_status laze_record_call(laze_recorder *recorder, laze_op op, const laze_value *operands,

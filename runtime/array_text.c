@@ -42,6 +42,14 @@ static void format_real(char out[NUMBER_WIDTH], laze_dtype dtype, double value) 
   laze_real_format(out, NUMBER_WIDTH, 'f', decimals < 1 ? 1 : decimals, value);
 }
 
+/* "1.5-2.0j", each part as a float of its own. */
+static void format_complex(char out[NUMBER_WIDTH], laze_dtype part, laze_scalar value) {
+  char real[NUMBER_WIDTH], imaginary[NUMBER_WIDTH];
+  format_real(real, part, value.value.real);
+  format_real(imaginary, part, value.imaginary);
+  snprintf(out, NUMBER_WIDTH, "%.30s%s%.30sj", real, *imaginary == '-' ? "" : "+", imaginary);
+}
+
 static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar value) {
   switch (laze_dtype_kind(dtype)) {
   case LAZE_KIND_NONE: *out = 0; break;
@@ -49,6 +57,7 @@ static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer); break;
   case LAZE_KIND_FLOAT: format_real(out, dtype, value.value.real); break;
+  case LAZE_KIND_COMPLEX: format_complex(out, laze_dtype_part(dtype), value); break;
   }
 }
 

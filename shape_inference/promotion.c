@@ -4,17 +4,19 @@
  *
  *   f32[2], f64[], 1     f32      i32[2], 1.5      f32
  *   i32[2], f64[], 1     f64      i32[2], i64[]    i32
+ *   f64[2], c64[]        c128     i32[2], 1j       c64        a float keeps its digits where it becomes complex
  */
 #include "shape_inference/inference.h"
 
 laze_dtype laze_float_dtype(laze_dtype dtype) {
-  return dtype == LAZE_DTYPE_NONE || laze_dtype_is_float(dtype) ? dtype : LAZE_F32;
+  return dtype == LAZE_DTYPE_NONE || laze_dtype_is_inexact(dtype) ? dtype : LAZE_F32;
 }
 
 void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, bool is_number) {
   if (is_number) {
     /* A plain number says only its category; a float then has the default dtype. */
     laze_dtype dtype = laze_dtype_is_float(operand->dtype) ? LAZE_F32 : operand->dtype;
+    if (laze_dtype_is_complex(dtype)) dtype = laze_dtype_paired(LAZE_F32);
     promotion->number = laze_dtype_join(promotion->number, dtype);
   } else if (operand->rank == 0) {
     promotion->zero_dimensional = laze_dtype_join(promotion->zero_dimensional, operand->dtype);
@@ -25,6 +27,7 @@ void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, boo
 
 /* The weaker class counts only where its category is higher. */
 static laze_dtype combine(laze_dtype stronger, laze_dtype weaker) {
+  if (laze_dtype_is_complex(weaker) && laze_dtype_is_float(stronger)) return laze_dtype_paired(stronger);
   return laze_dtype_category(weaker) > laze_dtype_category(stronger) ? weaker : stronger;
 }
 

@@ -30,7 +30,7 @@ laze_status laze_dtype_given_or_same(laze_inference *inference, laze_dtype dtype
 
 laze_status laze_dtype_sum(laze_inference *inference, const laze_type *self, laze_dtype dtype, laze_dtype *out) {
   if (dtype != LAZE_DTYPE_NONE) return check_dtype(inference, dtype, out);
-  *out = laze_dtype_is_float(self->dtype) ? self->dtype : LAZE_I64;
+  *out = laze_dtype_is_inexact(self->dtype) ? self->dtype : LAZE_I64;
   return LAZE_OK;
 }
 

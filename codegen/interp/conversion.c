@@ -1,6 +1,6 @@
 /* Conversions between dtypes, as `to` does them: to bool what is not zero is true; floats to integers are truncated to
  * i32 or i64, with NaN and what is out of range giving the lowest one; an integer to a narrower one keeps the low bits;
- * the rest rounds to nearest.
+ * the rest rounds to nearest. A complex number becomes what is not complex by its real part, to bool by both.
  *
  *               to  bool         i32          ...
  *   from  bool      BOOL_to_BOOL BOOL_to_I32
@@ -25,6 +25,7 @@
 #define VALUE_SIGNED(id, c_type, x) c_type, x
 #define VALUE_UNSIGNED(id, c_type, x) c_type, x
 #define VALUE_FLOAT(id, c_type, x) c_type, x
+#define VALUE_COMPLEX(id, c_type, x) c_type, x
 #define VALUE_HALF(id, c_type, x) float, laze_half_load_##id(x)
 #define ELEMENT_OF(id, c_type, value_type, value)                                                                      \
   typedef c_type element_##id;                                                                                         \
@@ -33,16 +34,17 @@
   }
 #define ELEMENT_OF_VALUE(...) ELEMENT_OF(__VA_ARGS__)
 #define ELEMENT(with, id, name, kind, bits, digits, c_type, ...)                                                       \
-  enum { is_float_##id = LAZE_KIND_##kind == LAZE_KIND_FLOAT };                                                        \
+  enum { is_real_##id = LAZE_KIND_##kind == LAZE_KIND_FLOAT || LAZE_KIND_##kind == LAZE_KIND_COMPLEX };                \
   ELEMENT_OF_VALUE(id, c_type, VALUE_##kind(id, c_type, x))
 LAZE_DTYPES(ELEMENT, )
 
 /* An element of dtype `from`, whose value is x, in one of c_type. */
 #define TO_BOOL(from, id, c_type) (c_type)(x != 0)
 #define TO_SIGNED(from, id, c_type)                                                                                    \
-  (c_type)(is_float_##from ? laze_convert_to_integer((double)x, laze_integer_converted_by(LAZE_##id)) : (int64_t)x)
+  (c_type)(is_real_##from ? laze_convert_to_integer((double)x, laze_integer_converted_by(LAZE_##id)) : (int64_t)x)
 #define TO_UNSIGNED TO_SIGNED
 #define TO_FLOAT(from, id, c_type) (c_type) x
+#define TO_COMPLEX TO_FLOAT
 #define TO_HALF(from, id, c_type) laze_half_store_##id((float)x)
 
 /* Elements are copied through memcpy: the memory of a caller may have any alignment. */

@@ -5,7 +5,7 @@
  */
 #include "codegen/interp/walk.h"
 
-enum { BLOCK = 512, ELEMENT_SIZE = 8 };
+enum { BLOCK = 512, ELEMENT_SIZE = 16 };
 
 /* Computes one row, or a part of it no longer than a block where anything must be converted. */
 static void compute_part(const interp_run *run, const interp_node *node, const interp_walk *walk, int64_t begin,

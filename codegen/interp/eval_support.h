@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 
+#include <complex.h>
 #include <fenv.h>
 #include <math.h>
 
@@ -24,6 +25,27 @@ static inline bool is_negative(int64_t a) {
 #define wrapping_neg(a) WRAPPING(a, 0 - (uint64_t)(a))
 #define wrapping_abs(a) WRAPPING(a, is_negative(a) ? 0 - (uint64_t)(a) : (uint64_t)(a))
 #define integer_sign(a) ((a) == 0 ? 0 : is_negative(a) ? -1 : 1)
+
+/* Complex numbers: their parts, and a pair of these. */
+#define real_part(a) _Generic((a), float _Complex : crealf, double _Complex : creal)(a)
+#define imaginary_part(a) _Generic((a), float _Complex : cimagf, double _Complex : cimag)(a)
+#define paired(a, b) _Generic((a), float : paired_f32, double : paired_f64)(a, b)
+
+static inline float _Complex paired_f32(float a, float b) {
+  union {
+    float parts[2];
+    float _Complex pair;
+  } number = {{a, b}};
+  return number.pair;
+}
+
+static inline double _Complex paired_f64(double a, double b) {
+  union {
+    double parts[2];
+    double _Complex pair;
+  } number = {{a, b}};
+  return number.pair;
+}
 
 /* Division and remainder. A zero divisor gives 0; the lowest integer divided by -1 stays itself. */
 #define floor_quotient(a, b)                                                                                           \

@@ -52,6 +52,7 @@ typedef struct {
 #define MULTIPLY_FLOAT(id, type) MULTIPLY(id, type, _Generic((type)0, float : fmaf, double : fma)(x, y[j], z[j]), x + y)
 
 #define MULTIPLY_HALF(id, type)
+#define MULTIPLY_COMPLEX(id, type)
 #define DEFINE(with, id, name, kind, bits, digits, c_type, ...) MULTIPLY_##kind(id, c_type)
 LAZE_DTYPES(DEFINE, )
 
@@ -61,6 +62,7 @@ LAZE_DTYPES(DEFINE, )
 #define ENTRY_UNSIGNED ENTRY_BOOL
 #define ENTRY_FLOAT ENTRY_BOOL
 #define ENTRY_HALF(id)
+#define ENTRY_COMPLEX(id)
 #define ENTRY(with, id, name, kind, ...) ENTRY_##kind(id)
 static void (*const multiply[LAZE_DTYPE_BOUND])(const span *) = {LAZE_DTYPES(ENTRY, )};
 

@@ -64,6 +64,11 @@ LAZE_LOWERING(isinf);
 LAZE_LOWERING(isfinite);
 LAZE_LOWERING(where);
 
+/* Parts of complex numbers, of which the real one of a real number is itself, and numbers made of two. */
+LAZE_LOWERING(real);
+LAZE_LOWERING(imag);
+LAZE_LOWERING(complex);
+
 /* Bits, of one or of many. A shift count outside [0, width) gives 0 to the left, the sign everywhere to the right
  * (arithmetic). */
 LAZE_LOWERING(and);
@@ -116,5 +121,8 @@ LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, l
 /* A float of 16 bits, by its bits, as f32 (exact), and an f32 rounded to one. */
 LLVMValueRef laze_math_load_half(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from);
 LLVMValueRef laze_math_store_half(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype to);
+/* The real (0) or imaginary part (1) of a complex number, and the number of two. */
+LLVMValueRef laze_math_part(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, int which);
+LLVMValueRef laze_math_pair(const laze_llvm_emitter *e, LLVMValueRef real_part, LLVMValueRef imaginary, laze_dtype to);
 
 #endif

@@ -5,6 +5,8 @@
  *   integer     x != 0    extended or cut      rounded
  *   float       x != 0    truncated in range   rounded or widened
  *
+ * Of a complex number it is the real part that becomes anything but another one or a bool, which is whether a part is
+ * not 0.
  * Floats of 16 bits are their bits, and become anything else, and are made of it, by way of f32 (math_half.c).
  * "In range" is that of i32 or i64, of which narrower and unsigned integers have the low bits.
  */
@@ -37,7 +39,8 @@ static LLVMValueRef to_integer(const laze_llvm_emitter *e, LLVMValueRef value, l
   LLVMTypeRef type = laze_llvm_type_like(e, to, value);
   bool is_signed = true;
   switch (laze_dtype_kind(from)) {
-  case LAZE_KIND_NONE: return value;
+  case LAZE_KIND_NONE:
+  case LAZE_KIND_COMPLEX: return value;
   case LAZE_KIND_BOOL:
   case LAZE_KIND_UNSIGNED: is_signed = false; break;
   case LAZE_KIND_SIGNED: break;
@@ -49,7 +52,8 @@ static LLVMValueRef to_integer(const laze_llvm_emitter *e, LLVMValueRef value, l
 static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   LLVMTypeRef type = laze_llvm_type_like(e, to, value);
   switch (laze_dtype_kind(from)) {
-  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_NONE:
+  case LAZE_KIND_COMPLEX: break;
   case LAZE_KIND_BOOL:
   case LAZE_KIND_UNSIGNED: return LLVMBuildUIToFP(e->builder, value, type, "");
   case LAZE_KIND_SIGNED: return LLVMBuildSIToFP(e->builder, value, type, "");
@@ -58,12 +62,28 @@ static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze
   return value;
 }
 
+static LLVMValueRef from_complex(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+  const laze_dtype part = laze_dtype_part(from);
+  LLVMValueRef parts[2];
+  for (int i = 0; i < 2; i++) parts[i] = laze_math_convert(e, laze_math_part(e, value, from, i), part, laze_dtype_part(to));
+  if (to == LAZE_BOOL) return LLVMBuildOr(e->builder, parts[0], parts[1], "");
+  return laze_dtype_is_complex(to) ? laze_math_pair(e, parts[0], parts[1], to) : parts[0];
+}
+
+static LLVMValueRef to_complex(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
+  LLVMValueRef converted = laze_math_convert(e, value, from, laze_dtype_part(to));
+  return laze_math_pair(e, converted, LLVMConstNull(LLVMTypeOf(converted)), to);
+}
+
 LLVMValueRef laze_math_convert(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   if (from == to) return value;
+  if (laze_dtype_is_complex(from)) return from_complex(e, value, from, to);
+  if (laze_dtype_is_complex(to)) return to_complex(e, value, from, to);
   if (laze_dtype_is_half(from)) return laze_math_convert(e, laze_math_load_half(e, value, from), LAZE_F32, to);
   if (laze_dtype_is_half(to)) return laze_math_store_half(e, laze_math_convert(e, value, from, LAZE_F32), to);
   switch (laze_dtype_kind(to)) {
-  case LAZE_KIND_NONE: break;
+  case LAZE_KIND_NONE:
+  case LAZE_KIND_COMPLEX: break;
   case LAZE_KIND_BOOL: return to_boolean(e, value, from);
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return to_integer(e, value, from, to);

@@ -18,6 +18,7 @@ LAZE_LOWERING(signbit) {
   case LAZE_KIND_SIGNED: return is_negative(e, x);
   case LAZE_KIND_UNSIGNED:
   case LAZE_KIND_BOOL:
+  case LAZE_KIND_COMPLEX:
   case LAZE_KIND_NONE: break;
   }
   return zero_like(integer_equals(e, x, 0));

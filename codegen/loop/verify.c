@@ -182,6 +182,7 @@ static laze_status verify_constant(verifier *v, const laze_loop_instruction *i) 
   LAZE_TRY(want_count(v, i, 0, 0));
   int64_t size = laze_dtype_size(i->dtype);
   if (size == 0) return fault(v, "a constant without a dtype");
+  if (laze_dtype_is_complex(i->dtype)) return fault(v, "a complex constant, which is a pair of two");
   if (size < 8 && (uint64_t)i->imm >> 8 * size) return fault(v, "a constant has bits beyond its dtype");
   if (i->dtype == LAZE_BOOL && i->imm > 1) return fault(v, "a bool that is neither 0 nor 1");
   return LAZE_OK;
@@ -212,7 +213,11 @@ static laze_status verify_operator(verifier *v, const laze_loop_instruction *i, 
   if (logical && i->compute != LAZE_BOOL) return fault(v, "a logical operator computes in bool");
   if (laze_dtype_is_half(i->compute) && info->compute != LAZE_COMPUTE_SELECT)
     return fault(v, "a float of 16 bits computes in f32");
+  if (laze_dtype_is_complex(i->compute) && info->complex != LAZE_COMPLEX_MOVED)
+    return fault(v, "a complex number is moved or taken apart, and its parts compute");
   if (logical || compare) return want_result(v, i, LAZE_BOOL);
+  if (info->compute == LAZE_COMPUTE_PART) return want_result(v, i, laze_dtype_part(i->compute));
+  if (info->compute == LAZE_COMPUTE_PAIR) return want_result(v, i, laze_dtype_paired(i->compute));
   return info->compute == LAZE_COMPUTE_BITS ? LAZE_OK : want_result(v, i, i->compute);
 }
 
@@ -266,6 +271,7 @@ static laze_status verify_accumulator(verifier *v, const laze_loop_instruction *
   if (i->op == LAZE_OP_NONE || i->op >= laze_op_count) return fault(v, "its operator does not exist");
   if (laze_dtype_size(i->dtype) == 0) return fault(v, "an accumulator without a dtype");
   if (i->order > LAZE_ORDER_SEQUENCE || i->initial > LAZE_INITIAL_HIGHEST) return fault(v, "its order is unknown");
+  if (laze_dtype_is_complex(i->dtype)) return fault(v, "a complex accumulator; each part has its own");
   if (v->depth == 0) return fault(v, "an accumulator outside the RANGE loop would be split between threads");
   if (i->order == LAZE_ORDER_LANES16 && lanes_loop(v) >= 0)
     return fault(v, "a lanes16 accumulator stands inside a LANES loop");
@@ -335,6 +341,7 @@ static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
   LAZE_TRY(want_count(v, i, 11, 11));
   LAZE_TRY(want_indices(v, i, 0, 11));
   if (i->dtype == LAZE_BOOL) return fault(v, "a matrix product of bool");
+  if (laze_dtype_is_complex(i->dtype)) return fault(v, "a matrix product of complex numbers, which is four of floats");
   if (laze_dtype_is_half(i->dtype)) return fault(v, "a matrix product of floats of 16 bits, which are computed in f32");
   if (v->depth == 0) return fault(v, "a matrix product outside the RANGE loop");
   if (lanes_loop(v) >= 0) return fault(v, "a matrix product inside a LANES loop");

@@ -144,7 +144,7 @@ static bool is_zero(const laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
   if (instance->kind != LAZE_INSTANCE_CONSTANT) return false;
   const laze_node *node = laze_graph_node(emitter->scheduler->graph, instance->value);
-  static const char zeros[sizeof(double)];
+  static const char zeros[sizeof(double _Complex)];
   return memcmp(laze_node_constant(node)->bytes, zeros, (size_t)laze_dtype_size(node->types[0]->dtype)) == 0;
 }
 
@@ -180,8 +180,12 @@ static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
 
 static int32_t constant_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_node *node = laze_graph_node(emitter->scheduler->graph, laze_group_instance_at(emitter, index)->value);
-  laze_dtype dtype = node->types[0]->dtype;
-  return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, laze_node_constant(node)->bytes, 0));
+  laze_dtype dtype = node->types[0]->dtype, part = laze_dtype_part(dtype);
+  const void *bytes = laze_node_constant(node)->bytes;
+  if (part == dtype) return laze_loop_constant(emitter->kernel, dtype, laze_scalar_load(dtype, bytes, 0));
+  int32_t parts[2];
+  for (int i = 0; i < 2; i++) parts[i] = laze_loop_constant(emitter->kernel, part, laze_scalar_load(part, bytes, i));
+  return laze_loop_element(emitter->kernel, LAZE_OP_COMPLEX, part, dtype, parts, 2);
 }
 
 laze_dtype laze_group_state(const laze_loop_emitter *emitter, const laze_instance *instance) {

@@ -43,11 +43,11 @@ typedef struct laze_operand {
 } laze_operand;
 
 static inline laze_operand laze_operand_from_tensor(laze_tensor *tensor) {
-  laze_operand operand = {tensor, {LAZE_DTYPE_NONE, 0, {0}}, true};
+  laze_operand operand = {tensor, {LAZE_DTYPE_NONE, 0, {0}, 0}, true};
   return operand;
 }
 static inline laze_operand laze_operand_from_scalar(laze_scalar number) {
-  laze_operand operand = {NULL, {LAZE_DTYPE_NONE, 0, {0}}, false};
+  laze_operand operand = {NULL, {LAZE_DTYPE_NONE, 0, {0}, 0}, false};
   operand.number = number;
   return operand;
 }
@@ -153,7 +153,7 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
     float: laze_scalar_real, double: laze_scalar_real, long double: laze_scalar_real,                                  \
     unsigned long: laze_scalar_unsigned, unsigned long long: laze_scalar_unsigned,                                     \
     default: laze_scalar_integer)(__VA_ARGS__)
-#define LAZE_NONE ((laze_scalar){LAZE_DTYPE_NONE, 0, {0}})
+#define LAZE_NONE ((laze_scalar){LAZE_DTYPE_NONE, 0, {0}, 0})
 
 /* A laze_operand of a tensor or of any number. */
 #define LAZE_OPERAND(...)                                                                                              \

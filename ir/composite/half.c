@@ -5,6 +5,7 @@
  * Not where the entry says `compute: dtype`: of what only moves elements, or chooses among them. Nor where the result
  * is a list, of which no operator that computes has one.
  */
+#include "base/status.h"
 #include "ir/recorder.h"
 
 enum { MOST_OPERANDS = 64, MOST_ATTRIBUTES = 16 };
@@ -75,6 +76,10 @@ static laze_status expand_in_f32(laze_recorder *recorder, const laze_call *call,
 
 laze_status laze_call_expand(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error) {
   const laze_op_info *info = laze_op_get(call->op);
+  if (laze_call_expands_complex(recorder, call)) return laze_call_expand_complex(recorder, call, results, error);
+  if (info->complex == LAZE_COMPLEX_REFUSED && laze_call_is_complex(recorder, call))
+    return laze_fail(error, LAZE_UNSUPPORTED,
+                     "%s: not defined for complex numbers; take real(), imag() or abs() of them", info->name);
   bool wide = !info->keeps_dtype && info->op_class != LAZE_CLASS_LIBRARY && info->result_count >= 0 &&
               call->operand_count <= MOST_OPERANDS && info->attribute_count <= MOST_ATTRIBUTES &&
               has_half(recorder, call);

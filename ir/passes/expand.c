@@ -1,5 +1,5 @@
-/* Replaces late composites by the operators they consist of, after every pass has seen them whole, and products of
- * floats of 16 bits by those of f32.
+/* Replaces late composites by the operators they consist of, after every pass has seen them whole, products of floats of
+ * 16 bits by those of f32, and operators on complex numbers by operators on their parts.
  *
  *   %0 = softmax %x, dim=1       =>     %0 = _amax %x, dim=[1], keepdim=true
  *                                       %1 = sub %x, %0
@@ -44,6 +44,18 @@ static bool is_composite(const laze_node *node) {
   return info->expand && info->op_class == LAZE_CLASS_COMPOSITE && node->result_count <= MAX_RESULTS;
 }
 
+static bool is_complex(const laze_graph *graph, const laze_node *node) {
+  const laze_op_info *info = laze_op_get(node->op);
+  if (info->complex != LAZE_COMPLEX_PARTS && info->complex != LAZE_COMPLEX_OTHER) return false;
+  for (int32_t i = 0; i < node->operand_count; i++)
+    if (laze_dtype_is_complex(laze_graph_type(graph, node->operands[i])->dtype)) return true;
+  return laze_dtype_is_complex(node->types[0]->dtype);
+}
+
+static bool expands(const laze_graph *graph, const laze_node *node) {
+  return is_composite(node) || is_complex(graph, node);
+}
+
 /* The expansion must give what the composite's own rule promised its users. */
 static laze_status check_types(const laze_rewrite *rewrite, const laze_node *node, const laze_value *results,
                                laze_error *error) {
@@ -70,7 +82,7 @@ static laze_status expand_node(laze_rewrite *rewrite, void *self, int32_t number
     *replaced = true;
     return expand_product(rewrite, number, error);
   }
-  if (!is_composite(node)) return LAZE_OK;
+  if (!expands(rewrite->source, node)) return LAZE_OK;
   laze_builder_init(&builder, rewrite->target, rewrite->block);
   builder.expand_late = true;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
@@ -86,7 +98,7 @@ laze_status laze_pass_expand(const laze_graph *graph, const laze_pass_options *o
   laze_rewrite_hooks hooks = {.node = expand_node};
   (void)options;
   for (int64_t i = 0; i < graph->node_count; i++)
-    if (is_composite(&graph->nodes[i]) || laze_pass_is_half_product(&graph->nodes[i]))
+    if (expands(graph, &graph->nodes[i]) || laze_pass_is_half_product(&graph->nodes[i]))
       return laze_rewrite_graph(graph, &hooks, true, out, error);
   return LAZE_OK;
 }

@@ -113,20 +113,25 @@ static bool is_float(const laze_type *type) {
   return laze_dtype_is_float(type->dtype);
 }
 
+/* Whose product with 1 has a term with 0 in each part, and whose sum with a 0 has one sign of it in each. */
+static bool is_complex(const laze_type *type) {
+  return laze_dtype_is_complex(type->dtype);
+}
+
 static void simplify_mul(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
-  for (int i = 0; i < 2 && out->kind == KEEP; i++)
+  for (int i = 0; i < 2 && out->kind == KEEP && !is_complex(type); i++)
     if (is_filled_with(graph, call->operands[1 - i], laze_scalar_integer(1)))
       take_if_same_type(graph, call->operands[i], type, out);
 }
 
 static void simplify_div(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
-  if (is_filled_with(graph, call->operands[1], laze_scalar_integer(1)))
+  if (!is_complex(type) && is_filled_with(graph, call->operands[1], laze_scalar_integer(1)))
     take_if_same_type(graph, call->operands[0], type, out);
 }
 
 /* x + -0.0 for floats, x + 0 for integers. An integer zero becomes +0.0 where the sum is a float. */
 static void simplify_add(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
-  for (int i = 0; i < 2 && call->operand_count == 2 && out->kind == KEEP; i++) {
+  for (int i = 0; i < 2 && call->operand_count == 2 && out->kind == KEEP && !is_complex(type); i++) {
     const laze_type *other = laze_graph_type(graph, call->operands[1 - i]);
     if (is_float(type) != is_float(other)) continue;
     laze_scalar zero = is_float(type) ? laze_scalar_real(-0.0) : laze_scalar_integer(0);
@@ -146,10 +151,31 @@ static void simplify_where(const laze_graph *graph, const laze_call *call, const
       take_if_same_type(graph, call->operands[1 + side], type, out);
 }
 
+/* The part of a pair is there already; of what is real it is all. */
+static void simplify_real(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
+  const laze_node *inner = laze_graph_node(graph, call->operands[0]);
+  take_operand(graph, call, type, out);
+  if (out->kind == KEEP && (inner->op == LAZE_OP_COMPLEX || inner->op == LAZE_OP_TO_DTYPE))
+    take_if_same_type(graph, inner->operands[0], type, out);
+}
+
+static void simplify_imag(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
+  const laze_node *inner = laze_graph_node(graph, call->operands[0]);
+  if (inner->op == LAZE_OP_COMPLEX) take_if_same_type(graph, inner->operands[1], type, out);
+}
+
+/* Both parts of one number. */
+static void simplify_complex(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
+  const laze_node *real = laze_graph_node(graph, call->operands[0]), *imag = laze_graph_node(graph, call->operands[1]);
+  if (real->op == LAZE_OP_REAL && imag->op == LAZE_OP_IMAG && laze_value_equal(real->operands[0], imag->operands[0]))
+    take_if_same_type(graph, real->operands[0], type, out);
+}
+
 static const rule rules[LAZE_OP_COUNT] = {
     [LAZE_OP_RESHAPE] = simplify_reshape, [LAZE_OP_EXPAND] = take_operand, [LAZE_OP_PERMUTE] = simplify_permute,
     [LAZE_OP_TO_DTYPE] = take_operand,    [LAZE_OP_MUL] = simplify_mul,    [LAZE_OP_DIV] = simplify_div,
     [LAZE_OP_ADD] = simplify_add,         [LAZE_OP_SUB] = simplify_sub,    [LAZE_OP_WHERE_SELF] = simplify_where,
+    [LAZE_OP_REAL] = simplify_real,       [LAZE_OP_IMAG] = simplify_imag,  [LAZE_OP_COMPLEX] = simplify_complex,
 };
 
 static laze_status simplify_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {

@@ -163,6 +163,7 @@ static laze_passed_kind classify(const laze_parsed_argument *argument) {
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return LAZE_PASSED_INTEGER;
   case LAZE_KIND_FLOAT: return LAZE_PASSED_REAL;
+  case LAZE_KIND_COMPLEX: return LAZE_PASSED_LITERAL;
   }
   return LAZE_PASSED_SIZE;
 }

@@ -16,7 +16,21 @@ static uint64_t element_bits(laze_dtype dtype, const void *elements, int64_t ind
   return bits;
 }
 
+/* "(1.0-2.0j)": NaNs have their bits, which no sign stands before. */
+static void append_complex(laze_text *text, laze_dtype part, const void *elements, int64_t index) {
+  double imaginary = laze_scalar_load(part, elements, 2 * index + 1).value.real;
+  laze_text_append(text, "(");
+  laze_text_append_element(text, part, elements, 2 * index);
+  if (isnan(imaginary) || !signbit(imaginary)) laze_text_append(text, "+");
+  laze_text_append_element(text, part, elements, 2 * index + 1);
+  laze_text_append(text, "j)");
+}
+
 void laze_text_append_element(laze_text *text, laze_dtype dtype, const void *elements, int64_t index) {
+  if (laze_dtype_is_complex(dtype)) {
+    append_complex(text, laze_dtype_part(dtype), elements, index);
+    return;
+  }
   uint64_t bits = element_bits(dtype, elements, index);
   if (laze_dtype_is_float(dtype) && laze_dtype_is_nan(dtype, bits))
     laze_text_append_nan(text, dtype, bits);
@@ -70,6 +84,13 @@ static bool read_real(const char **cursor, laze_dtype dtype, void *element) {
   return infinite || isfinite(value);
 }
 
+/* Two of the part's dtype, in parentheses. */
+static bool read_complex(const char **cursor, laze_dtype part, void *element) {
+  if (!take(cursor, "(") || !read_real(cursor, part, element)) return false;
+  if (**cursor != '-' && !take(cursor, "+")) return false;
+  return read_real(cursor, part, (char *)element + laze_dtype_size(part)) && take(cursor, "j)");
+}
+
 static bool read_integer(const char **cursor, int64_t low, int64_t high, int64_t *out) {
   char *end;
   if (!starts_number(*cursor)) return false;
@@ -102,6 +123,8 @@ bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *element
     break;
   case LAZE_KIND_FLOAT:
     return read_real(cursor, dtype, (char *)elements + index * laze_dtype_size(dtype)) && !at_word(**cursor);
+  case LAZE_KIND_COMPLEX:
+    return read_complex(cursor, laze_dtype_part(dtype), (char *)elements + index * laze_dtype_size(dtype));
   }
   if (read) laze_scalar_store(laze_scalar_integer(integer), dtype, elements, index);
   return read && !at_word(**cursor);
@@ -110,8 +133,11 @@ bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *element
 bool laze_text_read_scalar(const char **cursor, laze_scalar *out) {
   const char *at = *cursor;
   int64_t integer = 0;
-  double real = 0;
-  if (read_bool(&at, &integer)) {
+  double real = 0, parts[2];
+  if (*at == '(') {
+    if (!read_complex(&at, LAZE_F64, parts)) return false;
+    *out = laze_scalar_complex(parts[0], parts[1]);
+  } else if (read_bool(&at, &integer)) {
     *out = laze_scalar_boolean(integer != 0);
   } else if (read_integer(&at, INT64_MIN, INT64_MAX, &integer) && !at_word(*at)) {
     *out = laze_scalar_integer(integer);

@@ -206,8 +206,9 @@ static void print_strings(laze_text *text, const laze_attribute *attribute) {
 }
 
 static void print_literal(laze_text *text, laze_scalar literal) {
-  if (laze_dtype_is_float(literal.dtype))
-    laze_text_append_element(text, literal.dtype, &literal.value.real, 0);
+  const double parts[] = {literal.value.real, literal.imaginary};
+  if (laze_dtype_is_inexact(literal.dtype))
+    laze_text_append_element(text, literal.dtype, parts, 0);
   else
     laze_text_append_scalar(text, literal.dtype, literal);
 }

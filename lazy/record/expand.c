@@ -41,7 +41,7 @@ static bool constant_of(laze_expander *self, const laze_cell *cell, laze_call *o
   for (int i = 0; i < cell->rank; i++) sizes[i] = cell->sizes[i];
   laze_data data = {number, laze_dtype_size(cell->dtype)};
   if (cell->state == LAZE_CELL_SCALAR)
-    laze_scalar_store(cell->value.scalar, cell->dtype, number, 0);
+    laze_scalar_store(laze_cell_scalar(cell), cell->dtype, number, 0);
   else
     data = (laze_data){cell->value.buffer->data, laze_cell_elements(cell) * laze_dtype_size(cell->dtype)};
   attributes[0] = laze_attribute_dtype(cell->dtype);

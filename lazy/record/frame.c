@@ -8,6 +8,7 @@
 #include "lazy/record/record_state.h"
 #include "lazy/record/renew.h"
 #include "lazy/run/budget.h"
+#include "lazy/run/from_host.h"
 #include "lazy/run/size_sync.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
@@ -24,7 +25,7 @@ typedef struct {
 } obstacle;
 
 static bool is_number(laze_dtype dtype) {
-  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_BOOL;
+  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_BOOL || dtype == LAZE_C128;
 }
 
 static laze_lazy *frame_lazy(const laze_frame *frame) {
@@ -35,11 +36,20 @@ static laze_lazy *frame_lazy(const laze_frame *frame) {
   return laze_lazy_get(frame->context);
 }
 
+/* A complex number has no room in a cell. */
+static laze_status push_complex(laze_thread_state *thread, laze_scalar scalar, laze_error *error) {
+  laze_cell *cell;
+  LAZE_TRY(laze_from_host_number(thread->lazy, LAZE_C128, scalar, &cell, error));
+  laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_C128, .rank = 0};
+  return laze_frame_push(thread->record, cell, &type, error);
+}
+
 static laze_status push_scalar(laze_thread_state *thread, laze_scalar scalar, laze_error *error) {
   laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)scalar.dtype, .rank = 0};
+  if (scalar.dtype == LAZE_C128) return push_complex(thread, scalar, error);
   laze_cell *cell = laze_cell_create(thread->lazy, LAZE_CELL_SCALAR, &type);
   if (!cell) return laze_fail_memory(error, "a number", sizeof *cell);
-  cell->value.scalar = scalar.dtype == LAZE_BOOL ? laze_scalar_boolean(scalar.value.integer != 0) : scalar;
+  laze_cell_set_scalar(cell, scalar.dtype == LAZE_BOOL ? laze_scalar_boolean(scalar.value.integer != 0) : scalar);
   return laze_frame_push(thread->record, cell, &type, error);
 }
 

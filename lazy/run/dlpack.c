@@ -26,6 +26,7 @@ static int code_of(laze_dtype dtype) {
   case LAZE_KIND_SIGNED: return LAZE_DLPACK_SIGNED;
   case LAZE_KIND_UNSIGNED: return LAZE_DLPACK_UNSIGNED;
   case LAZE_KIND_FLOAT: return dtype == LAZE_BF16 ? LAZE_DLPACK_BFLOAT : LAZE_DLPACK_FLOAT;
+  case LAZE_KIND_COMPLEX: return LAZE_DLPACK_COMPLEX;
   }
   return -1;
 }

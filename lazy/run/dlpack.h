@@ -13,6 +13,7 @@
 #define LAZE_DLPACK_UNSIGNED 1
 #define LAZE_DLPACK_FLOAT 2
 #define LAZE_DLPACK_BFLOAT 4
+#define LAZE_DLPACK_COMPLEX 5
 #define LAZE_DLPACK_BOOL 6
 
 typedef struct laze_dlpack_tensor {

@@ -22,7 +22,7 @@ static laze_tensor *create_value(laze_thread_state *thread, laze_cell_state stat
   if (state == LAZE_CELL_BUFFER)
     cell->value.buffer = buffer;
   else
-    cell->value.scalar = scalar;
+    laze_cell_set_scalar(cell, scalar);
   laze_tensor *handle = laze_handle_create(thread, cell);
   laze_cell_release(lazy, cell);
   return handle;
@@ -142,6 +142,35 @@ laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_in
   return lazy ? laze_from_host_handle(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
 }
 
+laze_status laze_from_host_number(laze_lazy *lazy, laze_dtype dtype, laze_scalar scalar, laze_cell **out,
+                                  laze_error *error) {
+  const laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)dtype, .rank = 0};
+  const laze_backend *backend;
+  laze_buffer *buffer;
+  double number[2];
+  laze_scalar_store(scalar, dtype, number, 0);
+  LAZE_TRY(laze_lazy_backend(lazy, &backend, error));
+  LAZE_TRY(backend->allocate(lazy->context, laze_dtype_size(dtype), &buffer, error));
+  laze_status status = backend->copy_from_host(buffer, number, laze_dtype_size(dtype), error);
+  *out = status == LAZE_OK ? laze_cell_create(lazy, LAZE_CELL_BUFFER, &type) : NULL;
+  if (*out) {
+    (*out)->value.buffer = buffer;
+    return LAZE_OK;
+  }
+  laze_buffer_release(buffer);
+  return status == LAZE_OK ? laze_fail_memory(error, "a number", sizeof **out) : status;
+}
+
+/* A handle of a number that is or becomes complex. */
+static laze_tensor *create_complex(laze_thread_state *thread, laze_dtype dtype, laze_scalar value, laze_error *error) {
+  laze_cell *cell;
+  if (laze_from_host_number(thread->lazy, dtype, value, &cell, error) != LAZE_OK)
+    return laze_handle_fail(thread, error);
+  laze_tensor *handle = laze_handle_create(thread, cell);
+  laze_cell_release(thread->lazy, cell);
+  return handle;
+}
+
 laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, laze_scalar value) {
   laze_lazy *lazy = laze_lazy_get(context);
   laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
@@ -149,13 +178,16 @@ laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, la
   laze_error error;
   laze_type type;
   laze_status status = laze_type_init(&type, "laze_tensor_from_scalar", dtype, 0, NULL, &error);
-  if (status == LAZE_OK && value.dtype != LAZE_F64 && value.dtype != LAZE_I64 && value.dtype != LAZE_BOOL)
+  if (status == LAZE_OK && !laze_scalar_is_real(value) && value.dtype != LAZE_I64 && value.dtype != LAZE_BOOL)
     status = laze_fail(&error, LAZE_INVALID_ARGUMENT,
-                       "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer or _boolean",
+                       "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer, _boolean or "
+                       "_complex",
                        (int)value.dtype);
   if (value.dtype == LAZE_BOOL) value = laze_scalar_boolean(value.value.integer != 0);
-  laze_tensor *handle =
-      status == LAZE_OK ? create_value(thread, LAZE_CELL_SCALAR, &type, NULL, value) : laze_handle_fail(thread, &error);
+  const bool complex = laze_dtype_is_complex(dtype) || laze_dtype_is_complex(value.dtype);
+  laze_tensor *handle = status != LAZE_OK ? laze_handle_fail(thread, &error)
+                        : complex         ? create_complex(thread, dtype, value, &error)
+                                          : create_value(thread, LAZE_CELL_SCALAR, &type, NULL, value);
   laze_lazy_unlock(lazy);
   return handle;
 }

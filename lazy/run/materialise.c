@@ -57,7 +57,7 @@ static laze_status wrap_scalars(laze_trace *trace, laze_context *context, int64_
   for (int64_t i = 0; i < trace->leaf_count && status == LAZE_OK; i++) {
     const laze_cell *cell = trace->leaves[i];
     if (cell->state != LAZE_CELL_SCALAR) continue;
-    laze_scalar_store(cell->value.scalar, cell->dtype, number, 0);
+    laze_scalar_store(laze_cell_scalar(cell), cell->dtype, number, 0);
     status = laze_buffer_borrow(context, number++, laze_dtype_size(cell->dtype), block_release, block,
                                 &trace->buffers[i], error);
     if (status == LAZE_OK) atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);

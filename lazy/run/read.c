@@ -54,7 +54,7 @@ static laze_status compute(laze_thread_state *thread, laze_cell *cell, laze_valu
   if (!out) return LAZE_OK;
   laze_cell_type(cell, &out->type);
   if (cell->state == LAZE_CELL_SCALAR) {
-    out->scalar = cell->value.scalar;
+    out->scalar = laze_cell_scalar(cell);
   } else {
     out->buffer = cell->value.buffer;
     laze_buffer_retain(out->buffer);

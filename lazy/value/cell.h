@@ -21,11 +21,20 @@ typedef enum {
 
 #define LAZE_NO_DEPTH INT32_MAX
 
+/* A number that is not complex, in less memory than a laze_scalar. */
+typedef struct laze_cell_number {
+  laze_dtype dtype;
+  union {
+    double real;
+    int64_t integer;
+  } value;
+} laze_cell_number;
+
 typedef struct laze_cell {
   laze_pending *node; /* the node this cell is part of (lazy/value/pending.h); NULL for one that stands alone */
   union {
     laze_buffer *buffer;   /* BUFFER */
-    laze_scalar scalar;    /* SCALAR: converted to `dtype` when it enters a run */
+    laze_cell_number number; /* SCALAR: converted to `dtype`, which is not complex, when it enters a run */
     laze_failure *failure; /* ERROR */
   } value;
   const int64_t *sizes; /* behind the cell in its block */
@@ -52,6 +61,16 @@ void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
 void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
 /* Makes errors of the pending cells, of node `oldest` (NULL: none) and newer ones, that depend on one. */
 void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
+
+static inline void laze_cell_set_scalar(laze_cell *cell, laze_scalar scalar) {
+  cell->value.number.dtype = scalar.dtype;
+  cell->value.number.value.integer = scalar.value.integer;
+}
+static inline laze_scalar laze_cell_scalar(const laze_cell *cell) {
+  laze_scalar scalar = {.dtype = cell->value.number.dtype};
+  scalar.value.integer = cell->value.number.value.integer;
+  return scalar;
+}
 
 void laze_cell_type(const laze_cell *cell, laze_type *out);
 /* Gives a new cell its type; `sizes` is where it keeps the sizes. */

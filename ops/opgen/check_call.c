@@ -13,8 +13,11 @@ static const gen_builtin builtins[] = {
     {"sizes", BUILTIN_SIZES, KIND_SIZE_LIST, 1, 1, "sizes(tensor)"},
     {"numel", BUILTIN_NUMEL, KIND_SIZE, 1, 2, "numel(tensor) or numel(tensor, dims)"},
     {"is_float", BUILTIN_IS_FLOAT, KIND_BOOL, 1, 1, "is_float(tensor) or is_float(dtype)"},
+    {"is_complex", BUILTIN_IS_COMPLEX, KIND_BOOL, 1, 1, "is_complex(tensor) or is_complex(dtype)"},
     {"promoted", BUILTIN_PROMOTED, KIND_DTYPE, 1, 16, "promoted(x, y, ...)"},
     {"float_of", BUILTIN_FLOAT_OF, KIND_DTYPE, 1, 1, "float_of(dtype)"},
+    {"part_of", BUILTIN_PART_OF, KIND_DTYPE, 1, 1, "part_of(dtype)"},
+    {"complex_of", BUILTIN_COMPLEX_OF, KIND_DTYPE, 1, 1, "complex_of(dtype)"},
     {"count", BUILTIN_COUNT, KIND_INT, 1, 1, "count(list)"},
 };
 
@@ -33,8 +36,11 @@ static bool builtin_fits(const gen_builtin *builtin, const gen_expression *item,
   case BUILTIN_PRESENT: return item->form == FORM_NAME && item->argument >= 0;
   case BUILTIN_SIZE: return index == 0 ? is_value(item) : item->kind == KIND_INT && !item->optional;
   case BUILTIN_NUMEL: return index == 0 ? is_value(item) : kind_is_list(item->kind) || item->kind == KIND_INT;
-  case BUILTIN_IS_FLOAT: return is_value(item) || (item->kind == KIND_DTYPE && !item->optional);
+  case BUILTIN_IS_FLOAT:
+  case BUILTIN_IS_COMPLEX: return is_value(item) || (item->kind == KIND_DTYPE && !item->optional);
   case BUILTIN_PROMOTED: return is_value(item) || (kind_is_number(item->kind) && !item->optional);
+  case BUILTIN_PART_OF:
+  case BUILTIN_COMPLEX_OF:
   case BUILTIN_FLOAT_OF: return item->kind == KIND_DTYPE && !item->optional;
   case BUILTIN_COUNT:
     return item->form == FORM_NAME && item->argument >= 0 && kind_is_list(item->kind) && !item->optional;

@@ -362,6 +362,9 @@ const char *emit_builtin(gen_emitter *emitter, const gen_expression *call) {
   switch (call->builtin->number) {
   case BUILTIN_RANK: return memory_format("laze_recorder_type(recorder, %s)->rank", value);
   case BUILTIN_IS_FLOAT: return memory_format("laze_dtype_is_float(%s)", dtype);
+  case BUILTIN_IS_COMPLEX: return memory_format("laze_dtype_is_complex(%s)", dtype);
+  case BUILTIN_PART_OF: return memory_format("laze_dtype_part(%s)", dtype);
+  case BUILTIN_COMPLEX_OF: return memory_format("laze_dtype_paired(%s)", dtype);
   case BUILTIN_FLOAT_OF: return memory_format("laze_float_dtype(%s)", dtype);
   default: return dtype;
   }

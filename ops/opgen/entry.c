@@ -81,7 +81,9 @@ static void read_compute(gen_table *table, gen_operator *op, const gen_tree *val
     op->compute = compute;
   else if (*text != '\0')
     report_error(&table->report, place_of(op, value),
-                 "\"compute: %s\" is unknown; write one of: promote float compare logical select convert bits", text);
+                 "\"compute: %s\" is unknown; write one of: promote float compare logical select convert bits part "
+                 "pair",
+                 text);
 }
 
 static gen_expression *expression_of(gen_table *table, gen_operator *op, const char *key, const gen_tree *value) {
@@ -120,7 +122,8 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
     const char *key = value->keys[i]->text;
     bool known = false;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-      if (strcmp(key, "all") != 0 && strcmp(key, dtype_infos[dtype].eval_kind) != 0) continue;
+      const bool every = strcmp(key, "all") == 0 && dtype_infos[dtype].kind != LAZE_KIND_COMPLEX;
+      if (!every && strcmp(key, dtype_infos[dtype].eval_kind) != 0) continue;
       if (dtype_infos[dtype].is_half) continue; /* computed as f32 */
       known = true;
       op->evals[dtype] = text_of(table, op, key, value->items[i]);
@@ -129,7 +132,7 @@ static void read_eval(gen_table *table, gen_operator *op, const gen_tree *value)
     }
     if (!known)
       report_error(&table->report, place_of(op, value->keys[i]),
-                   "\"eval\" has no kind \"%s\"; write float, int, bool or all", key);
+                   "\"eval\" has no kind \"%s\"; write float, int, bool, complex or all", key);
   }
 }
 
@@ -336,6 +339,15 @@ static void read_defines(gen_table *table, gen_operator *op, const gen_tree *val
                  "\"defines\" names an argument that is a SymInt, or a list of these");
 }
 
+/* Where an operator of that name exists is known when all of them are. */
+static void read_complex(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const char *text = text_of(table, op, "complex", value);
+  op->complex = strcmp(text, "moves") == 0    ? COMPLEX_MOVED
+                : strcmp(text, "parts") == 0  ? COMPLEX_PARTS
+                : strcmp(text, "refused") == 0 ? COMPLEX_REFUSED
+                                               : COMPLEX_OTHER;
+}
+
 static void read_combine(gen_table *table, gen_operator *op, const gen_tree *value) {
   (void)text_of(table, op, "combine", value); /* looked up when all operators are known */
 }
@@ -352,6 +364,7 @@ static const struct {
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},
     {"eval", BIT(CLASS_ELEMENTWISE), read_eval},
+    {"complex", EVERY_CLASS, read_complex},
     {"lower", BIT(CLASS_ELEMENTWISE) | JOINED | BIT(CLASS_LIBRARY) | BIT(CLASS_CONTROL), read_lower},
     {"infer", BIT(CLASS_CONTROL) | BIT(CLASS_LIBRARY), read_infer},
     {"interpret", INTERPRETED, read_interpret},
@@ -418,5 +431,8 @@ void entry_read(gen_table *table, gen_operator *op) {
   op->effect = "NONE";
   set_c_defaults(op);
   read_class(table, op);
+  const bool looks = op->op_class == CLASS_REDUCTION || op->op_class == CLASS_SCAN || op->op_class == CLASS_PRODUCT ||
+                     op->op_class == CLASS_INDEXING || op->op_class == CLASS_ELEMENTWISE;
+  op->complex = looks ? COMPLEX_REFUSED : COMPLEX_MOVED;
   for (int i = 0; i < op->entry->count; i++) read_key(table, op, op->entry->keys[i], op->entry->items[i]);
 }

@@ -123,10 +123,10 @@ static void check_evals(gen_table *table, const gen_operator *op) {
   }
 }
 
-/* What has f32 has the floats that are computed in it. One that selects moves their bits. */
+/* What has f32 has the floats that are computed in it. One that selects moves their bits; of two there is no pair. */
 static void add_halves(gen_operator *op) {
   int single = dtype_find("f32");
-  if ((op->dtypes >> single & 1) == 0) return;
+  if ((op->dtypes >> single & 1) == 0 || op->compute == COMPUTE_PAIR) return;
   op->dtypes |= dtype_mask_of_halves();
   for (int dtype = 0; dtype < DTYPE_COUNT && op->compute == COMPUTE_SELECT; dtype++) {
     if (!dtype_infos[dtype].is_half) continue;
@@ -143,12 +143,13 @@ static void check_compute(gen_table *table, gen_operator *op) {
     return;
   }
   add_halves(op);
+  if (op->complex != COMPLEX_REFUSED) op->dtypes |= dtype_mask_of(LAZE_KIND_COMPLEX);
   require(table, op, "eval", "one element in C: {float: self + other, int: ..., bool: ...}");
   require(table, op, "lower", "the NAME of laze_lower_NAME in codegen/llvm/");
   check_function(table, op, "lower", op->lower, KNOWN_LOWERING);
   if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != dtype_mask_of(LAZE_KIND_BOOL))
     report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
-  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~dtype_mask_of(LAZE_KIND_FLOAT)) != 0)
+  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~(dtype_mask_of(LAZE_KIND_FLOAT) | dtype_mask_of(LAZE_KIND_COMPLEX))) != 0)
     report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
   if (op->compute == COMPUTE_BITS)
     require(table, op, "dtype", "the rule that checks the operands' dtypes");
@@ -163,7 +164,7 @@ static void check_compute(gen_table *table, gen_operator *op) {
 }
 
 static void check_elementwise(gen_table *table, gen_operator *op) {
-  require(table, op, "compute", "one of: promote float compare logical select convert bits");
+  require(table, op, "compute", "one of: promote float compare logical select convert bits part pair");
   if (op->compute != COMPUTE_NONE) check_compute(table, op);
   check_evals(table, op);
   int present = 0;
@@ -262,6 +263,24 @@ static void check_class(gen_table *table, gen_operator *op) {
   }
 }
 
+/* The operator that takes the place of one with complex operands is called with its arguments. */
+static void check_complex(gen_table *table, gen_operator *op) {
+  if (op->complex != COMPLEX_OTHER) return;
+  const char *name = tree_get(op->entry, "complex")->text;
+  op->complex_operator = table_find(table, name);
+  if (op->complex_operator == NULL) {
+    report_error(&table->report, op->at,
+                 "complex: there is no operator \"%s\"; write moves, parts, refused or the full name of one", name);
+    return;
+  }
+  const gen_schema *own = &op->schema, *other = &op->complex_operator->schema;
+  bool same = own->count == other->count && own->result_count == other->result_count;
+  for (int i = 0; same && i < own->count; i++) same = own->arguments[i].kind == other->arguments[i].kind;
+  if (!same)
+    report_error(&table->report, op->at, "complex: \"%s\" has other arguments or results; it is called with these",
+                 name);
+}
+
 static void check_rule_count(gen_table *table, const gen_operator *op, const char *what, int count) {
   if (count > 1 && count != op->schema.result_count)
     report_error(&table->report, op->at, "%d %s for %d results; give one for all or one for each", count, what,
@@ -280,6 +299,7 @@ static void check_optional_lists(gen_table *table, const gen_operator *op) {
 
 static void check_entry(gen_table *table, gen_operator *op) {
   check_class(table, op);
+  check_complex(table, op);
   if (op->op_class != CLASS_COMPOSITE && entry_has(op, "composite") != entry_has(op, "when"))
     report_error(&table->report, op->at, "a primitive has \"when\" and \"composite\" together or neither; add \"%s\"",
                  entry_has(op, "when") ? "composite" : "when");

@@ -47,6 +47,7 @@ const gen_number *kind_number(gen_kind kind) {
 #define EVAL_SIGNED(c_type) c_type, "int", false
 #define EVAL_UNSIGNED(c_type) c_type, "int", false
 #define EVAL_FLOAT(c_type) c_type, "float", false
+#define EVAL_COMPLEX(c_type) c_type, "complex", false
 #define EVAL_HALF(c_type) c_type, "float", true
 #define INFO(with, id, name, kind, bits, digits, c_type, ...)                                                          \
   {name, "LAZE_" #id, LAZE_KIND_##kind, EVAL_##kind(#c_type)},

@@ -24,6 +24,8 @@ static const struct {
     [COMPUTE_SELECT] = {"select", "LAZE_COMPUTE_SELECT"},
     [COMPUTE_CONVERT] = {"convert", "LAZE_COMPUTE_CONVERT"},
     [COMPUTE_BITS] = {"bits", "LAZE_COMPUTE_BITS"},
+    [COMPUTE_PART] = {"part", "LAZE_COMPUTE_PART"},
+    [COMPUTE_PAIR] = {"pair", "LAZE_COMPUTE_PAIR"},
 };
 
 static const char *upper(const char *text) {

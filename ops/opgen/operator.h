@@ -34,8 +34,18 @@ typedef enum {
   COMPUTE_SELECT,
   COMPUTE_CONVERT,
   COMPUTE_BITS,
+  COMPUTE_PART,
+  COMPUTE_PAIR,
   COMPUTE_COUNT,
 } gen_compute;
+
+/* In the order of laze_complex_form (ir/op.h). */
+typedef enum {
+  COMPLEX_REFUSED,
+  COMPLEX_MOVED,
+  COMPLEX_PARTS,
+  COMPLEX_OTHER,
+} gen_complex;
 
 typedef struct gen_rule {
   gen_schema schema;
@@ -83,6 +93,8 @@ struct gen_operator {
   const char *effect;  /* "NONE" */
   bool late, by_hand;  /* by_hand: `composite: c` */
   bool keeps_dtype;    /* `compute: dtype` of a composite */
+  gen_complex complex; /* what complex operands make of it */
+  gen_operator *complex_operator; /* COMPLEX_OTHER: which it is then */
   bool is_method;      /* `variants: method` */
   int regions;
   const char *contents; /* NAME of laze_contents_NAME; NULL: none */

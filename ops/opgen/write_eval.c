@@ -10,6 +10,8 @@ static const char *operand_type(const gen_operator *op, int operand, const gen_d
 }
 
 static const char *result_type(const gen_operator *op, const gen_dtype_info *dtype) {
+  if (op->compute == COMPUTE_PAIR) return memory_format("%s _Complex", dtype->c_type);
+  if (op->compute == COMPUTE_PART) return memory_copy(dtype->c_type, strcspn(dtype->c_type, " "));
   return op->compute == COMPUTE_COMPARE || op->compute == COMPUTE_LOGICAL ? "bool" : dtype->c_type;
 }
 

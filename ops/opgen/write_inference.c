@@ -15,7 +15,9 @@ void write_inference_header(const gen_table *table, const gen_shard *shard, FILE
       "#ifndef LAZE_IR_INFERENCE_GEN_H\n#define LAZE_IR_INFERENCE_GEN_H\n\n#include \"ir/op.h\"\n\n"
       "/* Written by hand (ir/elementwise.c): broadcasts all operands, and the dtype as the operator's compute says. "
       "*/\n"
-      "laze_status laze_infer_elementwise" PARAMETERS ";\n\n");
+      "laze_status laze_infer_elementwise" PARAMETERS ";\n"
+      "/* Refuses complex operands and results. */\n"
+      "laze_status laze_infer_no_complex" PARAMETERS ";\n\n");
   for (int i = 0; i < table->count; i++)
     if (operator_has_inference(table->operators[i]))
       fprintf(out, "laze_status laze_infer_%s" PARAMETERS ";\n", table->operators[i]->symbol);
@@ -164,6 +166,8 @@ static void write_function(const gen_operator *op, FILE *out) {
   FILE *text = memory_stream(&body, &size);
   if (elementwise) fprintf(text, "  LAZE_TRY(laze_infer_elementwise(inference, call, operand_types, results));\n");
   write_rules(op, text);
+  if (!elementwise && op->complex == COMPLEX_REFUSED)
+    fprintf(text, "  LAZE_TRY(laze_infer_no_complex(inference, call, operand_types, results));\n");
   memory_stream_close(text, &body);
   if (strstr(body, "call->") == NULL && strstr(body, "(call") == NULL && strstr(body, " call,") == NULL)
     fprintf(out, "  (void)call;\n");

@@ -199,6 +199,7 @@ static laze_status run_result(machine *m, const laze_loop_instruction *i, cell *
 #define FUSED_UNSIGNED FUSED_SIGNED
 #define FUSED_FLOAT(type, x, y, sum) _Generic((type)0, float : fmaf, double : fma)(x, y, sum)
 #define FUSED_HALF(type, x, y, sum) 0 /* verified: there is none */
+#define FUSED_COMPLEX FUSED_HALF
 #define FUSED(with, id, name, kind, bits, digits, c_type, ...)                                                         \
   case LAZE_##id: sum->id = FUSED_##kind(c_type, *(const c_type *)a, *(const c_type *)b, sum->id); break;
 
@@ -211,6 +212,7 @@ static void multiply_add(laze_dtype dtype, const void *a, const void *b, cell *s
 #define SUM_UNSIGNED SUM_SIGNED
 #define SUM_FLOAT(type, x, y) x + y
 #define SUM_HALF(type, x, y) 0
+#define SUM_COMPLEX SUM_HALF
 #define SUM(with, id, name, kind, bits, digits, c_type, ...)                                                           \
   case LAZE_##id: sum->id = SUM_##kind(c_type, sum->id, other->id); break;
 

@@ -25,6 +25,24 @@ static bool read_real(const char **cursor, laze_dtype dtype, void *data, int64_t
   return read;
 }
 
+/* "1.5", "2j", "1.5-2j". */
+static bool read_complex(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
+  double parts[2] = {0, 0};
+  for (int i = 0; i < 2; i++) {
+    char *end;
+    double value = laze_real_parse(laze_dtype_part(dtype), *cursor, &end);
+    if (end == *cursor) return false;
+    *cursor = end;
+    const bool imaginary = **cursor == 'j';
+    parts[imaginary] = value;
+    *cursor += imaginary;
+    if (imaginary || (**cursor != '+' && **cursor != '-')) break;
+    if (i == 1) return false; /* a second one without j */
+  }
+  laze_scalar_store(laze_scalar_complex(parts[0], parts[1]), dtype, data, index);
+  return true;
+}
+
 static bool read_integer(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
   char *end;
   errno = 0;
@@ -57,6 +75,7 @@ static bool read_element(const char **cursor, laze_dtype dtype, void *data, int6
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return read_integer(cursor, dtype, data, index);
   case LAZE_KIND_FLOAT: return read_real(cursor, dtype, data, index);
+  case LAZE_KIND_COMPLEX: return read_complex(cursor, dtype, data, index);
   }
   return false;
 }
@@ -70,6 +89,7 @@ static void describe_element(laze_dtype dtype, char *out, size_t size) {
     snprintf(out, size, "an integer of %d bits that is not negative", laze_dtype_get(dtype)->bits);
     break;
   case LAZE_KIND_FLOAT: snprintf(out, size, "a number"); break;
+  case LAZE_KIND_COMPLEX: snprintf(out, size, "a complex number such as 1.5-2j"); break;
   }
 }
 
@@ -83,10 +103,10 @@ static laze_status read_list(const char *text, laze_dtype dtype, int64_t count, 
   int64_t read = 0;
   if (*at == 0 && count == 0) return LAZE_OK;
   for (;; read++) {
-    int64_t beyond; /* for a value that has no place: it is read, to tell a wrong one from one too many */
+    int64_t beyond[2]; /* for a value that has no place: it is read, to tell a wrong one from one too many */
     const char *start = at = skip_blanks(at);
     bool fits = read < count;
-    bool right = read_element(&at, dtype, fits ? data : &beyond, fits ? read : 0);
+    bool right = read_element(&at, dtype, fits ? data : beyond, fits ? read : 0);
     at = skip_blanks(at);
     if (!right || (*at != ',' && *at != 0)) {
       char wanted[64] = "";
@@ -108,13 +128,18 @@ static void fill_arange(laze_dtype dtype, int64_t count, void *data) {
 }
 
 /* The top bits, as many as a float holds exactly, in [0, 1); integers in [0, 100); bools: the same on every machine. */
+static double random_real(const laze_dtype_info *info, uint64_t bits) {
+  return ldexp((double)(bits >> (64 - info->digits)), -info->digits);
+}
+
 static laze_scalar random_element(const laze_dtype_info *info, uint64_t bits) {
   switch (info->kind) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: return laze_scalar_boolean(bits >> 32 & 1);
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return laze_scalar_integer((int64_t)((bits >> 32) % 100));
-  case LAZE_KIND_FLOAT: return laze_scalar_real(ldexp((double)(bits >> (64 - info->digits)), -info->digits));
+  case LAZE_KIND_FLOAT: return laze_scalar_real(random_real(info, bits));
+  case LAZE_KIND_COMPLEX: return laze_scalar_complex(random_real(info, bits), random_real(info, laze_hash_mix(bits, 1)));
   }
   return laze_scalar_boolean(false);
 }

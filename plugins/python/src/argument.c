@@ -52,6 +52,10 @@ void laze_python_arguments_clear(laze_python_arguments *arguments) {
   arguments->numbers = 0;
 }
 
+laze_scalar laze_python_complex(PyObject *object) {
+  return laze_scalar_complex(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
+}
+
 static laze_argument pass_scalar(laze_scalar scalar) {
   if (scalar.dtype == LAZE_BOOL) return (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = scalar.value.integer};
   return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = scalar};
@@ -252,6 +256,8 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
     *done = add_integer(self, object);
   else if (PyFloat_Check(object))
     *done = add_number(self, laze_scalar_real(PyFloat_AsDouble(object)));
+  else if (PyComplex_Check(object))
+    *done = add(self, pass_scalar(laze_python_complex(object)));
   else if (laze_python_is_dtype(object) || (kinds(self) & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))) ||
            (PyUnicode_Check(object) && self->takes & TAKES(DTYPE) && !(kinds(self) & TAKES(STRING))))
     *done = add_dtype(self, object);
@@ -267,7 +273,8 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
 static PyObject *as_number(PyObject *object) {
   if (PyObject_HasAttrString(object, "item") && PyObject_HasAttrString(object, "dtype")) {
     PyObject *item = PyObject_CallMethod(object, "item", NULL);
-    if (item && !PyBool_Check(item) && !PyLong_Check(item) && !PyFloat_Check(item)) Py_CLEAR(item);
+    const bool is_number = item && (PyLong_Check(item) || PyFloat_Check(item) || PyComplex_Check(item));
+    if (!is_number) Py_CLEAR(item);
     return item;
   }
   if (PyIndex_Check(object)) return PyNumber_Index(object);

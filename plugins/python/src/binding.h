@@ -155,6 +155,8 @@ typedef struct laze_python_arguments {
   uint32_t numbers; /* by item: a number that becomes an element, and that not every dtype holds */
   PyObject *held;   /* a list of what the items point into, or NULL */
 } laze_python_arguments;
+/* Of a complex number of Python's. */
+laze_scalar laze_python_complex(PyObject *object);
 /* Appends what `object` is. `where` names function and argument in messages. False: an exception is set. */
 bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,
                               const char *where);

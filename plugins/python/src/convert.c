@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dtype as which elements are read: of every integer i64, of every float f64. */
+/* The dtype as which elements are read: of every integer i64, of every float f64, of every complex one c128. */
 static laze_dtype host_dtype(laze_dtype dtype) {
   char kind = laze_python_dtype_kind(dtype);
-  return kind == 'b' ? LAZE_BOOL : kind == 'f' ? LAZE_F64 : kind == 'c' ? dtype : LAZE_I64;
+  return kind == 'b' ? LAZE_BOOL : kind == 'f' ? LAZE_F64 : kind == 'c' ? LAZE_C128 : LAZE_I64;
 }
 
 static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data, size_t size) {
@@ -25,8 +25,9 @@ static bool compute_unknown(laze_tensor *handle) {
 }
 
 static PyObject *number_of(laze_dtype dtype, const char *data) {
-  double real;
+  double real, parts[2];
   int64_t integer;
+  if (dtype == LAZE_C128) return memcpy(parts, data, sizeof parts), PyComplex_FromDoubles(parts[0], parts[1]);
   if (dtype == LAZE_BOOL) return PyBool_FromLong(*data);
   if (dtype == LAZE_F64) return memcpy(&real, data, sizeof real), PyFloat_FromDouble(real);
   return memcpy(&integer, data, sizeof integer), PyLong_FromLongLong(integer);
@@ -51,12 +52,14 @@ bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out) {
     out->value.integer = data[0] != 0;
   else
     memcpy(&out->value, data, sizeof out->value);
+  if (dtype == LAZE_C128) memcpy(&out->imaginary, data + sizeof out->value, sizeof out->imaginary);
   return true;
 }
 
 PyObject *laze_python_item(PyObject *tensor) {
   laze_scalar scalar;
   if (!laze_python_scalar(tensor, NULL, &scalar)) return NULL;
+  if (scalar.dtype == LAZE_C128) return PyComplex_FromDoubles(scalar.value.real, scalar.imaginary);
   if (scalar.dtype == LAZE_F64) return PyFloat_FromDouble(scalar.value.real);
   return scalar.dtype == LAZE_BOOL ? PyBool_FromLong(scalar.value.integer != 0)
                                    : PyLong_FromLongLong(scalar.value.integer);
@@ -120,7 +123,7 @@ PyObject *laze_python_bytes(PyObject *tensor) {
 
 /* The dtypes that a tensor of such numbers has anyway. */
 static bool is_default_dtype(laze_dtype dtype) {
-  return dtype == LAZE_F32 || dtype == LAZE_I64 || dtype == LAZE_BOOL;
+  return dtype == LAZE_F32 || dtype == LAZE_I64 || dtype == LAZE_BOOL || dtype == LAZE_C64;
 }
 
 /* What follows the values: a dtype that they do not tell, the shape where there are none. */

@@ -11,7 +11,7 @@
 typedef struct {
   int64_t shape[LAZE_PYTHON_MAX_RANK];
   int32_t rank;     /* -1: not known before the first leaf */
-  PyObject *leaves; /* a list of bools, integers and floats */
+  PyObject *leaves; /* a list of bools, integers, floats and complex numbers */
   laze_dtype dtype; /* what the highest leaf so far asks for */
 } walk;
 
@@ -19,11 +19,17 @@ static bool is_sequence(PyObject *object) {
   return PyList_Check(object) || PyTuple_Check(object);
 }
 
+static bool is_number(PyObject *object) {
+  return PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
+}
+
 static bool add_leaf(walk *self, PyObject *leaf, int32_t depth) {
   if (self->rank < 0) self->rank = depth;
   if (depth != self->rank)
     return laze_python_raise(LAZE_INVALID_ARGUMENT, "tensor: the lists are not nested to the same depth") != NULL;
-  if (PyFloat_Check(leaf))
+  if (PyComplex_Check(leaf) || self->dtype == LAZE_C64)
+    self->dtype = LAZE_C64;
+  else if (PyFloat_Check(leaf))
     self->dtype = LAZE_F32;
   else if (!PyBool_Check(leaf) && self->dtype != LAZE_F32)
     self->dtype = LAZE_I64;
@@ -37,6 +43,7 @@ static PyObject *simplify(PyObject *object) {
   if (PyObject_HasAttrString(object, "tolist")) return PyObject_CallMethod(object, "tolist", NULL);
   if (PyIndex_Check(object)) return PyNumber_Index(object);
   if (PyObject_HasAttrString(object, "__float__")) return PyNumber_Float(object);
+  if (PyObject_HasAttrString(object, "__complex__")) return PyObject_CallMethod(object, "__complex__", NULL);
   return laze_python_raise_type("tensor: %R is no number, and no list or array of numbers", object);
 }
 
@@ -67,13 +74,21 @@ static bool visit_list(walk *self, PyObject *list, int32_t depth) {
 
 static bool visit(walk *self, PyObject *object, int32_t depth) {
   if (is_sequence(object)) return visit_list(self, object, depth);
-  if (PyLong_Check(object) || PyFloat_Check(object)) return add_leaf(self, object, depth);
+  if (is_number(object)) return add_leaf(self, object, depth);
   PyObject *simple = simplify(object);
-  bool is_simple = simple && (is_sequence(simple) || PyLong_Check(simple) || PyFloat_Check(simple));
+  bool is_simple = simple && (is_sequence(simple) || is_number(simple));
   if (simple && !is_simple) laze_python_raise_type("tensor: %R is no number", object);
   bool visited = is_simple && visit(self, simple, depth);
   Py_XDECREF(simple);
   return visited;
+}
+
+static bool write_complex(PyObject *leaf, char *out) {
+  PyObject *number = PyComplex_Check(leaf) ? laze_python_share(leaf) : PyNumber_Float(leaf);
+  if (!number) return false;
+  double parts[] = {PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number)};
+  Py_DECREF(number);
+  return memcpy(out, parts, sizeof parts), true;
 }
 
 static bool write_real(PyObject *leaf, char *out) {
@@ -89,6 +104,9 @@ static bool write_real(PyObject *leaf, char *out) {
 static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
   int64_t integer = 0;
   bool is_real = PyFloat_Check(leaf);
+  if (PyComplex_Check(leaf))
+    return laze_python_raise_type("tensor: %R is complex, and %s holds real numbers", leaf,
+                                  laze_python_dtype_name(dtype)) != NULL;
   double real = is_real ? PyFloat_AsDouble(leaf) : 0;
   if (!is_real && !laze_python_integer(leaf, "tensor", &integer)) return false;
   laze_scalar number = is_real ? laze_scalar_real(real) : laze_scalar_integer(integer);
@@ -97,8 +115,9 @@ static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
   return memcpy(out, &integer, sizeof integer), true;
 }
 
-/* Writes a leaf for a tensor of `dtype`: as an f64 or i64, or a bool of one byte. */
+/* Writes a leaf for a tensor of `dtype`: as a c128, f64 or i64, or a bool of one byte. */
 static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *out) {
+  if (host == LAZE_C128) return write_complex(leaf, out);
   if (host == LAZE_F64) return write_real(leaf, out);
   if (host == LAZE_I64) return write_integer(leaf, dtype, out);
   int truth = PyObject_IsTrue(leaf);
@@ -106,10 +125,10 @@ static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *
   return truth >= 0;
 }
 
-/* The leaves as one of the three dtypes of the host, and from there as `dtype`. */
+/* The leaves as one of the four dtypes of the host, and from there as `dtype`. */
 static PyObject *build(walk *self, laze_dtype dtype) {
   char kind = laze_python_dtype_kind(dtype);
-  laze_dtype host = kind == 'b' ? LAZE_BOOL : kind == 'i' || kind == 'u' ? LAZE_I64 : LAZE_F64;
+  laze_dtype host = kind == 'b' ? LAZE_BOOL : kind == 'i' || kind == 'u' ? LAZE_I64 : kind == 'c' ? LAZE_C128 : LAZE_F64;
   Py_ssize_t count = PyList_Size(self->leaves);
   size_t item = (size_t)laze_dtype_size(host);
   char *data = malloc(count ? (size_t)count * item : 1);
@@ -156,7 +175,7 @@ PyObject *laze_python_cast(PyObject *tensor, laze_dtype dtype) {
 
 PyObject *laze_python_from_any(PyObject *data, laze_dtype dtype, bool copy) {
   if (laze_python_is_tensor(data)) return laze_python_cast(laze_python_share(data), dtype);
-  if (is_sequence(data) || PyLong_Check(data) || PyFloat_Check(data)) return laze_python_from_lists(data, dtype);
+  if (is_sequence(data) || is_number(data)) return laze_python_from_lists(data, dtype);
   /* NumPy's scalars have a buffer as well, and are numbers. */
   bool scalar = PyObject_HasAttrString(data, "item") && !laze_python_has_dlpack(data);
   if (PyObject_CheckBuffer(data) && !scalar) return laze_python_cast(laze_python_from_buffer(data, copy), dtype);

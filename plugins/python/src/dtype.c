@@ -90,6 +90,7 @@ static laze_dtype find_by_name(const char *name) {
   if (point) name = point + 1;
   if (strcmp(name, "float") == 0) return LAZE_F64; /* Python's types, as PyTorch and NumPy take them */
   if (strcmp(name, "int") == 0) return LAZE_I64;
+  if (strcmp(name, "complex") == 0) return LAZE_C128;
   if (strcmp(name, "bool_") == 0) return LAZE_BOOL;
   for (laze_dtype dtype = 1; dtype < DTYPE_END; dtype++)
     if (dtypes[dtype] && strcmp(((dtype_object *)dtypes[dtype])->name, name) == 0) return dtype;
@@ -140,6 +141,11 @@ static PyObject *dtype_is_floating(PyObject *self, void *closure) {
   return PyBool_FromLong(laze_python_dtype_kind(((dtype_object *)self)->dtype) == 'f');
 }
 
+static PyObject *dtype_is_complex(PyObject *self, void *closure) {
+  (void)closure;
+  return PyBool_FromLong(laze_python_dtype_kind(((dtype_object *)self)->dtype) == 'c');
+}
+
 /* pickle and copy find it by its name in the module. */
 static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
   (void)unused;
@@ -156,6 +162,7 @@ static PyGetSetDef dtype_attributes[] = {
     {"name", dtype_name, NULL, "PyTorch's name of it.", NULL},
     {"itemsize", dtype_itemsize, NULL, "Bytes of one element.", NULL},
     {"is_floating_point", dtype_is_floating, NULL, "Whether it is one of the float dtypes.", NULL},
+    {"is_complex", dtype_is_complex, NULL, "Whether it is one of the complex dtypes.", NULL},
     {0},
 };
 static PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {0}};

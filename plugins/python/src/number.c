@@ -6,6 +6,7 @@
 /* What an operator takes beside a tensor: numbers and arrays. Lists and all else are left to their own types. */
 static bool is_operand(PyObject *object) {
   if (laze_python_is_tensor(object) || PyLong_Check(object) || PyFloat_Check(object)) return true;
+  if (PyComplex_Check(object)) return true;
   if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object)) return false;
   if (laze_python_has_dlpack(object) || PyIndex_Check(object)) return true;
   return PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item");
@@ -13,6 +14,7 @@ static bool is_operand(PyObject *object) {
 
 static laze_dtype dtype_beside(laze_scalar scalar, laze_dtype other) {
   char kind = laze_python_dtype_kind(other);
+  if (scalar.dtype == LAZE_C128) return kind == 'c' ? other : other == LAZE_F64 ? LAZE_C128 : LAZE_C64;
   if (scalar.dtype == LAZE_F64) return kind == 'f' || kind == 'c' ? other : LAZE_F32;
   return scalar.dtype == LAZE_I64 && kind == 'b' ? LAZE_I64 : other;
 }
@@ -101,6 +103,7 @@ static PyObject *number_positive(PyObject *self) {
 static int number_bool(PyObject *self) {
   laze_scalar scalar;
   if (!laze_python_scalar(self, NULL, &scalar)) return -1;
+  if (scalar.dtype == LAZE_C128) return scalar.value.real != 0 || scalar.imaginary != 0;
   return scalar.dtype == LAZE_F64 ? scalar.value.real != 0 : scalar.value.integer != 0;
 }
 
@@ -129,7 +132,8 @@ static PyObject *number_index(PyObject *self) {
 
 /* Compares with an integer of Python's that 64 bits do not hold. */
 static PyObject *compare_huge(const char *name, PyObject *tensor, PyObject *integer, int operation) {
-  if (laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(tensor))) == 'f') {
+  char kind = laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(tensor)));
+  if (kind == 'f' || kind == 'c') {
     PyObject *real = PyNumber_Float(integer);
     PyObject *result = real ? laze_python_call_objects(name, (PyObject *const[]){tensor, real}, 2) : NULL;
     if (!real) {

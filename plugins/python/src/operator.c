@@ -149,7 +149,7 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
 static int add_casts(PyObject *tensor_type) {
   static const char *const casts[][2] = {{"half", "f16"}, {"float", "f32"}, {"double", "f64"}, {"bfloat16", "bf16"},
                                          {"char", "i8"},  {"short", "i16"}, {"int", "i32"},    {"long", "i64"},
-                                         {"byte", "u8"},  {"bool", "bool"}};
+                                         {"byte", "u8"},  {"bool", "bool"}, {"cfloat", "c64"}, {"cdouble", "c128"}};
   laze_python_operator *to = (laze_python_operator *)PyDict_GetItemString(operators, "to");
   for (size_t i = 0; to && i < sizeof casts / sizeof casts[0]; i++) {
     laze_dtype dtype = laze_dtype_find(casts[i][1]);

@@ -31,7 +31,7 @@ static bool fits(laze_scalar number, laze_dtype dtype) {
   if (!is_integer_dtype(dtype) || number.dtype == LAZE_BOOL) return true;
   find_range(dtype, &first, &last);
   if (number.dtype == LAZE_I64) return number.value.integer >= first && number.value.integer <= last;
-  if (number.dtype != LAZE_F64) return true;
+  if (number.dtype != LAZE_F64) return true; /* a complex number makes what is beside it complex */
   /* last + 1 is a power of two, which a float has; NaN is in no range. */
   double whole = trunc(number.value.real);
   return whole >= (double)first && whole < (double)(last / 2 + 1) * 2;

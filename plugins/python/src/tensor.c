@@ -137,6 +137,35 @@ static PyObject *get_matrix_transposed(PyObject *self, void *closure) {
   return permute(self, laze_tensor_rank(laze_python_handle(self)) - 2, "mT");
 }
 
+static PyObject *get_real(PyObject *self, void *closure) {
+  (void)closure;
+  return laze_python_call_objects("real", &self, 1);
+}
+
+static PyObject *get_imaginary(PyObject *self, void *closure) {
+  (void)closure;
+  return laze_python_call_objects("imag", &self, 1);
+}
+
+/* The conjugate of what is transposed. */
+static PyObject *conjugate(PyObject *transposed) {
+  PyObject *result = transposed ? laze_python_call_objects("conj", &transposed, 1) : NULL;
+  Py_XDECREF(transposed);
+  return result;
+}
+
+static PyObject *get_conjugate_transposed(PyObject *self, void *closure) {
+  (void)closure;
+  int32_t rank = laze_tensor_rank(laze_python_handle(self));
+  if (rank != 0 && rank != 2) return laze_python_raise_type("H: the tensor has %d dimensions, not 2; use mH", (int)rank);
+  return conjugate(permute(self, 0, "H"));
+}
+
+static PyObject *get_matrix_conjugate_transposed(PyObject *self, void *closure) {
+  (void)closure;
+  return conjugate(permute(self, laze_tensor_rank(laze_python_handle(self)) - 2, "mH"));
+}
+
 static Py_ssize_t tensor_length(PyObject *self) {
   laze_tensor *handle = laze_python_handle(self);
   int64_t size;
@@ -212,6 +241,14 @@ static PyObject *method_rank(PyObject *self, PyObject *unused) {
 static PyObject *method_item(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_item(self);
+}
+
+static PyObject *method_complex(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *item = laze_python_item(self);
+  PyObject *result = item ? PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, item, NULL) : NULL;
+  Py_XDECREF(item);
+  return result;
 }
 
 static PyObject *method_list(PyObject *self, PyObject *unused) {
@@ -322,6 +359,7 @@ static PyMethodDef methods[] = {
     {"contiguous", method_copy, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
     {"cpu", method_copy, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
     {"detach", method_copy, METH_NOARGS, "detach($self)\n--\n\nThe tensor itself: tensors have no gradients."},
+    {"__complex__", method_complex, METH_NOARGS, NULL},
     {"__format__", method_format, METH_O, NULL},
     {"__copy__", method_copy, METH_NOARGS, NULL},
     {"__deepcopy__", method_copy, METH_O, NULL},
@@ -337,6 +375,10 @@ static PyGetSetDef attributes[] = {
     {"device", get_device, NULL, "Where the elements lie: \"cpu\".", NULL},
     {"T", get_transposed, NULL, "The tensor with its axes in reverse.", NULL},
     {"mT", get_matrix_transposed, NULL, "The tensor with its last two axes swapped.", NULL},
+    {"H", get_conjugate_transposed, NULL, "The conjugate of the matrix with its axes swapped.", NULL},
+    {"mH", get_matrix_conjugate_transposed, NULL, "The conjugate of the tensor with its last two axes swapped.", NULL},
+    {"real", get_real, NULL, "The real part; a tensor that is not complex is its own.", NULL},
+    {"imag", get_imaginary, NULL, "The imaginary part of a complex tensor.", NULL},
     {0},
 };
 static PyMemberDef members[] = {

@@ -27,6 +27,7 @@ class dtype:
     name: str
     itemsize: _int
     is_floating_point: _bool
+    is_complex: _bool
 
 
 _dtype = dtype
@@ -110,7 +111,7 @@ def definitions(operator, classes, method=False):
 
 def tensor_class(classes):
     lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
-             "T: Tensor", "mT: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
+             "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
              "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...", "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
