@@ -28,8 +28,7 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
 static laze_status record(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error) {
   laze_builder *builder = (laze_builder *)self;
   const laze_op_info *info = laze_op_get(call->op);
-  if (laze_call_expands(call) ||
-      (builder->expand_late && (info->late || laze_call_expands_complex(self, call))))
+  if (laze_call_expands(call) || (builder->expand_late && (info->late || laze_call_expands_complex(self, call))))
     return expand(builder, info, call, results, error);
   laze_call located = *call;
   if (located.origin == LAZE_OP_NONE) located.origin = self->origin;

@@ -90,8 +90,8 @@ typedef enum {
   LAZE_COMPUTE_SELECT,   /* `where`: operand 0 is bool, the others are promoted; the result has that dtype */
   LAZE_COMPUTE_CONVERT,  /* `to`: the operand keeps its dtype; the result has the dtype attribute's */
   LAZE_COMPUTE_BITS,     /* operands keep their dtype, which the dtype rule has checked (random bits) */
-  LAZE_COMPUTE_PART,     /* promoted; the result has the dtype of that one's parts, which is another where it is complex */
-  LAZE_COMPUTE_PAIR,     /* promoted; the result is complex, of such parts */
+  LAZE_COMPUTE_PART, /* promoted; the result has the dtype of that one's parts, which is another where it is complex */
+  LAZE_COMPUTE_PAIR, /* promoted; the result is complex, of such parts */
 } laze_compute;
 
 /* What an operator does with complex operands. */

@@ -1,5 +1,5 @@
-/* Complex numbers, which are two floats beside each other, as their bits: taken apart and put together. Lanes are seen as
- * twice as many floats, so that both are a permutation of elements and no shifts.
+/* Complex numbers, which are two floats beside each other, as their bits: taken apart and put together. Lanes are seen
+ * as twice as many floats, so that both are a permutation of elements and no shifts.
  *
  *   lanes   r0 i0 r1 i1 ... r15 i15   ── real ──>  r0 r1 ... r15
  *                                     ── imag ──>  i0 i1 ... i15
@@ -24,8 +24,8 @@ LLVMValueRef laze_math_part(const laze_llvm_emitter *e, LLVMValueRef value, laze
   LLVMTypeRef floats = LLVMVectorType(part, lanes ? 2 * LAZE_LANES : 2);
   LLVMValueRef parts = LLVMBuildBitCast(e->builder, value, floats, "");
   if (!lanes)
-    return LLVMBuildExtractElement(e->builder, parts,
-                                   LLVMConstInt(LLVMInt32TypeInContext(e->context), (unsigned long long)which, false), "");
+    return LLVMBuildExtractElement(
+        e->builder, parts, LLVMConstInt(LLVMInt32TypeInContext(e->context), (unsigned long long)which, false), "");
   int places[LAZE_LANES];
   for (int i = 0; i < LAZE_LANES; i++) places[i] = 2 * i + which;
   return permuted(e, parts, LLVMGetPoison(floats), places, LAZE_LANES);

@@ -65,7 +65,8 @@ static LLVMValueRef to_real(const laze_llvm_emitter *e, LLVMValueRef value, laze
 static LLVMValueRef from_complex(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from, laze_dtype to) {
   const laze_dtype part = laze_dtype_part(from);
   LLVMValueRef parts[2];
-  for (int i = 0; i < 2; i++) parts[i] = laze_math_convert(e, laze_math_part(e, value, from, i), part, laze_dtype_part(to));
+  for (int i = 0; i < 2; i++)
+    parts[i] = laze_math_convert(e, laze_math_part(e, value, from, i), part, laze_dtype_part(to));
   if (to == LAZE_BOOL) return LLVMBuildOr(e->builder, parts[0], parts[1], "");
   return laze_dtype_is_complex(to) ? laze_math_pair(e, parts[0], parts[1], to) : parts[0];
 }

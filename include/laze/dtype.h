@@ -32,8 +32,8 @@ LAZE_API laze_dtype laze_dtype_find(const char *name);
 /* Bytes of one element; 0 for what is no dtype. */
 LAZE_API int64_t laze_dtype_size(laze_dtype dtype);
 
-/* A number passed from the host: dtype is LAZE_C128 (then `real` and `imaginary`), LAZE_F64, LAZE_I64 or LAZE_BOOL (then
- * `integer` is 0 or 1). */
+/* A number passed from the host: dtype is LAZE_C128 (then `real` and `imaginary`), LAZE_F64, LAZE_I64 or LAZE_BOOL
+ * (then `integer` is 0 or 1). */
 typedef struct laze_scalar {
   laze_dtype dtype;
   int32_t reserved;

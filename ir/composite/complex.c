@@ -6,8 +6,8 @@
  *                              %2 = imag %z     %3 = sum %2
  *                              %4 = complex %1, %3
  *
- * Only `real`, `imag`, `complex` and `to` see what is inside. Before anything else operands of elementwise operators are
- * converted to the dtype in which they compute, so that they are all complex.
+ * Only `real`, `imag`, `complex` and `to` see what is inside. Before anything else operands of elementwise operators
+ * are converted to the dtype in which they compute, so that they are all complex.
  */
 #include "base/status.h"
 #include "ir/recorder.h"

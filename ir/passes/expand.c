@@ -1,5 +1,5 @@
-/* Replaces late composites by the operators they consist of, after every pass has seen them whole, products of floats of
- * 16 bits by those of f32, and operators on complex numbers by operators on their parts.
+/* Replaces late composites by the operators they consist of, after every pass has seen them whole, products of floats
+ * of 16 bits by those of f32, and operators on complex numbers by operators on their parts.
  *
  *   %0 = softmax %x, dim=1       =>     %0 = _amax %x, dim=[1], keepdim=true
  *                                       %1 = sub %x, %0

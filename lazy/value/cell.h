@@ -33,9 +33,9 @@ typedef struct laze_cell_number {
 typedef struct laze_cell {
   laze_pending *node; /* the node this cell is part of (lazy/value/pending.h); NULL for one that stands alone */
   union {
-    laze_buffer *buffer;   /* BUFFER */
+    laze_buffer *buffer;     /* BUFFER */
     laze_cell_number number; /* SCALAR: converted to `dtype`, which is not complex, when it enters a run */
-    laze_failure *failure; /* ERROR */
+    laze_failure *failure;   /* ERROR */
   } value;
   const int64_t *sizes; /* behind the cell in its block */
   int32_t references;   /* of storages, operands and runs */

@@ -342,8 +342,8 @@ static void read_defines(gen_table *table, gen_operator *op, const gen_tree *val
 /* Where an operator of that name exists is known when all of them are. */
 static void read_complex(gen_table *table, gen_operator *op, const gen_tree *value) {
   const char *text = text_of(table, op, "complex", value);
-  op->complex = strcmp(text, "moves") == 0    ? COMPLEX_MOVED
-                : strcmp(text, "parts") == 0  ? COMPLEX_PARTS
+  op->complex = strcmp(text, "moves") == 0     ? COMPLEX_MOVED
+                : strcmp(text, "parts") == 0   ? COMPLEX_PARTS
                 : strcmp(text, "refused") == 0 ? COMPLEX_REFUSED
                                                : COMPLEX_OTHER;
 }

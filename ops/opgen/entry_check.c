@@ -149,7 +149,8 @@ static void check_compute(gen_table *table, gen_operator *op) {
   check_function(table, op, "lower", op->lower, KNOWN_LOWERING);
   if (op->compute == COMPUTE_LOGICAL && op->dtypes != 0 && op->dtypes != dtype_mask_of(LAZE_KIND_BOOL))
     report_error(&table->report, op->at, "compute: logical computes in bool; write eval: {bool: ...}");
-  if (op->compute == COMPUTE_FLOAT && (op->dtypes & ~(dtype_mask_of(LAZE_KIND_FLOAT) | dtype_mask_of(LAZE_KIND_COMPLEX))) != 0)
+  if (op->compute == COMPUTE_FLOAT &&
+      (op->dtypes & ~(dtype_mask_of(LAZE_KIND_FLOAT) | dtype_mask_of(LAZE_KIND_COMPLEX))) != 0)
     report_error(&table->report, op->at, "compute: float computes in floats; write eval: {float: ...}");
   if (op->compute == COMPUTE_BITS)
     require(table, op, "dtype", "the rule that checks the operands' dtypes");

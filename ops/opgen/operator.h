@@ -88,14 +88,14 @@ struct gen_operator {
   const char *infer;              /* NAME of laze_control_rule_NAME, in class library of laze_infer_NAME, by hand */
   const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
-  const char *initial; /* "ZERO" */
-  const char *state;   /* scan: "RESULT" */
-  const char *effect;  /* "NONE" */
-  bool late, by_hand;  /* by_hand: `composite: c` */
-  bool keeps_dtype;    /* `compute: dtype` of a composite */
-  gen_complex complex; /* what complex operands make of it */
+  const char *initial;            /* "ZERO" */
+  const char *state;              /* scan: "RESULT" */
+  const char *effect;             /* "NONE" */
+  bool late, by_hand;             /* by_hand: `composite: c` */
+  bool keeps_dtype;               /* `compute: dtype` of a composite */
+  gen_complex complex;            /* what complex operands make of it */
   gen_operator *complex_operator; /* COMPLEX_OTHER: which it is then */
-  bool is_method;      /* `variants: method` */
+  bool is_method;                 /* `variants: method` */
   int regions;
   const char *contents; /* NAME of laze_contents_NAME; NULL: none */
   int defines;          /* the SymInt or SymInt[] argument that names the sizes it defines, counted from 1; 0: none */

@@ -139,7 +139,8 @@ static laze_scalar random_element(const laze_dtype_info *info, uint64_t bits) {
   case LAZE_KIND_SIGNED:
   case LAZE_KIND_UNSIGNED: return laze_scalar_integer((int64_t)((bits >> 32) % 100));
   case LAZE_KIND_FLOAT: return laze_scalar_real(random_real(info, bits));
-  case LAZE_KIND_COMPLEX: return laze_scalar_complex(random_real(info, bits), random_real(info, laze_hash_mix(bits, 1)));
+  case LAZE_KIND_COMPLEX:
+    return laze_scalar_complex(random_real(info, bits), random_real(info, laze_hash_mix(bits, 1)));
   }
   return laze_scalar_boolean(false);
 }

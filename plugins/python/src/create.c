@@ -83,6 +83,11 @@ static bool visit(walk *self, PyObject *object, int32_t depth) {
   return visited;
 }
 
+static bool refuse_complex(PyObject *leaf, laze_dtype dtype) {
+  return laze_python_raise_type("tensor: %R is complex, and %s holds real numbers", leaf,
+                                laze_python_dtype_name(dtype)) != NULL;
+}
+
 static bool write_complex(PyObject *leaf, char *out) {
   PyObject *number = PyComplex_Check(leaf) ? laze_python_share(leaf) : PyNumber_Float(leaf);
   if (!number) return false;
@@ -91,7 +96,8 @@ static bool write_complex(PyObject *leaf, char *out) {
   return memcpy(out, parts, sizeof parts), true;
 }
 
-static bool write_real(PyObject *leaf, char *out) {
+static bool write_real(PyObject *leaf, laze_dtype dtype, char *out) {
+  if (PyComplex_Check(leaf)) return refuse_complex(leaf, dtype);
   double real = PyFloat_AsDouble(leaf);
   if (real == -1 && PyErr_Occurred()) {
     PyErr_Clear();
@@ -104,9 +110,7 @@ static bool write_real(PyObject *leaf, char *out) {
 static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
   int64_t integer = 0;
   bool is_real = PyFloat_Check(leaf);
-  if (PyComplex_Check(leaf))
-    return laze_python_raise_type("tensor: %R is complex, and %s holds real numbers", leaf,
-                                  laze_python_dtype_name(dtype)) != NULL;
+  if (PyComplex_Check(leaf)) return refuse_complex(leaf, dtype);
   double real = is_real ? PyFloat_AsDouble(leaf) : 0;
   if (!is_real && !laze_python_integer(leaf, "tensor", &integer)) return false;
   laze_scalar number = is_real ? laze_scalar_real(real) : laze_scalar_integer(integer);
@@ -118,7 +122,7 @@ static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
 /* Writes a leaf for a tensor of `dtype`: as a c128, f64 or i64, or a bool of one byte. */
 static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *out) {
   if (host == LAZE_C128) return write_complex(leaf, out);
-  if (host == LAZE_F64) return write_real(leaf, out);
+  if (host == LAZE_F64) return write_real(leaf, dtype, out);
   if (host == LAZE_I64) return write_integer(leaf, dtype, out);
   int truth = PyObject_IsTrue(leaf);
   *out = truth > 0;
@@ -128,7 +132,10 @@ static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *
 /* The leaves as one of the four dtypes of the host, and from there as `dtype`. */
 static PyObject *build(walk *self, laze_dtype dtype) {
   char kind = laze_python_dtype_kind(dtype);
-  laze_dtype host = kind == 'b' ? LAZE_BOOL : kind == 'i' || kind == 'u' ? LAZE_I64 : kind == 'c' ? LAZE_C128 : LAZE_F64;
+  laze_dtype host = kind == 'b'                  ? LAZE_BOOL
+                    : kind == 'i' || kind == 'u' ? LAZE_I64
+                    : kind == 'c'                ? LAZE_C128
+                                                 : LAZE_F64;
   Py_ssize_t count = PyList_Size(self->leaves);
   size_t item = (size_t)laze_dtype_size(host);
   char *data = malloc(count ? (size_t)count * item : 1);

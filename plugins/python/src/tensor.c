@@ -157,7 +157,8 @@ static PyObject *conjugate(PyObject *transposed) {
 static PyObject *get_conjugate_transposed(PyObject *self, void *closure) {
   (void)closure;
   int32_t rank = laze_tensor_rank(laze_python_handle(self));
-  if (rank != 0 && rank != 2) return laze_python_raise_type("H: the tensor has %d dimensions, not 2; use mH", (int)rank);
+  if (rank != 0 && rank != 2)
+    return laze_python_raise_type("H: the tensor has %d dimensions, not 2; use mH", (int)rank);
   return conjugate(permute(self, 0, "H"));
 }
 

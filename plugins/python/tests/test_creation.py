@@ -47,13 +47,28 @@ class FromLists(unittest.TestCase):
         for data in [[[1, 2], [3]], [1, [2]], [[1], 2], [1, []], [True, [[]]]]:
             with self.assertRaises(ValueError):
                 laze.tensor(data)
-        for data in ["text", {}, [None], object(), 1j, [b"x"]]:
+        for data in ["text", {}, [None], object(), [b"x"]]:
             with self.assertRaises(TypeError):
                 laze.tensor(data)
         with self.assertRaisesRegex(OverflowError, "9223372036854775808 does not fit"):
             laze.tensor([2**63])
         with self.assertRaises(ValueError):
             laze.tensor([math.nan], dtype=laze.int64)
+
+    def test_complex_numbers(self):
+        mixed = laze.tensor([1 + 2j, 3, 0.5, True])
+        self.assertEqual((mixed.dtype, mixed.tolist()), (laze.complex64, [1 + 2j, 3, 0.5, 1]))
+        self.assertEqual(repr(laze.tensor([1 - 2.5j, 3])), "tensor([1.0-2.5j 3.0+0.0j])")
+        self.assertEqual(laze.tensor(0.1 + 0.2j, dtype=complex).item(), 0.1 + 0.2j)
+        self.assertEqual(complex(laze.tensor(2.0)), 2)
+        with self.assertRaises(TypeError): # a real tensor would lose a part without a word
+            laze.tensor([1j], dtype=laze.float32)
+        self.assertEqual((laze.tensor([1.5]) * 2j).tolist(), [3j])
+        self.assertEqual((1j - laze.tensor([1.5], dtype=laze.float64)).dtype, laze.complex128)
+        self.assertEqual((laze.tensor([2]) + 1j).dtype, laze.complex64)
+        z = laze.tensor([[1 + 2j, 3j]])
+        self.assertEqual((z.real.tolist(), z.imag.tolist(), z.mH.tolist()), ([[1, 0]], [[2, 3]], [[1 - 2j], [-3j]]))
+        self.assertTrue(z.dtype.is_complex and not z.dtype.is_floating_point)
 
     def test_a_list_whose_length_fails_is_its_error(self):
         class Failing(list):

@@ -305,8 +305,8 @@ static void write_fails(const char *target, const laze_npy *array, laze_status c
 
 START_TEST(refuses_to_write_nonsense) {
   char data[8] = {0};
-  laze_npy array = {.dtype = 15, .rank = 1, .dims = {1}, .data = data};
-  write_fails(path, &array, LAZE_INVALID_ARGUMENT, "(15)");
+  laze_npy array = {.dtype = 16, .rank = 1, .dims = {1}, .data = data};
+  write_fails(path, &array, LAZE_INVALID_ARGUMENT, "(16)");
   array = (laze_npy){.dtype = LAZE_F32, .rank = 17, .data = data};
   write_fails(path, &array, LAZE_INVALID_ARGUMENT, "17 axes");
   array = (laze_npy){.dtype = LAZE_F32, .rank = 1, .dims = {-1}, .data = data};
