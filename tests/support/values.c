@@ -39,18 +39,26 @@ static void store(laze_dtype dtype, void *data, int64_t index, double real, int6
   laze_scalar_store(value, dtype, data, index);
 }
 
+static void fill_element(test_random *random, laze_dtype dtype, const test_range *range, void *data, int64_t index) {
+  bool special = range->special && test_random_one_in(random, 4);
+  double real = special ? special_float(random, dtype) : ordinary_float(random, range);
+  int64_t integer = special ? special_integer(random, dtype) : test_random_below(random, 21) - 10;
+  if (range->below) integer = test_random_below(random, 2 * range->below) - range->below;
+  store(dtype, data, index, real, integer);
+}
+
+/* Of complex numbers each part is drawn by itself. */
 void test_fill(test_random *random, laze_dtype dtype, const test_range *range, void *data, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    bool special = range->special && test_random_one_in(random, 4);
-    double real = special ? special_float(random, dtype) : ordinary_float(random, range);
-    int64_t integer = special ? special_integer(random, dtype) : test_random_below(random, 21) - 10;
-    if (range->below) integer = test_random_below(random, 2 * range->below) - range->below;
-    store(dtype, data, i, real, integer);
-  }
+  const laze_dtype part = laze_dtype_part(dtype);
+  for (int64_t i = 0; i < (part == dtype ? count : 2 * count); i++) fill_element(random, part, range, data, i);
 }
 
 bool test_same_bits(laze_dtype dtype, const void *a, const void *b) {
   if (memcmp(a, b, (size_t)laze_dtype_size(dtype)) == 0) return true;
+  const laze_dtype part = laze_dtype_part(dtype);
+  if (part != dtype)
+    return test_same_bits(part, a, b) && test_same_bits(part, (const char *)a + laze_dtype_size(part),
+                                                        (const char *)b + laze_dtype_size(part));
   if (!laze_dtype_is_float(dtype)) return false;
   return isnan(test_element_as_double(dtype, a)) && isnan(test_element_as_double(dtype, b));
 }
@@ -68,11 +76,16 @@ double test_element_as_double(laze_dtype dtype, const void *element) {
 
 const char *test_element_text(laze_dtype dtype, const void *element, char buffer[64]) {
   uint64_t bits = 0;
+  const laze_scalar value = laze_scalar_load(dtype, element, 0);
+  if (laze_dtype_is_complex(dtype)) {
+    snprintf(buffer, 64, "%.17g%+.17gj", value.value.real, value.imaginary);
+    return buffer;
+  }
   memcpy(&bits, element, (size_t)laze_dtype_size(dtype));
   if (laze_dtype_is_float(dtype))
     snprintf(buffer, 64, "%.17g (0x%" PRIx64 ")", test_element_as_double(dtype, element), bits);
   else
-    snprintf(buffer, 64, "%" PRId64, laze_scalar_load(dtype, element, 0).value.integer);
+    snprintf(buffer, 64, "%" PRId64, value.value.integer);
   return buffer;
 }
 
