@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 enum { THREADS = 4, ROUNDS = 50, NODES = 40 };
 
@@ -158,9 +159,46 @@ START_TEST(lent_memory_is_given_back_on_any_thread) {
 }
 END_TEST
 
+enum { READERS = 32, READS = 1000000 / READERS };
+
+/* Reads its own values, and those that all threads read and any of them may be the first to compute. */
+static void *record_and_read_often(void *self) {
+  float wanted = (float)(intptr_t)self;
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *own = laze_tensor_retain(filled(context, 2, wanted));
+  bool right = laze_scope_end(scope) == LAZE_OK;
+  for (int i = 0; i < READS && right; i++) {
+    scope = laze_scope_begin(context);
+    right = i % 4 == 0 ? first(shared, 2) == 6 : first(add(shared, own), 2) == wanted + 6;
+    right = laze_scope_end(scope) == LAZE_OK && right;
+  }
+  laze_tensor_release(own);
+  return right ? NULL : self;
+}
+
+/* A million reads, by more threads than there are processors, through one cache of traces. */
+START_TEST(a_million_reads) {
+  context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = filled(context, 2, 2);
+  shared = laze_tensor_retain(add(mul(x, x), x));
+  pthread_t threads[READERS];
+  for (intptr_t i = 0; i < READERS; i++)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, record_and_read_often, (void *)(i + 1)), 0);
+  for (int i = 0; i < READERS; i++) {
+    void *result;
+    ck_assert_int_eq(pthread_join(threads[i], &result), 0);
+    ck_assert_ptr_null(result);
+  }
+  laze_tensor_release(shared);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {threads_share_pending_values, a_thread_may_end_with_pending_values,
-                                steps_may_move_between_threads, release_callbacks_may_use_laze,
-                                lent_memory_is_given_back_on_any_thread};
+  const TTest *const tests[] = {
+      threads_share_pending_values,   a_thread_may_end_with_pending_values,    steps_may_move_between_threads,
+      release_callbacks_may_use_laze, lent_memory_is_given_back_on_any_thread, a_million_reads};
   return run_tests("threads", tests, sizeof tests / sizeof *tests);
 }
