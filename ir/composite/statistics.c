@@ -42,7 +42,7 @@ laze_status laze_composite__widened(laze_recorder *recorder, const laze_call *ca
   const laze_dtype own = (laze_dtype)laze_recorder_type(recorder, call->operands[0])->dtype;
   const laze_attribute *dtype = &call->attributes[LAZE__WIDENED_DTYPE];
   const laze_dtype wanted = dtype->present ? (laze_dtype)dtype->value.integer : own;
-  if (laze_dtype_is_float(own) && laze_dtype_join(own, wanted) == wanted)
+  if (laze_dtype_is_inexact(own) && laze_dtype_join(own, wanted) == wanted)
     return laze_compose_to(recorder, call->operands[0], wanted, results, error);
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "%s: got %s and dtype %s, expected floats and a float dtype that holds them; convert them",

@@ -4,6 +4,7 @@
 Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases and rows are.
 """
 import torch_calls
+import torch_complex
 import torch_elementwise
 import torch_forms
 import torch_linalg
@@ -93,4 +94,5 @@ if __name__ == "__main__":
     torch_masked.record()
     torch_linalg.record()
     torch_resampling.record()
+    torch_complex.record()
     write()

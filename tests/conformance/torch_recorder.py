@@ -19,7 +19,8 @@ BEGIN, END = "<!-- differences: made by ./dev differences -->\n", "<!-- differen
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
           "i64": torch.int64, "f32": torch.float32, "f64": torch.float64}
 HALVES = {"f16": torch.float16, "bf16": torch.bfloat16}
-EVERY = DTYPES | HALVES
+COMPLEX = {"c64": torch.complex64, "c128": torch.complex128}
+EVERY = DTYPES | HALVES | COMPLEX
 NAMES = {dtype: name for name, dtype in EVERY.items()}
 WIDTHS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 FLOATS, INTEGERS = ("f32", "f64"), ("u8", "i8", "i16", "i32", "i64")
@@ -40,6 +41,8 @@ def type_of(tensor):
 def bits_of(tensor):
     if tensor.element_size() == 2:
         tensor = tensor.view(torch.int16)
+    if tensor.is_complex():  # each part by itself
+        tensor = torch.view_as_real(tensor.resolve_conj())
     flat = np.ascontiguousarray(tensor.detach().numpy()).reshape(-1).view(WIDTHS[tensor.element_size()])
     return "".join(f" {bits:x}" for bits in flat)
 

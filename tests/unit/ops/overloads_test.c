@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* A batch of entries and the tables' own fit in files of 3,000 lines. */
-enum { MOST = 3, CALLS = 20000, BATCH = 36, TEXT = 1 << 16 };
+enum { MOST = 3, CALLS = 40000, BATCH = 36, TEXT = 1 << 16 };
 
 typedef enum { PUT_TENSOR, PUT_INTEGER, PUT_REAL, PUT_BOOL, PUT_LIST, PUT_EMPTY, PUT_COUNT } put;
 
