@@ -3,6 +3,7 @@
  *   f64[2,3] as i64   _bitcast                                      i64[2,3]
  *   f64[2,3] as f32   _bitcast, the halves side by side, _bitcast   f32[2,6]
  *   i32[2,4] as i64   the halves joined                             i64[2,2]
+ *   f32[2,4] as c64   pairs of what f32 is as f32                   c64[2,2]
  *
  * Only elements of one width change their dtype without a change of bits; what is split or joined is an integer. A bool
  * is a byte, of which every value but 0 is true.
@@ -95,22 +96,64 @@ static laze_status join(laze_recorder *recorder, const laze_call *call, laze_val
   return LAZE_OK;
 }
 
+/* A tensor as one of another dtype, which integers of both widths are there for. */
+static laze_status view(laze_recorder *recorder, const laze_call *call, laze_value value, laze_dtype dtype,
+                        laze_value *out, laze_error *error) {
+  laze_type self = laze_compose_type(recorder, value);
+  laze_dtype from = integer_of((laze_dtype)self.dtype), to = integer_of(dtype);
+  if (from == to) return bitcast(recorder, value, dtype, out, error);
+  LAZE_TRY(bitcast(recorder, value, from, out, error));
+  if (laze_dtype_size(from) > laze_dtype_size(to))
+    LAZE_TRY(split(recorder, *out, to, out, error));
+  else
+    LAZE_TRY(join(recorder, call, *out, to, out, error));
+  return bitcast(recorder, *out, dtype, out, error);
+}
+
+/* Complex numbers as their parts, which lie side by side. */
+static laze_status take_pairs(laze_recorder *recorder, laze_value value, laze_value *out, laze_error *error) {
+  laze_type type = laze_compose_type(recorder, value);
+  laze_size *last = &type.sizes[type.rank - 1];
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_VIEW_AS_REAL, value, out, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '*', *last, 2, last, error));
+  return laze_compose_reshape(recorder, *out, type.sizes, type.rank, out, error);
+}
+
+static laze_status make_pairs(laze_recorder *recorder, const laze_call *call, laze_value parts, laze_value *out,
+                              laze_error *error) {
+  laze_type type = laze_compose_type(recorder, parts);
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  laze_size *last = &type.sizes[type.rank - 1], count = *last, back;
+  bool divides;
+  LAZE_TRY(laze_size_arithmetic(recorder, '/', count, 2, last, error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '*', *last, 2, &back, error));
+  LAZE_TRY(laze_size_must_equal(recorder, back, count, &divides, error));
+  *last = count;
+  if (!divides)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: the last dim of %s must be even, as complex numbers have 2 parts", inference.operator_name,
+                     laze_show(&inference, &type).text);
+  LAZE_TRY(laze_size_arithmetic(recorder, '/', count, 2, last, error));
+  type.sizes[type.rank] = 2;
+  LAZE_TRY(laze_compose_reshape(recorder, parts, type.sizes, type.rank + 1, out, error));
+  return laze_compose_unary(recorder, LAZE_OP_VIEW_AS_COMPLEX, *out, out, error);
+}
+
 laze_status laze_composite_view_dtype(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                       laze_error *error) {
   laze_dtype dtype = (laze_dtype)call->attributes[LAZE_VIEW_DTYPE_DTYPE].value.integer;
   laze_type self = laze_compose_type(recorder, call->operands[0]);
-  laze_dtype from = integer_of((laze_dtype)self.dtype), to = integer_of(dtype);
+  laze_dtype from = (laze_dtype)self.dtype;
   const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
-  if (from == to) return bitcast(recorder, call->operands[0], dtype, results, error);
+  *results = call->operands[0];
+  if (from == dtype) return LAZE_OK;
+  if (laze_dtype_size(from) == laze_dtype_size(dtype)) return view(recorder, call, *results, dtype, results, error);
   if (self.rank == 0 || self.rank == LAZE_MAX_RANK)
     return laze_fail(error, self.rank == 0 ? LAZE_INVALID_ARGUMENT : LAZE_UNSUPPORTED,
                      "%s: self %s has %s to be seen as %s, whose elements have another width", inference.operator_name,
                      laze_show(&inference, &self).text, self.rank == 0 ? "no dim" : "too many dims",
                      laze_dtype_name(dtype));
-  LAZE_TRY(bitcast(recorder, call->operands[0], from, results, error));
-  if (laze_dtype_size(from) > laze_dtype_size(to))
-    LAZE_TRY(split(recorder, *results, to, results, error));
-  else
-    LAZE_TRY(join(recorder, call, *results, to, results, error));
-  return bitcast(recorder, *results, dtype, results, error);
+  if (laze_dtype_is_complex(from)) LAZE_TRY(take_pairs(recorder, *results, results, error));
+  LAZE_TRY(view(recorder, call, *results, laze_dtype_part(dtype), results, error));
+  return laze_dtype_is_complex(dtype) ? make_pairs(recorder, call, *results, results, error) : LAZE_OK;
 }
