@@ -1,4 +1,4 @@
-/* Means of parts: each of the last axes in so many windows that cover it, whatever its size.
+/* Means and largest elements of parts: each of the last axes in so many windows that cover it, whatever its size.
  *
  *   part i of p, of an axis of n elements:   floor(i * n / p) up to ceil((i + 1) * n / p)
  *
@@ -139,8 +139,8 @@ static laze_status add_axes(const parting *p, int count, laze_value *value) {
   return LAZE_OK;
 }
 
-/* Makes two axes of one, [places, parts], of which those behind a part are 0. */
-static laze_status choose(const parting *p, int axis, const part_table *table, laze_value *value) {
+/* Makes two axes of one, [places, parts], of which those behind a part are a number. */
+static laze_status choose(const parting *p, int axis, const part_table *table, laze_scalar behind, laze_value *value) {
   laze_type type = laze_compose_type(p->recorder, *value);
   laze_size all, sizes[LAZE_MAX_RANK];
   laze_value list, chosen[3] = {table->inside};
@@ -154,7 +154,7 @@ static laze_status choose(const parting *p, int axis, const part_table *table, l
   sizes[axis + 1] = table->sizes[1];
   LAZE_TRY(laze_compose_reshape(p->recorder, chosen[1], sizes, type.rank + 1, &chosen[1], p->error));
   LAZE_TRY(add_axes(p, type.rank - axis - 1, &chosen[0]));
-  LAZE_TRY(laze_record_number(p->recorder, type.dtype, laze_scalar_integer(0), &chosen[2], p->error));
+  LAZE_TRY(laze_record_number(p->recorder, type.dtype, behind, &chosen[2], p->error));
   return laze_record_call(p->recorder, LAZE_OP_WHERE_SELF, chosen, 3, NULL, value, p->error);
 }
 
@@ -166,7 +166,7 @@ static laze_status mean_of_parts(const parting *p, laze_value *out) {
   for (int i = p->dims; i-- > 0;) {
     part_table table;
     LAZE_TRY(find_places(p, i, &table));
-    LAZE_TRY(choose(p, p->type.rank - p->dims + i, &table, out));
+    LAZE_TRY(choose(p, p->type.rank - p->dims + i, &table, laze_scalar_integer(0), out));
     LAZE_TRY(laze_compose_to(p->recorder, table.lengths, p->type.dtype, &lengths[i], p->error));
     LAZE_TRY(add_axes(p, p->dims - 1 - i, &lengths[i]));
   }
@@ -200,4 +200,42 @@ laze_status laze_composite__adaptive_avg_pool2d(laze_recorder *recorder, const l
 laze_status laze_composite__adaptive_avg_pool3d(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                                 laze_error *error) {
   return pool_parts(recorder, call, 3, results, error);
+}
+
+/* Largest elements, and their numbers among those of the axes */
+
+static laze_status largest_of_parts(const parting *p, laze_value *results) {
+  const laze_windows windows = {.dims = p->dims};
+  const laze_dtype dtype = (laze_dtype)p->type.dtype;
+  laze_value elements = p->call->operands[0], numbers;
+  LAZE_TRY(
+      laze_compose_element_numbers(p->recorder, p->type.sizes + p->type.rank - p->dims, p->dims, &numbers, p->error));
+  for (int i = p->dims; i-- > 0;) {
+    part_table table;
+    LAZE_TRY(find_places(p, i, &table));
+    LAZE_TRY(choose(p, p->type.rank - p->dims + i, &table, laze_dtype_lowest(dtype), &elements));
+    LAZE_TRY(choose(p, i, &table, laze_scalar_integer(INT64_MAX), &numbers));
+  }
+  LAZE_TRY(laze_compose_over_places(p->recorder, &windows, LAZE_OP_AMAX, elements, &results[0], p->error));
+  return laze_compose_largest_number(p->recorder, &windows, elements, numbers, results[0], &results[1], p->error);
+}
+
+static laze_status pool_largest(laze_recorder *recorder, const laze_call *call, int dims, laze_value *results,
+                                laze_error *error) {
+  parting p = {recorder, call, laze_compose_type(recorder, call->operands[0]), dims, {0}, error};
+  LAZE_TRY(read_parts(&p));
+  return largest_of_parts(&p, results);
+}
+
+laze_status laze_composite_adaptive_max_pool1d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                               laze_error *error) {
+  return pool_largest(recorder, call, 1, results, error);
+}
+laze_status laze_composite_adaptive_max_pool2d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                               laze_error *error) {
+  return pool_largest(recorder, call, 2, results, error);
+}
+laze_status laze_composite_adaptive_max_pool3d(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                               laze_error *error) {
+  return pool_largest(recorder, call, 3, results, error);
 }

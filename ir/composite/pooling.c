@@ -43,9 +43,8 @@ static laze_status read_windows(const laze_call *call, laze_windows *windows, la
   return LAZE_OK;
 }
 
-/* The reduction of a value over the places of its windows. */
-static laze_status over_places(laze_recorder *recorder, const laze_windows *windows, laze_op op, laze_value value,
-                               laze_value *out, laze_error *error) {
+laze_status laze_compose_over_places(laze_recorder *recorder, const laze_windows *windows, laze_op op, laze_value value,
+                                     laze_value *out, laze_error *error) {
   laze_type type = laze_compose_type(recorder, value);
   laze_size axes[LAZE_MAX_WINDOW_DIMS];
   laze_windows_places(windows, type.rank, axes);
@@ -56,75 +55,80 @@ static laze_status over_places(laze_recorder *recorder, const laze_windows *wind
 
 /* Largest elements */
 
+laze_status laze_compose_element_numbers(laze_recorder *recorder, const laze_size *sizes, int dims, laze_value *out,
+                                         laze_error *error) {
+  laze_value row;
+  LAZE_TRY(laze_compose_iota(recorder, sizes, dims, 0, LAZE_I64, out, error));
+  for (int i = 1; i < dims; i++) {
+    laze_value count;
+    LAZE_TRY(laze_compose_size(recorder, sizes[i], &count, error));
+    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, *out, count, out, error));
+    LAZE_TRY(laze_compose_iota(recorder, sizes, dims, i, LAZE_I64, &row, error));
+    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, *out, row, out, error));
+  }
+  return LAZE_OK;
+}
+
+/* Elements of windows and their numbers, over whose places something is reduced. */
 typedef struct {
   laze_recorder *recorder;
   const laze_windows *windows;
-  laze_type type;               /* of self */
-  laze_value elements, largest; /* windows of self, and what each has for largest */
+  laze_value elements, numbers;
   laze_error *error;
 } search;
 
-/* The windows' index among the elements of the axes that they lie in, row-major; where there is padding, a number above
- * all of them. */
-static laze_status number_places(const search *s, laze_value *out) {
-  int dims = s->windows->dims;
-  const laze_size *sizes = s->type.sizes + s->type.rank - dims;
-  laze_value beyond, row;
-  LAZE_TRY(laze_record_number(s->recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &beyond, s->error));
-  LAZE_TRY(laze_compose_iota(s->recorder, sizes, dims, 0, LAZE_I64, out, s->error));
-  for (int i = 1; i < dims; i++) {
-    laze_value count;
-    LAZE_TRY(laze_compose_size(s->recorder, sizes[i], &count, s->error));
-    LAZE_TRY(laze_compose_binary(s->recorder, LAZE_OP_MUL, *out, count, out, s->error));
-    LAZE_TRY(laze_compose_iota(s->recorder, sizes, dims, i, LAZE_I64, &row, s->error));
-    LAZE_TRY(laze_compose_binary(s->recorder, LAZE_OP_ADD, *out, row, out, s->error));
-  }
-  return laze_compose_windows(s->recorder, s->windows, *out, (laze_value[]){beyond, beyond}, out, s->error);
-}
-
-/* `places` where a condition holds, and `other` elsewhere, over the places by a reduction. */
-static laze_status choose_places(const search *s, laze_op op, laze_value condition, laze_value places, int64_t other,
-                                 laze_value *out) {
-  laze_value operands[3] = {condition, places};
+/* The numbers where a condition holds, and `other` elsewhere, over the places by a reduction. */
+static laze_status choose_numbers(const search *s, laze_op op, laze_value condition, int64_t other, laze_value *out) {
+  laze_value operands[3] = {condition, s->numbers};
   LAZE_TRY(laze_record_number(s->recorder, LAZE_I64, laze_scalar_integer(other), &operands[2], s->error));
   LAZE_TRY(laze_record_call(s->recorder, LAZE_OP_WHERE_SELF, operands, 3, NULL, out, s->error));
-  return over_places(s->recorder, s->windows, op, *out, out, s->error);
+  return laze_compose_over_places(s->recorder, s->windows, op, *out, out, s->error);
 }
 
-/* The first place of the largest element; of windows that hold a NaN, the last NaN's. */
-static laze_status find_places(const search *s, laze_value *out) {
-  laze_value places, same, first, last, chosen[3], kept = s->largest;
+laze_status laze_compose_largest_number(laze_recorder *recorder, const laze_windows *windows, laze_value elements,
+                                        laze_value numbers, laze_value largest, laze_value *out, laze_error *error) {
+  const search s = {recorder, windows, elements, numbers, error};
+  const laze_type type = laze_compose_type(recorder, elements);
+  laze_value same, first, last, chosen[3], kept = largest;
   laze_size axes[LAZE_MAX_WINDOW_DIMS];
-  int rank = laze_recorder_type(s->recorder, s->elements)->rank;
-  LAZE_TRY(number_places(s, &places));
-  laze_windows_places(s->windows, rank, axes);
-  for (int i = 0; i < s->windows->dims; i++)
-    LAZE_TRY(laze_compose_insert_axis(s->recorder, kept, (int)axes[i], &kept, s->error));
-  LAZE_TRY(laze_compose_binary(s->recorder, LAZE_OP_EQ, s->elements, kept, &same, s->error));
-  LAZE_TRY(choose_places(s, LAZE_OP_AMIN, same, places, INT64_MAX, &first));
+  laze_windows_places(windows, type.rank, axes);
+  for (int i = 0; i < windows->dims; i++)
+    LAZE_TRY(laze_compose_insert_axis(recorder, kept, (int)axes[i], &kept, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_EQ, elements, kept, &same, error));
+  LAZE_TRY(choose_numbers(&s, LAZE_OP_AMIN, same, INT64_MAX, &first));
   *out = first;
-  if (!laze_dtype_is_float(s->type.dtype)) return LAZE_OK;
-  LAZE_TRY(laze_compose_unary(s->recorder, LAZE_OP_ISNAN, s->elements, &same, s->error));
-  LAZE_TRY(choose_places(s, LAZE_OP_AMAX, same, places, -1, &last));
-  LAZE_TRY(laze_compose_unary(s->recorder, LAZE_OP_ISNAN, s->largest, &chosen[0], s->error));
+  if (!laze_dtype_is_float((laze_dtype)type.dtype)) return LAZE_OK;
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, elements, &same, error));
+  LAZE_TRY(choose_numbers(&s, LAZE_OP_AMAX, same, -1, &last));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ISNAN, largest, &chosen[0], error));
   chosen[1] = last;
   chosen[2] = first;
-  return laze_record_call(s->recorder, LAZE_OP_WHERE_SELF, chosen, 3, NULL, out, s->error);
+  return laze_record_call(recorder, LAZE_OP_WHERE_SELF, chosen, 3, NULL, out, error);
+}
+
+/* The elements' numbers in windows; where there is padding, one above all of them. */
+static laze_status number_windows(laze_recorder *recorder, const laze_windows *windows, const laze_type *type,
+                                  laze_value *out, laze_error *error) {
+  laze_value beyond;
+  LAZE_TRY(laze_record_number(recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &beyond, error));
+  LAZE_TRY(laze_compose_element_numbers(recorder, type->sizes + type->rank - windows->dims, windows->dims, out, error));
+  return laze_compose_windows(recorder, windows, *out, (laze_value[]){beyond, beyond}, out, error);
 }
 
 static laze_status pool_largest(laze_recorder *recorder, const laze_call *call, int dims, bool indices,
                                 laze_value *results, laze_error *error) {
+  const laze_type type = laze_compose_type(recorder, call->operands[0]);
   laze_windows windows = {.dims = dims};
-  search s = {recorder, &windows, .type = laze_compose_type(recorder, call->operands[0]), .error = error};
-  laze_value lowest;
-  LAZE_TRY(check_self(call, &s.type, dims, error));
+  laze_value lowest, elements, numbers;
+  LAZE_TRY(check_self(call, &type, dims, error));
   LAZE_TRY(read_windows(call, &windows, error));
-  LAZE_TRY(laze_record_number(recorder, s.type.dtype, laze_dtype_lowest(s.type.dtype), &lowest, error));
+  LAZE_TRY(laze_record_number(recorder, type.dtype, laze_dtype_lowest(type.dtype), &lowest, error));
   LAZE_TRY(
-      laze_compose_windows(recorder, &windows, call->operands[0], (laze_value[]){lowest, lowest}, &s.elements, error));
-  LAZE_TRY(over_places(recorder, &windows, LAZE_OP_AMAX, s.elements, &s.largest, error));
-  results[0] = s.largest;
-  return indices ? find_places(&s, &results[1]) : LAZE_OK;
+      laze_compose_windows(recorder, &windows, call->operands[0], (laze_value[]){lowest, lowest}, &elements, error));
+  LAZE_TRY(laze_compose_over_places(recorder, &windows, LAZE_OP_AMAX, elements, &results[0], error));
+  if (!indices) return LAZE_OK;
+  LAZE_TRY(number_windows(recorder, &windows, &type, &numbers, error));
+  return laze_compose_largest_number(recorder, &windows, elements, numbers, results[0], &results[1], error);
 }
 
 laze_status laze_composite_max_pool1d(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -167,7 +171,7 @@ static laze_status count_elements(laze_recorder *recorder, const laze_windows *w
   LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_LOGICAL_OR, equal, different, out, error));
   LAZE_TRY(laze_compose_to(recorder, *out, dtype, out, error));
   LAZE_TRY(laze_compose_windows(recorder, windows, *out, (laze_value[]){padding ? one : zero, zero}, out, error));
-  return over_places(recorder, windows, LAZE_OP_SUM_DIM_INTLIST, *out, out, error);
+  return laze_compose_over_places(recorder, windows, LAZE_OP_SUM_DIM_INTLIST, *out, out, error);
 }
 
 /* By what the sums of windows are divided. */
@@ -200,7 +204,7 @@ static laze_status pool_mean(laze_recorder *recorder, const laze_call *call, int
   LAZE_TRY(read_windows(call, &windows, error));
   LAZE_TRY(laze_record_number(recorder, type.dtype, laze_scalar_integer(0), &zero, error));
   LAZE_TRY(laze_compose_windows(recorder, &windows, call->operands[0], (laze_value[]){zero, zero}, results, error));
-  LAZE_TRY(over_places(recorder, &windows, LAZE_OP_SUM_DIM_INTLIST, *results, results, error));
+  LAZE_TRY(laze_compose_over_places(recorder, &windows, LAZE_OP_SUM_DIM_INTLIST, *results, results, error));
   LAZE_TRY(find_divisor(recorder, call, &windows, &type, &divisor, error));
   laze_op divide = laze_dtype_is_float(type.dtype) ? LAZE_OP_DIV : LAZE_OP_TRUNC_DIVIDE;
   return laze_compose_binary(recorder, divide, *results, divisor, results, error);

@@ -33,5 +33,16 @@ LAZE_MUST_USE laze_status laze_compose_windows(laze_recorder *recorder, const la
                                                const laze_value values[2], laze_value *out, laze_error *error);
 /* The axes of what that gives, whose rank is `rank`, that are places: `windows->dims` of them. */
 void laze_windows_places(const laze_windows *windows, int rank, laze_size *axes);
+/* The number that the largest of a window's elements has: the first of equal ones, and of elements with a NaN the last
+ * one's. Elements and their numbers lie in windows; `largest` is the largest of each. */
+LAZE_MUST_USE laze_status laze_compose_largest_number(laze_recorder *recorder, const laze_windows *windows,
+                                                      laze_value elements, laze_value numbers, laze_value largest,
+                                                      laze_value *out, laze_error *error);
+/* What a reduction leaves of the places of windows. */
+LAZE_MUST_USE laze_status laze_compose_over_places(laze_recorder *recorder, const laze_windows *windows, laze_op op,
+                                                   laze_value value, laze_value *out, laze_error *error);
+/* The elements of the last `dims` axes of that size, numbered in row-major order, i64. */
+LAZE_MUST_USE laze_status laze_compose_element_numbers(laze_recorder *recorder, const laze_size *sizes, int dims,
+                                                       laze_value *out, laze_error *error);
 
 #endif

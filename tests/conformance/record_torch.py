@@ -6,11 +6,12 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 import torch_calls
 import torch_elementwise
 import torch_forms
+import torch_linalg
 import torch_lookups
 import torch_masked
 import torch_pointwise
 import torch_products
-import torch_linalg
+import torch_resampling
 import torch_scatter
 import torch_sorting
 import torch_statistics
@@ -91,4 +92,5 @@ if __name__ == "__main__":
     torch_statistics.record()
     torch_masked.record()
     torch_linalg.record()
+    torch_resampling.record()
     write()
