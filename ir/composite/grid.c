@@ -73,16 +73,20 @@ static laze_status size_as(const sampling *s, int dim, int64_t more, laze_value 
   return laze_compose_to(s->recorder, *out, (laze_dtype)s->grid.dtype, out, s->error);
 }
 
-/* Places from -1 to 1 as places among the elements. */
+/* Places from -1 to 1 as places among the elements; where they are f32, half an element is taken off before rounding.
+ */
 static laze_status scale_places(const sampling *s, int dim, laze_value places, laze_value *out) {
-  laze_value size;
+  const laze_dtype dtype = (laze_dtype)s->grid.dtype, wide = dtype == LAZE_F32 ? LAZE_F64 : dtype;
+  laze_value factor;
   LAZE_TRY(with_number(s, LAZE_OP_ADD, places, 1, out));
-  LAZE_TRY(size_as(s, dim, s->align ? -1 : 0, &size));
-  if (s->align) LAZE_TRY(with_number(s, LAZE_OP_MUL, *out, 0.5, out));
-  LAZE_TRY(binary(s, LAZE_OP_MUL, *out, size, out));
-  if (s->align) return LAZE_OK;
-  LAZE_TRY(with_number(s, LAZE_OP_SUB, *out, 1, out));
-  return with_number(s, LAZE_OP_MUL, *out, 0.5, out);
+  LAZE_TRY(size_as(s, dim, s->align ? -1 : 0, &factor));
+  LAZE_TRY(with_number(s, LAZE_OP_MUL, factor, 0.5, &factor));
+  if (s->align) return binary(s, LAZE_OP_MUL, *out, factor, out);
+  LAZE_TRY(laze_compose_to(s->recorder, *out, wide, out, s->error));
+  LAZE_TRY(laze_compose_to(s->recorder, factor, wide, &factor, s->error));
+  LAZE_TRY(binary(s, LAZE_OP_MUL, *out, factor, out));
+  LAZE_TRY(with_number(s, LAZE_OP_SUB, *out, 0.5, out));
+  return laze_compose_to(s->recorder, *out, dtype, out, s->error);
 }
 
 /* Mirrored at the first and last element, or half an element beyond them, as often as it takes. */
@@ -132,11 +136,12 @@ static laze_status find_tap(const sampling *s, int dim, laze_value places, laze_
 }
 
 /* The weights of the elements around places, by how far these lie behind the one in front of them. */
-static laze_status find_weights(const sampling *s, laze_value part, laze_value *out) {
-  if (s->mode == MODE_CUBIC) return laze_compose_cubic_weights(s->recorder, part, out, s->error);
-  out[1] = part;
-  LAZE_TRY(laze_compose_unary(s->recorder, LAZE_OP_NEG, part, &out[0], s->error));
-  return with_number(s, LAZE_OP_ADD, out[0], 1, &out[0]);
+static laze_status find_weights(const sampling *s, laze_value places, laze_value floors, laze_value *out) {
+  laze_value behind;
+  LAZE_TRY(binary(s, LAZE_OP_SUB, places, floors, &out[1]));
+  if (s->mode == MODE_CUBIC) return laze_compose_cubic_weights(s->recorder, out[1], out, s->error);
+  LAZE_TRY(with_number(s, LAZE_OP_ADD, floors, 1, &behind));
+  return binary(s, LAZE_OP_SUB, behind, places, &out[0]);
 }
 
 static int count_taps(const sampling *s) {
@@ -145,7 +150,7 @@ static int count_taps(const sampling *s) {
 
 static laze_status find_taps(sampling *s, int dim, laze_value places) {
   const int count = count_taps(s);
-  laze_value floors, part, weights[4];
+  laze_value floors, weights[4];
   LAZE_TRY(scale_places(s, dim, places, &places));
   if (s->mode != MODE_CUBIC) LAZE_TRY(bring_back(s, dim, &places));
   if (s->mode == MODE_NEAREST) {
@@ -153,8 +158,7 @@ static laze_status find_taps(sampling *s, int dim, laze_value places) {
     return find_tap(s, dim, places, LAZE_VALUE_NONE, &s->taps[dim][0]);
   }
   LAZE_TRY(laze_compose_unary(s->recorder, LAZE_OP_FLOOR, places, &floors, s->error));
-  LAZE_TRY(binary(s, LAZE_OP_SUB, places, floors, &part));
-  LAZE_TRY(find_weights(s, part, weights));
+  LAZE_TRY(find_weights(s, places, floors, weights));
   for (int i = 0; i < count; i++) {
     laze_value place;
     LAZE_TRY(with_number(s, LAZE_OP_ADD, floors, i - (count == 4), &place));
@@ -164,24 +168,22 @@ static laze_status find_taps(sampling *s, int dim, laze_value places) {
   return LAZE_OK;
 }
 
-/* One tap of each axis, by the digits of `number`: the index among all elements of an image, and the rest together. */
+/* One tap of each axis, by the digits of `number`: the index among all elements of an image, whether it is one of them,
+ * and the product of the weights, the last axis's first. */
 static laze_status combine(const sampling *s, int number, tap *out) {
-  const int count = count_taps(s);
-  int divisor = 1;
-  for (int i = 1; i < s->dims; i++) divisor *= count;
-  for (int dim = 0; dim<s->dims; dim++, divisor = divisor> 1 ? divisor / count : 1) {
-    const tap *here = &s->taps[dim][number / divisor % count];
+  const tap *taps[LAZE_MAX_WINDOW_DIMS] = {s->taps[0]};
+  for (int dim = s->dims; dim-- > 0; number /= count_taps(s)) taps[dim] = &s->taps[dim][number % count_taps(s)];
+  *out = *taps[0];
+  for (int dim = 1; dim < s->dims; dim++) {
     laze_value size;
-    if (dim == 0) {
-      *out = *here;
-      continue;
-    }
     LAZE_TRY(laze_compose_size(s->recorder, size_of(s, dim), &size, s->error));
     LAZE_TRY(binary(s, LAZE_OP_MUL, out->index, size, &out->index));
-    LAZE_TRY(binary(s, LAZE_OP_ADD, out->index, here->index, &out->index));
-    LAZE_TRY(binary(s, LAZE_OP_LOGICAL_AND, out->inside, here->inside, &out->inside));
-    if (!laze_value_is_none(here->weight)) LAZE_TRY(binary(s, LAZE_OP_MUL, out->weight, here->weight, &out->weight));
+    LAZE_TRY(binary(s, LAZE_OP_ADD, out->index, taps[dim]->index, &out->index));
+    LAZE_TRY(binary(s, LAZE_OP_LOGICAL_AND, out->inside, taps[dim]->inside, &out->inside));
   }
+  out->weight = taps[s->dims - 1]->weight;
+  for (int dim = s->dims - 1; dim-- > 0 && !laze_value_is_none(out->weight);)
+    LAZE_TRY(binary(s, LAZE_OP_MUL, out->weight, taps[dim]->weight, &out->weight));
   return LAZE_OK;
 }
 
@@ -191,18 +193,11 @@ static laze_status for_channels(const sampling *s, const laze_size shape[3], laz
   return laze_compose_expand(s->recorder, *out, shape, 3, out, s->error);
 }
 
-/* The elements of images [n, c, h * w] at a combination of taps, added to *sum. */
-static laze_status add_tap(const sampling *s, laze_value images, const laze_size shape[3], const tap *t,
-                           laze_value *sum) {
-  laze_attribute dim = laze_attribute_integer(2);
-  laze_value operands[2] = {images}, inside, weight, zero, element;
-  LAZE_TRY(for_channels(s, shape, t->index, &operands[1]));
-  LAZE_TRY(laze_record_call(s->recorder, LAZE_OP_GATHER, operands, 2, &dim, &element, s->error));
-  LAZE_TRY(for_channels(s, shape, t->inside, &inside));
-  LAZE_TRY(laze_record_number(s->recorder, (laze_dtype)s->input.dtype, laze_scalar_integer(0), &zero, s->error));
-  LAZE_TRY(choose(s, inside, element, zero, &element));
-  if (!laze_value_is_none(t->weight)) {
-    LAZE_TRY(for_channels(s, shape, t->weight, &weight));
+/* *sum += element * weight, where there is one, of all places. */
+static laze_status add_weighted(const sampling *s, const laze_size shape[3], laze_value element, laze_value weight,
+                                laze_value *sum) {
+  if (!laze_value_is_none(weight)) {
+    LAZE_TRY(for_channels(s, shape, weight, &weight));
     LAZE_TRY(binary(s, LAZE_OP_MUL, element, weight, &element));
   }
   if (laze_value_is_none(*sum)) {
@@ -210,6 +205,41 @@ static laze_status add_tap(const sampling *s, laze_value images, const laze_size
     return LAZE_OK;
   }
   return binary(s, LAZE_OP_ADD, *sum, element, sum);
+}
+
+/* The elements of images [n, c, h * w] at a combination of taps, 0 beyond their edges. */
+static laze_status find_elements(const sampling *s, laze_value images, const laze_size shape[3], const tap *t,
+                                 laze_value *out) {
+  laze_attribute dim = laze_attribute_integer(2);
+  laze_value operands[2] = {images}, inside, zero;
+  LAZE_TRY(for_channels(s, shape, t->index, &operands[1]));
+  LAZE_TRY(laze_record_call(s->recorder, LAZE_OP_GATHER, operands, 2, &dim, out, s->error));
+  LAZE_TRY(for_channels(s, shape, t->inside, &inside));
+  LAZE_TRY(laze_record_number(s->recorder, (laze_dtype)s->input.dtype, laze_scalar_integer(0), &zero, s->error));
+  return choose(s, inside, *out, zero, out);
+}
+
+/* All combinations of taps; those of curves along each row first. */
+static laze_status sum_taps(const sampling *s, laze_value images, const laze_size shape[3], laze_value *out) {
+  const int count = count_taps(s);
+  int combinations = 1;
+  for (int dim = 0; dim < s->dims; dim++) combinations *= count;
+  laze_value row = LAZE_VALUE_NONE, element;
+  *out = LAZE_VALUE_NONE;
+  for (int i = 0; i < combinations; i++) {
+    tap together;
+    LAZE_TRY(combine(s, i, &together));
+    LAZE_TRY(find_elements(s, images, shape, &together, &element));
+    if (s->mode != MODE_CUBIC) {
+      LAZE_TRY(add_weighted(s, shape, element, together.weight, out));
+      continue;
+    }
+    LAZE_TRY(add_weighted(s, shape, element, s->taps[1][i % count].weight, &row));
+    if (i % count < count - 1) continue;
+    LAZE_TRY(add_weighted(s, shape, row, s->taps[0][i / count].weight, out));
+    row = LAZE_VALUE_NONE;
+  }
+  return LAZE_OK;
 }
 
 /* The places along an axis of the images, whose number is the last of the grid's, as [n, p]. */
@@ -224,22 +254,15 @@ static laze_status sample_all(sampling *s, laze_value *out) {
   laze_size shape[3] = {s->input.sizes[0], s->input.sizes[1]}, flat[3] = {shape[0], shape[1]};
   laze_size sizes[LAZE_MAX_WINDOW_DIMS + 2] = {shape[0], shape[1]};
   laze_value images, places;
-  int combinations = 1;
   LAZE_TRY(laze_size_product(s->recorder->sizes, s->input.sizes + 2, s->dims, &flat[2], s->error));
   LAZE_TRY(laze_size_product(s->recorder->sizes, s->grid.sizes + 1, s->dims, &shape[2], s->error));
   LAZE_TRY(laze_compose_reshape(s->recorder, s->call->operands[0], flat, 3, &images, s->error));
   for (int dim = 0; dim < s->dims; dim++) {
     LAZE_TRY(read_places(s, dim, shape, &places));
     LAZE_TRY(find_taps(s, dim, places));
-    combinations *= count_taps(s);
     sizes[2 + dim] = s->grid.sizes[1 + dim];
   }
-  *out = LAZE_VALUE_NONE;
-  for (int i = 0; i < combinations; i++) {
-    tap together;
-    LAZE_TRY(combine(s, i, &together));
-    LAZE_TRY(add_tap(s, images, shape, &together, out));
-  }
+  LAZE_TRY(sum_taps(s, images, shape, out));
   return laze_compose_reshape(s->recorder, *out, sizes, s->dims + 2, out, s->error);
 }
 

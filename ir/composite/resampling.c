@@ -21,7 +21,7 @@ typedef struct {
   laze_recorder *recorder;
   const laze_call *call;
   laze_resampling how;
-  bool align;
+  bool align, antialias;
   int dims;
   laze_type type;                        /* of self */
   laze_size sizes[LAZE_MAX_WINDOW_DIMS]; /* of the result */
@@ -61,6 +61,16 @@ static laze_status find_step(const resampling *r, int dim, laze_size size, laze_
   return laze_compose_binary(r->recorder, LAZE_OP_DIV, *out, divisor, out, r->error);
 }
 
+/* (i + 0.5) * step - 0.5, rounded once. */
+static laze_status find_middles(const resampling *r, laze_value step, laze_value *places) {
+  LAZE_TRY(laze_compose_to(r->recorder, *places, LAZE_F64, places, r->error));
+  LAZE_TRY(laze_compose_to(r->recorder, step, LAZE_F64, &step, r->error));
+  LAZE_TRY(laze_compose_binary(r->recorder, LAZE_OP_MUL, *places, step, places, r->error));
+  LAZE_TRY(with_number(r, LAZE_OP_SUB, *places, 0.5, places));
+  if (r->how == LAZE_RESAMPLE_LINEAR) LAZE_TRY(with_number(r, LAZE_OP_MAXIMUM, *places, 0, places));
+  return laze_compose_to(r->recorder, *places, compute_dtype(r), places, r->error);
+}
+
 /* Where each element of the result lies in self. */
 static laze_status find_places(const resampling *r, int dim, laze_size size, laze_value *out) {
   const bool nearest = r->how == LAZE_RESAMPLE_NEAREST, exact = r->how == LAZE_RESAMPLE_NEAREST_EXACT;
@@ -69,10 +79,8 @@ static laze_status find_places(const resampling *r, int dim, laze_size size, laz
   LAZE_TRY(find_step(r, dim, size, &step));
   LAZE_TRY(laze_compose_iota(r->recorder, &r->sizes[dim], 1, 0, compute_dtype(r), out, r->error));
   if (centred) LAZE_TRY(with_number(r, LAZE_OP_ADD, *out, 0.5, out));
-  LAZE_TRY(laze_compose_binary(r->recorder, LAZE_OP_MUL, *out, step, out, r->error));
-  if (centred && !exact) LAZE_TRY(with_number(r, LAZE_OP_SUB, *out, 0.5, out));
-  if (r->how == LAZE_RESAMPLE_LINEAR && centred) LAZE_TRY(with_number(r, LAZE_OP_MAXIMUM, *out, 0, out));
-  return LAZE_OK;
+  if (centred && !exact) return find_middles(r, step, out);
+  return laze_compose_binary(r->recorder, LAZE_OP_MUL, *out, step, out, r->error);
 }
 
 /* Elements of an axis at places, i64, moved by `offset` and then kept within the axis. */
@@ -110,13 +118,13 @@ static laze_status add_weighted(const resampling *r, laze_value elements, int ax
   return laze_compose_binary(r->recorder, LAZE_OP_ADD, *sum, elements, sum, r->error);
 }
 
-/* A polynomial by Horner's rule, highest coefficient first. */
-static laze_status polynomial(const resampling *r, laze_value x, const double *coefficients, int count,
-                              laze_value *out) {
-  LAZE_TRY(with_number(r, LAZE_OP_MUL, x, coefficients[0], out));
+laze_status laze_compose_polynomial(laze_recorder *recorder, laze_value x, const double *coefficients, int count,
+                                    laze_value *out, laze_error *error) {
+  const resampling r = {.recorder = recorder, .error = error};
+  LAZE_TRY(with_number(&r, LAZE_OP_MUL, x, coefficients[0], out));
   for (int i = 1; i < count; i++) {
-    if (coefficients[i] != 0) LAZE_TRY(with_number(r, LAZE_OP_ADD, *out, coefficients[i], out));
-    if (i + 1 < count) LAZE_TRY(laze_compose_binary(r->recorder, LAZE_OP_MUL, *out, x, out, r->error));
+    if (coefficients[i] != 0) LAZE_TRY(with_number(&r, LAZE_OP_ADD, *out, coefficients[i], out));
+    if (i + 1 < count) LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, *out, x, out, error));
   }
   return LAZE_OK;
 }
@@ -128,9 +136,10 @@ laze_status laze_compose_cubic_weights(laze_recorder *recorder, laze_value part,
   LAZE_TRY(with_number(&r, LAZE_OP_ADD, part, 1, &distance[0]));
   distance[1] = part;
   LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_NEG, part, &distance[2], error));
+  LAZE_TRY(with_number(&r, LAZE_OP_ADD, distance[2], 2, &distance[3]));
   LAZE_TRY(with_number(&r, LAZE_OP_ADD, distance[2], 1, &distance[2]));
-  LAZE_TRY(with_number(&r, LAZE_OP_ADD, distance[2], 1, &distance[3]));
-  for (int i = 0; i < 4; i++) LAZE_TRY(polynomial(&r, distance[i], i == 1 || i == 2 ? near : far, 4, &out[i]));
+  for (int i = 0; i < 4; i++)
+    LAZE_TRY(laze_compose_polynomial(recorder, distance[i], i == 1 || i == 2 ? near : far, 4, &out[i], error));
   return LAZE_OK;
 }
 
@@ -140,6 +149,16 @@ static laze_status find_weights(const resampling *r, laze_value part, laze_value
   out[1] = part;
   LAZE_TRY(laze_compose_unary(r->recorder, LAZE_OP_NEG, part, &out[0], r->error));
   return with_number(r, LAZE_OP_ADD, out[0], 1, &out[0]);
+}
+
+/* Sums along an axis of images of integers are integers again, rounded and within what these hold. */
+static laze_status round_elements(const resampling *r, laze_value *value) {
+  const laze_dtype dtype = (laze_dtype)r->type.dtype;
+  if (laze_dtype_is_float(dtype) || r->dims != 2) return LAZE_OK;
+  LAZE_TRY(with_number(r, LAZE_OP_ADD, *value, 0.5, value));
+  LAZE_TRY(laze_compose_unary(r->recorder, LAZE_OP_FLOOR, *value, value, r->error));
+  LAZE_TRY(with_number(r, LAZE_OP_MAXIMUM, *value, 0, value));
+  return with_number(r, LAZE_OP_MINIMUM, *value, 255, value);
 }
 
 static laze_status resample_axis(const resampling *r, int dim, laze_value *value) {
@@ -159,13 +178,24 @@ static laze_status resample_axis(const resampling *r, int dim, laze_value *value
     LAZE_TRY(add_weighted(r, elements, axis, weights[i], &sum));
   }
   *value = sum;
-  return LAZE_OK;
+  return round_elements(r, value);
+}
+
+static laze_status resample_under_curves(const resampling *r, int dim, laze_value *value) {
+  const int axis = r->type.rank - r->dims + dim;
+  laze_value step;
+  LAZE_TRY(find_step(r, dim, r->type.sizes[axis], &step));
+  LAZE_TRY(laze_compose_to(r->recorder, *value, compute_dtype(r), value, r->error));
+  LAZE_TRY(
+      laze_compose_antialiased(r->recorder, r->how == LAZE_RESAMPLE_CUBIC, axis, r->sizes[dim], step, value, r->error));
+  return round_elements(r, value);
 }
 
 /* The innermost axis first, in the dtype that it is computed in. */
 static laze_status resample_all(const resampling *r, laze_value *out) {
   *out = r->call->operands[0];
-  for (int dim = r->dims; dim-- > 0;) LAZE_TRY(resample_axis(r, dim, out));
+  for (int dim = r->dims; dim-- > 0;)
+    LAZE_TRY(r->antialias ? resample_under_curves(r, dim, out) : resample_axis(r, dim, out));
   return laze_compose_to(r->recorder, *out, (laze_dtype)r->type.dtype, out, r->error);
 }
 
@@ -191,18 +221,18 @@ static laze_status check_sizes(const resampling *r) {
   return LAZE_OK;
 }
 
-/* size * scale, rounded down. */
-static laze_status scale_size(resampling *r, int dim, double scale) {
-  const laze_size size = r->type.sizes[r->type.rank - r->dims + dim];
-  r->scales[dim] = scale;
-  if (!(scale > 0)) return refuse(r);
+laze_status laze_compose_scaled_size(laze_recorder *recorder, const laze_call *call, laze_size size, double scale,
+                                     laze_size *out, laze_error *error) {
+  if (!(scale > 0))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: a scale is %g, expected a number above 0",
+                     laze_compose_name(call), scale);
   if (scale == floor(scale) && scale < INT32_MAX)
-    return laze_size_arithmetic(r->recorder, '*', size, (laze_size)scale, &r->sizes[dim], r->error);
+    return laze_size_arithmetic(recorder, '*', size, (laze_size)scale, out, error);
   if (!laze_size_is_constant(size) || scale * (double)size > (double)LAZE_MAX_ELEMENTS)
-    return laze_fail(r->error, LAZE_UNSUPPORTED,
+    return laze_fail(error, LAZE_UNSUPPORTED,
                      "%s: scale %g of a size that is not known, or too much; pass the size of the result",
-                     laze_compose_name(r->call), scale);
-  r->sizes[dim] = (laze_size)((double)size * scale);
+                     laze_compose_name(call), scale);
+  *out = (laze_size)((double)size * scale);
   return LAZE_OK;
 }
 
@@ -218,8 +248,10 @@ static laze_status read_sizes(resampling *r) {
   if (r->type.rank != r->dims + 2 || (by_scale && given->present) || (!by_scale && !given->present)) return refuse(r);
   if (count != r->dims && (by_scale || count != 1)) return refuse(r);
   for (int i = 0; i < r->dims; i++) {
+    r->scales[i] = by_scale ? scales->value.reals[i] : 0;
     if (by_scale)
-      LAZE_TRY(scale_size(r, i, scales->value.reals[i]));
+      LAZE_TRY(
+          laze_compose_scaled_size(r->recorder, r->call, r->type.sizes[2 + i], r->scales[i], &r->sizes[i], r->error));
     else
       r->sizes[i] = given->value.items[count == 1 ? 0 : i];
   }
@@ -237,16 +269,26 @@ static void read_scales(resampling *r) {
   }
 }
 
+static laze_status run(resampling *r, laze_value *results) {
+  const laze_argument_info *align = laze_op_argument(laze_op_get(r->call->op), "align_corners");
+  r->align = align && r->call->attributes[align->position].value.integer != 0;
+  r->type = laze_compose_type(r->recorder, r->call->operands[0]);
+  LAZE_TRY(read_sizes(r));
+  LAZE_TRY(check_sizes(r));
+  read_scales(r);
+  return resample_all(r, results);
+}
+
 static laze_status resample(laze_recorder *recorder, const laze_call *call, laze_resampling how, int dims,
                             laze_value *results, laze_error *error) {
-  const laze_argument_info *align = laze_op_argument(laze_op_get(call->op), "align_corners");
-  resampling r = {.recorder = recorder, .call = call, .how = how, .dims = dims, .error = error};
-  r.align = align && call->attributes[align->position].value.integer != 0;
-  r.type = laze_compose_type(recorder, call->operands[0]);
-  LAZE_TRY(read_sizes(&r));
-  LAZE_TRY(check_sizes(&r));
-  read_scales(&r);
-  return resample_all(&r, results);
+  return run(&(resampling){.recorder = recorder, .call = call, .how = how, .dims = dims, .error = error}, results);
+}
+
+static laze_status antialias(laze_recorder *recorder, const laze_call *call, laze_resampling how, laze_value *results,
+                             laze_error *error) {
+  return run(
+      &(resampling){.recorder = recorder, .call = call, .how = how, .antialias = true, .dims = 2, .error = error},
+      results);
 }
 
 laze_status laze_composite_upsample_nearest1d(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -328,4 +370,20 @@ laze_status laze_composite_upsample_bicubic2d(laze_recorder *recorder, const laz
 laze_status laze_composite_upsample_bicubic2d_vec(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                                   laze_error *error) {
   return resample(recorder, call, LAZE_RESAMPLE_CUBIC, 2, results, error);
+}
+laze_status laze_composite__upsample_bilinear2d_aa(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                   laze_error *error) {
+  return antialias(recorder, call, LAZE_RESAMPLE_LINEAR, results, error);
+}
+laze_status laze_composite__upsample_bilinear2d_aa_vec(laze_recorder *recorder, const laze_call *call,
+                                                       laze_value *results, laze_error *error) {
+  return antialias(recorder, call, LAZE_RESAMPLE_LINEAR, results, error);
+}
+laze_status laze_composite__upsample_bicubic2d_aa(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                  laze_error *error) {
+  return antialias(recorder, call, LAZE_RESAMPLE_CUBIC, results, error);
+}
+laze_status laze_composite__upsample_bicubic2d_aa_vec(laze_recorder *recorder, const laze_call *call,
+                                                      laze_value *results, laze_error *error) {
+  return antialias(recorder, call, LAZE_RESAMPLE_CUBIC, results, error);
 }

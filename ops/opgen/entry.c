@@ -273,6 +273,7 @@ static void read_variants(gen_table *table, gen_operator *op, const gen_tree *va
     report_error(&table->report, place_of(op, value),
                  "a method is called on its argument \"self\", a Tensor, which the schema lacks; drop \"variants\"");
   op->is_method = is_method;
+  op->is_named = true;
 }
 
 /* What `c` lists: arguments, for which `set` is called. */

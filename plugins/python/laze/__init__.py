@@ -12,6 +12,9 @@ from laze import _laze
 from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
 from laze._laze import __version__
 
+# PyTorch has functions whose names begin with an underscore, which * leaves out.
+globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
+
 inf = float("inf")
 nan = float("nan")
 pi = 3.141592653589793

@@ -20,7 +20,7 @@ from library import Absent
 
 METADATA = {"dim", "ndimension", "size", "numel", "nelement", "stride", "is_contiguous", "is_floating_point", "is_complex",
             "is_conj", "is_neg", "element_size", "storage_offset", "data_ptr", "detach", "requires_grad_", "tensor",
-            "is_signed", "is_same_size", "result_type"}
+            "is_signed", "is_same_size", "result_type", "sym_int"}
 PROPERTIES = {"T", "H", "mT", "mH", "real", "imag"}  # all others are metadata
 # Functions of Python that leave results out, as the library's do; those of torch.masked are its operators, too.
 FRONT_END = {"unique", "unique_consecutive"}

@@ -19,11 +19,14 @@ START_TEST(every_operator_that_can_be_called_is_there) {
   int32_t shown = 0;
   for (laze_op op = 1; op < laze_op_count; op++) {
     const laze_op_info *info = laze_op_get(op);
-    bool called = info->base[0] != '_' && info->op_class != LAZE_CLASS_CONTROL &&
-                  info->op_class != LAZE_CLASS_STRUCTURE && op != LAZE_OP_CONSTANT;
+    bool called = info->op_class != LAZE_CLASS_CONTROL && info->op_class != LAZE_CLASS_STRUCTURE &&
+                  op != LAZE_OP_CONSTANT;
     const laze_operator *found = laze_operator_find(info->name);
-    ck_assert_msg((found != NULL) == called, "%s", info->name);
-    if (!called) continue;
+    if (info->base[0] == '_') /* internal, or PyTorch's: that the table says */
+      ck_assert_msg(found == NULL || called, "%s", info->name);
+    else
+      ck_assert_msg((found != NULL) == called, "%s", info->name);
+    if (found == NULL) continue;
     ck_assert_ptr_eq(laze_operator_at(shown++), found);
     ck_assert_str_eq(laze_operator_name(found), info->name);
     ck_assert_str_eq(laze_operator_base_name(found), info->base);
@@ -40,7 +43,7 @@ END_TEST
 /* A base name is no operator: which one it is depends on what is passed. */
 START_TEST(operators_are_found_by_their_whole_name) {
   ck_assert_str_eq(laze_operator_function(laze_operator_find("add.Tensor")), "laze_add");
-  static const char *const none[] = {"add", "sub", "", "add.", "~", "_softmax", "while", "parameter"};
+  static const char *const none[] = {"add", "sub", "", "add.", "~", "_window", "while", "parameter"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) ck_assert_msg(!laze_operator_find(none[i]), "%s", none[i]);
   ck_assert_ptr_null(laze_operator_find(NULL));
 }
