@@ -143,12 +143,26 @@ laze_status laze_compose_cubic_weights(laze_recorder *recorder, laze_value part,
   return LAZE_OK;
 }
 
+/* As a float of 16 bits where self is one, but along lines of images. */
+static laze_status round_weight(const resampling *r, laze_value *weight) {
+  const laze_dtype dtype = (laze_dtype)r->type.dtype;
+  if (!laze_dtype_is_float(dtype) || (r->how == LAZE_RESAMPLE_LINEAR && r->dims == 2)) return LAZE_OK;
+  LAZE_TRY(laze_compose_to(r->recorder, *weight, dtype, weight, r->error));
+  return laze_compose_to(r->recorder, *weight, compute_dtype(r), weight, r->error);
+}
+
 /* The weights of the elements from `first` on, of which there are 2 or 4. */
 static laze_status find_weights(const resampling *r, laze_value part, laze_value *out) {
-  if (r->how == LAZE_RESAMPLE_CUBIC) return laze_compose_cubic_weights(r->recorder, part, out, r->error);
+  if (r->how == LAZE_RESAMPLE_CUBIC) {
+    LAZE_TRY(laze_compose_cubic_weights(r->recorder, part, out, r->error));
+    for (int i = 0; i < 4; i++) LAZE_TRY(round_weight(r, &out[i]));
+    return LAZE_OK;
+  }
   out[1] = part;
-  LAZE_TRY(laze_compose_unary(r->recorder, LAZE_OP_NEG, part, &out[0], r->error));
-  return with_number(r, LAZE_OP_ADD, out[0], 1, &out[0]);
+  LAZE_TRY(round_weight(r, &out[1]));
+  LAZE_TRY(laze_compose_unary(r->recorder, LAZE_OP_NEG, out[1], &out[0], r->error));
+  LAZE_TRY(with_number(r, LAZE_OP_ADD, out[0], 1, &out[0]));
+  return round_weight(r, &out[0]);
 }
 
 /* Sums along an axis of images of integers are integers again, rounded and within what these hold. */

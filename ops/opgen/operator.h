@@ -88,7 +88,6 @@ struct gen_operator {
   const char *infer;              /* NAME of laze_control_rule_NAME, in class library of laze_infer_NAME, by hand */
   const char *interpret;          /* NAME of interp_execute_NAME, in class control of interp_control_NAME */
   gen_operator *combine;
-<<<<<<< HEAD
   const char *initial;            /* "ZERO" */
   const char *state;              /* scan: "RESULT" */
   const char *effect;             /* "NONE" */
@@ -97,15 +96,7 @@ struct gen_operator {
   gen_complex complex;            /* what complex operands make of it */
   gen_operator *complex_operator; /* COMPLEX_OTHER: which it is then */
   bool is_method;                 /* `variants: method` */
-=======
-  const char *initial; /* "ZERO" */
-  const char *state;   /* scan: "RESULT" */
-  const char *effect;  /* "NONE" */
-  bool late, by_hand;  /* by_hand: `composite: c` */
-  bool keeps_dtype;    /* `compute: dtype` of a composite */
-  bool is_method;      /* `variants: method` */
-  bool is_named;       /* `variants` are given: public, whatever its name begins with */
->>>>>>> ca8bfed (PyTorch's functions whose names begin with an underscore are public; other sizes without aliases, by one name, and pools of drawn windows)
+  bool is_named;                  /* `variants` are given: public, whatever its name begins with */
   int regions;
   const char *contents; /* NAME of laze_contents_NAME; NULL: none */
   int defines;          /* the SymInt or SymInt[] argument that names the sizes it defines, counted from 1; 0: none */
@@ -133,7 +124,8 @@ static inline bool operator_has_inference(const gen_operator *op) {
 }
 /* Whether expressions may call it: regions and raw elements cannot be passed. */
 bool operator_is_callable(const gen_operator *op);
-/* Whether users may call it: those whose name starts with "_" are ours, but for PyTorch's, which name their variants. */
+/* Whether users may call it: those whose name starts with "_" are ours, but for PyTorch's, which name their variants.
+ */
 static inline bool operator_is_public(const gen_operator *op) {
   return operator_is_callable(op) && (op->is_named || op->schema.base[0] != '_');
 }
