@@ -19,8 +19,8 @@ START_TEST(every_operator_that_can_be_called_is_there) {
   int32_t shown = 0;
   for (laze_op op = 1; op < laze_op_count; op++) {
     const laze_op_info *info = laze_op_get(op);
-    bool called = info->op_class != LAZE_CLASS_CONTROL && info->op_class != LAZE_CLASS_STRUCTURE &&
-                  op != LAZE_OP_CONSTANT;
+    bool called =
+        info->op_class != LAZE_CLASS_CONTROL && info->op_class != LAZE_CLASS_STRUCTURE && op != LAZE_OP_CONSTANT;
     const laze_operator *found = laze_operator_find(info->name);
     if (info->base[0] == '_') /* internal, or PyTorch's: that the table says */
       ck_assert_msg(found == NULL || called, "%s", info->name);
