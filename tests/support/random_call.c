@@ -34,8 +34,8 @@ static bool is_base(const random_call *call, const char *name) {
 }
 
 laze_dtype test_random_dtype(test_random *random) {
-  static const laze_dtype dtypes[] = {LAZE_F32,  LAZE_F32,  LAZE_F32, LAZE_F64, LAZE_F64, LAZE_I32,
-                                      LAZE_I32,  LAZE_I64,  LAZE_I64, LAZE_I8,  LAZE_I16, LAZE_U8,
+  static const laze_dtype dtypes[] = {LAZE_F32,  LAZE_F32,  LAZE_F32, LAZE_F64,  LAZE_F64, LAZE_I32,
+                                      LAZE_I32,  LAZE_I64,  LAZE_I64, LAZE_I8,   LAZE_I16, LAZE_U8,
                                       LAZE_BOOL, LAZE_BOOL, LAZE_F16, LAZE_BF16, LAZE_C64, LAZE_C128};
   return dtypes[test_random_below(random, sizeof dtypes / sizeof *dtypes)];
 }
@@ -59,6 +59,7 @@ void test_caller_init(test_caller *caller, laze_graph *graph, test_random *rando
 }
 
 static void add_to_pool(test_caller *caller, laze_value value) {
+  if (caller->real && laze_dtype_is_complex((laze_dtype)laze_graph_type(caller->graph, value)->dtype)) return;
   if (caller->count < TEST_POOL) caller->pool[caller->count++] = value;
 }
 
@@ -85,7 +86,10 @@ static const laze_type *type_of(const random_call *call, laze_value value) {
 
 static laze_dtype operand_dtype(const random_call *call) {
   if (call->caller->dtype != LAZE_DTYPE_NONE) return call->caller->dtype;
-  return call->self.dtype && !one_in(call, 4) ? call->self.dtype : test_random_dtype(call->caller->random);
+  if (call->self.dtype && !one_in(call, 4)) return call->self.dtype;
+  laze_dtype dtype = test_random_dtype(call->caller->random);
+  while (call->caller->real && laze_dtype_is_complex(dtype)) dtype = test_random_dtype(call->caller->random);
+  return dtype;
 }
 
 static laze_value parameter(const random_call *call, laze_dtype dtype, int32_t rank, const int64_t *sizes) {

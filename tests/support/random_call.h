@@ -22,6 +22,7 @@ typedef struct test_caller {
   test_shapes shapes;    /* of new parameters */
   bool used[TEST_POOL];  /* by a later call */
   int64_t most_elements; /* of any value */
+  bool real;             /* complex values are no operands and not in the pool */
   bool fresh;            /* every operand is a parameter of its own */
   laze_dtype dtype;      /* fresh: of operands; LAZE_DTYPE_NONE: random ones */
   int32_t rank;          /* fresh: of the first operand */

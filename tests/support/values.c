@@ -57,8 +57,8 @@ bool test_same_bits(laze_dtype dtype, const void *a, const void *b) {
   if (memcmp(a, b, (size_t)laze_dtype_size(dtype)) == 0) return true;
   const laze_dtype part = laze_dtype_part(dtype);
   if (part != dtype)
-    return test_same_bits(part, a, b) && test_same_bits(part, (const char *)a + laze_dtype_size(part),
-                                                        (const char *)b + laze_dtype_size(part));
+    return test_same_bits(part, a, b) &&
+           test_same_bits(part, (const char *)a + laze_dtype_size(part), (const char *)b + laze_dtype_size(part));
   if (!laze_dtype_is_float(dtype)) return false;
   return isnan(test_element_as_double(dtype, a)) && isnan(test_element_as_double(dtype, b));
 }
