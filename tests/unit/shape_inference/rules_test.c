@@ -400,7 +400,7 @@ START_TEST(dtype_rules) {
   ck_assert(laze_dtype_sum(&constants, &integers, LAZE_I32, &dtype) == LAZE_OK && dtype == LAZE_I32);
   ck_assert(laze_dtype_given(&constants, 0, &dtype) == LAZE_OK && dtype == LAZE_F32);
   ck_assert(laze_dtype_given(&constants, LAZE_I64, &dtype) == LAZE_OK && dtype == LAZE_I64);
-  check_error(laze_dtype_given(&constants, 15, &dtype), LAZE_INVALID_ARGUMENT, "15 is no dtype");
+  check_error(laze_dtype_given(&constants, 99, &dtype), LAZE_INVALID_ARGUMENT, "99 is no dtype");
   ck_assert(laze_dtype_given_or_same(&constants, 0, &integers, &dtype) == LAZE_OK && dtype == LAZE_I32);
   ck_assert(laze_dtype_given_or_same(&constants, LAZE_F32, &integers, &dtype) == LAZE_OK && dtype == LAZE_F32);
   ck_assert(laze_dtype_same(&constants, &flags, &dtype) == LAZE_OK && dtype == LAZE_BOOL);
