@@ -195,7 +195,8 @@ START_TEST(every_overload_is_reached) {
                                                "quantile.scalar",
                                                "searchsorted.Scalar",
                                                "view_copy.dtype"};
-    bool needs_more = required(info) > MOST;
+    /* Nor have tensors of the ranks that upsampling takes. */
+    bool needs_more = required(info) > MOST || strstr(info->base, "upsample_") != NULL;
     for (size_t i = 0; i < sizeof needing_more / sizeof *needing_more; i++)
       needs_more = needs_more || strcmp(info->name, needing_more[i]) == 0;
     ck_assert_msg(calls > 0 || needs_more, "no call means %s", info->name);
