@@ -140,6 +140,40 @@ static inline uint64_t common_divisor_i64(int64_t a, int64_t b) {
   return larger;
 }
 
+/* Of loops that go on for as long as an element says. */
+#define MOST_STEPS 65536
+
+/* Polynomials by three-term recurrences: `next` is that of degree k + 1, of p with degree k - 1 and q with degree k. */
+#define CLIMB(first, next)                                                                                             \
+  double p = 1, q = (first);                                                                                           \
+  if (!(degree >= 1 && degree < MOST_STEPS + 1)) return degree > 1 ? (double)NAN : degree > -1;                        \
+  for (double k = 1; k + 1 <= degree; k++) {                                                                           \
+    double r = (next);                                                                                                 \
+    p = q;                                                                                                             \
+    q = r;                                                                                                             \
+  }                                                                                                                    \
+  return q
+static inline double chebyshev_polynomial(double x, double first, double degree) {
+  CLIMB(first, 2 * x * q - p);
+}
+static inline double hermite_polynomial(double x, double scale, double degree) {
+  CLIMB(scale * x, scale * (x * q - k * p));
+}
+static inline double laguerre_polynomial(double x, double degree) {
+  CLIMB(1 - x, ((2 * k + 1 - x) * q - k * p) / (k + 1));
+}
+static inline double legendre_polynomial(double x, double degree) {
+  CLIMB(x, ((2 * k + 1) * x * q - k * p) / (k + 1));
+}
+
+/* Of at least 20 terms, and as many as there are below 20. */
+static inline double power_sum(double base, double exponent) {
+  double sum = 0, count = fmax(20, ceil(20 - base));
+  if (isnan(base) || count > MOST_STEPS) return (double)NAN;
+  for (; count > 0; count--, base++) sum += pow(base, exponent);
+  return sum;
+}
+
 /* By squaring. A negative exponent is 1 / base^n cut to an integer: 0 unless the base is 1 or -1. */
 static inline uint64_t integer_power_i64(int64_t base, int64_t exponent) {
   if (exponent < 0) {

@@ -52,6 +52,13 @@ LAZE_LOWERING(copysign);
 LAZE_LOWERING(nextafter);
 LAZE_LOWERING(gcd);
 
+/* Polynomials, of an argument, what their recurrence starts from, and a degree; sums of powers. */
+LAZE_LOWERING(chebyshev);
+LAZE_LOWERING(hermite);
+LAZE_LOWERING(laguerre);
+LAZE_LOWERING(legendre);
+LAZE_LOWERING(power_sum);
+
 /* Comparisons give bool and are false for NaN (ne: true). */
 LAZE_LOWERING(eq);
 LAZE_LOWERING(ne);

@@ -53,8 +53,8 @@ LLVMValueRef laze_math_narrow(const laze_llvm_emitter *e, LLVMValueRef x) {
 
 LLVMValueRef laze_math_in_f64(const laze_llvm_emitter *e, laze_lowering lowering, const LLVMValueRef *operands,
                               int count) {
-  LLVMValueRef wide[2];
-  assert(count <= 2);
+  LLVMValueRef wide[3];
+  assert(count <= 3);
   for (int i = count - 1; i >= 0; i--) wide[i] = laze_math_widen(e, operands[i]);
   return laze_math_narrow(e, lowering(e, LAZE_F64, wide));
 }

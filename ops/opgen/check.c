@@ -48,6 +48,26 @@ static void check_name(gen_scope *scope, gen_expression *name) {
     check_fault(scope, name, "a condition sees no tensors; it may use attributes and present()");
 }
 
+/* The kind of a list that holds an item. */
+static gen_kind list_of(gen_kind item) {
+  switch (item) {
+  case KIND_TENSOR: return KIND_TENSOR_LIST;
+  case KIND_FLOAT: return KIND_FLOAT_LIST;
+  case KIND_SIZE: return KIND_SIZE_LIST;
+  default: return KIND_INT_LIST;
+  }
+}
+
+/* Integers lie beside sizes or beside reals, tensors beside tensors. */
+static bool lies_in_list(const gen_expression *item, const gen_expression *list, int index) {
+  const gen_kind kind = list_of(item->kind);
+  if (item->optional) return false;
+  if (kind == KIND_TENSOR_LIST) return index == 0 || list->kind == kind;
+  if (kind == KIND_FLOAT_LIST) return list->kind == KIND_INT_LIST || list->kind == kind;
+  if (kind == KIND_SIZE_LIST) return list->kind == KIND_INT_LIST || list->kind == kind;
+  return kind_is_integer(item->kind) && list->kind != KIND_TENSOR_LIST;
+}
+
 static void check_list(gen_scope *scope, gen_expression *list) {
   list->kind = KIND_INT_LIST;
   for (int i = 0; i < list->count; i++) {
@@ -57,17 +77,12 @@ static void check_list(gen_scope *scope, gen_expression *list) {
       list->kind = KIND_WRONG;
       return;
     }
-    const gen_kind kind = item->kind == KIND_TENSOR ? KIND_TENSOR_LIST
-                          : item->kind == KIND_SIZE ? KIND_SIZE_LIST
-                                                    : KIND_INT_LIST;
-    const bool good = (item->kind == KIND_TENSOR || kind_is_integer(item->kind)) && !item->optional &&
-                      (i == 0 || (kind == KIND_TENSOR_LIST) == (list->kind == KIND_TENSOR_LIST));
-    if (!good) {
-      check_fault(scope, list, "item %d of the list is %s%s; lists hold integers or tensors that are present", i + 1,
+    if (!lies_in_list(item, list, i)) {
+      check_fault(scope, list, "item %d of the list is %s%s; lists hold numbers or tensors that are present", i + 1,
                   kind_name(item->kind), item->optional ? " that may be absent" : "");
       return;
     }
-    if (kind > list->kind || kind == KIND_TENSOR_LIST) list->kind = kind;
+    if (list->kind == KIND_INT_LIST) list->kind = list_of(item->kind);
   }
 }
 

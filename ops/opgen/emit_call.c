@@ -228,7 +228,7 @@ static const char *emit_list_attribute(gen_emitter *emitter, const gen_argument 
   return memory_format("laze_attribute_%s((const laze_size[]){%s}, %d)", family, items, parameter->list_size);
 }
 
-/* A list of numbers from integers written out, or an empty list; what else there is was passed on as it is. */
+/* A list of numbers that are written out, or an empty list; what else there is was passed on as it is. */
 static const char *emit_items_attribute(gen_emitter *emitter, const gen_argument *parameter,
                                         const gen_expression *item) {
   const char *items = "";

@@ -15,6 +15,7 @@ import torch_products
 import torch_resampling
 import torch_scatter
 import torch_sorting
+import torch_special
 import torch_statistics
 import torch_windows
 from torch_recorder import row, write
@@ -95,4 +96,5 @@ if __name__ == "__main__":
     torch_linalg.record()
     torch_resampling.record()
     torch_complex.record()
+    torch_special.record()
     write()

@@ -27,6 +27,18 @@ static long double pow_long(long double x, long double y) {
   return isinf(x) || isinf(y) ? (long double)pow((double)x, (double)y) : powl(x, y);
 }
 
+/* Of at least 20 terms, and as many as there are below 20. */
+static long double power_suml(long double base, long double exponent) {
+  const long double count = fmaxl(20, ceill(20 - base));
+  long double sum = 0;
+  if (isnan(base) || count > 65536) return NAN;
+  for (long double k = 0; k < count; k++) sum += pow_long(base + k, exponent);
+  return sum;
+}
+static double power_sum(double base, double exponent) {
+  return (double)power_suml(base, exponent);
+}
+
 #define UNARY(op_name, function)                                                                                       \
   { .op = LAZE_OP_##op_name, .unary = function, .unary_long = function##l }
 const test_reference test_references[] = {
@@ -62,6 +74,7 @@ const test_reference test_references[] = {
     {.op = LAZE_OP_LOGADDEXP, .binary = logaddexp, .binary_long = logaddexpl, .cancels = true},
     {.op = LAZE_OP_ATAN2, .binary = atan2, .binary_long = atan2l},
     {.op = LAZE_OP_HYPOT, .binary = hypot, .binary_long = hypotl},
+    {.op = LAZE_OP__POWER_SUM, .binary = power_sum, .binary_long = power_suml, .cancels = true},
     {.op = LAZE_OP_FMOD, .binary = fmod, .binary_long = fmodl},
 };
 const int32_t test_reference_count = sizeof test_references / sizeof *test_references;
