@@ -5,7 +5,9 @@
 #include "base/half.h"
 
 #include <complex.h>
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COMPUTES_BOOL(id) LAZE_##id
@@ -69,8 +71,11 @@ laze_dtype laze_dtype_join(laze_dtype a, laze_dtype b) {
   if (a == b || b == LAZE_DTYPE_NONE) return a;
   if (a == LAZE_DTYPE_NONE) return b;
   uint32_t both = UINT32_C(1) << a | UINT32_C(1) << b;
-  for (int row = 0; row < ROW_COUNT; row++)
-    if ((infos[rows[row]].takes & both) == both) return rows[row];
+  for (int row = 0; row < ROW_COUNT; row++) {
+    if ((infos[rows[row]].takes & both) != both) continue;
+    const laze_category category = laze_dtype_category(rows[row]);
+    return laze_dtype_category(a) == category || laze_dtype_category(b) == category ? rows[row] : LAZE_DTYPE_NONE;
+  }
   return LAZE_DTYPE_NONE;
 }
 
@@ -131,8 +136,8 @@ laze_dtype laze_dtype_of_width(laze_kind kind, int32_t bits) {
 
 /* --- Limits --- */
 
-static int64_t highest_integer(const laze_dtype_info *info) {
-  return INT64_MAX >> (63 - info->digits);
+static uint64_t highest_integer(const laze_dtype_info *info) {
+  return UINT64_MAX >> (64 - info->digits);
 }
 
 laze_scalar laze_dtype_lowest(laze_dtype dtype) {
@@ -141,7 +146,7 @@ laze_scalar laze_dtype_lowest(laze_dtype dtype) {
   case LAZE_KIND_NONE:
   case LAZE_KIND_COMPLEX:
   case LAZE_KIND_BOOL: break;
-  case LAZE_KIND_SIGNED: return laze_scalar_integer(-highest_integer(info) - 1);
+  case LAZE_KIND_SIGNED: return laze_scalar_integer(-(int64_t)highest_integer(info) - 1);
   case LAZE_KIND_UNSIGNED: return laze_scalar_integer(0);
   case LAZE_KIND_FLOAT: return laze_scalar_real(-INFINITY);
   }
@@ -155,7 +160,7 @@ laze_scalar laze_dtype_highest(laze_dtype dtype) {
   case LAZE_KIND_COMPLEX:
   case LAZE_KIND_BOOL: break;
   case LAZE_KIND_SIGNED:
-  case LAZE_KIND_UNSIGNED: return laze_scalar_integer(highest_integer(info));
+  case LAZE_KIND_UNSIGNED: return laze_scalar_unsigned(highest_integer(info));
   case LAZE_KIND_FLOAT: return laze_scalar_real(INFINITY);
   }
   return laze_scalar_boolean(true);
@@ -186,7 +191,7 @@ bool laze_dtype_is_nan(laze_dtype dtype, uint64_t bits) {
 
 #define LOAD_BOOL(id, element) laze_scalar_boolean(element)
 #define LOAD_SIGNED(id, element) laze_scalar_integer(element)
-#define LOAD_UNSIGNED LOAD_SIGNED
+#define LOAD_UNSIGNED(id, element) laze_scalar_unsigned(element)
 #define LOAD_FLOAT(id, element) laze_scalar_real(element)
 #define LOAD_COMPLEX(id, element) laze_scalar_complex(creal(element), cimag(element))
 #define LOAD_HALF(id, element) laze_scalar_real((double)laze_half_load_##id(element))
@@ -198,14 +203,37 @@ laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index) 
   return (laze_scalar){.dtype = LAZE_DTYPE_NONE};
 }
 
+bool laze_scalar_read_integer(const char *text, char **end, laze_scalar *out) {
+  errno = 0;
+  long long value = strtoll(text, end, 10);
+  *out = laze_scalar_integer(value);
+  if (errno == 0 || value < 0) return errno == 0;
+  errno = 0;
+  *out = laze_scalar_unsigned(strtoull(text, end, 10));
+  return errno == 0;
+}
+
+/* Of a U64, which is above all that are an I64, the bits count on from those. */
+static bool is_below(laze_scalar a, laze_scalar b) {
+  if (a.dtype != b.dtype && (a.dtype == LAZE_U64 || b.dtype == LAZE_U64)) return b.dtype == LAZE_U64;
+  return a.value.integer < b.value.integer;
+}
+
+bool laze_dtype_holds_integer(laze_dtype dtype, laze_scalar integer) {
+  return !is_below(integer, laze_dtype_lowest(dtype)) && !is_below(laze_dtype_highest(dtype), integer);
+}
+
 int64_t laze_convert_to_integer(double value, laze_dtype by) {
+  if (by == LAZE_U64 && value >= 0x1p63) return value < 0x1p64 ? (int64_t)(uint64_t)value : 0;
+  if (by == LAZE_U64) by = LAZE_I64;
   int64_t lowest = laze_dtype_lowest(by).value.integer;
   double limit = -(double)lowest;
   return value >= -limit && value < limit ? (int64_t)value : lowest;
 }
 
 laze_dtype laze_integer_converted_by(laze_dtype dtype) {
-  return laze_dtype_get(dtype)->digits < 32 ? LAZE_I32 : LAZE_I64;
+  const int32_t digits = laze_dtype_get(dtype)->digits;
+  return digits < 32 ? LAZE_I32 : digits < 64 ? LAZE_I64 : LAZE_U64;
 }
 
 static double _Complex pair(double real, double imaginary) {
@@ -222,9 +250,12 @@ static double _Complex pair(double real, double imaginary) {
 #define STORE_SIGNED(id, c_type)                                                                                       \
   (c_type)(real ? laze_convert_to_integer(scalar.value.real, laze_integer_converted_by(dtype)) : scalar.value.integer)
 #define STORE_UNSIGNED STORE_SIGNED
-#define STORE_FLOAT(id, c_type) (real ? (c_type)scalar.value.real : (c_type)scalar.value.integer)
+#define STORE_FLOAT(id, c_type)                                                                                        \
+  (real                       ? (c_type)scalar.value.real                                                              \
+   : scalar.dtype == LAZE_U64 ? (c_type)(uint64_t)scalar.value.integer                                                 \
+                              : (c_type)scalar.value.integer)
 #define STORE_COMPLEX(id, c_type)                                                                                      \
-  (real ? (c_type)pair(scalar.value.real, scalar.imaginary) : (c_type)scalar.value.integer)
+  (real ? (c_type)pair(scalar.value.real, scalar.imaginary) : (c_type)laze_scalar_as_real(scalar))
 #define STORE_HALF(id, c_type) laze_half_store_##id(STORE_FLOAT(id, float))
 #define STORE(with, id, name, kind, bits, digits, c_type, ...)                                                         \
   case LAZE_##id: ((c_type *)data)[index] = STORE_##kind(id, c_type); break;

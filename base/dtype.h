@@ -61,7 +61,8 @@ typedef enum {
 } laze_category;
 laze_category laze_dtype_category(laze_dtype dtype);
 
-/* The lowest dtype that both promote to, LAZE_DTYPE_NONE being below all. */
+/* The lowest dtype that both promote to, LAZE_DTYPE_NONE being below all. It has the category of one of them, and is
+ * LAZE_DTYPE_NONE where there is none: u16 and i32 do not become floats. */
 laze_dtype laze_dtype_join(laze_dtype a, laze_dtype b);
 
 /* The dtypes of a set for a message, "i32, f32 or f64", by number; those without such a name are left out. `last`
@@ -89,23 +90,29 @@ laze_scalar laze_dtype_lowest(laze_dtype dtype);
 laze_scalar laze_dtype_highest(laze_dtype dtype);
 
 /* Reads element `index` of an array of `dtype` as a scalar (floats widened to f64, integers to i64, complex numbers to
- * c128: all exact). */
+ * c128, and u64 stays where i64 does not hold it: all exact). */
 laze_scalar laze_scalar_load(laze_dtype dtype, const void *data, int64_t index);
 /* Writes a scalar as element `index` of an array of `dtype`, converting as `to` does (docs/semantics.md). */
 void laze_scalar_store(laze_scalar scalar, laze_dtype dtype, void *data, int64_t index);
+/* Reads a decimal integer as strtoll does, *end behind what was read. False where neither i64 nor u64 holds it. */
+bool laze_scalar_read_integer(const char *text, char **end, laze_scalar *out);
+/* Whether an integer is one of the dtype's, which has to be one of integers or bool. */
+bool laze_dtype_holds_integer(laze_dtype dtype, laze_scalar integer);
 /* Whether its value is `real`, and not `integer`. */
 static inline bool laze_scalar_is_real(laze_scalar scalar) {
   return scalar.dtype == LAZE_F64 || scalar.dtype == LAZE_C128;
 }
 /* The scalar's value as a double; an integer is rounded, of a complex number it is the real part. */
 static inline double laze_scalar_as_real(laze_scalar scalar) {
-  return laze_scalar_is_real(scalar) ? scalar.value.real : (double)scalar.value.integer;
+  if (laze_scalar_is_real(scalar)) return scalar.value.real;
+  return scalar.dtype == LAZE_U64 ? (double)(uint64_t)scalar.value.integer : (double)scalar.value.integer;
 }
-/* Converts a float to the signed integer `by`: truncates; NaN and out-of-range values give the lowest integer, which is
- * what x86-64 instructions and so PyTorch on CPU give. */
+/* Converts a float to the integer `by`, i32, i64 or u64: truncates; NaN and out-of-range values give the lowest
+ * integer, which is what x86-64 instructions and so PyTorch on CPU give. For u64 what is below 2^63 goes by way of i64.
+ */
 int64_t laze_convert_to_integer(double value, laze_dtype by);
-/* The integer by way of which a float is converted to `dtype`, which then has the low bits of it: i32 where that holds
- * all of `dtype`, otherwise i64. */
+/* The integer by way of which a float is converted to `dtype`, which then has the low bits of it: the first of i32,
+ * i64 and u64 that holds all of `dtype`. */
 laze_dtype laze_integer_converted_by(laze_dtype dtype);
 
 /* Of a float's dtype, as bits of an element: infinity, above which those of NaNs lie, and the NaN that operations give.

@@ -16,8 +16,8 @@
  *       |
  *      i16
  *     /   \
- *   i8     u8
- *     \   /
+ *   i8     u8      u16, u32 and u64 stand apart: with floats they give the float, and with all else nothing,
+ *     \   /        as in PyTorch (below f16 and bf16, and above nothing).
  *     bool
  *
  * Columns, after `with`, which is what LAZE_DTYPES was given:
@@ -45,18 +45,25 @@
   ROW(with, I16, "i16", SIGNED, 16, 15, int16_t, Int16, "<i2", "int16", LAZE_UP_TO_U8 | LAZE_UP_TO_I8)                 \
   ROW(with, I32, "i32", SIGNED, 32, 31, int32_t, Int32, "<i4", "int32", LAZE_UP_TO_I16)                                \
   ROW(with, I64, "i64", SIGNED, 64, 63, int64_t, Int64, "<i8", "int64", LAZE_UP_TO_I32)                                \
-  ROW(with, F16, "f16", HALF, 16, 11, uint16_t, Int16, "<f2", "float16", LAZE_UP_TO_I64)                               \
-  ROW(with, BF16, "bf16", HALF, 16, 8, uint16_t, Int16, NULL, "bfloat16", LAZE_UP_TO_I64)                              \
+  ROW(with, U16, "u16", UNSIGNED, 16, 16, uint16_t, Int16, "<u2", "uint16", 0)                                         \
+  ROW(with, U32, "u32", UNSIGNED, 32, 32, uint32_t, Int32, "<u4", "uint32", 0)                                         \
+  ROW(with, U64, "u64", UNSIGNED, 64, 64, uint64_t, Int64, "<u8", "uint64", 0)                                         \
+  ROW(with, F16, "f16", HALF, 16, 11, uint16_t, Int16, "<f2", "float16", LAZE_UP_TO_I64 | LAZE_APART)                  \
+  ROW(with, BF16, "bf16", HALF, 16, 8, uint16_t, Int16, NULL, "bfloat16", LAZE_UP_TO_I64 | LAZE_APART)                 \
   ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_F16 | LAZE_UP_TO_BF16)               \
   ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)                               \
-  ROW(with, C64, "c64", COMPLEX, 64, 24, float _Complex, Int64, "<c8", "complex64", LAZE_UP_TO_F32)                    \
+  ROW(with, C64, "c64", COMPLEX, 64, 24, float _Complex, Int64, "<c8", "complex64", LAZE_NO_APART(F32))                  \
   ROW(with, C128, "c128", COMPLEX, 128, 53, double _Complex, Int128, "<c16", "complex128",                             \
-      LAZE_UP_TO_F64 | LAZE_UP_TO_C64)
+      LAZE_NO_APART(F64) | LAZE_UP_TO_C64)
 
 /* A set of dtypes has the bit of each one's number. */
 #define LAZE_DTYPE_BIT(id) (UINT32_C(1) << LAZE_##id)
 #define LAZE_DTYPE_BIT_OF_ROW(with, id, ...) | LAZE_DTYPE_BIT(id)
 #define LAZE_DTYPE_ALL (0 LAZE_DTYPES(LAZE_DTYPE_BIT_OF_ROW, ))
+
+/* The integers that promote to floats alone. */
+#define LAZE_APART (LAZE_DTYPE_BIT(U16) | LAZE_DTYPE_BIT(U32) | LAZE_DTYPE_BIT(U64))
+#define LAZE_NO_APART(id) (LAZE_UP_TO_##id & ~LAZE_APART)
 
 /* LAZE_UP_TO_F32: what promotes to f32, itself included. */
 #define LAZE_UP_TO_OF_ROW(with, id, name, kind, bits, digits, c_type, llvm, numpy, torch, below)                       \

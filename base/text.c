@@ -101,8 +101,8 @@ void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar valu
   switch (laze_dtype_kind(value.dtype)) {
   case LAZE_KIND_NONE: break;
   case LAZE_KIND_BOOL: laze_text_append(text, value.value.integer ? "true" : "false"); break;
-  case LAZE_KIND_SIGNED:
-  case LAZE_KIND_UNSIGNED: laze_text_format(text, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_SIGNED: laze_text_format(text, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_UNSIGNED: laze_text_format(text, "%llu", (unsigned long long)value.value.integer); break;
   case LAZE_KIND_FLOAT: append_real(text, dtype, value.value.real); break;
   case LAZE_KIND_COMPLEX:
     laze_text_append(text, "(");

@@ -4,8 +4,8 @@
 #include "ir/inference.gen.h"
 #include "ir/op.gen.h"
 
-/* The promoted dtype of the operands from number `first` on; plain numbers (Scalar arguments) rank below tensors. */
-static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t first) {
+/* What the operands promote to from number `first` on; plain numbers (Scalar arguments) rank below tensors. */
+static laze_promotion promotion_of(const laze_call *call, const laze_type *const *operand_types, int32_t first) {
   const laze_op_info *info = laze_op_get(call->op);
   laze_promotion promotion = {0};
   int32_t operand = 0;
@@ -17,6 +17,11 @@ static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *
       if (operand >= first)
         laze_promotion_add(&promotion, operand_types[operand], argument->kind == LAZE_ARGUMENT_SCALAR);
   }
+  return promotion;
+}
+
+static laze_dtype promoted_dtype(const laze_call *call, const laze_type *const *operand_types, int32_t first) {
+  const laze_promotion promotion = promotion_of(call, operand_types, first);
   return laze_promotion_result(&promotion);
 }
 
@@ -79,6 +84,10 @@ laze_status laze_infer_elementwise(laze_inference *inference, const laze_call *c
                      "%s: the condition is %s, expected bool: compare it, as in x != 0", info->name,
                      laze_dtype_name(operand_types[0]->dtype));
   laze_dtype computed = taken_dtype(call, operand_types, call->operand_count - 1);
+  if (computed == LAZE_DTYPE_NONE) {
+    const laze_promotion promotion = promotion_of(call, operand_types, info->compute == LAZE_COMPUTE_SELECT);
+    LAZE_TRY(laze_promotion_check(&promotion, info->name, &computed, inference->error));
+  }
   if (info->compute_dtypes && !(info->compute_dtypes >> computed & 1)) return refuse_dtype(inference, info, computed);
   for (int32_t i = 0; i < call->operand_count && info->compute == LAZE_COMPUTE_BITS; i++)
     if (operand_types[i]->dtype != LAZE_I64)

@@ -54,8 +54,8 @@ static void format_element(char out[NUMBER_WIDTH], laze_dtype dtype, laze_scalar
   switch (laze_dtype_kind(dtype)) {
   case LAZE_KIND_NONE: *out = 0; break;
   case LAZE_KIND_BOOL: snprintf(out, NUMBER_WIDTH, "%s", value.value.integer ? "true" : "false"); break;
-  case LAZE_KIND_SIGNED:
-  case LAZE_KIND_UNSIGNED: snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_SIGNED: snprintf(out, NUMBER_WIDTH, "%lld", (long long)value.value.integer); break;
+  case LAZE_KIND_UNSIGNED: snprintf(out, NUMBER_WIDTH, "%llu", (unsigned long long)value.value.integer); break;
   case LAZE_KIND_FLOAT: format_real(out, dtype, value.value.real); break;
   case LAZE_KIND_COMPLEX: format_complex(out, laze_dtype_part(dtype), value); break;
   }

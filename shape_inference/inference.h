@@ -29,10 +29,14 @@ typedef struct laze_size_list {
  */
 typedef struct laze_promotion {
   laze_dtype dimensioned, zero_dimensional, number; /* running result of each class; zero-initialise */
+  laze_dtype apart[2]; /* two that promote to nothing together, the first ones met; LAZE_DTYPE_NONE: none */
 } laze_promotion;
 void laze_promotion_add(laze_promotion *promotion, const laze_type *operand, bool is_number);
-/* LAZE_DTYPE_NONE when nothing was added. */
+/* LAZE_DTYPE_NONE when nothing was added, or when the dtypes promote to nothing together. */
 laze_dtype laze_promotion_result(const laze_promotion *promotion);
+/* The same, which fails in the latter case. */
+LAZE_MUST_USE laze_status laze_promotion_check(const laze_promotion *promotion, const char *operator_name,
+                                               laze_dtype *out, laze_error *error);
 /* f32 for bool and integers, the dtype itself for floats. */
 laze_dtype laze_float_dtype(laze_dtype dtype);
 

@@ -9,6 +9,11 @@ static laze_status check_dtype(laze_inference *inference, laze_dtype dtype, laze
                    inference->operator_name, (int)dtype, laze_dtype_list(LAZE_DTYPE_ALL, LAZE_NAME_SHORT, ", ").text);
 }
 
+laze_dtype laze_dtype_convertible(laze_dtype a, laze_dtype b) {
+  const laze_dtype both = laze_dtype_join(a, b);
+  return both == LAZE_DTYPE_NONE ? LAZE_I64 : both;
+}
+
 laze_status laze_dtype_same(laze_inference *inference, const laze_type *self, laze_dtype *out) {
   (void)inference; /* every rule has it */
   *out = self->dtype;
@@ -51,7 +56,7 @@ laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const
   laze_promotion promotion = {0};
   for (int32_t i = 0; i < tensor_count; i++)
     if (tensors[i]) laze_promotion_add(&promotion, tensors[i], false);
-  *out = laze_promotion_result(&promotion);
+  LAZE_TRY(laze_promotion_check(&promotion, inference->operator_name, out, inference->error));
   if (*out != LAZE_DTYPE_NONE) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: no tensors to take a dtype from; pass at least one",
                    inference->operator_name);
@@ -93,7 +98,7 @@ laze_status laze_dtype_product(laze_inference *inference, const laze_type *self,
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: self is %s and mat2 is %s; products need one dtype; convert one of them with to(%s)",
                      inference->operator_name, laze_show(inference, self).text, laze_show(inference, mat2).text,
-                     laze_dtype_name(laze_dtype_join(self->dtype, mat2->dtype)));
+                     laze_dtype_name(laze_dtype_convertible(self->dtype, mat2->dtype)));
   if (self->dtype != LAZE_BOOL) return LAZE_OK;
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: self %s and mat2 %s are bool; numbers were expected; convert them with to(i64)",

@@ -22,6 +22,8 @@ LAZE_MUST_USE laze_status laze_infer_check_size(laze_inference *inference, laze_
 LAZE_MUST_USE laze_status laze_infer_check_rank(laze_inference *inference, int64_t rank);
 /* Refuses constant sizes with more than LAZE_MAX_ELEMENTS. Symbolic ones are checked when they get values. */
 LAZE_MUST_USE laze_status laze_infer_check_elements(laze_inference *inference, const laze_type *type);
+/* The dtype that a message offers two to be converted to. */
+laze_dtype laze_dtype_convertible(laze_dtype a, laze_dtype b);
 void laze_copy_shape(const laze_type *from, laze_type *to);
 
 #endif

@@ -190,7 +190,7 @@ laze_status laze_dtype_matrix(laze_inference *inference, const laze_type *const 
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: operands are %s and %s; linear algebra needs one dtype; convert one of them with to(%s)",
                        inference->operator_name, laze_show(inference, tensors[0]).text,
-                       laze_show(inference, tensors[i]).text, laze_dtype_name(laze_dtype_join(*out, dtype)));
+                       laze_show(inference, tensors[i]).text, laze_dtype_name(laze_dtype_convertible(*out, dtype)));
     if (!laze_dtype_is_float(dtype) || laze_dtype_size(dtype) < laze_dtype_size(LAZE_F32))
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                        "%s: %s was given; f32 or f64 was expected; convert it with to(f32)", inference->operator_name,

@@ -2,7 +2,8 @@
  * alone.
  *
  * Each name below picks, by the type of its first argument, the function for integers, float or double: the one
- * expression in a table serves all widths. Integers wrap; nothing here traps, whatever the operands.
+ * expression in a table serves all widths. Integers are computed as int64_t, which holds them all but those of u64.
+ * Integers wrap; nothing here traps, whatever the operands.
  */
 #ifndef LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
 #define LAZE_CODEGEN_INTERP_EVAL_SUPPORT_H
@@ -13,9 +14,14 @@
 #include <fenv.h>
 #include <math.h>
 
-static inline bool is_negative(int64_t a) {
+static inline bool is_negative_int(int64_t a) {
   return a < 0;
 }
+static inline bool is_negative_u64(uint64_t a) {
+  (void)a;
+  return false;
+}
+#define is_negative(a) _Generic((a), uint64_t : is_negative_u64, default : is_negative_int)(a)
 
 /* The low bits of a 64-bit result are those of a narrower one, so integers are computed in 64 bits and cut. */
 #define WRAPPING(a, expression) ((__typeof__(a))(uint64_t)(expression))
@@ -48,12 +54,11 @@ static inline double _Complex paired_f64(double a, double b) {
 }
 
 /* Division and remainder. A zero divisor gives 0; the lowest integer divided by -1 stays itself. */
-#define floor_quotient(a, b)                                                                                           \
-  _Generic((a), float : floor_quotient_f32, double : floor_quotient_f64, default : floor_quotient_int)(a, b)
-#define trunc_quotient(a, b)                                                                                           \
-  _Generic((a), float : trunc_quotient_f32, double : trunc_quotient_f64, default : trunc_quotient_int)(a, b)
-#define modulo(a, b) _Generic((a), float : modulo_f32, double : modulo_f64, default : modulo_int)(a, b)
-#define trunc_remainder(a, b) _Generic((a), float : fmodf, double : fmod, default : trunc_remainder_int)(a, b)
+#define BY_TYPE(a, f32, f64, u64, integer) _Generic((a), float : f32, double : f64, uint64_t : u64, default : integer)
+#define floor_quotient(a, b) BY_TYPE(a, floor_quotient_f32, floor_quotient_f64, quotient_u64, floor_quotient_int)(a, b)
+#define trunc_quotient(a, b) BY_TYPE(a, trunc_quotient_f32, trunc_quotient_f64, quotient_u64, trunc_quotient_int)(a, b)
+#define modulo(a, b) BY_TYPE(a, modulo_f32, modulo_f64, remainder_u64, modulo_int)(a, b)
+#define trunc_remainder(a, b) BY_TYPE(a, fmodf, fmod, remainder_u64, trunc_remainder_int)(a, b)
 
 /* 1 / sqrt(a), rounded to the type after each of the two. */
 #define reciprocal_root(a) _Generic((a), float : 1 / sqrtf((float)(a)), double : 1 / sqrt(a))
@@ -85,11 +90,18 @@ static inline double log_add_exp(double a, double b) {
 
 #define next_after(a, b) _Generic((a), float : nextafterf, double : nextafter)(a, b)
 
-#define integer_power(a, b) WRAPPING(a, integer_power_i64(a, b))
+#define integer_power(a, b) WRAPPING(a, _Generic((a), uint64_t : integer_power_u64, default : integer_power_i64)(a, b))
 #define shift_left(a, b) WRAPPING(a, (uint64_t)(b) < 8 * sizeof(a) ? (uint64_t)(a) << ((uint64_t)(b)&63) : (uint64_t)0)
 /* In steps: beyond the width the sign has filled every bit of a signed integer, and zeros those of an unsigned one. */
 #define shift_right(a, b)                                                                                              \
   ((uint64_t)(b) < 8 * sizeof(a) ? (__typeof__(a))((a) >> (b)) : (__typeof__(a))((a) >> (8 * sizeof(a) - 1) >> 1))
+
+static inline uint64_t quotient_u64(uint64_t a, uint64_t b) {
+  return b == 0 ? 0 : a / b;
+}
+static inline uint64_t remainder_u64(uint64_t a, uint64_t b) {
+  return b == 0 ? 0 : a % b;
+}
 
 static inline int64_t floor_quotient_int(int64_t a, int64_t b) {
   return b == 0 ? 0 : laze_floor_div(a, b);
@@ -129,9 +141,8 @@ static inline double modulo_f64(double a, double b) {
 }
 
 /* Of magnitudes, that of the lowest integer included, by Euclid's algorithm. */
-#define common_divisor(a, b) WRAPPING(a, common_divisor_i64(a, b))
-static inline uint64_t common_divisor_i64(int64_t a, int64_t b) {
-  uint64_t larger = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, smaller = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+#define common_divisor(a, b) WRAPPING(a, common_divisor_u64((uint64_t)wrapping_abs(a), (uint64_t)wrapping_abs(b)))
+static inline uint64_t common_divisor_u64(uint64_t larger, uint64_t smaller) {
   while (smaller != 0) {
     uint64_t rest = larger % smaller;
     larger = smaller;
@@ -174,6 +185,13 @@ static inline double power_sum(double base, double exponent) {
   return sum;
 }
 
+static inline uint64_t integer_power_u64(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (uint64_t left = exponent; left; left >>= 1, base *= base)
+    if (left & 1) result *= base;
+  return result;
+}
+
 /* By squaring. A negative exponent is 1 / base^n cut to an integer: 0 unless the base is 1 or -1. */
 static inline uint64_t integer_power_i64(int64_t base, int64_t exponent) {
   if (exponent < 0) {
@@ -181,10 +199,7 @@ static inline uint64_t integer_power_i64(int64_t base, int64_t exponent) {
     if (base == -1) return exponent % 2 == 0 ? 1 : (uint64_t)-1;
     return 0;
   }
-  uint64_t result = 1, square = (uint64_t)base;
-  for (uint64_t left = (uint64_t)exponent; left; left >>= 1, square *= square)
-    if (left & 1) result *= square;
-  return result;
+  return integer_power_u64((uint64_t)base, (uint64_t)exponent);
 }
 
 /* Philox 4x32 with 10 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): counter words

@@ -24,6 +24,10 @@ typedef struct {
 
 /* -1, 0 or 1; NaNs are equal and above all numbers. */
 static int compare(laze_scalar a, laze_scalar b) {
+  if (a.dtype == LAZE_U64 || b.dtype == LAZE_U64) { /* above all that is an I64 */
+    uint64_t x = (uint64_t)a.value.integer, y = (uint64_t)b.value.integer;
+    return (x > y) - (x < y);
+  }
   if (a.dtype != LAZE_F64) return (a.value.integer > b.value.integer) - (a.value.integer < b.value.integer);
   if (isnan(a.value.real) || isnan(b.value.real)) return !!isnan(a.value.real) - !!isnan(b.value.real);
   return (a.value.real > b.value.real) - (a.value.real < b.value.real);

@@ -8,7 +8,8 @@
  * Of a complex number it is the real part that becomes anything but another one or a bool, which is whether a part is
  * not 0.
  * Floats of 16 bits are their bits, and become anything else, and are made of it, by way of f32 (math_half.c).
- * "In range" is that of i32 or i64, of which narrower and unsigned integers have the low bits.
+ * "In range" is that of i32 or i64, of which narrower and unsigned integers have the low bits; u64 takes in what is
+ * above i64, too.
  */
 #include "codegen/llvm/lowerings.h"
 
@@ -29,6 +30,20 @@ static LLVMValueRef real_to_signed(const laze_llvm_emitter *e, LLVMValueRef valu
   return LLVMBuildSelect(e->builder, valid, truncated, laze_llvm_integer(integers, least), "");
 }
 
+/* From 2^63 on as unsigned; 0 where 2^64 is too large. What is below, or no number, goes by way of i64. */
+static LLVMValueRef real_to_u64(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from) {
+  LLVMTypeRef type = LLVMTypeOf(value), integers = laze_llvm_type_like(e, LAZE_U64, value);
+  LLVMValueRef high = LLVMBuildFCmp(e->builder, LLVMRealOGE, value, laze_llvm_real(type, 0x1p63), "");
+  LLVMValueRef fits = LLVMBuildFCmp(e->builder, LLVMRealOLT, value, laze_llvm_real(type, 0x1p64), "");
+  LLVMValueRef top = laze_llvm_real(type, 0x1p63);
+  LLVMValueRef rest = LLVMBuildFSub(e->builder, value, top, ""); /* exact from 2^63 to 2^64 */
+  rest = LLVMBuildSelect(e->builder, LLVMBuildAnd(e->builder, high, fits, ""), rest, LLVMConstNull(type), "");
+  LLVMValueRef upper = LLVMBuildAdd(e->builder, LLVMBuildFPToSI(e->builder, rest, integers, ""),
+                                    laze_llvm_integer(integers, INT64_MIN), "");
+  upper = LLVMBuildSelect(e->builder, fits, upper, LLVMConstNull(integers), "");
+  return LLVMBuildSelect(e->builder, high, upper, real_to_signed(e, value, from, LAZE_I64), "");
+}
+
 static LLVMValueRef to_boolean(const laze_llvm_emitter *e, LLVMValueRef value, laze_dtype from) {
   LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
   return laze_dtype_is_float(from) ? LLVMBuildFCmp(e->builder, LLVMRealUNE, value, zero, "")
@@ -44,7 +59,10 @@ static LLVMValueRef to_integer(const laze_llvm_emitter *e, LLVMValueRef value, l
   case LAZE_KIND_BOOL:
   case LAZE_KIND_UNSIGNED: is_signed = false; break;
   case LAZE_KIND_SIGNED: break;
-  case LAZE_KIND_FLOAT: value = real_to_signed(e, value, from, laze_integer_converted_by(to)); break;
+  case LAZE_KIND_FLOAT:
+    if (to == LAZE_U64) return real_to_u64(e, value, from);
+    value = real_to_signed(e, value, from, laze_integer_converted_by(to));
+    break;
   }
   return LLVMBuildIntCast2(e->builder, value, type, is_signed, "");
 }

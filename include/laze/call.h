@@ -60,10 +60,6 @@ static inline laze_tensor *laze_operand_tensor(laze_operand operand) {
 static inline laze_scalar laze_scalar_same(laze_scalar number) {
   return number;
 }
-/* Beyond the largest int64_t, the nearest double. */
-static inline laze_scalar laze_scalar_unsigned(uint64_t value) {
-  return value > (uint64_t)INT64_MAX ? laze_scalar_real((double)value) : laze_scalar_integer((int64_t)value);
-}
 
 static inline laze_ints laze_ints_same(laze_ints list, const int64_t *item) {
   (void)item;

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* The type of an element. The numbers are part of the ABI; those not listed are reserved for u16 u32 u64. */
+/* The type of an element. The numbers are part of the ABI. */
 typedef int32_t laze_dtype;
 
 #define LAZE_DTYPE_NONE 0
@@ -18,6 +18,9 @@ typedef int32_t laze_dtype;
 #define LAZE_I32 4
 #define LAZE_I64 5
 #define LAZE_U8 6
+#define LAZE_U16 7
+#define LAZE_U32 8
+#define LAZE_U64 9
 #define LAZE_F16 10  /* IEEE 754 binary16 */
 #define LAZE_BF16 11 /* the upper half of an F32 */
 #define LAZE_F32 12  /* IEEE 754 binary32 */
@@ -32,8 +35,8 @@ LAZE_API laze_dtype laze_dtype_find(const char *name);
 /* Bytes of one element; 0 for what is no dtype. */
 LAZE_API int64_t laze_dtype_size(laze_dtype dtype);
 
-/* A number passed from the host: dtype is LAZE_C128 (then `real` and `imaginary`), LAZE_F64, LAZE_I64 or LAZE_BOOL
- * (then `integer` is 0 or 1). */
+/* A number passed from the host: dtype is LAZE_C128 (then `real` and `imaginary`), LAZE_F64, LAZE_I64, LAZE_U64 (above
+ * the largest int64_t: `integer` has the same bits) or LAZE_BOOL (then `integer` is 0 or 1). */
 typedef struct laze_scalar {
   laze_dtype dtype;
   int32_t reserved;
@@ -52,6 +55,11 @@ static inline laze_scalar laze_scalar_real(double value) {
 static inline laze_scalar laze_scalar_integer(int64_t value) {
   laze_scalar scalar = {LAZE_I64, 0, {0}, 0};
   scalar.value.integer = value;
+  return scalar;
+}
+static inline laze_scalar laze_scalar_unsigned(uint64_t value) {
+  laze_scalar scalar = {value > (uint64_t)INT64_MAX ? LAZE_U64 : LAZE_I64, 0, {0}, 0};
+  scalar.value.integer = (int64_t)value;
   return scalar;
 }
 static inline laze_scalar laze_scalar_boolean(int value) {

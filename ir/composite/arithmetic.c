@@ -77,7 +77,9 @@ static laze_status convert_limit(laze_recorder *recorder, laze_value self, bool 
                                  laze_error *error) {
   if (!is_number) return LAZE_OK;
   const laze_promoted_operand operands[] = {{.value = self}, {.value = *limit, .is_number = true}};
-  return laze_compose_to(recorder, *limit, laze_promote_operands(recorder, operands, 2), limit, error);
+  laze_dtype dtype;
+  LAZE_TRY(laze_promote_operands(recorder, operands, 2, &dtype, error));
+  return laze_compose_to(recorder, *limit, dtype, limit, error);
 }
 
 /* The limit comes first: maximum and minimum take the second of equal operands, so that -0.0 stays beside 0.0. */
@@ -144,7 +146,8 @@ laze_status laze_composite_nan_to_num(laze_recorder *recorder, const laze_call *
 laze_status laze_composite_nextafter(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                      laze_error *error) {
   const laze_promoted_operand operands[] = {{.value = call->operands[0]}, {.value = call->operands[1]}};
-  const laze_op op = laze_dtype_is_half(laze_promote_operands(recorder, operands, 2)) ? LAZE_OP__NEXTAFTER_OF_BITS
-                                                                                      : LAZE_OP__NEXTAFTER;
+  laze_dtype dtype;
+  LAZE_TRY(laze_promote_operands(recorder, operands, 2, &dtype, error));
+  const laze_op op = laze_dtype_is_half(dtype) ? LAZE_OP__NEXTAFTER_OF_BITS : LAZE_OP__NEXTAFTER;
   return laze_compose_binary(recorder, op, call->operands[0], call->operands[1], results, error);
 }

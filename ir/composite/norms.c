@@ -52,15 +52,28 @@ static laze_status frobenius_norm(norm *n, laze_value *out, laze_error *error) {
   return vector_norm(n, laze_scalar_integer(2), out, error);
 }
 
+/* Of all singular values the sum, the largest or the smallest one. */
+static laze_status spectral_norm(norm *n, const char *kind, laze_value *out, laze_error *error) {
+  laze_size axes[2];
+  laze_value widened;
+  LAZE_TRY(find_axes(n, axes, error));
+  laze_attribute attributes[] = {laze_attribute_integer(axes[0]), laze_attribute_integer(axes[1]),
+                                 laze_attribute_string(kind), *n->keepdim};
+  LAZE_TRY(laze_record_call(n->recorder, LAZE_OP__WIDENED, &n->self, 1, n->dtype, &widened, error));
+  return laze_record_call(n->recorder, LAZE_OP__NORM_OF_SINGULAR_VALUES, &widened, 1, attributes, out, error);
+}
+
 static laze_status matrix_norm(norm *n, laze_scalar ord, laze_value *out, laze_error *error) {
   const double number = laze_scalar_as_real(ord);
   const bool columns = fabs(number) == 1;
   laze_size axes[2];
   laze_value widened;
+  if (fabs(number) == 2) return spectral_norm(n, number > 0 ? "largest" : "smallest", out, error);
   LAZE_TRY(find_axes(n, axes, error));
   if (!columns && !isinf(number))
-    return laze_fail(error, fabs(number) == 2 ? LAZE_UNSUPPORTED : LAZE_INVALID_ARGUMENT,
-                     "%s: ord is %g; expected 1, -1, inf, -inf or \"fro\"", laze_compose_name(n->call), number);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: ord is %g; expected 1, -1, 2, -2, inf, -inf, \"fro\" or \"nuc\"", laze_compose_name(n->call),
+                     number);
   laze_attribute attributes[] = {laze_attribute_integer(axes[columns ? 0 : 1]),
                                  laze_attribute_integer(axes[columns ? 1 : 0]), laze_attribute_boolean(number > 0),
                                  *n->keepdim};
@@ -70,8 +83,10 @@ static laze_status matrix_norm(norm *n, laze_scalar ord, laze_value *out, laze_e
 
 static laze_status named_norm(norm *n, const char *name, laze_value *out, laze_error *error) {
   if (strcmp(name, "fro") == 0) return frobenius_norm(n, out, error);
-  return laze_fail(error, strcmp(name, "nuc") == 0 ? LAZE_UNSUPPORTED : LAZE_INVALID_ARGUMENT,
-                   "%s: ord is \"%s\"; expected 1, -1, inf, -inf or \"fro\"", laze_compose_name(n->call), name);
+  if (strcmp(name, "nuc") == 0) return spectral_norm(n, "sum", out, error);
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: ord is \"%s\"; expected 1, -1, 2, -2, inf, -inf, \"fro\" or \"nuc\"",
+                   laze_compose_name(n->call), name);
 }
 
 /* The three arguments that follow one another in all of them, from `dims` on. */
@@ -116,6 +131,25 @@ laze_status laze_composite_linalg_norm_ord_str(laze_recorder *recorder, const la
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got a tensor of %d dims; expected two, of a matrix",
                      laze_compose_name(call), n.type.rank);
   return named_norm(&n, call->attributes[LAZE_LINALG_NORM_ORD_STR_ORD].value.string, results, error);
+}
+
+/* Of matrices without elements it is 0. */
+laze_status laze_composite_linalg_cond(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                       laze_error *error) {
+  const laze_attribute *p = &call->attributes[LAZE_LINALG_COND_P];
+  const laze_type type = laze_compose_type(recorder, call->operands[0]);
+  const double number = p->present ? laze_scalar_as_real(p->value.literal) : 2;
+  laze_attribute attribute = laze_attribute_boolean(number > 0);
+  if (type.rank < 2)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got a tensor of %d dims; expected two or more, of matrices",
+                     laze_compose_name(call), type.rank);
+  if (type.sizes[type.rank - 1] == 0 && type.sizes[type.rank - 2] == 0) {
+    laze_attribute filled[] = {laze_attribute_sizes(type.sizes, type.rank - 2), laze_attribute_dtype(type.dtype)};
+    return laze_record_call(recorder, LAZE_OP_ZEROS, NULL, 0, filled, results, error);
+  }
+  if (fabs(number) == 2)
+    return laze_record_call(recorder, LAZE_OP__COND_BY_VALUES, call->operands, 1, &attribute, results, error);
+  return laze_record_call(recorder, LAZE_OP__COND_BY_NORM, call->operands, 1, p, results, error);
 }
 
 laze_status laze_composite_renorm(laze_recorder *recorder, const laze_call *call, laze_value *results,

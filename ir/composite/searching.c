@@ -36,7 +36,8 @@ static laze_status refuse_bool(const laze_call *call, laze_dtype dtype, laze_err
 
 static laze_status promote(search *s, bool is_number) {
   const laze_promoted_operand operands[] = {{.value = s->sorted}, {.value = s->values, .is_number = is_number}};
-  const laze_dtype dtype = laze_promote_operands(s->recorder, operands, 2);
+  laze_dtype dtype;
+  LAZE_TRY(laze_promote_operands(s->recorder, operands, 2, &dtype, s->error));
   LAZE_TRY(refuse_bool(s->call, dtype, s->error));
   LAZE_TRY(laze_compose_to(s->recorder, s->sorted, dtype, &s->sorted, s->error));
   return laze_compose_to(s->recorder, s->values, dtype, &s->values, s->error);
@@ -249,10 +250,11 @@ static laze_status find_members(laze_recorder *recorder, const laze_call *call, 
                                 laze_error *error) {
   const laze_promoted_operand operands[] = {{.value = call->operands[0], .is_number = number == 0},
                                             {.value = call->operands[1], .is_number = number == 1}};
-  const laze_dtype dtype = laze_promote_operands(recorder, operands, 2);
+  laze_dtype dtype;
   const laze_type others = laze_compose_type(recorder, call->operands[1]);
   search s = {.recorder = recorder, .call = call, .nan_last = true, .error = error};
   laze_size size;
+  LAZE_TRY(laze_promote_operands(recorder, operands, 2, &dtype, error));
   LAZE_TRY(refuse_bool(call, dtype, error));
   LAZE_TRY(laze_compose_to(recorder, call->operands[0], dtype, &s.values, error));
   LAZE_TRY(laze_compose_to(recorder, call->operands[1], dtype, &s.sorted, error));

@@ -37,7 +37,8 @@ int32_t laze_compact_operands(laze_value *operands, int32_t *segments, int32_t s
   return kept;
 }
 
-laze_dtype laze_promote_operands(laze_recorder *recorder, const laze_promoted_operand *operands, int32_t count) {
+laze_status laze_promote_operands(laze_recorder *recorder, const laze_promoted_operand *operands, int32_t count,
+                                  laze_dtype *out, laze_error *error) {
   laze_promotion promotion = {0};
   for (int32_t i = 0; i < count; i++) {
     const laze_type number = {.kind = LAZE_TYPE_TENSOR, .dtype = (uint8_t)operands[i].number};
@@ -46,7 +47,7 @@ laze_dtype laze_promote_operands(laze_recorder *recorder, const laze_promoted_op
     else if (!laze_value_is_none(operands[i].value))
       laze_promotion_add(&promotion, laze_recorder_type(recorder, operands[i].value), operands[i].is_number);
   }
-  return laze_promotion_result(&promotion);
+  return laze_promotion_check(&promotion, laze_op_get(recorder->origin)->name, out, error);
 }
 
 laze_size_list laze_value_sizes(laze_recorder *recorder, laze_value value, laze_size *storage) {

@@ -29,7 +29,8 @@ typedef struct laze_promoted_operand {
   bool is_number;
   laze_dtype number;
 } laze_promoted_operand;
-laze_dtype laze_promote_operands(laze_recorder *recorder, const laze_promoted_operand *operands, int32_t count);
+LAZE_MUST_USE laze_status laze_promote_operands(laze_recorder *recorder, const laze_promoted_operand *operands,
+                                                int32_t count, laze_dtype *out, laze_error *error);
 
 /* The sizes of a value, copied into `storage` of LAZE_MAX_RANK. */
 laze_size_list laze_value_sizes(laze_recorder *recorder, laze_value value, laze_size *storage);

@@ -94,7 +94,8 @@ laze_status laze_composite_addr(laze_recorder *recorder, const laze_call *call, 
   laze_promoted_operand operands[3];
   laze_value self, product;
   for (int i = 0; i < 3; i++) operands[i] = (laze_promoted_operand){.value = call->operands[i]};
-  const laze_dtype dtype = laze_promote_operands(recorder, operands, 3);
+  laze_dtype dtype;
+  LAZE_TRY(laze_promote_operands(recorder, operands, 3, &dtype, error));
   LAZE_TRY(laze_compose_to(recorder, call->operands[0], dtype, &self, error));
   LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_OUTER, call->operands[1], call->operands[2], &product, error));
   LAZE_TRY(laze_compose_to(recorder, product, dtype, &product, error));

@@ -3,7 +3,6 @@
 
 #include "base/real.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,18 +90,16 @@ static bool read_complex(const char **cursor, laze_dtype part, void *element) {
   return read_real(cursor, part, (char *)element + laze_dtype_size(part)) && take(cursor, "j)");
 }
 
-static bool read_integer(const char **cursor, int64_t low, int64_t high, int64_t *out) {
+static bool read_integer(const char **cursor, laze_scalar *out) {
   char *end;
   if (!starts_number(*cursor)) return false;
-  errno = 0;
-  *out = strtoll(*cursor, &end, 10);
-  bool fits = errno == 0 && *out >= low && *out <= high;
+  bool fits = laze_scalar_read_integer(*cursor, &end, out);
   *cursor = end;
   return fits;
 }
 
-static bool read_bool(const char **cursor, int64_t *out) {
-  *out = **cursor == 't';
+static bool read_bool(const char **cursor, laze_scalar *out) {
+  *out = laze_scalar_boolean(**cursor == 't');
   return take(cursor, "true") || take(cursor, "false");
 }
 
@@ -111,37 +108,29 @@ static bool at_word(char c) {
 }
 
 bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *elements, int64_t index) {
-  int64_t integer = 0;
+  laze_scalar integer = {0};
   bool read = false;
   switch (laze_dtype_kind(dtype)) {
   case LAZE_KIND_NONE: return false;
   case LAZE_KIND_BOOL: read = read_bool(cursor, &integer); break;
   case LAZE_KIND_SIGNED:
-  case LAZE_KIND_UNSIGNED:
-    read =
-        read_integer(cursor, laze_dtype_lowest(dtype).value.integer, laze_dtype_highest(dtype).value.integer, &integer);
-    break;
+  case LAZE_KIND_UNSIGNED: read = read_integer(cursor, &integer) && laze_dtype_holds_integer(dtype, integer); break;
   case LAZE_KIND_FLOAT:
     return read_real(cursor, dtype, (char *)elements + index * laze_dtype_size(dtype)) && !at_word(**cursor);
   case LAZE_KIND_COMPLEX:
     return read_complex(cursor, laze_dtype_part(dtype), (char *)elements + index * laze_dtype_size(dtype));
   }
-  if (read) laze_scalar_store(laze_scalar_integer(integer), dtype, elements, index);
+  if (read) laze_scalar_store(integer, dtype, elements, index);
   return read && !at_word(**cursor);
 }
 
 bool laze_text_read_scalar(const char **cursor, laze_scalar *out) {
   const char *at = *cursor;
-  int64_t integer = 0;
   double real = 0, parts[2];
   if (*at == '(') {
     if (!read_complex(&at, LAZE_F64, parts)) return false;
     *out = laze_scalar_complex(parts[0], parts[1]);
-  } else if (read_bool(&at, &integer)) {
-    *out = laze_scalar_boolean(integer != 0);
-  } else if (read_integer(&at, INT64_MIN, INT64_MAX, &integer) && !at_word(*at)) {
-    *out = laze_scalar_integer(integer);
-  } else {
+  } else if (!read_bool(&at, out) && (!read_integer(&at, out) || at_word(*at))) {
     at = *cursor;
     if (!read_real(&at, LAZE_F64, &real)) return false;
     *out = laze_scalar_real(real);

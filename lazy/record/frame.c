@@ -25,7 +25,7 @@ typedef struct {
 } obstacle;
 
 static bool is_number(laze_dtype dtype) {
-  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_BOOL || dtype == LAZE_C128;
+  return dtype == LAZE_F64 || dtype == LAZE_I64 || dtype == LAZE_U64 || dtype == LAZE_BOOL || dtype == LAZE_C128;
 }
 
 static laze_lazy *frame_lazy(const laze_frame *frame) {

@@ -178,12 +178,12 @@ laze_tensor *laze_tensor_from_scalar(laze_context *context, laze_dtype dtype, la
   laze_error error;
   laze_type type;
   laze_status status = laze_type_init(&type, "laze_tensor_from_scalar", dtype, 0, NULL, &error);
-  if (status == LAZE_OK && !laze_scalar_is_real(value) && value.dtype != LAZE_I64 && value.dtype != LAZE_BOOL)
-    status =
-        laze_fail(&error, LAZE_INVALID_ARGUMENT,
-                  "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer, _boolean or "
-                  "_complex",
-                  (int)value.dtype);
+  if (status == LAZE_OK && !laze_scalar_is_real(value) && value.dtype != LAZE_I64 && value.dtype != LAZE_U64 &&
+      value.dtype != LAZE_BOOL)
+    status = laze_fail(&error, LAZE_INVALID_ARGUMENT,
+                       "laze_tensor_from_scalar: the number is of dtype %d; use laze_scalar_real, _integer, _unsigned, "
+                       "_boolean or _complex",
+                       (int)value.dtype);
   if (value.dtype == LAZE_BOOL) value = laze_scalar_boolean(value.value.integer != 0);
   const bool complex = laze_dtype_is_complex(dtype) || laze_dtype_is_complex(value.dtype);
   laze_tensor *handle = status != LAZE_OK ? laze_handle_fail(thread, &error)

@@ -19,16 +19,26 @@ static bool is_evaluated(const gen_operator *op) {
   return op->op_class == CLASS_ELEMENTWISE && op->compute != COMPUTE_CONVERT;
 }
 
+/* The types of operands, as the parameters of a loop. */
+static void write_loop(const gen_operator *op, int dtype, FILE *out) {
+  const gen_dtype_info *info = &dtype_infos[dtype];
+  const char *types = "";
+  int count = 0;
+  for (int i = 0; i < op->schema.count; i++)
+    if (!argument_may_be_absent(&op->schema.arguments[i]))
+      types = memory_format("%s, %s", types, operand_type(op, count++, info));
+  fprintf(out, "LOOP_%d(%s_%s, %s%s)\n", count, op->symbol, info->name, result_type(op, info), types);
+}
+
 static void write_element(const gen_operator *op, int dtype, FILE *out) {
   const gen_dtype_info *info = &dtype_infos[dtype];
-  const char *parameters = "", *types = "";
+  const char *parameters = "";
   int count = 0;
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
     if (argument_may_be_absent(argument)) continue; /* calls that have it are expanded */
     const char *type = operand_type(op, count, info);
     parameters = memory_format("%s%s%s %s", parameters, count == 0 ? "" : ", ", type, argument->name);
-    types = memory_format("%s, %s", types, type);
     count++;
   }
   const char *result = result_type(op, info);
@@ -46,14 +56,15 @@ static void write_element(const gen_operator *op, int dtype, FILE *out) {
   const bool fits = strlen(head) + strlen(body) < 117;
   write_entry_line(op, op->eval_lines[dtype], out);
   fprintf(out, fits ? "%s %s }\n" : "%s\n  %s\n}\n", head, body);
-  write_own_line(out);
-  fprintf(out, "LOOP_%d(%s_%s, %s%s)\n", count, op->symbol, info->name, result, types);
 }
 
 static void write_elements(const gen_operator *op, FILE *out) {
   write_origin(op, out);
   for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
     if (op->evals[dtype] != NULL) write_element(op, dtype, out);
+  write_own_line(out);
+  for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+    if (op->evals[dtype] != NULL) write_loop(op, dtype, out);
   fputc('\n', out);
 }
 

@@ -24,7 +24,7 @@ static laze_status run_cholesky(const matrix_work *work, laze_error *error) {
                    (long long)work->index, (int)info);
 }
 
-const matrix_kernel matrix_kernel_cholesky = {{2}, {2, 0}, 1, 2, NULL, run_cholesky};
+const matrix_kernel matrix_kernel_cholesky = {{2}, {2, 0}, 1, 2, false, NULL, run_cholesky};
 
 static matrix_scratch measure_lu(const laze_matrix_call *call) {
   return (matrix_scratch){.copies = matrix_rows(&call->operands[0]) * matrix_columns(&call->operands[0])};
@@ -48,7 +48,7 @@ static laze_status run_lu(const matrix_work *work, laze_error *error) {
       (long long)work->index, (int)info);
 }
 
-const matrix_kernel matrix_kernel_lu = {{2}, {2, 1, 0}, 1, 3, measure_lu, run_lu};
+const matrix_kernel matrix_kernel_lu = {{2}, {2, 1, 0}, 1, 3, false, measure_lu, run_lu};
 
 /* The matrix and, where it is to the left, the other side. */
 static matrix_scratch measure_solve(const laze_matrix_call *call) {
@@ -86,7 +86,7 @@ static laze_status run_lu_solve(const matrix_work *work, laze_error *error) {
   return matrix_check_info(info, error);
 }
 
-const matrix_kernel matrix_kernel_lu_solve = {{2, 1, 2}, {2}, 3, 1, measure_solve, run_lu_solve};
+const matrix_kernel matrix_kernel_lu_solve = {{2, 1, 2}, {2}, 3, 1, false, measure_solve, run_lu_solve};
 
 static matrix_scratch measure_unpack(const laze_matrix_call *call) {
   return (matrix_scratch){.integers = matrix_rows(&call->operands[0])};
@@ -125,7 +125,7 @@ static laze_status run_lu_unpack(const matrix_work *work, laze_error *error) {
   return LAZE_OK;
 }
 
-const matrix_kernel matrix_kernel_lu_unpack = {{2, 1}, {2, 2, 2}, 2, 3, measure_unpack, run_lu_unpack};
+const matrix_kernel matrix_kernel_lu_unpack = {{2, 1}, {2, 2, 2}, 2, 3, true, measure_unpack, run_lu_unpack};
 
 static laze_status run_triangular(const matrix_work *work, laze_error *error) {
   const laze_matrix_call *call = work->call;
@@ -142,7 +142,7 @@ static laze_status run_triangular(const matrix_work *work, laze_error *error) {
   return LAZE_OK;
 }
 
-const matrix_kernel matrix_kernel_triangular = {{2, 2}, {2}, 2, 1, NULL, run_triangular};
+const matrix_kernel matrix_kernel_triangular = {{2, 2}, {2}, 2, 1, false, NULL, run_triangular};
 
 /* 32 columns at a time is what LAPACK does. */
 static matrix_scratch measure_ldl(const laze_matrix_call *call) {
@@ -166,7 +166,7 @@ static laze_status run_ldl(const matrix_work *work, laze_error *error) {
                    (long long)work->index, (int)info);
 }
 
-const matrix_kernel matrix_kernel_ldl = {{2}, {2, 1, 0}, 1, 3, measure_ldl, run_ldl};
+const matrix_kernel matrix_kernel_ldl = {{2}, {2, 1, 0}, 1, 3, false, measure_ldl, run_ldl};
 
 /* A negative pivot stands for two rows: it names a row from 1 to n all the same, and comes twice. */
 static laze_status check_ldl_pivots(const matrix_work *work, int64_t n, laze_error *error) {
@@ -199,4 +199,4 @@ static laze_status run_ldl_solve(const matrix_work *work, laze_error *error) {
   return matrix_check_info(info, error);
 }
 
-const matrix_kernel matrix_kernel_ldl_solve = {{2, 1, 2}, {2}, 3, 1, measure_solve, run_ldl_solve};
+const matrix_kernel matrix_kernel_ldl_solve = {{2, 1, 2}, {2}, 3, 1, false, measure_solve, run_ldl_solve};

@@ -162,6 +162,6 @@ laze_status laze_matrix_run(laze_matrix_function function, const laze_matrix_cal
   matrix_work work = {.call = call, .element = laze_dtype_size(call->operands[0].dtype)};
   if (batch.count == 0) return LAZE_OK;
   LAZE_TRY(check_sizes(kernel, call, error));
-  LAZE_TRY(laze_lapack_open(work.element == 8, &work.lapack, error));
+  if (!kernel->alone) LAZE_TRY(laze_lapack_open(work.element == 8, &work.lapack, error));
   return run_with_scratch(kernel, &batch, &work, error);
 }

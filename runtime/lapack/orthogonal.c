@@ -25,7 +25,7 @@ static laze_status run_qr(const matrix_work *work, laze_error *error) {
   return matrix_check_info(info, error);
 }
 
-const matrix_kernel matrix_kernel_qr = {{2}, {2, 1}, 1, 2, measure_qr, run_qr};
+const matrix_kernel matrix_kernel_qr = {{2}, {2, 1}, 1, 2, false, measure_qr, run_qr};
 
 static laze_status run_householder(const matrix_work *work, laze_error *error) {
   const laze_matrix_tensor *a = &work->call->operands[0];
@@ -38,7 +38,7 @@ static laze_status run_householder(const matrix_work *work, laze_error *error) {
   return matrix_check_info(info, error);
 }
 
-const matrix_kernel matrix_kernel_householder = {{2, 1}, {2}, 2, 1, measure_qr, run_householder};
+const matrix_kernel matrix_kernel_householder = {{2, 1}, {2}, 2, 1, false, measure_qr, run_householder};
 
 /* The matrix that is multiplied and the reflections; beside each block its triangular factor. */
 static matrix_scratch measure_reflect(const laze_matrix_call *call) {
@@ -64,7 +64,7 @@ static laze_status run_reflect(const matrix_work *work, laze_error *error) {
   return matrix_check_info(info, error);
 }
 
-const matrix_kernel matrix_kernel_reflect = {{2, 1, 2}, {2}, 3, 1, measure_reflect, run_reflect};
+const matrix_kernel matrix_kernel_reflect = {{2, 1, 2}, {2}, 3, 1, false, measure_reflect, run_reflect};
 
 /* Iterations need numbers: with others some of LAPACK's functions do not end, or end the process. */
 static laze_status check_finite(const matrix_work *work, int64_t count, laze_error *error) {
@@ -113,7 +113,7 @@ static laze_status run_eigen(const matrix_work *work, laze_error *error) {
   return check_converged(work, info, error);
 }
 
-const matrix_kernel matrix_kernel_eigen = {{2}, {1, 2}, 1, 2, measure_eigen, run_eigen};
+const matrix_kernel matrix_kernel_eigen = {{2}, {1, 2}, 1, 2, false, measure_eigen, run_eigen};
 
 /* Columns of U and rows of Vh; 0 where they are not wanted. */
 static void count_vectors(const laze_matrix_call *call, int64_t *left, int64_t *right) {
@@ -158,4 +158,4 @@ static laze_status run_svd(const matrix_work *work, laze_error *error) {
   return LAZE_OK;
 }
 
-const matrix_kernel matrix_kernel_svd = {{2}, {2, 1, 2}, 1, 3, measure_svd, run_svd};
+const matrix_kernel matrix_kernel_svd = {{2}, {2, 1, 2}, 1, 3, false, measure_svd, run_svd};

@@ -108,8 +108,59 @@ def edges():
         case(label, text, given, lambda *values: getattr(torch.ops.aten, name)(*values), results=types)
 
 
+# The second row is three times the first.
+LOW = [[1.0, 2.0, 0.5], [3.0, 6.0, 1.5], [0.5, 4.0, 3.0]]
+
+
+def spectra(dtype):
+    t = lambda values: tensor(values, dtype)
+    g, tall, low, a = t(GENERAL), t(TALL), t(LOW), t(SYMMETRIC)
+    epsilon = torch.finfo(g.dtype).eps
+    ones, zero = t([1.0, 1.0, 1.0]), t(0.0)
+    shared = low[:2, :2] @ low[:2, :2].mT  # symmetric, of rank 1
+    call(f"norm_of_values_{dtype}", '_norm_of_singular_values %a, rows=-2, columns=-1, kind="sum", keepdim=true', [g],
+         lambda g: torch.linalg.matrix_norm(g, "nuc", keepdim=True))
+    call(f"nuclear_norm_{dtype}", "nuclear_norm %a", [g], torch.nuclear_norm)
+    for ord in (2, -2):
+        call(f"matrix_norm_{ord}_{dtype}".replace("-", "minus_"), f"linalg_matrix_norm %a, ord={ord}",
+             [torch.stack([tall, -2 * tall])], lambda a: torch.linalg.matrix_norm(a, ord))
+    call(f"matrix_norm_nuc_{dtype}", 'linalg_matrix_norm %a, ord="nuc", dim=[0, 2], keepdim=true',
+         [torch.stack([tall, 3 * tall], 1)], lambda a: torch.linalg.matrix_norm(a, "nuc", (0, 2), True))
+    call(f"norm_nuc_{dtype}", 'linalg_norm %a, ord="nuc"', [low], lambda a: torch.linalg.norm(a, "nuc"))
+    call(f"least_of_rank_{dtype}", "_least_of_rank %a, %b", [tall, ones[:1]], lambda a, b: 3 * epsilon * b)
+    matrices = torch.stack([g, low])
+    call(f"matrix_rank_{dtype}", "linalg_matrix_rank %a", [matrices], torch.linalg.matrix_rank)
+    call(f"matrix_rank_tensors_{dtype}", "linalg_matrix_rank.atol_rtol_tensor %a, rtol=%b", [matrices, zero + 0.3],
+         lambda a, r: torch.linalg.matrix_rank(a, rtol=r))
+    call(f"matrix_rank_numbers_{dtype}", "linalg_matrix_rank.atol_rtol_float %a, atol=3.0, hermitian=true", [a],
+         lambda a: torch.linalg.matrix_rank(a, atol=3.0, hermitian=True))
+    call(f"matrix_rank_above_{dtype}", "linalg_matrix_rank %a, 2.5", [g], lambda a: torch.linalg.matrix_rank(a, 2.5))
+    call(f"matrix_rank_above_each_{dtype}", "linalg_matrix_rank.tol_tensor %a, %b", [g, zero + 2.5],
+         torch.linalg.matrix_rank)
+    call(f"pinv_{dtype}", "linalg_pinv %a", [tall], torch.linalg.pinv)
+    call(f"pinv_inner_{dtype}", "_pinv %a", [torch.stack([tall, 2 * tall])], torch.linalg.pinv)
+    call(f"pinv_symmetric_{dtype}", "_pinv_symmetric %a", [shared], lambda a: torch.linalg.pinv(a, hermitian=True))
+    call(f"pinv_tensors_{dtype}", "linalg_pinv.atol_rtol_tensor %a, atol=%b", [low, zero + 0.5],
+         lambda a, b: torch.linalg.pinv(a, atol=b))
+    call(f"pinv_numbers_{dtype}", "linalg_pinv.atol_rtol_float %a, rtol=0.2", [g],
+         lambda a: torch.linalg.pinv(a, rtol=0.2))
+    call(f"pinv_above_{dtype}", "linalg_pinv %a, 0.2", [g], lambda a: torch.linalg.pinv(a, 0.2))
+    call(f"pinv_above_each_{dtype}", "linalg_pinv.rcond_tensor %a, %b", [g, zero + 0.2], torch.linalg.pinv)
+    call(f"pinverse_{dtype}", "pinverse %a", [tall], torch.pinverse)
+    for p in (2, -2, 1, float("inf")):
+        call(f"cond_{p}_{dtype}".replace("-", "minus_"), f"linalg_cond %a, p={p}", [torch.stack([g, a])],
+             lambda a: torch.linalg.cond(a, p))
+    call(f"cond_{dtype}", "linalg_cond %a", [tall], torch.linalg.cond)
+    call(f"cond_fro_{dtype}", 'linalg_cond %a, p="fro"', [g], lambda a: torch.linalg.cond(a, "fro"))
+    call(f"cond_singular_{dtype}", "_cond_by_norm %a, p=1", [t([[1.0, 2.0], [2.0, 4.0]])],
+         lambda a: torch.linalg.cond(a, 1))
+    call(f"inverse_or_infinity_{dtype}", "_inverse_or_infinity %a", [t([[2.0, 0.0], [0.0, 4.0]])], torch.inverse)
+    call(f"cond_by_values_{dtype}", "_cond_by_values %a, largest=false", [g], lambda a: torch.linalg.cond(a, -2))
+
+
 def record():
     for dtype in ("f32", "f64"):
         factors(dtype)
+        spectra(dtype)
         solutions(dtype)
     edges()

@@ -45,12 +45,11 @@ static bool read_complex(const char **cursor, laze_dtype dtype, void *data, int6
 
 static bool read_integer(const char **cursor, laze_dtype dtype, void *data, int64_t index) {
   char *end;
-  errno = 0;
-  long long value = strtoll(*cursor, &end, 10);
-  bool fits = value >= laze_dtype_lowest(dtype).value.integer && value <= laze_dtype_highest(dtype).value.integer;
-  bool read = end != *cursor && errno == 0 && fits;
+  laze_scalar value;
+  bool fits = laze_scalar_read_integer(*cursor, &end, &value) && laze_dtype_holds_integer(dtype, value);
+  bool read = end != *cursor && fits;
   *cursor = end;
-  if (read) laze_scalar_store(laze_scalar_integer(value), dtype, data, index);
+  if (read) laze_scalar_store(value, dtype, data, index);
   return read;
 }
 

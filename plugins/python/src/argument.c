@@ -211,7 +211,7 @@ static bool add_list(converter *self, PyObject *object) {
 /* A number, which is marked where it may become an element that not every dtype of integers holds. */
 static bool add_number(converter *self, laze_scalar number) {
   bool is_element = !kinds(self) || kinds(self) & (TAKES(SCALAR) | TAKES(TENSOR));
-  bool is_small = number.dtype == LAZE_I64 ? number.value.integer >= 0 && number.value.integer <= INT8_MAX
+  bool is_small = number.dtype != LAZE_F64 ? number.value.integer >= 0 && number.value.integer <= INT8_MAX
                                            : number.value.real >= 0 && number.value.real <= INT8_MAX;
   if (is_element && !is_small && self->arguments->count < LAZE_PYTHON_MAX_ARGUMENTS)
     self->arguments->numbers |= (uint32_t)1 << self->arguments->count;
@@ -219,8 +219,8 @@ static bool add_number(converter *self, laze_scalar number) {
 }
 
 static bool add_integer(converter *self, PyObject *object) {
-  int64_t value;
-  return laze_python_integer(object, self->where, &value) && add_number(self, laze_scalar_integer(value));
+  laze_scalar value;
+  return laze_python_whole_number(object, self->where, &value) && add_number(self, value);
 }
 
 static bool add_tensor(converter *self, PyObject *tensor) {

@@ -53,6 +53,8 @@ PyObject *laze_python_raise(laze_status status, const char *message);
 PyObject *laze_python_raise_type(const char *format, ...);
 /* An integer of Python's as one of 64 bits; `where` names the function in the message of the error that it has none. */
 bool laze_python_integer(PyObject *integer, const char *where, int64_t *out);
+/* The same as a number, up to the largest of uint64. */
+bool laze_python_whole_number(PyObject *integer, const char *where, laze_scalar *out);
 /* The exception of a number that an integer dtype does not hold, and of one that has no room as a number at all, which
  * `kind` names ("a 64-bit integer"); both give NULL. */
 PyObject *laze_python_raise_overflow(const char *format, ...);
@@ -177,7 +179,7 @@ bool laze_python_check_range(const char *where, laze_scalar number, laze_dtype d
 bool laze_python_check_numbers(const char *where, const laze_python_arguments *arguments, laze_dtype result);
 /* Has the tensors of a comparison taken as int64 where a number beside them has no place in their dtype. True: some
  * are, and the call is to be made again; false with an exception, or where all had a place. */
-bool laze_python_widen(laze_python_arguments *arguments);
+bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 
 /* ---- call.c */
 /* Calls an operator: a Tensor, or a tuple of them where it gives several (`count` of results, may be NULL). */

@@ -79,7 +79,7 @@ PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, i
   if (arguments->numbers) {
     laze_dtype result = laze_tensor_dtype(handles[0]);
     if (!laze_python_check_numbers(name, arguments, result)) return drop_results(handles, made);
-    bool again = result == LAZE_BOOL && laze_python_widen(arguments);
+    bool again = result == LAZE_BOOL && laze_python_widen(name, arguments);
     if (again || PyErr_Occurred()) drop_results(handles, made);
     if (PyErr_Occurred()) return NULL;
     if (again) arguments->numbers = 0;

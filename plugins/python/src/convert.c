@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dtype as which elements are read: of every integer i64, of every float f64, of every complex one c128. */
+/* The dtype as which elements are read: of every integer but u64 i64, of every float f64, of every complex one c128. */
 static laze_dtype host_dtype(laze_dtype dtype) {
   char kind = laze_python_dtype_kind(dtype);
-  return kind == 'b' ? LAZE_BOOL : kind == 'f' ? LAZE_F64 : kind == 'c' ? LAZE_C128 : LAZE_I64;
+  if (kind == 'b' || dtype == LAZE_U64) return dtype;
+  return kind == 'f' ? LAZE_F64 : kind == 'c' ? LAZE_C128 : LAZE_I64;
 }
 
 static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data, size_t size) {
@@ -30,7 +31,8 @@ static PyObject *number_of(laze_dtype dtype, const char *data) {
   if (dtype == LAZE_C128) return memcpy(parts, data, sizeof parts), PyComplex_FromDoubles(parts[0], parts[1]);
   if (dtype == LAZE_BOOL) return PyBool_FromLong(*data);
   if (dtype == LAZE_F64) return memcpy(&real, data, sizeof real), PyFloat_FromDouble(real);
-  return memcpy(&integer, data, sizeof integer), PyLong_FromLongLong(integer);
+  memcpy(&integer, data, sizeof integer);
+  return dtype == LAZE_U64 ? PyLong_FromUnsignedLongLong((uint64_t)integer) : PyLong_FromLongLong(integer);
 }
 
 bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out) {
@@ -53,6 +55,7 @@ bool laze_python_scalar(PyObject *tensor, const char *where, laze_scalar *out) {
   else
     memcpy(&out->value, data, sizeof out->value);
   if (dtype == LAZE_C128) memcpy(&out->imaginary, data + sizeof out->value, sizeof out->imaginary);
+  if (dtype == LAZE_U64) *out = laze_scalar_unsigned((uint64_t)out->value.integer);
   return true;
 }
 
@@ -61,6 +64,7 @@ PyObject *laze_python_item(PyObject *tensor) {
   if (!laze_python_scalar(tensor, NULL, &scalar)) return NULL;
   if (scalar.dtype == LAZE_C128) return PyComplex_FromDoubles(scalar.value.real, scalar.imaginary);
   if (scalar.dtype == LAZE_F64) return PyFloat_FromDouble(scalar.value.real);
+  if (scalar.dtype == LAZE_U64) return PyLong_FromUnsignedLongLong((uint64_t)scalar.value.integer);
   return scalar.dtype == LAZE_BOOL ? PyBool_FromLong(scalar.value.integer != 0)
                                    : PyLong_FromLongLong(scalar.value.integer);
 }

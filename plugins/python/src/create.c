@@ -108,18 +108,18 @@ static bool write_real(PyObject *leaf, laze_dtype dtype, char *out) {
 
 /* An integer that `dtype` holds; a float loses its fraction. */
 static bool write_integer(PyObject *leaf, laze_dtype dtype, char *out) {
-  int64_t integer = 0;
   bool is_real = PyFloat_Check(leaf);
   if (PyComplex_Check(leaf)) return refuse_complex(leaf, dtype);
   double real = is_real ? PyFloat_AsDouble(leaf) : 0;
-  if (!is_real && !laze_python_integer(leaf, "tensor", &integer)) return false;
-  laze_scalar number = is_real ? laze_scalar_real(real) : laze_scalar_integer(integer);
+  laze_scalar number = laze_scalar_real(real);
+  if (!is_real && !laze_python_whole_number(leaf, "tensor", &number)) return false;
   if (!laze_python_check_range("tensor", number, dtype)) return false;
-  if (is_real) integer = (int64_t)real;
+  int64_t integer = number.value.integer;
+  if (is_real) integer = real < 0x1p63 ? (int64_t)real : (int64_t)(uint64_t)real;
   return memcpy(out, &integer, sizeof integer), true;
 }
 
-/* Writes a leaf for a tensor of `dtype`: as a c128, f64 or i64, or a bool of one byte. */
+/* Writes a leaf for a tensor of `dtype`: as a c128, f64 or i64 (which wraps for u64), or a bool of one byte. */
 static bool write_leaf(PyObject *leaf, laze_dtype dtype, laze_dtype host, char *out) {
   if (host == LAZE_C128) return write_complex(leaf, out);
   if (host == LAZE_F64) return write_real(leaf, dtype, out);

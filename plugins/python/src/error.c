@@ -131,6 +131,19 @@ bool laze_python_integer(PyObject *integer, const char *where, int64_t *out) {
   return false;
 }
 
+bool laze_python_whole_number(PyObject *integer, const char *where, laze_scalar *out) {
+  int overflow = 0;
+  int64_t value = PyLong_Check(integer) ? PyLong_AsLongLongAndOverflow(integer, &overflow) : 0;
+  if (overflow > 0) {
+    *out = laze_scalar_unsigned(PyLong_AsUnsignedLongLong(integer));
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+  }
+  if ((overflow != 0 || !PyLong_Check(integer)) && !laze_python_integer(integer, where, &value)) return false;
+  *out = laze_scalar_integer(value);
+  return true;
+}
+
 const char *laze_python_text(PyObject *string, const char *where) {
   const char *text = PyUnicode_AsUTF8AndSize(string, NULL);
   if (text || !PyErr_ExceptionMatches(PyExc_UnicodeError)) return text;

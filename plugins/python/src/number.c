@@ -130,7 +130,7 @@ static PyObject *number_index(PyObject *self) {
   return number_int(self);
 }
 
-/* Compares with an integer of Python's that 64 bits do not hold. */
+/* Compares with an integer of Python's that the 64 bits of the tensor's integers do not hold. */
 static PyObject *compare_huge(const char *name, PyObject *tensor, PyObject *integer, int operation) {
   char kind = laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(tensor)));
   if (kind == 'f' || kind == 'c') {
@@ -153,18 +153,22 @@ static PyObject *compare_huge(const char *name, PyObject *tensor, PyObject *inte
   return laze_python_call_objects("full_like", (PyObject *const[]){tensor, holds, laze_python_dtype(LAZE_BOOL)}, 3);
 }
 
-static bool is_huge(PyObject *object) {
+static bool is_huge(PyObject *object, PyObject *tensor) {
   if (!PyLong_Check(object)) return false;
   int overflow;
   PyLong_AsLongLongAndOverflow(object, &overflow);
-  return overflow != 0;
+  if (overflow <= 0 || laze_tensor_dtype(laze_python_handle(tensor)) != LAZE_U64) return overflow != 0;
+  PyLong_AsUnsignedLongLong(object);
+  bool is_beyond = PyErr_Occurred() != NULL;
+  PyErr_Clear();
+  return is_beyond;
 }
 
 PyObject *laze_python_compare(PyObject *left, PyObject *right, int operation) {
   static const char *const names[] = {
       [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq", [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
   if (!is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
-  if (is_huge(right)) return compare_huge(names[operation], left, right, operation);
+  if (is_huge(right, left)) return compare_huge(names[operation], left, right, operation);
   return laze_python_call_objects(names[operation], (PyObject *const[]){left, right}, 2);
 }
 

@@ -18,19 +18,21 @@ static bool is_integer_dtype(laze_dtype dtype) {
   return kind == 'i' || kind == 'u';
 }
 
-/* The numbers of an integer dtype; an unsigned one of 64 bits holds more than the first and the last say. */
-static void find_range(laze_dtype dtype, int64_t *first, int64_t *last) {
+static void find_range(laze_dtype dtype, int64_t *first, uint64_t *last) {
   int bits = (int)(8 * laze_dtype_size(dtype));
   bool is_unsigned = laze_python_dtype_kind(dtype) == 'u';
-  *last = INT64_MAX >> (is_unsigned && bits < 64 ? 63 - bits : 64 - bits);
-  *first = is_unsigned ? 0 : -*last - 1;
+  *last = UINT64_MAX >> (is_unsigned ? 64 - bits : 65 - bits);
+  *first = is_unsigned ? 0 : -(int64_t)*last - 1;
 }
 
 static bool fits(laze_scalar number, laze_dtype dtype) {
-  int64_t first, last;
+  int64_t first;
+  uint64_t last;
   if (!is_integer_dtype(dtype) || number.dtype == LAZE_BOOL) return true;
   find_range(dtype, &first, &last);
-  if (number.dtype == LAZE_I64) return number.value.integer >= first && number.value.integer <= last;
+  const uint64_t bits = (uint64_t)number.value.integer;
+  if (number.dtype == LAZE_I64) return number.value.integer >= first && (number.value.integer < 0 || bits <= last);
+  if (number.dtype == LAZE_U64) return bits <= last;
   if (number.dtype != LAZE_F64) return true; /* a complex number makes what is beside it complex */
   /* last + 1 is a power of two, which a float has; NaN is in no range. */
   double whole = trunc(number.value.real);
@@ -39,12 +41,14 @@ static bool fits(laze_scalar number, laze_dtype dtype) {
 
 /* "2147483648", "nan": a new reference. */
 static PyObject *number_object(laze_scalar number) {
+  if (number.dtype == LAZE_U64) return PyLong_FromUnsignedLongLong((uint64_t)number.value.integer);
   return number.dtype == LAZE_F64 ? PyFloat_FromDouble(number.value.real) : PyLong_FromLongLong(number.value.integer);
 }
 
 bool laze_python_check_range(const char *where, laze_scalar number, laze_dtype dtype) {
   if (fits(number, dtype)) return true;
-  int64_t first, last;
+  int64_t first;
+  uint64_t last;
   find_range(dtype, &first, &last);
   const char *name = laze_python_dtype_name(dtype);
   if (number.dtype == LAZE_F64 && isnan(number.value.real)) {
@@ -53,13 +57,14 @@ bool laze_python_check_range(const char *where, laze_scalar number, laze_dtype d
              where, name);
     return laze_python_raise(LAZE_INVALID_ARGUMENT, message) != NULL;
   }
-  laze_dtype wider = number.dtype == LAZE_F64 && !fits(number, LAZE_I64) ? LAZE_F64 : LAZE_I64;
+  laze_dtype wider = LAZE_I64;
+  if (!fits(number, LAZE_I64)) wider = number.dtype == LAZE_F64 ? LAZE_F64 : LAZE_U64;
   PyObject *shown = number_object(number);
   if (shown)
-    laze_python_raise_overflow("%s: %R does not fit in %s, which holds %lld to %lld; give dtype=laze.%s, or convert "
+    laze_python_raise_overflow("%s: %R does not fit in %s, which holds %lld to %llu; give dtype=laze.%s, or convert "
                                "the tensors beside it with .to(laze.%s)",
-                               where, shown, name, (long long)first, (long long)last, laze_python_dtype_name(wider),
-                               laze_python_dtype_name(wider));
+                               where, shown, name, (long long)first, (unsigned long long)last,
+                               laze_python_dtype_name(wider), laze_python_dtype_name(wider));
   Py_XDECREF(shown);
   return false;
 }
@@ -71,24 +76,37 @@ bool laze_python_check_numbers(const char *where, const laze_python_arguments *a
   return true;
 }
 
-/* Whether a number of the call has no place in the dtype. */
-static bool has_misfit(const laze_python_arguments *arguments, laze_dtype dtype) {
+/* An integer of the call that has no place in the dtype, or NULL. */
+static const laze_scalar *find_misfit(const laze_python_arguments *arguments, laze_dtype dtype) {
   for (int32_t i = 0; i < arguments->count; i++) {
-    laze_scalar number = arguments->items[i].value.scalar;
-    if (arguments->numbers >> i & 1 && number.dtype == LAZE_I64 && !fits(number, dtype)) return true;
+    const laze_scalar *number = &arguments->items[i].value.scalar;
+    if (arguments->numbers >> i & 1 && number->dtype != LAZE_F64 && !fits(*number, dtype)) return number;
   }
-  return false;
+  return NULL;
 }
 
-bool laze_python_widen(laze_python_arguments *arguments) {
+/* As int64. What is beside a tensor of uint64 is negative, and compares alike with all that is not. */
+static laze_tensor *widen_tensor(laze_argument tensor) {
+  laze_argument arguments[] = {tensor, {.kind = LAZE_PASS_SCALAR, .value.scalar = laze_scalar_integer(1)}};
+  laze_tensor *halved = NULL, *made = NULL;
+  bool halves = laze_tensor_dtype(tensor.value.tensor) == LAZE_U64;
+  if (halves) laze_call_by_name(NULL, "bitwise_right_shift", arguments, 2, &halved, 1);
+  if (halves) arguments[0].value.tensor = halved;
+  arguments[1] = (laze_argument){.kind = LAZE_PASS_DTYPE, .value.integer = LAZE_I64};
+  laze_call_by_name(NULL, "to", arguments, 2, &made, 1);
+  laze_tensor_release(halved);
+  return made;
+}
+
+bool laze_python_widen(const char *where, laze_python_arguments *arguments) {
   bool widened = false;
   for (int32_t i = 0; i < arguments->count; i++) {
     laze_argument *item = &arguments->items[i];
     bool is_tensor = item->kind == LAZE_PASS_TENSOR && item->value.tensor;
-    if (!is_tensor || !has_misfit(arguments, laze_tensor_dtype(item->value.tensor))) continue;
-    const laze_argument cast[] = {*item, {.kind = LAZE_PASS_DTYPE, .value.integer = LAZE_I64}};
-    laze_tensor *made = NULL;
-    laze_call_by_name(NULL, "to", cast, 2, &made, 1);
+    const laze_scalar *misfit = is_tensor ? find_misfit(arguments, laze_tensor_dtype(item->value.tensor)) : NULL;
+    if (!misfit) continue;
+    if (!laze_python_check_range(where, *misfit, LAZE_I64)) return false;
+    laze_tensor *made = widen_tensor(*item);
     PyObject *wide = made ? laze_python_tensor(made) : NULL;
     if (!laze_python_argument_hold(arguments, wide)) return false;
     item->value.tensor = made;

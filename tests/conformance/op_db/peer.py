@@ -16,7 +16,8 @@ import torch  # noqa: E402
 from torch.testing._internal import common_methods_invocations, common_utils  # noqa: E402
 
 # Of an operator's inputs; the order is the order of reports.
-DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "complex64"]
+DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "uint16", "uint32",
+          "uint64", "complex64"]
 KINDS = ["sample", "reference", "error"]
 
 

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const laze_dtype halves[] = {LAZE_F16, LAZE_BF16};
-static const laze_dtype others[] = {LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_F32, LAZE_F64};
+static const laze_dtype others[] = {LAZE_BOOL, LAZE_U8,  LAZE_I8,  LAZE_I16, LAZE_I32, LAZE_I64,
+                                    LAZE_U16,  LAZE_U32, LAZE_U64, LAZE_F32, LAZE_F64};
 enum { HALVES = 2, OTHERS = sizeof others / sizeof *others, EVERY = 1 << 16 };
 
 #if defined(__x86_64__)

@@ -13,8 +13,8 @@
 
 static const int64_t extents[] = {0, 1, 15, 16, 17, 31, 33, 100, 2048, 2049, 5000, 8240};
 #define EXTENT_COUNT ((int)(sizeof extents / sizeof extents[0]))
-static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32,  LAZE_I64, LAZE_I8,
-                                    LAZE_I16, LAZE_U8,  LAZE_BOOL, LAZE_F16, LAZE_BF16};
+static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64,  LAZE_I8,  LAZE_I16, LAZE_U8,
+                                    LAZE_U16, LAZE_U32, LAZE_U64, LAZE_BOOL, LAZE_F16, LAZE_BF16};
 /* Floats of 16 bits are converted alone. */
 enum { DTYPES = sizeof dtypes / sizeof *dtypes, COMPUTED = DTYPES - 2, NUMBERS = COMPUTED - 1 };
 

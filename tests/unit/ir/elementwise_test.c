@@ -64,7 +64,7 @@ START_TEST(refuses_dtypes_and_conditions) {
   laze_type out;
   assert_fails(infer(LAZE_OP_SUB, tensor(LAZE_BOOL, 1, 2), tensor(LAZE_BOOL, 1, 2), NULL, &out),
                "sub.Tensor: not defined for bool, the dtype its operands are promoted to; it takes "
-               "i8, i16, i32, i64, u8, f16, bf16, f32, f64");
+               "i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64");
   laze_type number = tensor(LAZE_F32, 0, 0);
   const laze_type *types[] = {&number, &number, &number};
   laze_value operands[3] = {{0, 0}, {0, 0}, {0, 0}};

@@ -103,8 +103,9 @@ START_TEST(dtypes_have_their_codes) {
   static const struct {
     laze_dtype dtype;
     uint8_t code, bits;
-  } rows[] = {{LAZE_BOOL, 6, 8},  {LAZE_I8, 0, 8},   {LAZE_I16, 0, 16}, {LAZE_U8, 1, 8},   {LAZE_F16, 2, 16},
-              {LAZE_BF16, 4, 16}, {LAZE_I32, 0, 32}, {LAZE_I64, 0, 64}, {LAZE_F32, 2, 32}, {LAZE_F64, 2, 64}};
+  } rows[] = {{LAZE_BOOL, 6, 8}, {LAZE_I8, 0, 8},   {LAZE_I16, 0, 16}, {LAZE_U8, 1, 8},    {LAZE_U16, 1, 16},
+              {LAZE_U32, 1, 32}, {LAZE_U64, 1, 64}, {LAZE_F16, 2, 16}, {LAZE_BF16, 4, 16}, {LAZE_I32, 0, 32},
+              {LAZE_I64, 0, 64}, {LAZE_F32, 2, 32}, {LAZE_F64, 2, 64}};
   begin();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     void *managed;

@@ -14,8 +14,8 @@ static void new_path(void) {
 
 /* Saved and loaded, a tensor has the same type and the same bits, in any context. */
 START_TEST(what_was_saved_can_be_loaded) {
-  static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I8,  LAZE_U8,  LAZE_I16, LAZE_I32,
-                                      LAZE_I64,  LAZE_F16, LAZE_F32, LAZE_F64};
+  static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I8,  LAZE_U8,  LAZE_I16, LAZE_I32, LAZE_I64,
+                                      LAZE_U16,  LAZE_U32, LAZE_U64, LAZE_F16, LAZE_F32, LAZE_F64};
   laze_context *context = new_context(), *other = new_context();
   laze_scope *scope = laze_scope_begin(context), *there = laze_scope_begin(other);
   laze_error error;

@@ -54,6 +54,23 @@ START_TEST(no_matrices_ask_for_no_library) {
 }
 END_TEST
 
+/* Taking factors apart is no affair of LAPACK's, and works where there is none. */
+START_TEST(unpacking_needs_no_library) {
+  const int64_t square[2] = {2, 2}, list[1] = {2};
+  double factors[4] = {3, 1, 0.5, 2}, permutation[4], lower[4], upper[4];
+  int32_t pivots[2] = {2, 2};
+  laze_matrix_call call = {.context = context};
+  setenv(LAZE_LAPACK_VARIABLE, "/nowhere/liblapack.so", 1);
+  call.operands[0] = (laze_matrix_tensor){LAZE_F64, 2, square, (char *)factors};
+  call.operands[1] = (laze_matrix_tensor){LAZE_I32, 1, list, (char *)pivots};
+  call.results[0] = (laze_matrix_tensor){LAZE_F64, 2, square, (char *)permutation};
+  call.results[1] = (laze_matrix_tensor){LAZE_F64, 2, square, (char *)lower};
+  call.results[2] = (laze_matrix_tensor){LAZE_F64, 2, square, (char *)upper};
+  ck_assert_int_eq(laze_matrix_run(LAZE_MATRIX_LU_UNPACK, &call, &error), LAZE_OK);
+  ck_assert(permutation[1] == 1 && permutation[2] == 1 && lower[2] == 0.5 && lower[0] == 1 && upper[3] == 2);
+}
+END_TEST
+
 /* Pivots are operands: with others than a factor's, rows outside of the matrix would be exchanged. */
 START_TEST(pivots_must_be_rows) {
   const int64_t square[2] = {2, 2}, list[1] = {2};
@@ -77,7 +94,7 @@ int main(void) {
   TCase *tests = tcase_create("opens");
   tcase_add_checked_fixture(tests, setup, teardown);
   const TTest *const all[] = {a_missing_library_is_said_with_its_remedy, a_side_beyond_32_bits_is_refused,
-                              no_matrices_ask_for_no_library, pivots_must_be_rows};
+                              unpacking_needs_no_library, no_matrices_ask_for_no_library, pivots_must_be_rows};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tcase_add_test(tests, all[i]);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);

@@ -76,8 +76,8 @@ static void read_fails(laze_status code, const char *part) {
 
 /* Every dtype and rank, empty and scalar arrays; bits are kept, NaN payloads and -0 too. */
 START_TEST(round_trips) {
-  static const laze_dtype dtypes[] = {LAZE_F16, LAZE_F32, LAZE_F64, LAZE_I8,  LAZE_U8,
-                                      LAZE_I16, LAZE_I32, LAZE_I64, LAZE_BOOL};
+  static const laze_dtype dtypes[] = {LAZE_F16, LAZE_F32, LAZE_F64, LAZE_I8,  LAZE_U8,  LAZE_I16,
+                                      LAZE_I32, LAZE_I64, LAZE_U16, LAZE_U32, LAZE_U64, LAZE_BOOL};
   static const int64_t shapes[][4] = {{0}, {1, 5}, {2, 2, 3}, {3, 1, 1, 7}, {2, 0, 4}};
   unsigned char data[512];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + 200);

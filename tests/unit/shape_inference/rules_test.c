@@ -383,6 +383,14 @@ START_TEST(promotion) {
   ck_assert_int_eq(promote("bool[2]", false, "i64[]", true), LAZE_I64);
   ck_assert_int_eq(promote("f32[]", false, "f64[]", false), LAZE_F64);
   ck_assert_int_eq(promote("i64[]", true, "f64[]", true), LAZE_F32);
+  ck_assert_int_eq(promote("u16[2]", false, "i32[2]", false), LAZE_DTYPE_NONE);
+  ck_assert_int_eq(promote("u16[2]", false, "i32[]", false), LAZE_U16);
+  ck_assert_int_eq(promote("bool[2]", false, "u16[]", false), LAZE_DTYPE_NONE);
+  ck_assert_int_eq(promote("u64[2]", false, "bool[]", false), LAZE_U64);
+  ck_assert_int_eq(promote("u64[2]", false, "f32[]", false), LAZE_F32);
+  ck_assert_int_eq(promote("u32[2]", false, "f16[2]", false), LAZE_F16);
+  ck_assert_int_eq(promote("u16[2]", false, "i64[]", true), LAZE_U16);
+  ck_assert_int_eq(promote("i32[2]", false, "u64[]", true), LAZE_I32);
   laze_promotion nothing = {0};
   ck_assert_int_eq(laze_promotion_result(&nothing), LAZE_DTYPE_NONE);
   ck_assert_int_eq(laze_float_dtype(LAZE_I64), LAZE_F32);
