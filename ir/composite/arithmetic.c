@@ -60,10 +60,11 @@ laze_status laze_composite__weighted(laze_recorder *recorder, const laze_call *c
   const laze_dtype number = laze_recorder_type(recorder, call->operands[1])->dtype;
   laze_value alpha;
   const char *name = laze_op_get(recorder->origin)->base;
-  if (laze_dtype_is_float(number) && !laze_dtype_is_float(dtype))
+  if (laze_dtype_is_inexact(number) && laze_dtype_category(number) > laze_dtype_category(dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: alpha is a real number, but the result is %s: pass an integer, or convert an operand", name,
-                     laze_dtype_name(dtype));
+                     "%s: alpha is a %s number, but the result is %s: pass %s, or convert an operand", name,
+                     laze_dtype_is_complex(number) ? "complex" : "real", laze_dtype_name(dtype),
+                     laze_dtype_is_float(dtype) ? "a real one" : "an integer");
   if (number == LAZE_BOOL && dtype != LAZE_BOOL)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: alpha is a bool, but the result is %s: pass a number", name,
                      laze_dtype_name(dtype));

@@ -72,6 +72,8 @@ def rows():
     row("sum_order", "order of sums", "depends on machine, threads and shape", "named above", "the same bits everywhere")
     row("product_order", "order of matrix products", "depends on machine, threads and the number of rows", "named above",
         "the same bits everywhere, and a row's bits are its own")
+    row("infinite_part", "`add` and `sub` of complex numbers with an infinite part", "NaN in the other part where vectors "
+        "compute", "the sum of the parts", "there is no product in a sum")
     row("window_integers", "`max_pool1d` and `im2col` of integers; average pooling, dilated and transposed convolution of "
         "integers but `i64`", "an error", "computed", "as in `i64`, or as in two dims")
     row("window_empty", "pooling of no channels, convolution to none or of none", "an error, or other sizes",

@@ -52,7 +52,8 @@ def arithmetic():
                  tolerance={"pow": 128, "div": 8}.get(name, 0))
         special = [extremes(dtype).reshape(-1, 1), extremes(dtype)]
         for name in "add sub eq ne logical_and".split():
-            case(f"{name}_extremes_{dtype}", f"%r0 = {name} %a, %b", special, getattr(torch, name))
+            case(f"{name}_extremes_{dtype}", f"%r0 = {name} %a, %b", special, getattr(torch, name),
+                 "infinite_part" if name in ("add", "sub") else None)
         for name in ORDER:
             case(f"{name}_{dtype}", f"%r0 = {name} %a, %b", [numbers(dtype), numbers(dtype)], getattr(torch, name))
         case(f"mixed_{dtype}", "%r0 = mul %a, %b\n%r1 = add %a, 2\n%r2 = where %c, %a, %b",
@@ -91,13 +92,13 @@ def rest():
              matrices[:1], lambda a: [a.sum(1), a.mean(0), a.cumsum(1), a.any()], tolerance=16)
         case(f"var_{dtype}", "%r0 = var %a, dim=[1]\n%r1 = std %a, dim=[1]", matrices[:1], lambda a: [a.var(1), a.std(1)],
              tolerance=16)
-        case(f"norm_{dtype}", "%r0 = linalg_vector_norm %a\n%r1 = linalg_vector_norm %a, 1", matrices[:1],
+        case(f"norm_{dtype}", "%r0 = linalg_vector_norm %a\n%r1 = linalg_vector_norm %a, ord=1", matrices[:1],
              lambda a: [torch.linalg.vector_norm(a), torch.linalg.vector_norm(a, 1)], tolerance=16)
         index = tensor([[0, 2], [1, 0]], "i64")
-        case(f"moves_{dtype}", "%r0 = gather %a, 1, %b\n%r1 = permute %a, dims=[1, 0]\n%r2 = flip %a, [0]\n%r3 = cat %a, %a, dim=1",
+        case(f"moves_{dtype}", "%r0 = gather %a, %b, dim=1\n%r1 = permute %a, dims=[1, 0]\n%r2 = flip %a, dims=[0]\n%r3 = cat [%a, %a], dim=1",
              [numbers(dtype).reshape(4, 6)[:2], index],
              lambda a, b: [a.gather(1, b), a.permute(1, 0).contiguous(), a.flip(0), torch.cat([a, a], 1)])
-        case(f"scatter_add_{dtype}", "%r0 = scatter_add %a, 1, %b, %c",
+        case(f"scatter_add_{dtype}", "%r0 = scatter_add %a, %b, %c, dim=1",
              [numbers(dtype).reshape(4, 6)[:2], index, numbers(dtype)[:4].reshape(2, 2)],
              lambda a, b, c: a.scatter_add(1, b, c))
         case(f"sort_{dtype}", "%r0, %r1 = sort %a, dim=0", [numbers(dtype)], torch.sort)

@@ -20,8 +20,9 @@ DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.
           "i64": torch.int64, "f32": torch.float32, "f64": torch.float64}
 HALVES = {"f16": torch.float16, "bf16": torch.bfloat16}
 COMPLEX = {"c64": torch.complex64, "c128": torch.complex128}
-EVERY = DTYPES | HALVES | COMPLEX
-NAMES = {dtype: name for name, dtype in EVERY.items()}
+EVERY = DTYPES | HALVES
+NAMED = EVERY | COMPLEX
+NAMES = {dtype: name for name, dtype in NAMED.items()}
 WIDTHS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 FLOATS, INTEGERS = ("f32", "f64"), ("u8", "i8", "i16", "i32", "i64")
 ALL = ("bool",) + INTEGERS + FLOATS
@@ -78,7 +79,7 @@ def case(name, body, inputs, function, differs=None, tolerance=0, results=()):
 
 
 def tensor(values, dtype="f32"):
-    return torch.tensor(values, dtype=EVERY[dtype])
+    return torch.tensor(values, dtype=NAMED[dtype])
 
 
 def ones(*sizes, dtype="f32"):
