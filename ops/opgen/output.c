@@ -243,7 +243,7 @@ void output_write(gen_report *report, const gen_output *output, const char *text
   if (fclose(file) != 0 || !written) report_error(report, at, "cannot be written: %s", strerror(errno));
 }
 
-#define LINE_LIMIT 2000
+#define LINE_LIMIT 2500
 
 static const struct {
   const char *folder, *name; /* with %s: one for each table, whose name stands there */
