@@ -205,7 +205,7 @@ static void compare_reads(const sweep *self, int mode, int32_t number, laze_dtyp
   int64_t count = laze_tensor_elements(self->worlds[0].results[number]);
   for (int i = 0; i < 2; i++) {
     const float_mode *under = &modes[i ? mode : 0];
-    data[i] = calloc((size_t)count + 1, 8);
+    data[i] = calloc((size_t)count + 1, 16);
     enter(under);
     laze_status status = laze_tensor_read(self->worlds[i ? mode : 0].results[number], dtype, data[i],
                                           (size_t)(count * laze_dtype_size(dtype)));
@@ -250,6 +250,7 @@ START_TEST(no_operator_sees_the_mode) {
       accepted = record_calls(&self, op, LAZE_F32, ranks[r]) + record_calls(&self, op, LAZE_F64, ranks[r]);
       if (accepted == 0) accepted = record_calls(&self, op, LAZE_I64, ranks[r]);
       if (accepted == 0) accepted = record_calls(&self, op, LAZE_BOOL, ranks[r]);
+      if (accepted == 0) accepted = record_calls(&self, op, LAZE_C64, ranks[r]);
     }
     ck_assert_msg(accepted > 0, "no call of %s is accepted", laze_op_get(op)->name);
   }
