@@ -29,7 +29,8 @@ static inline bool is_negative_u64(uint64_t a) {
 #define wrapping_sub(a, b) WRAPPING(a, (uint64_t)(a) - (uint64_t)(b))
 #define wrapping_mul(a, b) WRAPPING(a, (uint64_t)(a) * (uint64_t)(b))
 #define wrapping_neg(a) WRAPPING(a, 0 - (uint64_t)(a))
-#define wrapping_abs(a) WRAPPING(a, is_negative(a) ? 0 - (uint64_t)(a) : (uint64_t)(a))
+#define magnitude_of(a) (is_negative(a) ? 0 - (uint64_t)(a) : (uint64_t)(a))
+#define wrapping_abs(a) WRAPPING(a, magnitude_of(a))
 #define integer_sign(a) ((a) == 0 ? 0 : is_negative(a) ? -1 : 1)
 
 /* Complex numbers: their parts, and a pair of these. */

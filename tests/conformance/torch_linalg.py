@@ -144,7 +144,7 @@ def spectra(dtype):
          lambda a, b: torch.linalg.pinv(a, atol=b))
     call(f"pinv_numbers_{dtype}", "linalg_pinv.atol_rtol_float %a, rtol=0.2", [g],
          lambda a: torch.linalg.pinv(a, rtol=0.2))
-    call(f"pinv_above_{dtype}", "linalg_pinv %a, 0.2", [g], lambda a: torch.linalg.pinv(a, 0.2))
+    call(f"pinv_above_{dtype}", "linalg_pinv %a, rcond=0.2", [g], lambda a: torch.linalg.pinv(a, 0.2))
     call(f"pinv_above_each_{dtype}", "linalg_pinv.rcond_tensor %a, %b", [g, zero + 0.2], torch.linalg.pinv)
     call(f"pinverse_{dtype}", "pinverse %a", [tall], torch.pinverse)
     for p in (2, -2, 1, float("inf")):
