@@ -97,10 +97,11 @@ static const char *promoted_operand(gen_emitter *emitter, const gen_operand *ope
   return memory_format("{.value = %s%s}", operand->value, is_number ? ", .is_number = true" : "");
 }
 
-/* The dtype called `name` of the operands in the array beside it. */
-static void emit_promotion(gen_emitter *emitter, const char *name, int count) {
+/* The dtype called `name` of the operands. */
+static void emit_promotion(gen_emitter *emitter, const char *name, const char *operands, int count) {
   emit_line(emitter, "laze_dtype %s;", name);
-  emit_line(emitter, "LAZE_TRY(laze_promote_operands(recorder, %s_of, %d, &%s, error));", name, count, name);
+  emit_line(emitter, "LAZE_TRY(laze_promote_operands(recorder, (const laze_promoted_operand[]){%s}, %d, &%s, error));",
+            operands, count, name);
 }
 
 /* Numbers where tensors are wanted become 0-d values of the dtype to which they and the tensors promote. */
@@ -116,8 +117,7 @@ static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_o
   }
   if (numbers == 0) return;
   const char *dtype = emit_temporary(emitter, "dtype");
-  emit_line(emitter, "const laze_promoted_operand %s_of[] = {%s};", dtype, list);
-  emit_promotion(emitter, dtype, listed);
+  emit_promotion(emitter, dtype, list, listed);
   for (int i = 0; i < count; i++) {
     if (!operands[i].is_number) continue;
     operands[i].value = operands[i].value == NULL ? emit_number(emitter, operands[i].item, dtype)
@@ -345,8 +345,7 @@ static const char *emit_promoted(gen_emitter *emitter, const gen_expression *cal
   for (int i = 0; i < call->count; i++)
     items = memory_format("%s%s%s", items, i == 0 ? "" : ", ", promoted_item(emitter, call->items[i]));
   const char *name = emit_temporary(emitter, "dtype");
-  emit_line(emitter, "const laze_promoted_operand %s_of[] = {%s};", name, items);
-  emit_promotion(emitter, name, call->count);
+  emit_promotion(emitter, name, items, call->count);
   return name;
 }
 
