@@ -12,6 +12,7 @@ typedef struct test_reference {
   long double (*unary_long)(long double x);
   double (*binary)(double x, double y);
   long double (*binary_long)(long double x, long double y);
+  long double (*scale)(double x, double y); /* of terms that cancel: their error has its units; NULL: they do not */
   bool cancels; /* a sum in which numbers of opposite signs can meet: below 1 its error is that of numbers near 1 */
   bool rounds;  /* of an exact operator: the format may not hold the right value, which is rounded once */
 } test_reference;
@@ -27,6 +28,9 @@ long double test_reference_value(const test_reference *reference, double x, doub
 double test_reference_value_for_f32(const test_reference *reference, double x, double y);
 /* How many units in the last place `got` is off; where the function cancels, of 1 at least. */
 double test_reference_distance(const test_reference *reference, laze_dtype dtype, long double got, long double exact);
+/* The same, of a function that may have a scale. */
+double test_reference_distance_at(const test_reference *reference, laze_dtype dtype, long double got, long double exact,
+                                  double x, double y);
 /* How many units in the last place a result may be off: 0, half of one, or the entry's bound. */
 double test_reference_bound(const test_reference *reference);
 
