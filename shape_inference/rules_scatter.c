@@ -7,10 +7,18 @@
 
 #include <string.h>
 
-static laze_status check_reduce(laze_inference *inference, const char *reduce) {
+/* Complex numbers have no order, and two at one place are joined by their parts, of which no product is made. */
+static laze_status check_reduce(laze_inference *inference, const laze_type *self, const char *reduce) {
   static const char *const names[] = {"none", "sum", "prod", "amax", "amin"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+  const int own = laze_dtype_is_complex((laze_dtype)self->dtype) ? 2 : (int)(sizeof names / sizeof *names);
+  for (int i = 0; i < own; i++)
     if (strcmp(names[i], reduce) == 0) return LAZE_OK;
+  if (own == 2)
+    return laze_fail(
+        inference->error, LAZE_UNSUPPORTED,
+        "%s: reduce is '%s', and complex numbers at one place can be added alone ('sum'); multiply tensors "
+        "with mul",
+        inference->operator_name, reduce);
   return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                    "%s: reduce is '%s', expected 'none', 'sum', 'prod', 'amax' or 'amin'", inference->operator_name,
                    reduce);
@@ -34,7 +42,7 @@ laze_status laze_shape_scatter(laze_inference *inference, const laze_type *self,
                                const laze_type *src, const char *reduce, laze_type *out) {
   bool fits;
   int axis;
-  LAZE_TRY(check_reduce(inference, reduce));
+  LAZE_TRY(check_reduce(inference, self, reduce));
   LAZE_TRY(written_axis(inference, self, dim, &axis));
   LAZE_TRY(same_shape(inference, index, src, &fits));
   if (!fits)
@@ -55,7 +63,7 @@ laze_status laze_shape_index_update(laze_inference *inference, const laze_type *
                                     const laze_type *index, const laze_type *source, const char *reduce,
                                     laze_type *out) {
   int axis;
-  LAZE_TRY(check_reduce(inference, reduce));
+  LAZE_TRY(check_reduce(inference, self, reduce));
   LAZE_TRY(written_axis(inference, self, dim, &axis));
   bool fits = index->rank == 1 && source->rank == self->rank;
   for (int i = 0; i < self->rank && fits; i++)

@@ -12,8 +12,6 @@
 #include "base/status.h"
 #include "ir/recorder.h"
 
-#include <string.h>
-
 enum { MOST_OPERANDS = 64, MOST_ATTRIBUTES = 16 };
 
 static bool is_complex(laze_recorder *recorder, laze_value value) {
@@ -66,15 +64,6 @@ static laze_status convert_operands(laze_recorder *recorder, const laze_call *ca
   return LAZE_OK;
 }
 
-/* Whether elements that meet at one place are multiplied, which is nothing that parts can be by themselves. */
-static bool joins_by_product(const laze_call *call) {
-  for (int32_t i = 0; i < laze_op_get(call->op)->attribute_count; i++)
-    if (call->attributes[i].kind == LAZE_ARGUMENT_STRING && call->attributes[i].present &&
-        strcmp(call->attributes[i].value.string, "prod") == 0)
-      return true;
-  return false;
-}
-
 /* The call with the part of each complex operand that `part` takes. */
 static laze_status record_part(laze_recorder *recorder, const laze_call *call, const char *part, laze_value *result,
                                laze_error *error) {
@@ -115,9 +104,6 @@ laze_status laze_call_expand_complex(laze_recorder *recorder, const laze_call *c
   laze_call converted = *call;
   if (call->operand_count > MOST_OPERANDS || info->attribute_count > MOST_ATTRIBUTES)
     return laze_fail(error, LAZE_INTERNAL, "%s: more arguments than an operator on complex numbers has", info->name);
-  if (joins_by_product(call))
-    return laze_fail(error, LAZE_UNSUPPORTED,
-                     "%s: complex numbers are not multiplied at one place; multiply tensors with mul", info->name);
   LAZE_TRY(convert_operands(recorder, call, operands, error));
   converted.operands = operands;
   if (info->complex == LAZE_COMPLEX_PARTS) return record_parts(recorder, &converted, results, error);
