@@ -142,7 +142,7 @@ static inline double modulo_f64(double a, double b) {
 }
 
 /* Of magnitudes, that of the lowest integer included, by Euclid's algorithm. */
-#define common_divisor(a, b) WRAPPING(a, common_divisor_u64((uint64_t)wrapping_abs(a), (uint64_t)wrapping_abs(b)))
+#define common_divisor(a, b) WRAPPING(a, common_divisor_u64(magnitude_of(a), magnitude_of(b)))
 static inline uint64_t common_divisor_u64(uint64_t larger, uint64_t smaller) {
   while (smaller != 0) {
     uint64_t rest = larger % smaller;

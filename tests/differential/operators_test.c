@@ -123,6 +123,27 @@ static bool is_near(laze_dtype dtype, const void *expected, const void *got, dou
                     mixed);
 }
 
+static const laze_differential_case *find_case(laze_op op) {
+  for (int32_t i = 0; i < laze_differential_case_count; i++)
+    if (laze_differential_cases[i].op == op) return &laze_differential_cases[i];
+  return NULL;
+}
+
+/* How near results have to be where operands are complex. What has a form for them is as near as that, what goes by
+ * parts or moves as of real numbers. Anything else is made of such operators, quotients and magnitudes among them,
+ * which are exact of real numbers and not of complex ones. */
+static laze_differential_case of_complex(const laze_differential_case *item) {
+  enum { ULP_OF_COMPOSITES = 64 }; /* as of a power */
+  const laze_op_info *info = laze_op_get(item->op);
+  const laze_differential_case *form = info->complex_op != LAZE_OP_NONE ? find_case(info->complex_op) : NULL;
+  laze_differential_case bound = *item;
+  const bool is_made_of_others = info->complex == LAZE_COMPLEX_MOVED && info->expand && !info->keeps_dtype;
+  if (!is_made_of_others && !form) return bound;
+  bound.exact = form && form->exact && item->exact;
+  bound.ulp = fmax(item->exact ? 0 : item->ulp, !form ? ULP_OF_COMPOSITES : form->exact ? 0 : form->ulp);
+  return bound;
+}
+
 static void check_near(const laze_differential_case *item, const test_arrays *expected, const test_arrays *got,
                        const laze_graph *graph, bool mixed) {
   for (int32_t i = 0; i < expected->count; i++) {
@@ -160,8 +181,12 @@ static void compare(differential *state, const laze_differential_case *item, con
 static int32_t check_dtype(differential *state, const laze_differential_case *item, laze_dtype dtype) {
   laze_graph *graph;
   int32_t accepted = build(state, item, dtype, &graph);
-  for (int special = 0; special < 2 && accepted > 0; special++)
-    compare(state, item, graph, special, dtype == LAZE_DTYPE_NONE);
+  const bool mixed = dtype == LAZE_DTYPE_NONE;
+  const laze_differential_case bound = mixed || laze_dtype_is_complex(dtype) ? of_complex(item) : *item;
+  /* The angle of a power of a huge number has no digits left that would say where infinity lies. */
+  const bool turns = laze_dtype_is_complex(dtype) && strstr(laze_op_get(item->op)->name, "pow") != NULL;
+  for (int special = 0; special < (turns ? 1 : 2) && accepted > 0; special++)
+    compare(state, &bound, graph, special, mixed);
   laze_graph_destroy(graph);
   return accepted;
 }
