@@ -132,6 +132,8 @@ def memory():
     call("rows", "_pdist_forward", [block(4, 3)], aten._pdist_forward, tolerance=16, p=2.0)
     call("even", "_adaptive_avg_pool2d", [block(2, 3, 6, 8)], aten._adaptive_avg_pool2d, tolerance=8, output_size=[3, 4])
     call("even", "_adaptive_avg_pool3d", [block(2, 3, 4, 6, 8)], aten._adaptive_avg_pool3d, tolerance=8, output_size=[2, 3, 4])
+    case("_chunk_cat_uneven", "%r0 = _chunk_cat [%a, %b], dim=0, num_chunks=2", [block(5, 2), block(3, 2, 2)],
+         lambda a, b: aten._chunk_cat([a, b], 0, 2))
 
 
 def record():
