@@ -41,22 +41,34 @@ laze_status laze_composite__local_scalar_dense(laze_recorder *recorder, const la
   return laze_compose_reshape(recorder, call->operands[0], NULL, 0, results, error);
 }
 
+static laze_status check_sizes(laze_recorder *recorder, const laze_call *call, const laze_attribute *size,
+                               laze_error *error) {
+  for (int32_t i = 0; i < size->count; i++) {
+    bool fits;
+    LAZE_TRY(laze_size_must_be_at_most(recorder, 0, size->value.items[i], &fits, error));
+    if (!fits)
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: axis %d has a negative size; sizes are 0 to 2^62",
+                       laze_compose_name(call), (int)i);
+  }
+  return LAZE_OK;
+}
+
 /* [.., ..] as a list, zeros behind it or its end cut off, in the other shape. */
 laze_status laze_composite_resize_(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                    laze_error *error) {
   const laze_attribute *size = &call->attributes[LAZE_RESIZE__SIZE];
   const laze_dtype dtype = (laze_dtype)laze_recorder_type(recorder, call->operands[0])->dtype;
-  laze_size elements, wanted, kept, around[2] = {0, 0};
+  laze_size elements, wanted, kept, missing;
   laze_value zero;
+  LAZE_TRY(check_sizes(recorder, call, size, error));
   LAZE_TRY(count_elements(recorder, call->operands[0], &elements, error));
   LAZE_TRY(laze_size_product(recorder->sizes, size->value.items, size->count, &wanted, error));
   LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_MIN, elements, wanted, &kept, error));
-  LAZE_TRY(laze_size_arithmetic(recorder, '-', wanted, kept, &around[1], error));
+  LAZE_TRY(laze_size_arithmetic(recorder, '-', wanted, kept, &missing, error));
   LAZE_TRY(laze_compose_reshape(recorder, call->operands[0], &elements, 1, results, error));
   LAZE_TRY(laze_compose_slice(recorder, *results, 0, 0, kept, results, error));
-  if (around[1] != 0) {
-    laze_attribute attributes[] = {laze_attribute_integer(0), laze_attribute_size(around[0]),
-                                   laze_attribute_size(around[1])};
+  if (missing != 0) {
+    laze_attribute attributes[] = {laze_attribute_integer(0), laze_attribute_size(0), laze_attribute_size(missing)};
     LAZE_TRY(laze_record_number(recorder, dtype, laze_scalar_integer(0), &zero, error));
     LAZE_TRY(laze_record_call(recorder, LAZE_OP__PAD, (laze_value[]){*results, zero}, 2, attributes, results, error));
   }

@@ -59,8 +59,40 @@ def batch_norms():
     call("plain", "_native_batch_norm_legit", [x],
          lambda a, **k: aten._native_batch_norm_legit.no_stats(a, None, None, *k.values()),
          training=True, momentum=0.1, eps=1e-5, tolerance=64)
+    moments = [block(3) / 4, block(3).abs() + 1]
+    for label, training in (("training", True), ("given", False)):
+        call(label, "_native_batch_norm_legit", [x, block(3), block(3) / 2, *moments],
+             lambda a, b, c, d, e, **k: aten._native_batch_norm_legit(a, b, c, d.clone(), e.clone(), *k.values()),
+             training=training, momentum=0.1, eps=1e-5, tolerance=64)
     call("plain", "_native_batch_norm_legit_no_training", [x, block(3), block(3) / 2, block(3) / 4, block(3).abs() + 1],
          aten._native_batch_norm_legit_no_training, momentum=0.1, eps=1e-5, tolerance=64)
+
+
+def convolutions():
+    number = 0
+    for sizes, weight, stride, padding, dilation, transposed, further, groups, mask in (
+            ([2, 3, 9], [4, 3, 2], [1], [0], [1], False, [0], 1, [1, 1, 1]),
+            ([2, 4, 10], [6, 2, 3], [2], [1], [1], False, [0], 2, [1, 1, 1]),
+            ([2, 3, 7, 8], [4, 3, 3, 2], [2, 3], [1, 0], [1, 2], False, [0, 0], 1, [1, 1, 0]),
+            ([1, 4, 6, 5], [4, 1, 3, 3], [1, 1], [1, 1], [1, 1], False, [0, 0], 4, [1, 0, 1]),
+            ([1, 2, 4, 5, 4], [2, 2, 2, 2, 1], [1, 2, 3], [1, 0, 0], [2, 1, 1], False, [0, 0, 0], 1, [1, 1, 1]),
+            ([2, 3, 5], [3, 2, 3], [2], [1], [1], True, [1], 1, [1, 1, 1]),
+            ([2, 4, 3, 4], [4, 3, 2, 3], [3, 1], [0, 1], [1, 2], True, [2, 0], 2, [1, 1, 1]),
+            ([1, 2, 4, 3], [2, 1, 2, 2], [1, 2], [0, 0], [2, 3], True, [1, 2], 1, [0, 1, 0])):
+        x, scale = block(*sizes) / 4, block(*weight) / 2
+        out = aten.convolution(x, scale, None, stride, padding, dilation, transposed, further, groups)
+        for label, dtype in (("", torch.float32), ("_f64", torch.float64)) if number < 2 else (("", torch.float32),):
+            def found(a, b, c, *k):
+                return aten.convolution_backward(a, b, c, [out.shape[1]], stride, padding, dilation, transposed, further,
+                                                 groups, [wanted == 1 for wanted in mask])
+            inputs = [block(*out.shape).flip(-1).to(dtype), x.to(dtype), scale.to(dtype)]
+            gradients(f"{number}{label}", "convolution_backward", inputs, mask, found, 1 << 12,
+                      stride=stride, padding=padding, dilation=dilation, transposed=str(transposed).lower(),
+                      output_padding=further, groups=groups)
+        number += 1
+    case("convolution_backward_sizes", "%p:3 = convolution_backward %a, %b, %c, stride=[1], padding=[0], dilation=[1], "
+         "transposed=false, output_padding=[0], groups=1, output_mask=[1, 1, 1]", [block(2, 4, 7), block(2, 3, 9), block(4, 3, 2)],
+         lambda a, b, c: aten.convolution_backward(a, b, c, [4], [1], [0], [1], False, [0], 1, [True] * 3))
 
 
 def lookups():
@@ -116,7 +148,7 @@ def memory():
     call("sizes", "copy", [x, block(2)], aten.copy)
     case("_to_copy_f64", "%r0 = _to_copy %a, dtype=f64", [x], lambda a: aten._to_copy(a, dtype=torch.float64))
     case("_local_scalar_dense_one", "%r0 = _local_scalar_dense %a", [x[:1, 1:2].contiguous()], lambda a: torch.tensor(aten._local_scalar_dense(a)))
-    for label, size in (("same", [3, 2]), ("less", [4]), ("none", [0, 5]), ("scalar", [])):
+    for label, size in (("same", [3, 2]), ("less", [4]), ("none", [0, 5]), ("scalar", []), ("below", [-1]), ("pair", [-2, -3])):
         case(f"resize__{label}", f"%r0 = resize_ %a, size={size}", [x], lambda a, size=size: a.clone().resize_(size))
     case("atan2_out", "%r0 = atan2.out %a, %b, out=%c", [x, block(3) + 1, torch.zeros(2, 3, dtype=torch.float64)],
          lambda a, b, c: torch.atan2(a.clone(), b, out=c.clone()), tolerance=1 << 30)
@@ -128,6 +160,10 @@ def memory():
     for name in ("_softmax", "_log_softmax"):
         for label, dim in (("first", 0), ("last", -1)):
             call(label, name, [block(3, 4)], getattr(aten, name), tolerance=16, dim=dim, half_to_float=False)
+            out = getattr(aten, name)(block(3, 4), dim, False)
+            case(f"{name}_backward_data_{label}", f"%r0 = {name}_backward_data %a, %b, dim={dim}, input_dtype=f32",
+                 [block(3, 4).flip(0), out], lambda a, b, name=name, dim=dim: getattr(aten, f"{name}_backward_data")(
+                     a, b, dim, torch.float32), tolerance=64)
     call("rows", "_cdist_forward", [block(3, 4), block(2, 4)], lambda a, b, p: aten._cdist_forward(a, b, p, None), tolerance=16, p=2.0)
     call("rows", "_pdist_forward", [block(4, 3)], aten._pdist_forward, tolerance=16, p=2.0)
     call("even", "_adaptive_avg_pool2d", [block(2, 3, 6, 8)], aten._adaptive_avg_pool2d, tolerance=8, output_size=[3, 4])
@@ -137,5 +173,5 @@ def memory():
 
 
 def record():
-    for part in (layer_norms, group_norms, batch_norms, lookups, pools, parts, memory):
+    for part in (layer_norms, group_norms, batch_norms, convolutions, lookups, pools, parts, memory):
         part()
