@@ -127,6 +127,9 @@ LAZE_MUST_USE laze_status laze_dtype_product(laze_inference *inference, const la
                                              laze_dtype *out);
 /* The dtype of `self`, which must be a float. */
 LAZE_MUST_USE laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *self, laze_dtype *out);
+/* The same; converting on the way is left to the caller. */
+LAZE_MUST_USE laze_status laze_dtype_softmax(laze_inference *inference, const laze_type *self, bool half_to_float,
+                                             laze_dtype *out);
 
 /* Axis `dim` becomes two: the places in a window, of which there are `size`, `dilation` apart, and the windows, which
  * begin `stride` apart and lie within it. */

@@ -19,7 +19,7 @@ static laze_status check_self(const laze_call *call, const laze_type *type, int 
                    type->rank, dims + 1, dims + 2);
 }
 
-static laze_status read_windows(const laze_call *call, laze_windows *windows, laze_error *error) {
+laze_status laze_windows_read_pool(const laze_call *call, laze_windows *windows, laze_error *error) {
   int dims = windows->dims;
   for (int i = 0; i < dims; i++) windows->dilation[i] = 1;
   LAZE_TRY(laze_windows_read(call, "kernel_size", dims, 1, windows->size, error));
@@ -121,7 +121,7 @@ static laze_status pool_largest(laze_recorder *recorder, const laze_call *call, 
   laze_windows windows = {.dims = dims};
   laze_value lowest, elements, numbers;
   LAZE_TRY(check_self(call, &type, dims, error));
-  LAZE_TRY(read_windows(call, &windows, error));
+  LAZE_TRY(laze_windows_read_pool(call, &windows, error));
   LAZE_TRY(laze_record_number(recorder, type.dtype, laze_dtype_lowest(type.dtype), &lowest, error));
   LAZE_TRY(
       laze_compose_windows(recorder, &windows, call->operands[0], (laze_value[]){lowest, lowest}, &elements, error));
@@ -201,7 +201,7 @@ static laze_status pool_mean(laze_recorder *recorder, const laze_call *call, int
   laze_type type = laze_compose_type(recorder, call->operands[0]);
   laze_value zero, divisor;
   LAZE_TRY(check_self(call, &type, dims, error));
-  LAZE_TRY(read_windows(call, &windows, error));
+  LAZE_TRY(laze_windows_read_pool(call, &windows, error));
   LAZE_TRY(laze_record_number(recorder, type.dtype, laze_scalar_integer(0), &zero, error));
   LAZE_TRY(laze_compose_windows(recorder, &windows, call->operands[0], (laze_value[]){zero, zero}, results, error));
   LAZE_TRY(laze_compose_over_places(recorder, &windows, LAZE_OP_SUM_DIM_INTLIST, *results, results, error));

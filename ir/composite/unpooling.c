@@ -28,7 +28,8 @@ static laze_status check(laze_recorder *recorder, const laze_call *call, const l
       dims);
 }
 
-static laze_status flatten(laze_recorder *recorder, laze_value value, int dims, laze_value *out, laze_error *error) {
+laze_status laze_compose_flat_places(laze_recorder *recorder, laze_value value, int dims, laze_value *out,
+                                     laze_error *error) {
   laze_type type = laze_compose_type(recorder, value);
   const int first = type.rank - dims;
   LAZE_TRY(laze_size_product(recorder->sizes, type.sizes + first, dims, &type.sizes[first], error));
@@ -43,11 +44,12 @@ static laze_status unpool(laze_recorder *recorder, const laze_call *call, int di
   laze_value operands[3];
   const int first = type.rank - dims;
   LAZE_TRY(check(recorder, call, &type, dims, error));
-  for (int i = 0; i < 2; i++) LAZE_TRY(flatten(recorder, call->operands[i], dims, &operands[2 - i], error));
+  for (int i = 0; i < 2; i++)
+    LAZE_TRY(laze_compose_flat_places(recorder, call->operands[i], dims, &operands[2 - i], error));
   LAZE_TRY(laze_record_number(recorder, (laze_dtype)type.dtype, laze_scalar_integer(0), &operands[0], error));
   for (int i = 0; i < dims; i++) type.sizes[first + i] = size->value.items[i];
   LAZE_TRY(laze_compose_expand(recorder, operands[0], type.sizes, type.rank, &operands[0], error));
-  LAZE_TRY(flatten(recorder, operands[0], dims, &operands[0], error));
+  LAZE_TRY(laze_compose_flat_places(recorder, operands[0], dims, &operands[0], error));
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SCATTER_SRC, operands, 3, &dim, results, error));
   return laze_compose_reshape(recorder, *results, type.sizes, type.rank, results, error);
 }

@@ -24,6 +24,11 @@ typedef struct laze_windows {
  * of them. An absent or empty list leaves `out` as it is. */
 LAZE_MUST_USE laze_status laze_windows_read(const laze_call *call, const char *name, int dims, int64_t least,
                                             int64_t *out, laze_error *error);
+/* The windows of a pooling, by the arguments that all of them have. */
+LAZE_MUST_USE laze_status laze_windows_read_pool(const laze_call *call, laze_windows *windows, laze_error *error);
+/* The last `dims` axes as one. */
+LAZE_MUST_USE laze_status laze_compose_flat_places(laze_recorder *recorder, laze_value value, int dims, laze_value *out,
+                                                   laze_error *error);
 /* `low` and `high` elements of `value` (0-d) around an axis; negative numbers cut off. */
 LAZE_MUST_USE laze_status laze_compose_pad(laze_recorder *recorder, laze_value self, laze_value value, int axis,
                                            const laze_size around[2], laze_value *out, laze_error *error);

@@ -5,6 +5,7 @@ Run by ./dev differences, with PyTorch 2.13; torch_recorder.py says what cases a
 """
 import torch_calls
 import torch_complex
+import torch_core
 import torch_elementwise
 import torch_forms
 import torch_linalg
@@ -99,4 +100,5 @@ if __name__ == "__main__":
     torch_resampling.record()
     torch_complex.record()
     torch_special.record()
+    torch_core.record()
     write()

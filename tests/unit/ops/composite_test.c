@@ -145,11 +145,11 @@ END_TEST
 /* A late composite is one node until the pass that expands it. */
 START_TEST(late_composites_wait) {
   const laze_value self = parameter(LAZE_F32, 2, two_by_three);
-  const laze_attribute dim = laze_attribute_integer(1);
-  record(LAZE_OP__SOFTMAX, &self, 1, &dim);
+  const laze_attribute attributes[] = {laze_attribute_integer(1), laze_attribute_boolean(false)};
+  record(LAZE_OP__SOFTMAX, &self, 1, attributes);
   ck_assert_str_eq(recorded(), "_softmax");
   builder.expand_late = true;
-  const laze_value result = record(LAZE_OP__SOFTMAX, &self, 1, &dim);
+  const laze_value result = record(LAZE_OP__SOFTMAX, &self, 1, attributes);
   ck_assert_str_eq(recorded(), "_softmax _amax sub.Tensor exp sum.dim_IntList div.Tensor");
   ck_assert_int_eq(laze_graph_type(graph, result)->rank, 2);
   ck_assert_int_eq(laze_graph_type(graph, result)->sizes[1], 3);
