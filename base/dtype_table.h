@@ -52,7 +52,7 @@
   ROW(with, BF16, "bf16", HALF, 16, 8, uint16_t, Int16, NULL, "bfloat16", LAZE_UP_TO_I64 | LAZE_APART)                 \
   ROW(with, F32, "f32", FLOAT, 32, 24, float, Float, "<f4", "float32", LAZE_UP_TO_F16 | LAZE_UP_TO_BF16)               \
   ROW(with, F64, "f64", FLOAT, 64, 53, double, Double, "<f8", "float64", LAZE_UP_TO_F32)                               \
-  ROW(with, C64, "c64", COMPLEX, 64, 24, float _Complex, Int64, "<c8", "complex64", LAZE_NO_APART(F32))                  \
+  ROW(with, C64, "c64", COMPLEX, 64, 24, float _Complex, Int64, "<c8", "complex64", LAZE_NO_APART(F32))                \
   ROW(with, C128, "c128", COMPLEX, 128, 53, double _Complex, Int128, "<c16", "complex128",                             \
       LAZE_NO_APART(F64) | LAZE_UP_TO_C64)
 

@@ -245,6 +245,8 @@ static void free_rule(void *owner) {
 laze_status laze_sort_kernel_create(laze_context *context, laze_dtype dtype, bool descending, laze_kernel **out,
                                     laze_error *error) {
   const laze_dtype_info *info = laze_dtype_get(dtype);
+  if (info->size > MAX_BYTES) /* complex numbers, which inference refuses */
+    return laze_fail(error, LAZE_INTERNAL, "sort: %s has no order", info->name);
   sort_rule *rule = laze_alloc(context, sizeof *rule);
   if (!rule) return laze_fail_memory(error, "a kernel", sizeof *rule);
   *rule = (sort_rule){.context = context, .size = info->size, .mask = UINT64_MAX >> (64 - 8 * info->size)};

@@ -6,7 +6,8 @@
 
 /* Its buffers are the tensor, of `dtype`, then the values in order, and as i64 the place along the axis that each had.
  * Its run-time integers are the elements of a row, how far apart those lie, and how many of a row in order the results
- * have, up to all. Iterations are rows, in row-major order of the other axes; one takes LAZE_SORT_SCRATCH bytes of scratch for each element of a row.
+ * have, up to all. Iterations are rows, in row-major order of the other axes; one takes LAZE_SORT_SCRATCH bytes of
+ * scratch for each element of a row.
  *
  * Equal elements keep their order, also where it is descending; NaNs are equal to each other and greater than every
  * number, -0 equals 0. The time is proportional to the elements and the bytes of the dtype, whatever their order, and

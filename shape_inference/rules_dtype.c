@@ -117,6 +117,7 @@ laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *se
 laze_status laze_dtype_softmax(laze_inference *inference, const laze_type *self, bool half_to_float, laze_dtype *out) {
   LAZE_TRY(laze_dtype_float_only(inference, self, out));
   if (!half_to_float) return LAZE_OK;
-  return laze_fail(inference->error, LAZE_UNSUPPORTED, "%s: half_to_float is true for %s; convert it with to(f32) first",
-                   inference->operator_name, laze_show(inference, self).text);
+  return laze_fail(inference->error, LAZE_UNSUPPORTED,
+                   "%s: half_to_float is true for %s; convert it with to(f32) first", inference->operator_name,
+                   laze_show(inference, self).text);
 }

@@ -118,11 +118,20 @@ static LLVMValueRef any_lane(laze_llvm_kernel *l, LLVMValueRef mask) {
   return laze_llvm_intrinsic(&l->e, "llvm.vector.reduce.or", &mask, 1);
 }
 
+/* Of the widest elements that the kernel has, in words. */
+static unsigned words_of_elements(const laze_llvm_kernel *l) {
+  int64_t bytes = sizeof(int64_t);
+  for (int32_t i = 0; i < l->kernel->buffer_count; i++)
+    if (laze_dtype_size((laze_dtype)l->kernel->buffers[i].dtype) > bytes)
+      bytes = laze_dtype_size((laze_dtype)l->kernel->buffers[i].dtype);
+  return (unsigned)(bytes / (int64_t)sizeof(int64_t));
+}
+
 /* What a guarded load reads where it must not read its buffer. */
 static LLVMValueRef zeros(laze_llvm_kernel *l) {
   if (l->zero_slot) return l->zero_slot;
   enum { STACK_ALIGNMENT = 16 }; /* more would cost each call of the kernel */
-  LLVMTypeRef type = LLVMArrayType2(laze_llvm_i64_type(l), LAZE_LANES);
+  LLVMTypeRef type = LLVMArrayType2(laze_llvm_i64_type(l), LAZE_LANES * words_of_elements(l));
   LLVMBasicBlockRef here = LLVMGetInsertBlock(l->e.builder);
   LLVMPositionBuilderBefore(l->e.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(l->function)));
   l->zero_slot = LLVMBuildAlloca(l->e.builder, type, "");

@@ -56,7 +56,7 @@ static LLVMValueRef integer_power(const laze_llvm_emitter *e, laze_dtype compute
                                   LLVMValueRef exponent) {
   LLVMValueRef result = integer(base, 1), square = base;
   for (int bit = 0; bit < laze_dtype_get(compute)->digits; bit++) {
-    LLVMValueRef set = LLVMBuildAnd(e->builder, exponent, integer(exponent, INT64_C(1) << bit), "");
+    LLVMValueRef set = LLVMBuildAnd(e->builder, exponent, integer(exponent, (int64_t)(UINT64_C(1) << bit)), "");
     LLVMValueRef taken = LLVMBuildICmp(e->builder, LLVMIntNE, set, zero_like(set), "");
     result = choose(e, taken, LLVMBuildMul(e->builder, result, square, ""), result);
     square = LLVMBuildMul(e->builder, square, square, "");

@@ -25,7 +25,7 @@ typedef struct matrix_work {
 typedef struct matrix_kernel {
   int8_t operand_axes[LAZE_MATRIX_MAX_TENSORS], result_axes[LAZE_MATRIX_MAX_TENSORS]; /* of one matrix's part */
   int8_t operand_count, result_count;
-  bool alone; /* calls no function of LAPACK */
+  bool alone;                                              /* calls no function of LAPACK */
   matrix_scratch (*measure)(const laze_matrix_call *call); /* NULL: needs nothing */
   laze_status (*run)(const matrix_work *work, laze_error *error);
 } matrix_kernel;
