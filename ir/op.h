@@ -138,7 +138,7 @@ typedef struct laze_op_info {
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
-  laze_complex_form complex;
+  laze_complex_form complex_form;
   laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */
   int32_t argument_count, segment_count, attribute_count;
   int32_t result_count; /* -1: as many as the regions, the called function or the call say

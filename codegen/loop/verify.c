@@ -213,7 +213,7 @@ static laze_status verify_operator(verifier *v, const laze_loop_instruction *i, 
   if (logical && i->compute != LAZE_BOOL) return fault(v, "a logical operator computes in bool");
   if (laze_dtype_is_half(i->compute) && info->compute != LAZE_COMPUTE_SELECT)
     return fault(v, "a float of 16 bits computes in f32");
-  if (laze_dtype_is_complex(i->compute) && info->complex != LAZE_COMPLEX_MOVED)
+  if (laze_dtype_is_complex(i->compute) && info->complex_form != LAZE_COMPLEX_MOVED)
     return fault(v, "a complex number is moved or taken apart, and its parts compute");
   if (logical || compare) return want_result(v, i, LAZE_BOOL);
   if (info->compute == LAZE_COMPUTE_PART) return want_result(v, i, laze_dtype_part(i->compute));

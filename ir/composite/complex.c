@@ -34,7 +34,7 @@ bool laze_call_is_complex(laze_recorder *recorder, const laze_call *call) {
 
 bool laze_call_expands_complex(laze_recorder *recorder, const laze_call *call) {
   const laze_op_info *info = laze_op_get(call->op);
-  if (info->complex != LAZE_COMPLEX_PARTS && info->complex != LAZE_COMPLEX_OTHER) return false;
+  if (info->complex_form != LAZE_COMPLEX_PARTS && info->complex_form != LAZE_COMPLEX_OTHER) return false;
   if (info->must_expand && info->must_expand(call)) return false; /* add with alpha: what that consists of */
   return laze_call_is_complex(recorder, call);
 }
@@ -106,7 +106,7 @@ laze_status laze_call_expand_complex(laze_recorder *recorder, const laze_call *c
     return laze_fail(error, LAZE_INTERNAL, "%s: more arguments than an operator on complex numbers has", info->name);
   LAZE_TRY(convert_operands(recorder, call, operands, error));
   converted.operands = operands;
-  if (info->complex == LAZE_COMPLEX_PARTS) return record_parts(recorder, &converted, results, error);
+  if (info->complex_form == LAZE_COMPLEX_PARTS) return record_parts(recorder, &converted, results, error);
   converted.op = info->complex_op;
   return recorder->record(recorder, &converted, results, error);
 }

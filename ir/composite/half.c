@@ -77,7 +77,7 @@ static laze_status expand_in_f32(laze_recorder *recorder, const laze_call *call,
 laze_status laze_call_expand(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error) {
   const laze_op_info *info = laze_op_get(call->op);
   if (laze_call_expands_complex(recorder, call)) return laze_call_expand_complex(recorder, call, results, error);
-  if (info->complex == LAZE_COMPLEX_REFUSED && laze_call_is_complex(recorder, call))
+  if (info->complex_form == LAZE_COMPLEX_REFUSED && laze_call_is_complex(recorder, call))
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "%s: not defined for complex numbers; take real(), imag() or abs() of them", info->name);
   bool wide = !info->keeps_dtype && info->op_class != LAZE_CLASS_LIBRARY && info->result_count >= 0 &&

@@ -123,10 +123,11 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->test != NULL && op->test->exact) fprintf(out, "     .exact = true,\n");
   if (op->late) fprintf(out, "     .late = true,\n");
   if (op->keeps_dtype) fprintf(out, "     .keeps_dtype = true,\n");
-  if (op->complex == COMPLEX_MOVED) fprintf(out, "     .complex = LAZE_COMPLEX_MOVED,\n");
-  if (op->complex == COMPLEX_PARTS) fprintf(out, "     .complex = LAZE_COMPLEX_PARTS,\n");
+  if (op->complex == COMPLEX_MOVED) fprintf(out, "     .complex_form = LAZE_COMPLEX_MOVED,\n");
+  if (op->complex == COMPLEX_PARTS) fprintf(out, "     .complex_form = LAZE_COMPLEX_PARTS,\n");
   if (op->complex_operator != NULL)
-    fprintf(out, "     .complex = LAZE_COMPLEX_OTHER,\n     .complex_op = LAZE_OP_%s,\n", op->complex_operator->upper);
+    fprintf(out, "     .complex_form = LAZE_COMPLEX_OTHER,\n     .complex_op = LAZE_OP_%s,\n",
+            op->complex_operator->upper);
   fprintf(out, "     .argument_count = %d,\n     .segment_count = %d,\n     .attribute_count = %d,\n", op->schema.count,
           operator_segments(op), operator_attributes(op));
   fprintf(out, "     .result_count = %d,\n", op->schema.result_count);

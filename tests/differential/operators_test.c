@@ -137,7 +137,7 @@ static laze_differential_case of_complex(const laze_differential_case *item) {
   const laze_op_info *info = laze_op_get(item->op);
   const laze_differential_case *form = info->complex_op != LAZE_OP_NONE ? find_case(info->complex_op) : NULL;
   laze_differential_case bound = *item;
-  const bool is_made_of_others = info->complex == LAZE_COMPLEX_MOVED && info->expand && !info->keeps_dtype;
+  const bool is_made_of_others = info->complex_form == LAZE_COMPLEX_MOVED && info->expand && !info->keeps_dtype;
   if (!is_made_of_others && !form) return bound;
   bound.exact = form && form->exact && item->exact;
   bound.ulp = fmax(item->exact ? 0 : item->ulp, !form ? ULP_OF_COMPOSITES : form->exact ? 0 : form->ulp);
