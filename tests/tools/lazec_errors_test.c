@@ -54,9 +54,8 @@ static const error_case failures[] = {
     {{"run", "g.lz", "-i", "x=f32[2]"},
      "input x: 'f32[2]': ':' and the elements are expected after the type, as in f32[2]:1,2"},
     {{"run", "g.lz", "-i", "x=f15[2]:0"},
-     "input x: type \"f15[2]:0\": a dtype (bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128) "
-     "or \"token\" was "
-     "expected"},
+     "input x: type \"f15[2]:0\": a dtype "
+     "(bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128) or \"token\" was expected"},
     {{"run", "g.lz", "-i", "x=f32[-1]:0"}, "input x: type \"f32[-1]:0\": axis 0 has size -1; sizes are 0 to 2^62"},
     {{"run", "g.lz", "-i", "x=f32[4611686018427387904,3]:0"},
      "input x: type: shape f32[4611686018427387904,3] is too large; its elements must number at most 2^59, which at 8 "

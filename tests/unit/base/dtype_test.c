@@ -132,10 +132,12 @@ START_TEST(lists_name_what_there_is) {
   ck_assert_str_eq(laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text,
                    "f16, bf16, f32 or f64");
   ck_assert_str_eq(laze_dtype_list(0, LAZE_NAME_SHORT, " or ").text, "");
+  /* clang-format off */
   ck_assert_str_eq(
       laze_dtype_constants(),
-      "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, LAZE_U16, LAZE_U32, LAZE_U64, LAZE_F16, LAZE_BF16, "
-      "LAZE_F32, LAZE_F64, LAZE_C64, LAZE_C128");
+      "LAZE_BOOL, LAZE_U8, LAZE_I8, LAZE_I16, LAZE_I32, LAZE_I64, "
+      "LAZE_U16, LAZE_U32, LAZE_U64, LAZE_F16, LAZE_BF16, LAZE_F32, LAZE_F64, LAZE_C64, LAZE_C128");
+  /* clang-format on */
 }
 END_TEST
 
