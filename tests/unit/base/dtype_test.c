@@ -68,11 +68,16 @@ static const uint8_t torch_promotes[LAZE_DTYPE_BOUND][LAZE_DTYPE_BOUND] = {
 };
 
 START_TEST(promotion_is_that_of_pytorch) {
+  int pairs = 0;
   for (int a = 0; a < ROWS; a++)
-    for (int b = 0; b < ROWS; b++)
+    for (int b = 0; b < ROWS; b++) {
+      if (!laze_dtype_get(table[a])->torch || !laze_dtype_get(table[b])->torch) continue;
+      pairs++;
       ck_assert_msg(laze_dtype_join(table[a], table[b]) == torch_promotes[table[a]][table[b]], "%s and %s give %s",
                     laze_dtype_name(table[a]), laze_dtype_name(table[b]),
                     laze_dtype_name(laze_dtype_join(table[a], table[b])));
+    }
+  ck_assert_int_eq(pairs, 15 * 15);
 }
 END_TEST
 
