@@ -137,6 +137,7 @@ typedef struct laze_op_info {
   laze_state state;     /* SCAN */
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
+  bool takes_numbers;   /* in a call by name, numbers alone as well */
   bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
   laze_complex_form complex_form;
   laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */

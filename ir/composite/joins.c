@@ -273,6 +273,7 @@ static laze_status as_chunks(laze_recorder *recorder, const laze_call *call, int
   LAZE_TRY(laze_size_binary(recorder->sizes, LAZE_SIZE_CEIL_DIV, type.sizes[axis], parts, &size, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '*', size, parts, &around[1], error));
   LAZE_TRY(laze_size_arithmetic(recorder, '-', around[1], type.sizes[axis], &around[1], error));
+  for (int i = 0; i < type.rank; i++) LAZE_TRY(laze_compose_refuse_empty(recorder, call, &type, i, error));
   LAZE_TRY(laze_record_number(recorder, (laze_dtype)type.dtype, laze_scalar_integer(0), &zero, error));
   LAZE_TRY(laze_compose_pad(recorder, call->operands[index], zero, axis, around, out, error));
   for (int i = 0; i < axis; i++) sizes[i] = type.sizes[i];

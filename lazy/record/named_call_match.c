@@ -77,12 +77,40 @@ static laze_status list_passed(const laze_named_call *given, laze_passed *listed
   return LAZE_OK;
 }
 
+static bool is_number(laze_passed_kind kind) {
+  return kind == LAZE_PASSED_BOOL || kind == LAZE_PASSED_INTEGER || kind == LAZE_PASSED_REAL ||
+         kind == LAZE_PASSED_LITERAL || kind == LAZE_PASSED_CODE;
+}
+
+static bool is_tensors(laze_passed_kind kind) {
+  return kind == LAZE_PASSED_TENSOR || kind == LAZE_PASSED_TENSOR_LIST || kind == LAZE_PASSED_OPTIONAL_LIST ||
+         kind == LAZE_PASSED_SCALAR_TENSOR;
+}
+
+/* A number stands for a tensor beside one, which says what it is promoted to. Arithmetic takes two numbers as well. */
+static laze_status check_numbers(const laze_named_call *given, const laze_passed *listed, laze_op op,
+                                 laze_error *error) {
+  const char *argument = NULL;
+  if (laze_op_get(op)->takes_numbers) return LAZE_OK;
+  for (int32_t i = 0; i < given->count; i++) {
+    if (is_tensors(listed[i].kind)) return LAZE_OK;
+    if (!is_number(listed[i].kind)) continue;
+    const laze_argument_info *info = &laze_op_get(op)->arguments[listed[i].argument];
+    if (info->kind == LAZE_ARGUMENT_TENSOR) argument = info->name;
+  }
+  if (!argument) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: no argument is a tensor; a number may stand for '%s' beside a tensor: make one of it",
+                   given->name, argument);
+}
+
 /* Finds the operator. Where none takes what is passed as it is, tensors may stand for sizes. */
 static laze_status resolve(const laze_named_call *given, laze_positions positions, laze_passed *listed, laze_op *out,
                            laze_error *error) {
   LAZE_TRY(list_passed(given, listed, error));
   laze_overload_call call = {given->name, positions, listed, given->count, false, true};
   laze_status status = laze_call_resolve(&call, out, error);
+  if (status == LAZE_OK) return check_numbers(given, listed, *out, error);
   if (status != LAZE_INVALID_ARGUMENT) return status;
   for (int32_t i = 0; i < given->count; i++)
     if (is_scalar_tensor(&given->arguments[i])) listed[i].kind = LAZE_PASSED_SCALAR_TENSOR;

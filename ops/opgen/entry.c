@@ -174,6 +174,10 @@ static void read_late(gen_table *table, gen_operator *op, const gen_tree *value)
   op->late = flag_of(table, op, "late", value);
 }
 
+static void read_numbers(gen_table *table, gen_operator *op, const gen_tree *value) {
+  op->takes_numbers = flag_of(table, op, "numbers", value);
+}
+
 static void read_literals(gen_table *table, gen_operator *op, const gen_tree *value) {
   if (value->form != TREE_LIST) {
     report_error(&table->report, place_of(op, value), "\"literals\" is a list of Scalar arguments: [name, ...]");
@@ -376,6 +380,7 @@ static const struct {
     {"when", PRIMITIVES, read_when},
     {"late", BIT(CLASS_COMPOSITE), read_late},
     {"literals", EVERY_CLASS, read_literals},
+    {"numbers", EVERY_CLASS, read_numbers},
     {"regions", BIT(CLASS_CONTROL), read_regions},
     {"defines", BIT(CLASS_STRUCTURE) | BIT(CLASS_CONTROL), read_defines},
     {"contents", PRIMITIVES, read_contents},

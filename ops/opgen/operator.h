@@ -92,6 +92,7 @@ struct gen_operator {
   const char *state;              /* scan: "RESULT" */
   const char *effect;             /* "NONE" */
   bool late, by_hand;             /* by_hand: `composite: c` */
+  bool takes_numbers;             /* a call by name may pass numbers alone */
   bool keeps_dtype;               /* `compute: dtype` of a composite */
   gen_complex complex;            /* what complex operands make of it */
   gen_operator *complex_operator; /* COMPLEX_OTHER: which it is then */

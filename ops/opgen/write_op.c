@@ -122,6 +122,7 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->state != NULL) fprintf(out, "     .state = LAZE_STATE_%s,\n", op->state);
   if (op->test != NULL && op->test->exact) fprintf(out, "     .exact = true,\n");
   if (op->late) fprintf(out, "     .late = true,\n");
+  if (op->takes_numbers) fprintf(out, "     .takes_numbers = true,\n");
   if (op->keeps_dtype) fprintf(out, "     .keeps_dtype = true,\n");
   if (op->complex == COMPLEX_MOVED) fprintf(out, "     .complex_form = LAZE_COMPLEX_MOVED,\n");
   if (op->complex == COMPLEX_PARTS) fprintf(out, "     .complex_form = LAZE_COMPLEX_PARTS,\n");
