@@ -155,6 +155,7 @@ typedef struct laze_op_info {
   /* For a primitive that expands in some forms (add with alpha): whether this call must be expanded. NULL:
    * laze_call_expands() says which do. */
   bool (*must_expand)(const struct laze_call *call);
+  const struct laze_derivative *derivative; /* ir/derivative.h; NULL: none of its own */
 } laze_op_info;
 
 /* The generated table; index 0 is LAZE_OP_NONE. */

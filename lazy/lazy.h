@@ -58,6 +58,7 @@ typedef struct laze_lazy {
   laze_thread_state *threads;    /* owned */
   laze_pending *newest, *oldest; /* nodes with pending results, in the order of recording; each is its cells' */
   uint64_t mark;                 /* the last one given out: marks tell what a walk has passed */
+  uint64_t grad_nodes;           /* made so far: the number of the youngest (lazy/value/grad_node.h) */
   laze_unknowns unknowns;        /* sizes of pending values that are not known yet */
   laze_budget budget;            /* of each thread */
   laze_cache *traces;            /* owned (lazy/run/trace_cache.h) */

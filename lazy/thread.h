@@ -18,6 +18,7 @@ typedef struct laze_thread_state {
   bool in_use;
   laze_open_scope root, *scope; /* the outermost and the innermost scope */
   laze_backlog backlog;
+  bool no_grad; /* calls leave nothing behind for gradients */
   laze_record_state *record; /* lazy/record/record_state.h; part of this object's block */
   laze_run_state *run;       /* lazy/run/run_state.h; part of this object's block */
 } laze_thread_state;

@@ -2,6 +2,7 @@
 #ifndef LAZE_LAZE_H
 #define LAZE_LAZE_H
 
+#include "laze/autograd.h"
 #include "laze/call.h"
 #include "laze/context.h"
 #include "laze/dtype.h"

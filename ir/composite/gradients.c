@@ -214,3 +214,21 @@ laze_status laze_composite_max_pool2d_with_indices_backward(laze_recorder *recor
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SCATTER_ADD, operands, 3, &dim, results, error));
   return laze_compose_reshape(recorder, *results, type.sizes, type.rank, results, error);
 }
+
+laze_status laze_composite__unreduce(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                     laze_error *error) {
+  const laze_attribute *dims = &call->attributes[LAZE__UNREDUCE_DIM];
+  const laze_attribute *size = &call->attributes[LAZE__UNREDUCE_SIZE];
+  const bool all = !dims->present || dims->count == 0;
+  laze_size kept[LAZE_MAX_RANK];
+  for (int i = 0; i < size->count; i++) kept[i] = all ? 1 : size->value.items[i];
+  for (int i = 0; i < dims->count; i++) {
+    int axis;
+    LAZE_TRY(laze_compose_axis(recorder, call, dims->value.items[i], size->count, &axis, error));
+    if (size->count > 0) kept[axis] = 1;
+  }
+  *results = call->operands[0];
+  if (!call->attributes[LAZE__UNREDUCE_KEEPDIM].value.integer)
+    LAZE_TRY(laze_compose_reshape(recorder, *results, kept, size->count, results, error));
+  return laze_compose_expand(recorder, *results, size->value.items, size->count, results, error);
+}

@@ -20,12 +20,23 @@
 #include "lazy/value/pending.h"
 #include "runtime/buffer.h"
 
-/* What an expansion records comes from where the user called; layers above have done their part for all of it. */
+/* Whether an operand's gradient goes somewhere. */
+static bool requires_gradient(const laze_expander *self, const laze_call *call) {
+  for (int32_t i = 0; i < call->operand_count; i++)
+    if (!laze_value_is_none(call->operands[i]) && self->state->values[call->operands[i].node].edge.node) return true;
+  return false;
+}
+
+/* What an expansion records comes from where the user called; layers above have done their part for all of it, unless
+ * they left it to the calls of which it consists. */
 static laze_status record(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error) {
   laze_call placed = *call;
   if (!placed.location.file) placed.location = self->location;
   if (placed.origin == LAZE_OP_NONE) placed.origin = self->origin;
-  return laze_layers_record(((laze_expander *)self)->state, &placed, laze_op_layers(&placed), results, error);
+  laze_expander *expander = (laze_expander *)self;
+  laze_layers wanted = laze_op_layers(&placed);
+  if (expander->tracks && requires_gradient(expander, &placed)) wanted |= LAZE_LAYER_AUTOGRAD;
+  return laze_layers_record(expander->state, &placed, wanted, results, error);
 }
 
 static const laze_type *type_of(laze_recorder *self, laze_value value) {
@@ -116,18 +127,25 @@ void laze_expander_init(laze_expander *expander, laze_record_state *state, laze_
                                        .location = location,
                                        .origin = origin};
   expander->state = state;
+  expander->tracks = false;
   expander->has_arena = false;
 }
 
-laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, laze_layers below, laze_value *results,
-                              laze_error *error) {
-  (void)below; /* are asked again for each call of the expansion */
+laze_status laze_record_expansion(laze_record_state *state, const laze_call *call, bool tracks, laze_value *results,
+                                  laze_error *error) {
   laze_expander expander;
   laze_expander_init(&expander, state, call->location, call->origin == LAZE_OP_NONE ? call->op : call->origin);
+  expander.tracks = tracks;
   laze_float_control caller;
   laze_float_control_enter(&caller); /* expansions compute with the numbers they are given */
   laze_status status = laze_call_expand(&expander.recorder, call, results, error);
   laze_float_control_leave(&caller);
   laze_expander_deinit(&expander);
   return status;
+}
+
+laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, laze_layers below, laze_value *results,
+                              laze_error *error) {
+  (void)below; /* are asked again for each call of the expansion */
+  return laze_record_expansion(state, call, false, results, error);
 }

@@ -12,6 +12,7 @@ typedef struct laze_record_state laze_record_state;
 typedef struct laze_expander {
   laze_recorder recorder; /* first: an expander is a laze_recorder */
   laze_record_state *state;
+  bool tracks; /* what it records is differentiated call by call */
   bool has_arena;
   laze_arena arena; /* of what call_of gives; made when it is first asked */
 } laze_expander;
@@ -21,6 +22,10 @@ void laze_expander_init(laze_expander *expander, laze_record_state *state, laze_
 static inline void laze_expander_deinit(laze_expander *expander) {
   if (expander->has_arena) laze_arena_deinit(&expander->arena);
 }
+
+/* Records what a call consists of. With `tracks`, each call of that is differentiated by itself. */
+LAZE_MUST_USE laze_status laze_record_expansion(laze_record_state *state, const laze_call *call, bool tracks,
+                                                laze_value *results, laze_error *error);
 
 /* Writes a size of a frame, which value `value` of the frame says, for the call whose size it is. */
 LAZE_MUST_USE laze_status laze_record_frame_size(laze_record_state *state, const laze_frame_size *size,

@@ -53,6 +53,13 @@ static laze_status push_scalar(laze_thread_state *thread, laze_scalar scalar, la
   return laze_frame_push(thread->record, cell, &type, error);
 }
 
+/* The value that was pushed last requires a gradient. */
+static void push_edge(laze_record_state *state, const laze_slot *slot, obstacle *problem) {
+  laze_frame_value *value = &state->values[state->value_count - 1];
+  value->edge = laze_edge_retain(laze_slot_edge(slot));
+  problem->layers |= LAZE_LAYER_AUTOGRAD;
+}
+
 /* A part of every call, and so inlined in both of its users. */
 __attribute__((always_inline)) static inline laze_status
 push_tensor(laze_thread_state *thread, const char *op, const char *argument, laze_tensor *tensor, obstacle *problem) {
@@ -84,7 +91,10 @@ push_tensor(laze_thread_state *thread, const char *op, const char *argument, laz
   laze_type type;
   laze_cell_type(cell, &type);
   laze_cell_retain(cell);
-  return laze_frame_push(thread->record, cell, &type, error);
+  LAZE_TRY(laze_frame_push(thread->record, cell, &type, error));
+  thread->record->values[thread->record->value_count - 1].storage = slot->storage;
+  if (slot->grad_node && !thread->no_grad) push_edge(thread->record, slot, problem);
+  return LAZE_OK;
 }
 
 static laze_status push_operand(laze_thread_state *thread, const char *op, const laze_argument_info *argument,
@@ -246,8 +256,9 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   *count = count_results(thread->record, info, values);
   for (int i = 0; i < *count; i++) {
-    laze_cell *cell = thread->record->values[values[i].node].cell;
-    results[i] = cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, cell);
+    const laze_frame_value *value = &thread->record->values[values[i].node];
+    results[i] = value->cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, value->cell);
+    if (value->edge.node) laze_handle_set_edge(thread->lazy, results[i], value->edge);
   }
   return LAZE_OK;
 }

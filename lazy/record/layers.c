@@ -24,6 +24,7 @@ typedef struct {
 
 static const layer layers[] = {
     {LAZE_LAYER_FAILURE, fail_dependents},
+    {LAZE_LAYER_AUTOGRAD, laze_layer_autograd},
     {LAZE_LAYER_EXPAND, laze_layer_expand},
 };
 

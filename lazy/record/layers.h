@@ -4,6 +4,7 @@
  *               │ 0: no layer wants the call                     │ otherwise the topmost that wants it,
  *               │                                                v with the bits of those below
  *               │      LAZE_LAYER_FAILURE    an operand failed when it ran: so do the results
+ *               │      LAZE_LAYER_AUTOGRAD   an operand requires a gradient: so do the results
  *               │      LAZE_LAYER_EXPAND     the call is a composite, or a form that has to be expanded
  *               v                                                │
  *   record_node.c  one node  <───────────────────────────────────┘ the call itself, or others in its place
@@ -21,7 +22,7 @@
 
 /* A set of layers. */
 typedef uint32_t laze_layers;
-enum { LAZE_LAYER_EXPAND = 1, LAZE_LAYER_FAILURE = 2 };
+enum { LAZE_LAYER_EXPAND = 1, LAZE_LAYER_AUTOGRAD = 2, LAZE_LAYER_FAILURE = 4 };
 
 /* The layers that want every call of a value. */
 static inline laze_layers laze_cell_layers(const laze_cell *cell) {
@@ -48,6 +49,9 @@ LAZE_MUST_USE static inline laze_status laze_layers_record(laze_record_state *st
  */
 typedef laze_status (*laze_layer_function)(laze_record_state *state, const laze_call *call, laze_layers below,
                                            laze_value *results, laze_error *error);
+/* lazy/autograd/history.c. */
+LAZE_MUST_USE laze_status laze_layer_autograd(laze_record_state *state, const laze_call *call, laze_layers below,
+                                              laze_value *results, laze_error *error);
 /* expand.c. */
 LAZE_MUST_USE laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, laze_layers below,
                                             laze_value *results, laze_error *error);

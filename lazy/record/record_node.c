@@ -123,6 +123,8 @@ laze_status laze_record_node(laze_record_state *state, const laze_call *call, la
     results[i] = (laze_value){(int32_t)state->value_count, 0};
     laze_frame_value *value = &state->values[state->value_count++];
     value->cell = &node->cells[i];
+    value->edge.node = NULL;
+    value->storage = NULL;
     laze_cell_type(value->cell, &value->type);
   }
   return LAZE_OK;

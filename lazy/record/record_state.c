@@ -28,13 +28,19 @@ laze_status laze_frame_push(laze_record_state *state, laze_cell *cell, const laz
   }
   laze_frame_value *value = &state->values[state->value_count++];
   value->cell = cell;
+  value->edge.node = NULL;
+  value->storage = NULL;
   copy_type(&value->type, type);
   return LAZE_OK;
 }
 
 void laze_frame_clear(laze_record_state *state) {
   state->sizes = NULL;
-  while (state->value_count > 0) laze_cell_release(state->thread->lazy, state->values[--state->value_count].cell);
+  while (state->value_count > 0) {
+    laze_frame_value *value = &state->values[--state->value_count];
+    laze_cell_release(state->thread->lazy, value->cell);
+    if (value->edge.node) laze_edge_release(state->thread->lazy, value->edge);
+  }
 }
 
 void laze_record_state_deinit(laze_record_state *state) {

@@ -5,6 +5,7 @@
 
 #include "ir/op.h"
 #include "lazy/record/reuse.h"
+#include "lazy/value/grad_node.h"
 
 typedef struct laze_cell laze_cell;
 typedef struct laze_pending laze_pending;
@@ -12,7 +13,9 @@ typedef struct laze_thread_state laze_thread_state;
 
 /* A value of the frame being recorded: an operand, or what an expansion has recorded so far. */
 typedef struct laze_frame_value {
-  laze_cell *cell; /* referenced */
+  laze_cell *cell;       /* referenced; NULL: only its type is known, for formulas that need no more */
+  laze_edge edge;        /* where its gradient goes, a reference; of no node where it needs none */
+  laze_storage *storage; /* of an operand that is a tensor of the caller's, borrowed; NULL: of another value */
   laze_type type;
 } laze_frame_value;
 

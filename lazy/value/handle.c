@@ -5,6 +5,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
+#include "lazy/value/grad_node.h"
 
 static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   laze_storage *storage = laze_pool_take(&lazy->pool, sizeof *storage);
@@ -14,7 +15,7 @@ static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   return storage;
 }
 
-static void storage_release(laze_lazy *lazy, laze_storage *storage) {
+void laze_storage_release(laze_lazy *lazy, laze_storage *storage) {
   if (--storage->references > 0) return;
   laze_cell_release(lazy, storage->cell);
   laze_pool_give(&lazy->pool, storage, sizeof *storage);
@@ -36,6 +37,19 @@ laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
   scope->slots = slot;
   if (scope->depth < cell->depth) cell->depth = scope->depth;
   return laze_slot_handle(slot);
+}
+
+laze_edge laze_slot_edge(const laze_slot *slot) {
+  return (laze_edge){slot->grad_node, (int32_t)slot->grad_result};
+}
+
+void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge) {
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (!slot) return;
+  const laze_edge old = laze_slot_edge(slot);
+  slot->grad_node = laze_edge_retain(edge).node;
+  slot->grad_result = (uint32_t)edge.result % (UINT32_C(1) << (32 - LAZE_SLOT_INDEX_BITS));
+  laze_edge_release(lazy, old);
 }
 
 laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *failure) {
@@ -76,7 +90,9 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->retains = 0;
   slot->assigned = false;
   update_holding(slot);
-  storage_release(lazy, slot->storage);
+  laze_storage_release(lazy, slot->storage);
+  laze_edge_release(lazy, laze_slot_edge(slot));
+  slot->grad_node = NULL;
   if (slot->errors) laze_quotes_clear(lazy, &slot->errors);
   slot->storage = NULL;
   slot->scope = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "laze/tensor.h"
+#include "lazy/value/grad_node.h"
 
 typedef struct laze_cell laze_cell;
 typedef struct laze_failure laze_failure;
@@ -21,8 +22,14 @@ typedef struct laze_storage {
   int64_t version; /* counts assignments */
 } laze_storage;
 
+void laze_storage_release(laze_lazy *lazy, laze_storage *storage);
+
 /* A handle of `cell` in the thread's innermost scope; takes a reference of its own. */
 laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell);
+/* Where the gradient of a slot's tensor goes. */
+laze_edge laze_slot_edge(const laze_slot *slot);
+/* Has the gradient of a handle, which may be none, go to `edge`, of which it takes a reference. */
+void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge);
 /* A handle of an error; `failure` is borrowed. */
 laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *failure);
 /* Notes `error` in the innermost scope and gives a handle that stands for it. */

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct laze_grad_node laze_grad_node;
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_open_scope laze_open_scope;
 typedef struct laze_quote laze_quote;
@@ -34,15 +35,16 @@ _Static_assert(sizeof(uintptr_t) == 8, "a handle is a number of 64 bits");
 
 /* What a handle stands for, a tensor's or a scope's. */
 typedef struct laze_slot {
-  laze_lazy *lazy;        /* never changes */
-  laze_storage *storage;  /* NULL: of a scope */
-  struct laze_slot *next; /* of its scope, or of the free list */
-  laze_open_scope *scope; /* NULL once the scope has ended; of a scope itself */
-  laze_quote *errors;     /* of reads, the last one first */
-  uint64_t generation;    /* odd: in use */
-  uint32_t index;
-  int32_t retains;
-  bool assigned, holding;
+  laze_lazy *lazy;           /* never changes */
+  laze_storage *storage;     /* NULL: of a scope */
+  struct laze_slot *next;    /* of its scope, or of the free list */
+  laze_open_scope *scope;    /* NULL once the scope has ended; of a scope itself */
+  laze_quote *errors;        /* of reads, the last one first */
+  uint64_t generation;       /* odd: in use */
+  laze_grad_node *grad_node; /* where its gradient goes (lazy/value/grad_node.h): result `grad_result` of that node, of
+                                which this is a reference; NULL: it needs none */
+  uint32_t index : LAZE_SLOT_INDEX_BITS, grad_result : 32 - LAZE_SLOT_INDEX_BITS;
+  uint32_t retains : 30, assigned : 1, holding : 1;
 } laze_slot;
 
 /* The slots of a context. */

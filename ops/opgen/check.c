@@ -286,7 +286,9 @@ static void check_results(gen_scope *scope, gen_program *program) {
     if (result->kind == KIND_WRONG) return;
     if (result->kind == KIND_SEVERAL && program->result_count == 1)
       given = result->callee->schema.result_count;
-    else if (result->kind != KIND_TENSOR || result->optional) {
+    else if (result->kind == KIND_ABSENT && scope->may_be_absent)
+      result->kind = KIND_TENSOR;
+    else if (result->kind != KIND_TENSOR || (result->optional && !scope->may_be_absent)) {
       check_fault(scope, result,
                   "what is returned is %s%s; return a tensor (to() makes one of a Scalar, full() of a number)",
                   kind_name(result->kind), result->optional ? " that may be absent" : "");
@@ -334,6 +336,14 @@ void check_operator(gen_table *table, gen_operator *op) {
   for (int i = 0; i < op->composite->count; i++) check_statement(&scope, &op->composite->statements[i]);
   check_results(&scope, op->composite);
   if (table->report.errors == errors) check_unused(&scope);
+}
+
+void check_formula_of(gen_table *table, gen_operator *function, const gen_expression *when) {
+  gen_scope scope = {.table = table, .op = function, .at = function->at, .may_be_absent = true};
+  if (when != NULL) scope.known = check_presence(when, false);
+  const gen_program *program = function->composite;
+  for (int i = 0; i < program->count; i++) check_statement(&scope, &program->statements[i]);
+  check_results(&scope, function->composite);
 }
 
 /* Composites that expand into themselves would never end: a depth-first search over "expands into". */

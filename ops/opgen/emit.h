@@ -38,6 +38,14 @@ const char *emit_builtin(gen_emitter *emitter, const gen_expression *call);
 /* A value that is a list, as a laze_size_list that lives as long as the function. */
 const char *emit_list(gen_emitter *emitter, const gen_expression *list);
 
+/* What functions that record programs take. */
+#define EMIT_PARAMETERS "(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error)"
+/* The body of one, with the bracket that ends it, or, with a condition in the place of a program, of a function of the
+ * call alone that tells whether it holds. */
+void emit_body(gen_emitter *emitter, const gen_program *program, const gen_expression *condition, FILE *out);
+/* Lines of a table in a comment that was begun, and its end. */
+void emit_quoted(const char *text, FILE *out);
+
 /* An expression without the brackets around all of it. */
 const char *emit_bare(const char *value);
 /* "laze_value" and so on: the C type of a kind's values. */

@@ -4,12 +4,15 @@
  *     -> entries              table, entry, operator, with schema and expression
  *     -> names                operator inside the library, function in C; known: what headers declare
  *     -> checks               entry_check, entry_rules, check, check_call
+ *     -> derivatives          derivative: formulas, which are checked as composites are
+     -> derivatives          derivative: formulas, checked as composites are
  *     -> C                    write_*, emit, emit_call
  *     -> files                output
  *
  * Nothing is written while there are errors.
  */
 #include "ops/opgen/check.h"
+#include "ops/opgen/derivative.h"
 #include "ops/opgen/function.h"
 #include "ops/opgen/output.h"
 #include "ops/opgen/allocate.h"
@@ -26,8 +29,8 @@ typedef struct gen_header {
 typedef struct gen_options {
   const char *output, *only, *rules;
   bool check, list;
-  int table_count, header_count;
-  const char **tables;
+  int table_count, derivative_count, header_count;
+  const char **tables, **derivatives;
   gen_header *headers;
 } gen_options;
 
@@ -42,15 +45,16 @@ static const struct argp_option option_list[] = {
     {"interpreter", 'i', "FILE", 0, "the header that declares what `interpret` may name", 0},
     {"rule-functions", 'u', "FILE", 0, "the header that declares the functions of the rules", 0},
     {"control-rules", 'n', "FILE", 0, "the header that declares what `infer` may name", 0},
+    {"derivatives", 'd', "FILE", 0, "a table of derivatives; may be repeated", 0},
     {"composites", 'p', "FILE", 0, "a file with composites written by hand; may be repeated", 0},
     {"check", 'c', NULL, 0, "check the tables and write nothing", 0},
     {"list", 't', NULL, 0, "print the names of the files and write nothing", 0},
     {0},
 };
 
-static void add_table(gen_options *options, const char *path) {
-  options->tables = memory_grow(options->tables, options->table_count, sizeof(*options->tables));
-  options->tables[options->table_count++] = path;
+static void add_path(const char ***paths, int *count, const char *path) {
+  *paths = memory_grow(*paths, *count, sizeof(**paths));
+  (*paths)[(*count)++] = path;
 }
 
 static void add_header(gen_options *options, gen_known_kind kind, const char *path) {
@@ -77,10 +81,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     add_header(options, KNOWN_DTYPE, argument);
     break;
   case 'n': add_header(options, KNOWN_REGIONS, argument); break;
+  case 'd': add_path(&options->derivatives, &options->derivative_count, argument); break;
   case 'p': add_header(options, KNOWN_BY_HAND, argument); break;
   case 'c': options->check = true; break;
   case 't': options->list = true; break;
-  case ARGP_KEY_ARG: add_table(options, argument); break;
+  case ARGP_KEY_ARG: add_path(&options->tables, &options->table_count, argument); break;
   case ARGP_KEY_END:
     if (options->rules == NULL) argp_error(state, "no rules; write --rules FILE");
     if (options->table_count == 0) argp_error(state, "no tables; name the YAML files");
@@ -99,16 +104,23 @@ static void read_tables(gen_table *table, const gen_options *options) {
   for (int i = 0; i < options->table_count; i++) table_read_operators(table, options->tables[i]);
 }
 
+/* Formulas are named after the symbols of operators, and refer to all of them. */
+static void read_derivatives(gen_table *table, const gen_options *options) {
+  for (int i = 0; i < options->derivative_count; i++) table_read_derivatives(table, options->derivatives[i]);
+}
+
 /* Later checks build on what earlier ones found right; entries that could not be read are not there at all, so that
  * expressions are looked at only once everything was read. */
-static void check_tables(gen_table *table) {
+static void check_tables(gen_table *table, const gen_options *options) {
   const int read_errors = table->report.errors;
   table_name_operators(table);
+  read_derivatives(table, options);
   table_name_functions(table);
   table_check_entries(table);
   if (read_errors > 0) return;
   for (int i = 0; i < table->count; i++) check_operator(table, table->operators[i]);
   if (table->report.errors == 0) check_recursion(table);
+  if (table->report.errors == 0) table_check_derivatives(table);
 }
 
 int main(int argc, char **argv) {
@@ -127,7 +139,7 @@ int main(int argc, char **argv) {
   bool folder_known = true;
   gen_table table = {0};
   read_tables(&table, &options);
-  check_tables(&table);
+  check_tables(&table, &options);
   if (table.report.errors == 0 && options.list)
     folder_known = files_list(&table, options.only);
   else if (table.report.errors == 0 && !options.check)

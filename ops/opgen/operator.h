@@ -68,6 +68,7 @@ typedef struct gen_test {
   int line;
 } gen_test;
 
+typedef struct gen_derivative gen_derivative; /* derivative.h */
 typedef struct gen_operator gen_operator;
 struct gen_operator {
   gen_place at;
@@ -105,6 +106,7 @@ struct gen_operator {
   gen_expression *when;
   const gen_test *test;
   const char *doc;
+  gen_derivative *derivative; /* NULL: it has none of its own */
   bool reached; /* by the search for composites that expand into themselves */
   bool left;
 };

@@ -249,25 +249,27 @@ static const struct {
   const char *folder, *name; /* with %s: one for each table, whose name stands there */
   gen_writer write;
   int line_limit;
-  bool only_with_functions; /* of tables that have C functions */
+  enum { OF_TABLES, OF_FUNCTIONS, OF_DERIVATIVES } kind; /* which tables: of operators, those with C functions */
 } files[] = {
-    {"ir", "op.gen.h", write_op_header, 0, false},
-    {"ir", "op.gen.c", write_op_table, 0, false},
-    {"ir", "schema.gen.c", write_schema, 0, false},
-    {"ir", "inference.gen.h", write_inference_header, 0, false},
-    {"ir", "inference.gen.c", write_inference, LINE_LIMIT, false},
-    {"ir", "control.gen.c", write_control_rules, 0, false},
-    {"ir", "composite.gen.h", write_composite_header, 0, false},
-    {"ir", "composite_%s.gen.c", write_composite, LINE_LIMIT, false},
-    {"codegen/interp", "eval.gen.c", write_eval, LINE_LIMIT, false},
-    {"codegen/interp", "execute.gen.c", write_execute, 0, false},
-    {"codegen/schedule", "joins.gen.c", write_joins, 0, false},
-    {"codegen/llvm", "lowerings.gen.c", write_lowerings, LINE_LIMIT, false},
-    {"include/laze", "functions.h", write_functions_header, 0, false},
-    {"include/laze/functions", "%s.h", write_family_header, 0, true},
-    {"lazy", "functions_%s.gen.c", write_functions, LINE_LIMIT, false},
-    {"docs", "operators.md", write_page, 0, false},
-    {"tests/support", "cases.gen.c", write_cases, 0, false},
+    {"ir", "op.gen.h", write_op_header, 0, OF_TABLES},
+    {"ir", "op.gen.c", write_op_table, 0, OF_TABLES},
+    {"ir", "schema.gen.c", write_schema, 0, OF_TABLES},
+    {"ir", "inference.gen.h", write_inference_header, 0, OF_TABLES},
+    {"ir", "inference.gen.c", write_inference, LINE_LIMIT, OF_TABLES},
+    {"ir", "control.gen.c", write_control_rules, 0, OF_TABLES},
+    {"ir", "composite.gen.h", write_composite_header, 0, OF_TABLES},
+    {"ir", "composite_%s.gen.c", write_composite, LINE_LIMIT, OF_TABLES},
+    {"ir", "derivative.gen.h", write_derivative_header, 0, OF_TABLES},
+    {"ir", "derivative_%s.gen.c", write_derivatives, LINE_LIMIT, OF_DERIVATIVES},
+    {"codegen/interp", "eval.gen.c", write_eval, LINE_LIMIT, OF_TABLES},
+    {"codegen/interp", "execute.gen.c", write_execute, 0, OF_TABLES},
+    {"codegen/schedule", "joins.gen.c", write_joins, 0, OF_TABLES},
+    {"codegen/llvm", "lowerings.gen.c", write_lowerings, LINE_LIMIT, OF_TABLES},
+    {"include/laze", "functions.h", write_functions_header, 0, OF_TABLES},
+    {"include/laze/functions", "%s.h", write_family_header, 0, OF_FUNCTIONS},
+    {"lazy", "functions_%s.gen.c", write_functions, LINE_LIMIT, OF_TABLES},
+    {"docs", "operators.md", write_page, 0, OF_TABLES},
+    {"tests/support", "cases.gen.c", write_cases, 0, OF_TABLES},
 };
 #define FILE_COUNT (sizeof(files) / sizeof(*files))
 
@@ -319,21 +321,29 @@ static bool is_for_each_table(size_t index) {
   return strchr(files[index].name, '%') != NULL;
 }
 
-/* The name of a file that is there for each table, with that of the k-th operator's; NULL where another operator of
- * the table stands for it, or the table has none. */
-static const char *name_for(const gen_table *table, size_t index, int k) {
-  const bool starts = files[index].only_with_functions ? output_starts_family(table, k) : starts_table(table, k);
-  if (!starts) return NULL;
+/* How many things there may be a file for, and the table of the k-th; NULL: another one stands for it. */
+static int count_parts(const gen_table *table, size_t index) {
+  return files[index].kind == OF_DERIVATIVES ? table->derivative_file_count : table->count;
+}
+
+static const char *table_of_part(const gen_table *table, size_t index, int k) {
+  if (files[index].kind == OF_DERIVATIVES) return table->derivative_files[k];
+  const bool starts = files[index].kind == OF_FUNCTIONS ? output_starts_family(table, k) : starts_table(table, k);
+  return starts ? table->operators[k]->at.file : NULL;
+}
+
+/* The name of a file that is there for each table. */
+static const char *name_for(size_t index, const char *table_path) {
   const int before = (int)strcspn(files[index].name, "%");
-  return memory_format("%.*s%s%s", before, files[index].name, output_family(table->operators[k]->at.file),
+  return memory_format("%.*s%s%s", before, files[index].name, output_family(table_path),
                        files[index].name + before + 2);
 }
 
 static void write_for_tables(gen_table *table, size_t index, const char *folder) {
-  for (int i = 0; i < table->count; i++) {
-    const char *name = name_for(table, index, i);
-    const gen_shard shard = {table->operators[i]->at.file};
-    if (name != NULL) write_file(table, index, &shard, memory_format("%s/%s", folder, name));
+  for (int i = 0; i < count_parts(table, index); i++) {
+    const gen_shard shard = {table_of_part(table, index, i)};
+    if (shard.table != NULL)
+      write_file(table, index, &shard, memory_format("%s/%s", folder, name_for(index, shard.table)));
   }
 }
 
@@ -364,8 +374,8 @@ bool files_list(const gen_table *table, const char *only) {
     if (only != NULL && strcmp(only, files[i].folder) != 0) continue;
     found = true;
     if (!is_for_each_table(i)) list_file(only, files[i].folder, files[i].name);
-    for (int k = 0; k < table->count && is_for_each_table(i); k++)
-      if (name_for(table, i, k) != NULL) list_file(only, files[i].folder, name_for(table, i, k));
+    for (int k = 0; is_for_each_table(i) && k < count_parts(table, i); k++)
+      if (table_of_part(table, i, k) != NULL) list_file(only, files[i].folder, name_for(i, table_of_part(table, i, k)));
   }
   return found;
 }

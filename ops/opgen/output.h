@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* A part of the operators, those of one table: so long files are split, and each stays readable. */
+/* A part of the operators, or of the derivatives, those of one table: so long files are split, and each stays readable. */
 typedef struct gen_shard {
   const char *table; /* its path */
 } gen_shard;
@@ -25,6 +25,8 @@ void write_inference(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_control_rules(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite_header(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_composite(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_derivative_header(const gen_table *table, const gen_shard *shard, FILE *out);
+void write_derivatives(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_eval(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_execute(const gen_table *table, const gen_shard *shard, FILE *out);
 void write_joins(const gen_table *table, const gen_shard *shard, FILE *out);

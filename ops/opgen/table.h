@@ -12,6 +12,8 @@ typedef struct gen_table {
   int shape_count, dtype_count;
   gen_rule *shapes, *dtypes;
   gen_known known;
+  int derivative_file_count;
+  const char **derivative_files; /* tables of derivatives, in the order in which they were read */
 } gen_table;
 
 /* Reads rules.yaml. */

@@ -1,12 +1,8 @@
 /* ir/composite.gen.h and ir/composite_*.gen.c: composites as C against a recorder. */
 #include "ops/opgen/emit.h"
-#include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define PARAMETERS "(laze_recorder *recorder, const laze_call *call, laze_value *results, laze_error *error)"
 
 void write_composite_header(const gen_table *table, const gen_shard *shard, FILE *out) {
   (void)shard;
@@ -20,168 +16,18 @@ void write_composite_header(const gen_table *table, const gen_shard *shard, FILE
     const gen_operator *op = table->operators[i];
     if (!operator_has_expansion(op)) continue;
     write_origin(op, out);
-    fprintf(out, "laze_status laze_composite_%s" PARAMETERS ";%s\n", op->symbol, op->by_hand ? " /* by hand */" : "");
-    fprintf(out, "laze_status laze_expand_%s" PARAMETERS ";\n", op->symbol);
+    fprintf(out, "laze_status laze_composite_%s" EMIT_PARAMETERS ";%s\n", op->symbol,
+            op->by_hand ? " /* by hand */" : "");
+    fprintf(out, "laze_status laze_expand_%s" EMIT_PARAMETERS ";\n", op->symbol);
     if (op->when != NULL) fprintf(out, "bool laze_must_expand_%s(const laze_call *call);\n", op->symbol);
   }
   fprintf(out, "\n#endif\n");
 }
 
-static void load_operand(const gen_emitter *emitter, int index, FILE *out) {
-  const gen_argument *argument = &emitter->op->schema.arguments[index];
-  const char *name = c_name(argument->name);
-  if (kind_is_tensors(argument->kind)) {
-    fprintf(out, "  int32_t %s_first;\n  const int32_t %s_count = laze_call_segment(call, %d, &%s_first);\n", name,
-            name, argument->position, name);
-    return;
-  }
-  if (operator_is_fixed(emitter->op, index) && !argument_may_be_absent(argument))
-    fprintf(out, "  const laze_value %s = call->operands[%d];\n", name, argument->position);
-  else
-    fprintf(out, "  const laze_value %s = laze_call_operand(call, %d);\n", name, argument->position);
-}
-
-static void load_default(const gen_emitter *emitter, int index, FILE *out) {
-  const gen_argument *argument = &emitter->op->schema.arguments[index];
-  const char *dtype = kind_number(literal_kind(&argument->value))->dtype;
-  fprintf(out, "  laze_value %s_or_default = laze_call_operand(call, %d);\n", argument->name, argument->position);
-  fprintf(out, "  if (laze_value_is_none(%s_or_default))\n", argument->name);
-  fprintf(out, "    LAZE_TRY(laze_record_number(recorder, %s, %s, &%s_or_default, error));\n", dtype,
-          c_scalar_call(&argument->value), argument->name);
-}
-
-static void load_attribute(const gen_emitter *emitter, int index, FILE *out) {
-  const gen_argument *argument = &emitter->op->schema.arguments[index];
-  const char *name = c_name(argument->name);
-  const char *source = memory_format("call->attributes[%s]", operator_attribute_name(emitter->op, index));
-  const char *type = memory_format("%s%s", argument->kind == KIND_STRING ? "" : "const ", emit_type(argument->kind));
-  switch (argument->kind) {
-  case KIND_SIZE: fprintf(out, "  %s%s = %s.value.size;\n", type, name, source); break;
-  case KIND_FLOAT: fprintf(out, "  %s%s = %s.value.real;\n", type, name, source); break;
-  case KIND_BOOL: fprintf(out, "  %s%s = %s.value.integer != 0;\n", type, name, source); break;
-  case KIND_DTYPE: fprintf(out, "  %s%s = (laze_dtype)%s.value.integer;\n", type, name, source); break;
-  case KIND_STRING: fprintf(out, "  %s%s = %s.value.string;\n", type, name, source); break;
-  case KIND_INT_LIST:
-  case KIND_SIZE_LIST: fprintf(out, "  %s%s = laze_attribute_list(&%s);\n", type, name, source); break;
-  case KIND_LITERAL: fprintf(out, "  %s%s = %s.value.literal;\n", type, name, source); break;
-  default: fprintf(out, "  %s%s = %s.value.integer;\n", type, name, source); break;
-  }
-}
-
-static void write_loads(const gen_emitter *emitter, FILE *out) {
-  for (int i = 0; i < emitter->op->schema.count; i++) {
-    if (emitter->defaulted >> i & 1) load_default(emitter, i, out);
-    if ((emitter->loaded >> i & 1) == 0) continue;
-    if (kind_is_operand(emitter->op->schema.arguments[i].kind))
-      load_operand(emitter, i, out);
-    else
-      load_attribute(emitter, i, out);
-  }
-}
-
-static void emit_several(gen_emitter *emitter, const gen_statement *statement) {
-  const char *name = emit_temporary(emitter, statement->value->callee->schema.base);
-  const char *record = emit_record(emitter, statement->value, name);
-  emit_line(emitter, "laze_value %s[%d];", name, statement->count);
-  emit_line(emitter, "LAZE_TRY(%s);", record);
-  for (int i = 0; i < statement->count; i++)
-    if (statement->variables[i]->used)
-      emit_line(emitter, "const laze_value %s = %s[%d];", c_name(statement->variables[i]->name), name, i);
-}
-
-/* The numbers that a condition looks at, for a message: what each is, and, behind `values`, the C expressions. */
-static const char *name_numbers(const gen_expression *condition, const char **values) {
-  const char *names = "";
-  if (condition->form == FORM_NAME && (condition->kind == KIND_INT || condition->kind == KIND_FLOAT)) {
-    const bool real = condition->kind == KIND_FLOAT;
-    *values = memory_format("%s, %s%s", *values, real ? "" : "(long long)", c_name(condition->text));
-    return memory_format("%s is %s", condition->text, real ? "%g" : "%lld");
-  }
-  for (int i = 0; i < condition->count; i++) {
-    const char *name = name_numbers(condition->items[i], values);
-    if (*name != '\0') names = memory_format("%s%s%s", names, *names == '\0' ? "" : " and ", name);
-  }
-  return names;
-}
-
-static void emit_requirement(gen_emitter *emitter, const gen_statement *statement) {
-  const char *values = "", *numbers = name_numbers(statement->value, &values);
-  const char *condition = emit_value(emitter, statement->value, NULL);
-  emit_line(emitter, "if (!(%s))", emit_bare(condition));
-  emit_line(emitter, "  return laze_fail(error, LAZE_INVALID_ARGUMENT, \"%%s: %s%sexpected %s\",", numbers,
-            *numbers == '\0' ? "" : "; ", statement->text);
-  emit_line(emitter, "                   laze_compose_name(call)%s);", values);
-}
-
-static void emit_results(gen_emitter *emitter, const gen_program *program) {
-  const gen_expression *first = program->results[0];
-  emitter->line = first->line;
-  if (program->result_count == 1 && first->callee != NULL) {
-    const char *record = emit_record(emitter, first, "results");
-    emit_line(emitter, "return %s;", record);
-    return;
-  }
-  for (int i = 0; i < program->result_count; i++) {
-    gen_target target = {memory_format("results[%d]", i), true};
-    emitter->line = program->results[i]->line;
-    emit_into(emitter, program->results[i], &target);
-  }
-  emit_line(emitter, "return LAZE_OK;");
-}
-
-static void emit_program(gen_emitter *emitter, const gen_program *program) {
-  for (int i = 0; i < program->count; i++) {
-    const gen_statement *statement = &program->statements[i];
-    emitter->line = statement->value->line;
-    if (statement->count == 0) {
-      emit_requirement(emitter, statement);
-    } else if (statement->count > 1) {
-      emit_several(emitter, statement);
-    } else {
-      gen_target target = {c_name(statement->variables[0]->name), false};
-      emit_into(emitter, statement->value, &target);
-    }
-  }
-  emit_results(emitter, program);
-}
-
 /* The expression as it stands in the table, above the code made from it. */
 static void write_expression(const gen_operator *op, FILE *out) {
-  const char *text = tree_get(op->entry, "composite")->text;
   fprintf(out, "/* %s: %s\n", operator_source(op), op->schema.text);
-  while (*text != '\0') {
-    const size_t size = strcspn(text, "\n");
-    if (size > 0) fprintf(out, " *   %.*s\n", (int)size, text);
-    text += size + (text[size] == '\n');
-  }
-  fprintf(out, " */\n");
-}
-
-/* Writes the statements into buffers, since they tell which arguments to load above them. */
-static void write_body(gen_emitter *emitter, const gen_program *program, const gen_expression *condition, FILE *out) {
-  char *body = NULL, *storage = NULL;
-  size_t body_size = 0, storage_size = 0;
-  emitter->out = memory_stream(&body, &body_size);
-  emitter->storage = memory_stream(&storage, &storage_size);
-  emitter->depth = 1;
-  if (program != NULL)
-    emit_program(emitter, program);
-  else {
-    emitter->line = condition->line;
-    const char *value = emit_value(emitter, condition, NULL);
-    emit_line(emitter, "return %s;", emit_bare(value));
-  }
-  memory_stream_close(emitter->out, &body);
-  memory_stream_close(emitter->storage, &storage);
-  const bool needs_call = (emitter->loaded | emitter->defaulted) != 0 || strstr(body, "call->") != NULL ||
-                          strstr(body, "(recorder, call,") != NULL || strstr(body, "(call)") != NULL;
-  const bool records = emitter->defaulted != 0 || strstr(body, "recorder") != NULL || program == NULL;
-  if (!needs_call) fprintf(out, "  (void)call;\n");
-  if (!records) fprintf(out, "  (void)recorder, (void)error;\n");
-  write_loads(emitter, out);
-  fprintf(out, "%s%s", storage, body);
-  write_own_line(out);
-  fprintf(out, "}\n\n");
+  emit_quoted(tree_get(op->entry, "composite")->text, out);
 }
 
 static void write_composite_of(const gen_table *table, const gen_operator *op, FILE *out) {
@@ -189,18 +35,18 @@ static void write_composite_of(const gen_table *table, const gen_operator *op, F
     gen_emitter emitter = {.table = table, .op = op};
     if (op->when != NULL) emitter.known = check_presence(op->when, true);
     write_expression(op, out);
-    fprintf(out, "laze_status laze_composite_%s" PARAMETERS " {\n", op->symbol);
-    write_body(&emitter, op->composite, NULL, out);
+    fprintf(out, "laze_status laze_composite_%s" EMIT_PARAMETERS " {\n", op->symbol);
+    emit_body(&emitter, op->composite, NULL, out);
   } else {
     write_origin(op, out);
   }
-  fprintf(out, "laze_status laze_expand_%s" PARAMETERS " {\n", op->symbol);
+  fprintf(out, "laze_status laze_expand_%s" EMIT_PARAMETERS " {\n", op->symbol);
   fprintf(out, "  return laze_expand_composite(recorder, call, laze_composite_%s, results, error);\n}\n\n", op->symbol);
   if (op->when == NULL) return;
   gen_emitter emitter = {.table = table, .op = op};
   fprintf(out, "/* %s */\nbool laze_must_expand_%s(const laze_call *call) {\n", tree_get(op->entry, "when")->text,
           op->symbol);
-  write_body(&emitter, NULL, op->when, out);
+  emit_body(&emitter, NULL, op->when, out);
 }
 
 void write_composite(const gen_table *table, const gen_shard *shard, FILE *out) {

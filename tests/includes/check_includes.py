@@ -38,6 +38,7 @@ ROOMS = {
     "lazy/value": [],
     "lazy/run": ["lazy/value"],
     "lazy/record": ["lazy/value", "lazy/run"],
+    "lazy/autograd": ["lazy/value", "lazy/run", "lazy/record"],
 }
 # Single files that may include one header more.
 EXCEPTIONS = {"lazy": "codegen/codegen.h"}

@@ -1,0 +1,66 @@
+/* Gradients. A tensor that requires a gradient is a *leaf*; calls of operators on it leave a history behind, and
+ * laze_backward() records, for a result of these, how the gradient of every leaf follows from that of the result. As
+ * any other call it computes nothing: forward, backward and update of a step are one graph.
+ *
+ *   laze_tensor *w = laze_tensor_retain(laze_tensor_from_data(NULL, LAZE_F32, LAZE_SHAPE(3), data, sizeof data));
+ *   laze_tensor_require_grad(w, 1, &error);
+ *   laze_tensor *loss = laze_sum(laze_mul(w, w));
+ *   laze_backward(loss, &error);
+ *   laze_tensor_grad(w)                                   2 w
+ *
+ * What the formulas need of the forward pass is kept until the backward pass has used it, or until no result's handle
+ * is there any more; values of retained tensors count as they are then: one that was assigned to in between makes the
+ * backward pass fail. Rules of broadcasting and dtypes: a gradient has shape and dtype of its tensor. Gradients of
+ * complex tensors are those that PyTorch gives: the conjugate Wirtinger derivative. Threads: as all functions of
+ * tensors (laze/tensor.h); one backward pass at a time records in a context.
+ */
+#ifndef LAZE_AUTOGRAD_H
+#define LAZE_AUTOGRAD_H
+
+#include "laze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes the tensor a leaf (`requires_grad` 1), or one that needs no gradient, whose gradient is dropped (0). Its dtype
+ * is a float's or complex (LAZE_INVALID_ARGUMENT otherwise). What a call on other leaves gave requires a gradient
+ * already, and cannot be told not to: laze_detach() gives a tensor of the same value that does not. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad,
+                                                            laze_error *error);
+/* Whether it requires a gradient; whether it is a leaf, which every tensor is that no call gave a history. */
+LAZE_API int32_t laze_tensor_requires_grad(laze_tensor *tensor);
+LAZE_API int32_t laze_tensor_is_leaf(laze_tensor *tensor);
+
+/* The gradient that has come together in a leaf, a handle of the current scope; NULL: none so far, or it is no leaf. */
+LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
+/* Gives a leaf another gradient, of its shape and dtype; NULL: none, with which each step of a training begins. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error);
+/* A tensor of the same value without history. */
+LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
+
+/* What a backward pass does besides. */
+#define LAZE_RETAIN_GRAPH 1 /* what the forward pass kept stays for another pass */
+#define LAZE_CREATE_GRAPH 2 /* gradients have a history of their own (for derivatives of a higher order); keeps, too   \
+                             */
+#define LAZE_ALLOW_UNUSED 4 /* laze_grad(): inputs on which no output depends have no gradient, instead of an error */
+
+/* Adds to the gradient of each leaf on which `tensor`, which has one element and is real, depends. */
+LAZE_API LAZE_MUST_USE laze_status laze_backward(laze_tensor *tensor, laze_error *error);
+/* The same for several tensors with gradients of their own (one each, of its tensor's shape and dtype; NULL, also for
+ * all: 1, for a tensor of one element). */
+LAZE_API LAZE_MUST_USE laze_status laze_backward_with(laze_tensor *const *tensors, laze_tensor *const *gradients,
+                                                      int32_t count, int32_t flags, laze_error *error);
+/* Gives the gradients of `inputs` (leaves or what calls gave) instead, and leaves leaves as they are: results[i] is a
+ * handle of the current scope, NULL where LAZE_ALLOW_UNUSED allows it. On failure all are NULL. */
+LAZE_API LAZE_MUST_USE laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients,
+                                             int32_t output_count, laze_tensor *const *inputs, int32_t input_count,
+                                             int32_t flags, laze_tensor **results, laze_error *error);
+
+/* Whether calls of this thread leave histories behind: 1 at first. Returns what it was, to be put back. */
+LAZE_API int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,444 @@
+/* A backward pass: every node on the way from the roots, youngest first, gives the gradients of its operands.
+ *
+ *   nodes       9 mul    7 exp    4 leaf of x    2 leaf of w         found by a walk over edges, sorted by number
+ *   gradients   9.0      7.0      4.0            2.0                 of each result, added up as they come
+ *
+ * A node is recorded in a frame of its own: the values that it has saved, types for those that it has not, and the
+ * gradients of its results; then its formulas, through the recorder that composites use. Nothing is computed.
+ */
+#include "lazy/autograd/backward.h"
+
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "ir/composite/composite.h"
+#include "ir/composite/support.h"
+#include "ir/derivative.h"
+#include "ir/op.gen.h"
+#include "lazy/lazy.h"
+#include "lazy/record/expander.h"
+#include "lazy/record/record_state.h"
+#include "lazy/run/size_sync.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+#include "lazy/value/pending.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  laze_thread_state *thread;
+  laze_lazy *lazy;
+  const laze_backward_pass *asked;
+  laze_grad_node **nodes; /* by falling numbers */
+  int64_t *firsts;        /* of each, which of `gradients` is its first result's */
+  bool *wanted;           /* of each, whether a gradient is asked for there or behind it */
+  int64_t count, capacity;
+  laze_gradient *gradients;
+  int64_t gradient_count;
+  laze_value *operands; /* of the node that is being recorded, with results and gradients */
+  laze_value *given;    /* of each of its operands, its gradient */
+  int32_t *segments;
+  int64_t operand_capacity, given_capacity, segment_capacity;
+  bool failed; /* a value that was used had failed when it ran */
+} backward;
+
+void laze_gradient_release(laze_lazy *lazy, laze_gradient *gradient) {
+  laze_cell_release(lazy, gradient->cell);
+  laze_edge_release(lazy, gradient->history);
+  *gradient = (laze_gradient){.cell = NULL};
+}
+
+/* --- which nodes --- */
+
+static laze_status add_node(backward *self, laze_grad_node *node, laze_error *error) {
+  if (!node || node->mark == self->lazy->mark) return LAZE_OK;
+  void *array = self->nodes;
+  LAZE_TRY(laze_grow(self->lazy->context, &array, &self->capacity, self->count + 1, sizeof(laze_grad_node *), error));
+  self->nodes = array;
+  node->mark = self->lazy->mark;
+  self->nodes[self->count++] = node;
+  return LAZE_OK;
+}
+
+static int by_falling_number(const void *left, const void *right) {
+  const laze_grad_node *a = *(laze_grad_node *const *)left, *b = *(laze_grad_node *const *)right;
+  return (a->number < b->number) - (a->number > b->number);
+}
+
+static laze_status find_nodes(backward *self, laze_error *error) {
+  self->lazy->mark++;
+  for (int32_t i = 0; i < self->asked->root_count; i++) LAZE_TRY(add_node(self, self->asked->roots[i].node, error));
+  for (int64_t i = 0; i < self->count; i++)
+    for (int32_t k = 0; k < self->nodes[i]->operand_count; k++)
+      LAZE_TRY(add_node(self, self->nodes[i]->edges[k].node, error));
+  qsort(self->nodes, (size_t)self->count, sizeof(laze_grad_node *), by_falling_number);
+  return LAZE_OK;
+}
+
+/* The place of a node, or -1. */
+static int64_t find_place(const backward *self, const laze_grad_node *node) {
+  int64_t low = 0, high = self->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (self->nodes[middle]->number > node->number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < self->count && self->nodes[low] == node ? low : -1;
+}
+
+/* Where the gradient of an edge adds up; NULL: nobody asks for it. */
+static laze_gradient *find_gradient(const backward *self, laze_edge edge) {
+  const int64_t place = edge.node ? find_place(self, edge.node) : -1;
+  return place < 0 || !self->wanted[place] ? NULL : &self->gradients[self->firsts[place] + edge.result];
+}
+
+static void mark_wanted(backward *self) {
+  for (int32_t i = 0; i < self->asked->target_count; i++) {
+    const int64_t place = self->asked->targets[i].node ? find_place(self, self->asked->targets[i].node) : -1;
+    if (place >= 0) self->wanted[place] = true;
+  }
+  for (int64_t i = self->count; i-- > 0;) {
+    const laze_grad_node *node = self->nodes[i];
+    if (!self->asked->targets) self->wanted[i] = true;
+    for (int32_t k = 0; k < node->operand_count && !self->wanted[i]; k++)
+      if (node->edges[k].node) self->wanted[i] = self->wanted[find_place(self, node->edges[k].node)];
+  }
+}
+
+static laze_status make_room(backward *self, laze_error *error) {
+  laze_context *context = self->lazy->context;
+  self->firsts = laze_alloc_array(context, self->count, sizeof *self->firsts);
+  self->wanted = laze_alloc_array(context, self->count, sizeof *self->wanted);
+  if (!self->firsts || !self->wanted) return laze_fail_memory(error, "a backward pass", self->count);
+  for (int64_t i = 0; i < self->count; i++) {
+    self->wanted[i] = false;
+    self->firsts[i] = self->gradient_count;
+    self->gradient_count += self->nodes[i]->result_count;
+  }
+  self->gradients = laze_alloc_array(context, self->gradient_count, sizeof *self->gradients);
+  if (!self->gradients) return laze_fail_memory(error, "a backward pass", self->gradient_count);
+  for (int64_t i = 0; i < self->gradient_count; i++) self->gradients[i] = (laze_gradient){.cell = NULL};
+  return LAZE_OK;
+}
+
+/* --- a node's frame --- */
+
+static laze_status push_value(backward *self, laze_cell *cell, const laze_type *type, laze_edge edge, laze_value *out,
+                              laze_error *error) {
+  laze_record_state *state = self->thread->record;
+  *out = (laze_value){(int32_t)state->value_count, 0};
+  if (laze_type_is_unknown(type)) state->sizes = self->lazy->unknowns.table;
+  if (cell && cell->state == LAZE_CELL_ERROR) {
+    if (laze_cell_lacks_type(cell))
+      return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
+    self->failed = true;
+  }
+  if (cell) laze_cell_retain(cell);
+  LAZE_TRY(laze_frame_push(state, cell, type, error));
+  if (self->asked->creates_history) state->values[out->node].edge = laze_edge_retain(edge);
+  return LAZE_OK;
+}
+
+/* The type that a node has of a value, and where the next one's stands. */
+static const int64_t *read_type(const int64_t *words, laze_type *out) {
+  out->kind = (uint8_t)*words;
+  out->dtype = (uint8_t)(*words >> 8);
+  out->rank = (uint8_t)(*words >> 16);
+  words++;
+  for (int i = 0; i < out->rank; i++) out->sizes[i] = *words++;
+  return words;
+}
+
+static laze_status check_version(const laze_grad_node *node, const laze_saved *saved, laze_error *error) {
+  if (!saved->storage || saved->storage->version == saved->version) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: a tensor that its gradient needs was changed after it was used: it is at version %lld, and was "
+                   "at version %lld; change it after the backward pass, or use a copy",
+                   laze_op_get(node->op)->name, (long long)saved->storage->version, (long long)saved->version);
+}
+
+static laze_status push_saved(backward *self, laze_grad_node *node, laze_error *error) {
+  const int64_t *words = node->types;
+  for (int32_t i = 0; i < node->operand_count + node->result_count; i++) {
+    const laze_saved *saved = &node->saved[i];
+    const bool is_operand = i < node->operand_count;
+    const laze_edge edge = is_operand ? node->edges[i] : (laze_edge){node, i - node->operand_count};
+    laze_type type;
+    words = read_type(words, &type);
+    self->operands[i] = LAZE_VALUE_NONE;
+    if (type.kind == LAZE_TYPE_NONE && is_operand) continue;
+    if (saved->cell) laze_cell_type(saved->cell, &type);
+    LAZE_TRY(check_version(node, saved, error));
+    LAZE_TRY(push_value(self, saved->held ? saved->cell : NULL, &type, edge, &self->operands[i], error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status push_zeros(laze_recorder *recorder, const laze_type *type, laze_value *out, laze_error *error) {
+  const laze_type copy = *type;
+  LAZE_TRY(laze_record_number(recorder, copy.dtype, laze_scalar_integer(0), out, error));
+  return laze_compose_expand(recorder, *out, copy.sizes, copy.rank, out, error);
+}
+
+static laze_status push_gradients(backward *self, laze_recorder *recorder, const laze_grad_node *node, int64_t place,
+                                  laze_error *error) {
+  laze_record_state *state = self->thread->record;
+  const int32_t before = node->operand_count + node->result_count;
+  for (int32_t i = 0; i < node->result_count; i++) {
+    const laze_gradient *gradient = &self->gradients[self->firsts[place] + i];
+    laze_value *out = &self->operands[before + i];
+    laze_type type;
+    if (!gradient->cell) {
+      LAZE_TRY(push_zeros(recorder, &state->values[self->operands[node->operand_count + i].node].type, out, error));
+      continue;
+    }
+    laze_cell_type(gradient->cell, &type);
+    LAZE_TRY(push_value(self, gradient->cell, &type, gradient->history, out, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status reserve_arrays(backward *self, const laze_grad_node *node, int32_t segments, laze_error *error) {
+  laze_context *context = self->lazy->context;
+  void *operands = self->operands, *given = self->given, *numbers = self->segments;
+  LAZE_TRY(laze_grow(context, &operands, &self->operand_capacity, node->operand_count + 2 * node->result_count,
+                     sizeof *self->operands, error));
+  self->operands = operands;
+  LAZE_TRY(laze_grow(context, &given, &self->given_capacity, 2 * (int64_t)node->operand_count + 1, sizeof *self->given,
+                     error));
+  self->given = given;
+  LAZE_TRY(laze_grow(context, &numbers, &self->segment_capacity, segments, sizeof *self->segments, error));
+  self->segments = numbers;
+  return LAZE_OK;
+}
+
+/* The node's call with the segments that formulas have besides. */
+static laze_call extended_call(const backward *self, const laze_grad_node *node) {
+  const int32_t own = laze_op_get(node->op)->segment_count;
+  for (int32_t i = 0; i < own; i++) self->segments[i] = node->segments ? node->segments[i] : 1;
+  for (int32_t i = 0; i < 2 * node->result_count; i++) self->segments[own + i] = 1;
+  return (laze_call){.op = node->op,
+                     .operand_count = node->operand_count + 2 * node->result_count,
+                     .operands = self->operands,
+                     .segments = self->segments,
+                     .attributes = node->attributes,
+                     .location = node->location};
+}
+
+/* Whether a gradient of a segment is asked for. */
+static bool wants_segment(const backward *self, const laze_grad_node *node, int32_t first, int32_t count) {
+  for (int32_t i = first; i < first + count; i++)
+    if (find_gradient(self, node->edges[i])) return true;
+  return false;
+}
+
+/* Records one formula, if somebody asks for what it gives, and puts its results where their operands are. */
+static laze_status record_formula(backward *self, laze_recorder *recorder, const laze_grad_node *node,
+                                  const laze_gradient_formula *formula, const laze_call *call, laze_error *error) {
+  laze_value *results = self->given + node->operand_count;
+  bool wanted = false;
+  int32_t next = 0;
+  for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
+    int32_t first;
+    const int32_t count = laze_call_segment(call, segment, &first);
+    if (formula->gives >> segment & 1 && count > 0) wanted |= wants_segment(self, node, first, count);
+  }
+  if (!wanted) return LAZE_OK;
+  LAZE_TRY(formula->record(recorder, call, results, error));
+  for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
+    int32_t first;
+    const int32_t count = laze_call_segment(call, segment, &first);
+    for (int32_t i = 0; formula->gives >> segment & 1 && i < count; i++) self->given[first + i] = results[next++];
+  }
+  return LAZE_OK;
+}
+
+static laze_status add_up(backward *self, laze_recorder *recorder, laze_value value, laze_gradient *sum,
+                          laze_error *error) {
+  laze_record_state *state = self->thread->record;
+  if (sum->cell) {
+    laze_value before;
+    laze_type type;
+    laze_cell_type(sum->cell, &type);
+    LAZE_TRY(push_value(self, sum->cell, &type, sum->history, &before, error));
+    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, before, value, &value, error));
+    laze_gradient_release(self->lazy, sum);
+  }
+  const laze_frame_value *found = &state->values[value.node];
+  laze_cell_retain(found->cell);
+  *sum = (laze_gradient){found->cell, laze_edge_retain(found->edge)};
+  return LAZE_OK;
+}
+
+static laze_status give(backward *self, laze_recorder *recorder, const laze_grad_node *node, laze_error *error) {
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    laze_gradient *sum = find_gradient(self, node->edges[i]);
+    if (!sum || laze_value_is_none(self->given[i])) continue;
+    const laze_type type = self->thread->record->values[self->operands[i].node].type;
+    LAZE_TRY(laze_gradient_fit(recorder, self->given[i], &type, &self->given[i], error));
+    LAZE_TRY(add_up(self, recorder, self->given[i], sum, error));
+  }
+  return LAZE_OK;
+}
+
+static laze_status check_node(const laze_grad_node *node, laze_error *error) {
+  const laze_op_info *info = laze_op_get(node->op);
+  if (node->released)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: what its gradient needs was let go of by an earlier backward pass; ask that one to keep the "
+                     "graph (LAZE_RETAIN_GRAPH)",
+                     info->name);
+  if (info->derivative->not_implemented)
+    return laze_fail(error, LAZE_UNSUPPORTED, "%s: its gradient is not implemented: %s", info->name,
+                     info->derivative->not_implemented);
+  return LAZE_OK;
+}
+
+/* The node's frame, from its values to the gradients of its operands. */
+static laze_status record_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+  const laze_derivative *derivative = laze_op_get(node->op)->derivative;
+  const int32_t segments = laze_op_get(node->op)->segment_count + 2 * node->result_count;
+  laze_expander expander;
+  LAZE_TRY(reserve_arrays(self, node, segments, error));
+  LAZE_TRY(push_saved(self, node, error));
+  laze_expander_init(&expander, self->thread->record, node->location, node->op);
+  expander.tracks = self->asked->creates_history;
+  laze_status status = push_gradients(self, &expander.recorder, node, place, error);
+  const laze_call call = extended_call(self, node);
+  for (int32_t i = 0; i < node->operand_count; i++) self->given[i] = LAZE_VALUE_NONE;
+  for (int32_t i = 0; i < derivative->gradient_count && status == LAZE_OK; i++)
+    status = record_formula(self, &expander.recorder, node, &derivative->gradients[i], &call, error);
+  if (status == LAZE_OK) status = give(self, &expander.recorder, node, error);
+  laze_expander_deinit(&expander);
+  return status;
+}
+
+static bool has_gradient(const backward *self, int64_t place) {
+  for (int32_t i = 0; i < self->nodes[place]->result_count; i++)
+    if (self->gradients[self->firsts[place] + i].cell) return true;
+  return false;
+}
+
+/* A leaf adds what it is given to what it has. */
+static laze_status reach_leaf(backward *self, laze_grad_node *leaf, laze_gradient *gradient, laze_error *error) {
+  laze_status status = LAZE_OK;
+  if (self->asked->targets) return LAZE_OK;
+  if (leaf->gradient) {
+    laze_expander expander;
+    laze_value before;
+    laze_type type;
+    laze_cell_type(leaf->gradient, &type);
+    laze_expander_init(&expander, self->thread->record, leaf->location, LAZE_OP_NONE);
+    expander.tracks = self->asked->creates_history;
+    status = push_value(self, leaf->gradient, &type, leaf->history, &before, error);
+    if (status == LAZE_OK) status = add_up(self, &expander.recorder, before, gradient, error);
+    laze_expander_deinit(&expander);
+    laze_frame_clear(self->thread->record);
+  }
+  if (status != LAZE_OK) return status;
+  laze_grad_leaf_set(self->lazy, leaf, gradient->cell, gradient->history);
+  *gradient = (laze_gradient){.cell = NULL};
+  return LAZE_OK;
+}
+
+/* Finds the number of a size that a formula has to know, so that the node can be recorded anew. */
+static bool find_size(backward *self, laze_status *status, laze_error *error) {
+  laze_record_state *state = self->thread->record;
+  laze_size sides[2];
+  uint64_t selection;
+  bool found = false;
+  if (!state->sizes || !laze_size_take_question(state->sizes, sides)) return false;
+  *status = laze_sync_select(self->lazy, sides, 2, &selection, error);
+  laze_frame_clear(state);
+  if (*status == LAZE_OK) *status = laze_sync_selected(self->thread, selection, &found, error);
+  return *status == LAZE_OK && found;
+}
+
+static laze_status reach_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+  laze_status status;
+  LAZE_TRY(check_node(node, error));
+  do {
+    status = record_node(self, node, place, error);
+  } while (status != LAZE_OK && find_size(self, &status, error));
+  laze_frame_clear(self->thread->record);
+  if (status == LAZE_OK && !self->asked->keeps_saved) laze_grad_node_release_saved(self->lazy, node);
+  return status;
+}
+
+static laze_status reach_all(backward *self, laze_error *error) {
+  for (int64_t i = 0; i < self->count; i++) {
+    laze_grad_node *node = self->nodes[i];
+    if (!self->wanted[i] || !has_gradient(self, i)) continue;
+    if (laze_grad_node_is_leaf(node))
+      LAZE_TRY(reach_leaf(self, node, &self->gradients[self->firsts[i]], error));
+    else
+      LAZE_TRY(reach_node(self, node, i, error));
+  }
+  return LAZE_OK;
+}
+
+/* Puts the roots' gradients where they begin. */
+static laze_status begin(backward *self, laze_error *error) {
+  laze_status status = LAZE_OK;
+  laze_expander expander;
+  laze_expander_init(&expander, self->thread->record, (laze_location){0}, LAZE_OP_NONE);
+  expander.tracks = self->asked->creates_history;
+  for (int32_t i = 0; i < self->asked->root_count && status == LAZE_OK; i++) {
+    laze_gradient *gradient = &self->asked->root_gradients[i], *sum = find_gradient(self, self->asked->roots[i]);
+    laze_value value;
+    laze_type type;
+    if (!sum) continue;
+    laze_cell_type(gradient->cell, &type);
+    status = push_value(self, gradient->cell, &type, gradient->history, &value, error);
+    if (status == LAZE_OK) status = add_up(self, &expander.recorder, value, sum, error);
+  }
+  laze_expander_deinit(&expander);
+  laze_frame_clear(self->thread->record);
+  return status;
+}
+
+static void hand_over(backward *self) {
+  for (int32_t i = 0; i < self->asked->target_count; i++) {
+    const laze_gradient *gradient = find_gradient(self, self->asked->targets[i]);
+    self->asked->found[i] = (laze_gradient){.cell = NULL};
+    if (!gradient || !gradient->cell) continue;
+    laze_cell_retain(gradient->cell);
+    self->asked->found[i] = (laze_gradient){gradient->cell, laze_edge_retain(gradient->history)};
+  }
+}
+
+static void finish(backward *self) {
+  laze_context *context = self->lazy->context;
+  for (int64_t i = 0; self->gradients && i < self->gradient_count; i++)
+    laze_gradient_release(self->lazy, &self->gradients[i]);
+  for (int32_t i = 0; i < self->asked->root_count; i++) {
+    laze_gradient_release(self->lazy, &self->asked->root_gradients[i]);
+    laze_edge_release(self->lazy, self->asked->roots[i]);
+  }
+  laze_free(context, self->nodes);
+  laze_free(context, self->firsts);
+  laze_free(context, self->wanted);
+  laze_free(context, self->gradients);
+  laze_free(context, self->operands);
+  laze_free(context, self->given);
+  laze_free(context, self->segments);
+}
+
+laze_status laze_backward_run(laze_thread_state *thread, const laze_backward_pass *pass, laze_error *error) {
+  backward self = {.thread = thread, .lazy = thread->lazy, .asked = pass};
+  laze_pending *newest = self.lazy->newest;
+  for (int32_t i = 0; i < pass->root_count; i++) (void)laze_edge_retain(pass->roots[i]); /* the rest hangs on these */
+  laze_status status = find_nodes(&self, error);
+  if (status == LAZE_OK) status = make_room(&self, error);
+  if (status == LAZE_OK) mark_wanted(&self);
+  if (status == LAZE_OK) status = begin(&self, error);
+  if (status == LAZE_OK) status = reach_all(&self, error);
+  laze_frame_clear(thread->record);
+  if (self.failed) laze_cell_spread_failures(self.lazy, newest ? newest->newer : self.lazy->oldest);
+  if (status == LAZE_OK) hand_over(&self);
+  finish(&self);
+  return status;
+}
