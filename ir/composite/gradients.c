@@ -232,3 +232,23 @@ laze_status laze_composite__unreduce(laze_recorder *recorder, const laze_call *c
     LAZE_TRY(laze_compose_reshape(recorder, *results, kept, size->count, results, error));
   return laze_compose_expand(recorder, *results, size->value.items, size->count, results, error);
 }
+
+laze_status laze_composite__chosen_backward(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                            laze_error *error) {
+  const laze_attribute *size = &call->attributes[LAZE__CHOSEN_BACKWARD_SIZE];
+  const bool kept = call->attributes[LAZE__CHOSEN_BACKWARD_KEEPDIM].value.integer != 0;
+  laze_value gradient = call->operands[0], indices = call->operands[1], zeros;
+  int axis;
+  LAZE_TRY(laze_compose_axis(recorder, call, call->attributes[LAZE__CHOSEN_BACKWARD_DIM].value.integer, size->count,
+                             &axis, error));
+  if (!kept && size->count > 0) {
+    LAZE_TRY(laze_compose_insert_axis(recorder, gradient, axis, &gradient, error));
+    LAZE_TRY(laze_compose_insert_axis(recorder, indices, axis, &indices, error));
+  }
+  LAZE_TRY(laze_record_number(recorder, laze_recorder_type(recorder, gradient)->dtype, laze_scalar_integer(0), &zeros,
+                              error));
+  LAZE_TRY(laze_compose_expand(recorder, zeros, size->value.items, size->count, &zeros, error));
+  const laze_attribute attributes[] = {laze_attribute_integer(axis), laze_attribute_string("none")};
+  return laze_record_call(recorder, LAZE_OP__SCATTER, (const laze_value[]){zeros, indices, gradient}, 3, attributes,
+                          results, error);
+}
