@@ -1,0 +1,302 @@
+/* What autograd from declarations does, a test for each row of docs/systems.md. */
+#include "laze/laze.h"
+#include "tests/unit/autograd/support.h"
+
+/* A composite without formula, whose parts are differentiated; a formula; and a comparison. */
+START_TEST(row_1_1_three_kinds_of_operator) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){0.5f, -2}), *w = constant(&at, (float[]){3, 4});
+  laze_tensor *product = laze_mul(x, w), *composite = laze_logit(laze_sigmoid(product), LAZE_NONE),
+              *compared = laze_gt(product, w);
+  ck_assert(laze_tensor_requires_grad(product) && laze_tensor_requires_grad(composite));
+  ck_assert(!laze_tensor_requires_grad(compared));
+  backward(laze_sum(composite));
+  expect(laze_tensor_grad(x), 1e-5f, (float[]){3, 4}); /* logit undoes sigmoid */
+  end(&at);
+}
+END_TEST
+
+/* Arguments without a formula decide nothing: a condition, an index, a seed. */
+START_TEST(row_1_2_only_arguments_with_a_formula_count) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -1}), *plain = constant(&at, (float[]){1, -1});
+  laze_tensor *chosen = laze_where(laze_gt(x, 0), plain, laze_neg(plain));
+  ck_assert(!laze_tensor_requires_grad(chosen));
+  ck_assert(!laze_tensor_requires_grad(laze_argmax(x, 0, false)));
+  end(&at);
+}
+END_TEST
+
+START_TEST(row_1_3_an_argument_without_formula_is_refused_forward) {
+  autograd_fixture at = begin();
+  laze_tensor *values[4];
+  laze_tensor *x = leaf(&at, (float[]){1, 2, 3, 4, 5, 6, 7, 8, 9});
+  int32_t count = laze_call_by_name(
+      at.context, "linalg_ldl_factor_ex",
+      (laze_argument[]){{.kind = LAZE_PASS_TENSOR, .value.tensor = laze_reshape(x, LAZE_INTS(3, 3))}}, 1, values, 4);
+  ck_assert_int_ge(count, 1);
+  ck_assert_msg(strstr(laze_tensor_error(values[0]), "linalg_ldl_factor_ex") != NULL &&
+                    strstr(laze_tensor_error(values[0]), "gradient") != NULL,
+                "%s", laze_tensor_error(values[0]));
+  laze_set_grad_enabled(at.context, 0);
+  ck_assert_str_eq(laze_tensor_error(laze_ceil(x)), "");
+  laze_set_grad_enabled(at.context, 1);
+  ck_assert_int_ne(laze_scope_end(at.scope), LAZE_OK); /* the error that nobody else asked for */
+  laze_context_release(at.context);
+}
+END_TEST
+
+START_TEST(row_1_4_some_results_never_require_a_gradient) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1.5f, -2.5f});
+  laze_tensor *none[] = {laze_zeros_like(x), laze_argmax(x, 0, false), laze_eq(x, x),        laze_logical_not(x),
+                         laze_isnan(x),      laze_floor_divide(x, 2),  laze_count_nonzero(x, LAZE_NONE)};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    ck_assert_str_eq(laze_tensor_error(none[i]), "");
+    ck_assert_msg(!laze_tensor_requires_grad(none[i]), "result %zu", i);
+  }
+  end(&at);
+}
+END_TEST
+
+START_TEST(row_1_5_results_one_by_one) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){3, 1, 2}), *results[2];
+  laze_sort(x, -1, false, results);
+  ck_assert(laze_tensor_requires_grad(results[0]) && !laze_tensor_requires_grad(results[1]));
+  backward(laze_sum(laze_mul(results[0], constant(&at, (float[]){10, 20, 30}))));
+  expect(laze_tensor_grad(x), 0, (float[]){30, 10, 20});
+  end(&at);
+}
+END_TEST
+
+/* add needs types alone: nothing of the forward pass is kept. */
+START_TEST(row_1_6_what_is_kept_follows_from_the_formula) {
+  autograd_fixture at = begin();
+  laze_tensor *x = large_leaf(&at), *one = laze_full(at.context, LAZE_SHAPE(LEAF_ELEMENTS), 1, LAZE_F32);
+  laze_scope *inner = laze_scope_begin(at.context);
+  laze_tensor *sum = laze_tensor_retain(laze_sum(laze_add(laze_reshape(x, LAZE_INTS(-1)), one)));
+  ck_assert_int_eq(laze_step_end(inner, NULL), LAZE_OK);
+  const int64_t of_sums = metric(at.context, "current_bytes");
+  inner = laze_scope_begin(at.context);
+  laze_tensor *square = laze_tensor_retain(laze_sum(laze_mul(laze_exp(x), laze_exp(x))));
+  ck_assert_int_eq(laze_step_end(inner, NULL), LAZE_OK);
+  ck_assert_int_ge(metric(at.context, "current_bytes") - of_sums, LEAF_ELEMENTS * (int64_t)sizeof(float));
+  backward(square); /* and when it has been used, it goes */
+  laze_tensor_release(square);
+  laze_tensor_release(sum);
+  ck_assert_int_eq(laze_tensor_set_grad(x, NULL, NULL), LAZE_OK);
+  ck_assert_int_le(metric(at.context, "current_bytes"), of_sums);
+  end(&at);
+}
+END_TEST
+
+/* Of a product with one frozen side, the other side's operand is not kept. */
+START_TEST(row_1_7_nothing_is_kept_for_what_needs_no_gradient) {
+  autograd_fixture at = begin();
+  laze_tensor *w = leaf(&at, (float[]){2, 3}), *frozen = constant(&at, (float[]){5, 7});
+  laze_scope *inner = laze_scope_begin(at.context);
+  laze_tensor *big = laze_add(laze_full(at.context, LAZE_SHAPE(LEAF_ELEMENTS, 2), 1, LAZE_F32), w); /* requires a gradient */
+  laze_tensor *sum = laze_tensor_retain(laze_sum(laze_mul(big, frozen))); /* needs `frozen`, not `big` */
+  ck_assert_int_eq(laze_step_end(inner, NULL), LAZE_OK);
+  ck_assert_int_lt(metric(at.context, "current_bytes"), LEAF_ELEMENTS);
+  backward(sum);
+  expect(laze_tensor_grad(w), 0, (float[]){5.0f * LEAF_ELEMENTS, 7.0f * LEAF_ELEMENTS});
+  laze_tensor_release(sum);
+  end(&at);
+}
+END_TEST
+
+START_TEST(row_1_8_changes_and_second_passes_are_noticed) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){2, 3}), *w = constant(&at, (float[]){4, 5});
+  laze_tensor *loss = laze_sum(laze_mul(x, w));
+  ck_assert_int_eq(laze_tensor_assign(w, laze_add(w, 1)), LAZE_OK);
+  ck_assert_int_eq(laze_backward(loss, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_msg(strstr(error.message, "mul") && strstr(error.message, "version 1") &&
+                    strstr(error.message, "version 0"),
+                "%s", error.message);
+  ck_assert_ptr_null(laze_tensor_grad(x));
+  laze_tensor *again = laze_sum(laze_mul(x, x));
+  backward(again);
+  ck_assert_int_eq(laze_backward(again, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_msg(strstr(error.message, "LAZE_RETAIN_GRAPH") != NULL, "%s", error.message);
+  laze_tensor *kept = laze_sum(laze_mul(x, x));
+  ck_assert_int_eq(laze_backward_with(&kept, NULL, 1, LAZE_RETAIN_GRAPH, &error), LAZE_OK);
+  backward(kept);
+  expect(laze_tensor_grad(x), 0, (float[]){12, 18}); /* three passes of 2 x */
+  end(&at);
+}
+END_TEST
+
+START_TEST(row_1_16_gradients_have_gradients) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){0.5f, -2}), *first = NULL, *second = NULL;
+  laze_tensor *cube = laze_sum(laze_mul(laze_mul(x, x), laze_exp(x)));
+  ck_assert_msg(laze_grad(&cube, NULL, 1, &x, 1, LAZE_CREATE_GRAPH, &first, &error) == LAZE_OK, "%s", error.message);
+  ck_assert(laze_tensor_requires_grad(first));
+  laze_tensor *sum = laze_sum(first);
+  ck_assert_msg(laze_grad(&sum, NULL, 1, &x, 1, 0, &second, &error) == LAZE_OK, "%s", error.message);
+  const float points[] = {0.5f, -2};
+  float expected[2];
+  for (int i = 0; i < 2; i++) expected[i] = (points[i] * points[i] + 4 * points[i] + 2) * expf(points[i]);
+  expect_all(second, expected, 2, 1e-5f);
+  ck_assert(!laze_tensor_requires_grad(second));
+  end(&at);
+}
+END_TEST
+
+START_TEST(row_1_17_what_is_not_implemented_says_so_backward) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *next = laze_nextafter(x, constant(&at, (float[]){5, 5}));
+  ck_assert_str_eq(laze_tensor_error(next), "");
+  ck_assert_int_eq(laze_backward(laze_sum(next), &error), LAZE_UNSUPPORTED);
+  ck_assert_msg(strstr(error.message, "nextafter") != NULL, "%s", error.message);
+  end(&at);
+}
+END_TEST
+
+/* Gradients of what was broadcast, of integers, and of numbers beside tensors have shape and dtype of their tensor. */
+START_TEST(gradients_fit_their_tensors) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, 2, 3}), *wide = laze_full(at.context, LAZE_SHAPE(4, 3), 2, LAZE_F32);
+  laze_tensor *row = laze_reshape(x, LAZE_INTS(1, 3));
+  backward(laze_sum(laze_mul(laze_to(laze_mul(wide, row), LAZE_F64), 0.5)));
+  expect(laze_tensor_grad(x), 0, (float[]){4, 4, 4});
+  ck_assert_int_eq(laze_tensor_dtype(laze_tensor_grad(x)), LAZE_F32);
+  end(&at);
+}
+END_TEST
+
+/* What the caller gets wrong is said, and changes nothing. */
+START_TEST(wrong_calls_are_refused) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *plain = constant(&at, (float[]){1, 2}), *found = NULL;
+  laze_tensor *square = laze_mul(x, x), *three = constant(&at, (float[]){1, 2, 3}), *sum = laze_sum(square);
+  ck_assert_int_eq(laze_backward(square, &error), LAZE_INVALID_ARGUMENT); /* more than one element */
+  ck_assert_ptr_nonnull(strstr(error.message, "more than one element"));
+  ck_assert_int_eq(laze_backward(laze_sum(plain), &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_backward_with(&square, &three, 1, 0, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "f32[3]"));
+  ck_assert_int_eq(laze_grad(&sum, NULL, 1, &plain, 1, 0, &found, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_tensor_set_grad(x, three, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensor_set_grad(plain, plain, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_tensor_require_grad(laze_argmax(x, 0, false), 1, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "i64"));
+  ck_assert_int_eq(laze_tensor_require_grad(square, 0, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_backward(NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_backward_with(NULL, NULL, 0, 0, &error), LAZE_INVALID_ARGUMENT);
+  laze_tensor *other = leaf(&at, (float[]){1, 2});
+  ck_assert_int_eq(laze_grad(&sum, NULL, 1, &other, 1, LAZE_RETAIN_GRAPH, &found, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_null(found);
+  ck_assert_int_eq(laze_grad(&sum, NULL, 1, &other, 1, LAZE_RETAIN_GRAPH | LAZE_ALLOW_UNUSED, &found, &error), LAZE_OK);
+  ck_assert_ptr_null(found);
+  backward(sum);
+  expect(laze_tensor_grad(x), 0, (float[]){2, 4});
+  end(&at);
+}
+END_TEST
+
+/* Forward, backward and update of a step are one graph, found again in each step, and nothing grows. */
+START_TEST(a_training_step_is_one_graph) {
+  autograd_fixture at = begin();
+  laze_tensor *w = leaf(&at, (float[]){1, -1}), *target = constant(&at, (float[]){3, 4});
+  int64_t nodes = 0, graphs = 0;
+  for (int step = 0; step < 50; step++) {
+    laze_scope *scope = laze_scope_begin(at.context);
+    laze_tensor *error = laze_sub(w, target);
+    backward(laze_mean(laze_mul(error, error)));
+    laze_tensor *gradient = laze_tensor_grad(w);
+    laze_set_grad_enabled(at.context, 0);
+    ck_assert_int_eq(laze_tensor_assign(w, laze_sub(w, laze_mul(gradient, 0.4))), LAZE_OK);
+    laze_set_grad_enabled(at.context, 1);
+    ck_assert_int_eq(laze_tensor_set_grad(w, NULL, NULL), LAZE_OK);
+    ck_assert_int_eq(laze_step_end(scope, NULL), LAZE_OK);
+    if (step == 2) nodes = metric(at.context, "autograd_nodes_alive");
+    if (step == 2) graphs = metric(at.context, "trace_cache_misses");
+  }
+  ck_assert_int_eq(metric(at.context, "graphs_run"), 50);
+  ck_assert_int_eq(metric(at.context, "trace_cache_misses"), graphs);
+  ck_assert_int_eq(metric(at.context, "autograd_nodes_alive"), nodes);
+  expect(w, 1e-4f, (float[]){3, 4});
+  end(&at);
+}
+END_TEST
+
+/* Reading the loss first stores what backward needs: forward does not run twice. */
+START_TEST(reading_the_loss_first_runs_forward_once) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, 2});
+  laze_tensor *loss = laze_sum(laze_exp(laze_mul(x, x)));
+  expect(loss, 1e-3f, (float[]){expf(1) + expf(4)});
+  const int64_t before = metric(at.context, "nodes_executed");
+  backward(loss);
+  expect(laze_tensor_grad(x), 1e-3f, (float[]){2 * expf(1), 4 * expf(4)});
+  ck_assert_int_lt(metric(at.context, "nodes_executed") - before, 12); /* backward alone */
+  ck_assert_int_eq(metric(at.context, "graphs_run"), 2);
+  end(&at);
+}
+END_TEST
+
+/* A history that is as long as a program runs: walks and frees are loops, on a small stack. */
+static void *run_long_chain(void *unused) {
+  (void)unused;
+  enum { LENGTH = 300000 };
+  autograd_fixture at = begin();
+  laze_set_budget(at.context, 0, 0);
+  laze_tensor *x = leaf(&at, (float[]){1}), *y = x;
+  for (int i = 0; i < LENGTH; i++) y = laze_neg(y);
+  backward(y);
+  expect(laze_tensor_grad(x), 0, (float[]){1});
+  end(&at);
+  return NULL;
+}
+
+START_TEST(long_histories_need_no_stack) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  ck_assert_int_eq(pthread_attr_setstacksize(&attributes, 512 << 10), 0);
+  ck_assert_int_eq(pthread_create(&thread, &attributes, run_long_chain, NULL), 0);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
+/* An operand that failed when it ran gives gradients that failed, and no others. */
+START_TEST(failed_values_give_failed_gradients) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = leaf(&at, (float[]){3, 4});
+  const int64_t far = 9;
+  laze_tensor *index = laze_tensor_from_data(at.context, LAZE_I64, LAZE_SHAPE(1), &far, sizeof far);
+  laze_tensor *bad = laze_index_select(constant(&at, (float[]){1, 2}), 0, index);
+  ck_assert_int_ne(laze_tensor_materialise(bad), LAZE_OK);
+  backward(laze_sum(laze_add(laze_mul(x, bad), laze_mul(y, y))));
+  expect(laze_tensor_grad(y), 0, (float[]){6, 8});
+  ck_assert_int_ne(laze_tensor_materialise(laze_tensor_grad(x)), LAZE_OK);
+  end(&at);
+}
+END_TEST
+
+int main(void) {
+  const TTest *tests[] = {row_1_1_three_kinds_of_operator,
+                          row_1_2_only_arguments_with_a_formula_count,
+                          row_1_3_an_argument_without_formula_is_refused_forward,
+                          row_1_4_some_results_never_require_a_gradient,
+                          row_1_5_results_one_by_one,
+                          row_1_6_what_is_kept_follows_from_the_formula,
+                          row_1_7_nothing_is_kept_for_what_needs_no_gradient,
+                          row_1_8_changes_and_second_passes_are_noticed,
+                          row_1_16_gradients_have_gradients,
+                          row_1_17_what_is_not_implemented_says_so_backward,
+                          gradients_fit_their_tensors,
+                          wrong_calls_are_refused,
+                          a_training_step_is_one_graph,
+                          reading_the_loss_first_runs_forward_once,
+                          long_histories_need_no_stack,
+                          failed_values_give_failed_gradients};
+  return run_tests("gradients", tests, sizeof tests / sizeof *tests);
+}
