@@ -41,7 +41,8 @@ LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
 
 /* What a backward pass does besides. */
 #define LAZE_RETAIN_GRAPH 1 /* what the forward pass kept stays for another pass */
-#define LAZE_CREATE_GRAPH 2 /* gradients have a history of their own (for derivatives of a higher order); keeps, too   \
+#define LAZE_CREATE_GRAPH                                                                                              \
+  2                         /* gradients have a history of their own (for derivatives of a higher order); keeps, too   \
                              */
 #define LAZE_ALLOW_UNUSED 4 /* laze_grad(): inputs on which no output depends have no gradient, instead of an error */
 
@@ -56,6 +57,15 @@ LAZE_API LAZE_MUST_USE laze_status laze_backward_with(laze_tensor *const *tensor
 LAZE_API LAZE_MUST_USE laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients,
                                              int32_t output_count, laze_tensor *const *inputs, int32_t input_count,
                                              int32_t flags, laze_tensor **results, laze_error *error);
+
+/* Derivatives in a direction (forward mode): how `outputs` change where `inputs` (leaves or what calls gave) move along
+ * `tangents` (one each, of its shape and dtype; NULL: it stands still). results[i] is a handle of the current scope, of
+ * the shape and dtype of outputs[i]. What the forward pass kept stays. (It is the gradient of gradients, of which
+ * nothing is computed that the result does not need.) On failure all are NULL. */
+LAZE_API LAZE_MUST_USE laze_status laze_jvp(laze_tensor *const *outputs, int32_t output_count,
+                                            laze_tensor *const *inputs, laze_tensor *const *tangents,
+                                            int32_t input_count, int32_t flags, laze_tensor **results,
+                                            laze_error *error);
 
 /* Whether calls of this thread leave histories behind: 1 at first. Returns what it was, to be put back. */
 LAZE_API int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled);

@@ -49,8 +49,9 @@ END_TEST
 START_TEST(row_1_4_some_results_never_require_a_gradient) {
   autograd_fixture at = begin();
   laze_tensor *x = leaf(&at, (float[]){1.5f, -2.5f});
-  laze_tensor *none[] = {laze_zeros_like(x), laze_argmax(x, 0, false), laze_eq(x, x),        laze_logical_not(x),
-                         laze_isnan(x),      laze_floor_divide(x, 2),  laze_count_nonzero(x, LAZE_NONE)};
+  laze_tensor *none[] = {
+      laze_zeros_like(x),      laze_argmax(x, 0, false),        laze_eq(x, x), laze_logical_not(x), laze_isnan(x),
+      laze_floor_divide(x, 2), laze_count_nonzero(x, LAZE_NONE)};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
     ck_assert_str_eq(laze_tensor_error(none[i]), "");
     ck_assert_msg(!laze_tensor_requires_grad(none[i]), "result %zu", i);
@@ -96,8 +97,9 @@ START_TEST(row_1_7_nothing_is_kept_for_what_needs_no_gradient) {
   autograd_fixture at = begin();
   laze_tensor *w = leaf(&at, (float[]){2, 3}), *frozen = constant(&at, (float[]){5, 7});
   laze_scope *inner = laze_scope_begin(at.context);
-  laze_tensor *big = laze_add(laze_full(at.context, LAZE_SHAPE(LEAF_ELEMENTS, 2), 1, LAZE_F32), w); /* requires a gradient */
-  laze_tensor *sum = laze_tensor_retain(laze_sum(laze_mul(big, frozen))); /* needs `frozen`, not `big` */
+  laze_tensor *big =
+      laze_add(laze_full(at.context, LAZE_SHAPE(LEAF_ELEMENTS, 2), 1, LAZE_F32), w); /* requires a gradient */
+  laze_tensor *sum = laze_tensor_retain(laze_sum(laze_mul(big, frozen)));            /* needs `frozen`, not `big` */
   ck_assert_int_eq(laze_step_end(inner, NULL), LAZE_OK);
   ck_assert_int_lt(metric(at.context, "current_bytes"), LEAF_ELEMENTS);
   backward(sum);
@@ -126,6 +128,51 @@ START_TEST(row_1_8_changes_and_second_passes_are_noticed) {
   ck_assert_int_eq(laze_backward_with(&kept, NULL, 1, LAZE_RETAIN_GRAPH, &error), LAZE_OK);
   backward(kept);
   expect(laze_tensor_grad(x), 0, (float[]){12, 18}); /* three passes of 2 x */
+  end(&at);
+}
+END_TEST
+
+/* d/dt of softmax(x + t v) * exp(y + t w), beside finite differences. */
+static void two_outputs(autograd_fixture *at, double t, bool requires_grad, laze_tensor *inputs[2],
+                        laze_tensor *outputs[2]) {
+  const float x[] = {0.5f, -1, 2}, v[] = {1, 0.5f, -2}, y[] = {0.25f, 1, -1}, w[] = {0, 3, 1};
+  float moved[2][3];
+  laze_error error;
+  for (int i = 0; i < 3; i++) {
+    moved[0][i] = (float)(x[i] + t * v[i]);
+    moved[1][i] = (float)(y[i] + t * w[i]);
+  }
+  for (int i = 0; i < 2; i++) inputs[i] = constant_of(at, moved[i], 3);
+  for (int i = 0; i < 2 && requires_grad; i++)
+    ck_assert_int_eq(laze_tensor_require_grad(inputs[i], 1, &error), LAZE_OK);
+  outputs[0] = laze_mul(laze_softmax(inputs[0], 0), laze_exp(inputs[1]));
+  outputs[1] = laze_amax(laze_mul(inputs[0], inputs[0]), LAZE_INTS(0), false);
+}
+
+START_TEST(row_1_14_forward_mode) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *inputs[2], *outputs[2], *found[2], *none[2], *above[2], *below[2];
+  const double step = 1e-2;
+  two_outputs(&at, 0, true, inputs, outputs);
+  laze_tensor *tangents[2] = {constant(&at, (float[]){1, 0.5f, -2}), constant(&at, (float[]){0, 3, 1})};
+  ck_assert_msg(laze_jvp(outputs, 2, inputs, tangents, 2, 0, found, &error) == LAZE_OK, "%s", error.message);
+  two_outputs(&at, step, false, none, above);
+  two_outputs(&at, -step, false, none, below);
+  for (int i = 0; i < 2; i++) {
+    float numeric[3] = {0};
+    ck_assert_int_eq(laze_tensor_read(laze_mul(laze_sub(above[i], below[i]), 0.5 / step), LAZE_F32, numeric,
+                                      (i == 0 ? 3 : 1) * sizeof *numeric),
+                     LAZE_OK);
+    expect_all(found[i], numeric, i == 0 ? 3 : 1, 2e-3f);
+  }
+  /* The transposed product: <u, J v> = <J^T u, v>. */
+  laze_tensor *u = constant(&at, (float[]){1, -2, 0.5f}), *gradient = NULL;
+  tangents[1] = NULL;
+  ck_assert_int_eq(laze_jvp(outputs, 1, inputs, tangents, 2, 0, found, &error), LAZE_OK);
+  ck_assert_int_eq(laze_grad(outputs, &u, 1, inputs, 1, 0, &gradient, &error), LAZE_OK);
+  float product = (float)laze_tensor_item(laze_sum(laze_mul(u, found[0])));
+  expect(laze_sum(laze_mul(gradient, tangents[0])), 1e-5f, (float[]){product});
   end(&at);
 }
 END_TEST
@@ -290,6 +337,7 @@ int main(void) {
                           row_1_6_what_is_kept_follows_from_the_formula,
                           row_1_7_nothing_is_kept_for_what_needs_no_gradient,
                           row_1_8_changes_and_second_passes_are_noticed,
+                          row_1_14_forward_mode,
                           row_1_16_gradients_have_gradients,
                           row_1_17_what_is_not_implemented_says_so_backward,
                           gradients_fit_their_tensors,

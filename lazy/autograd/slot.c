@@ -1,0 +1,44 @@
+/* Which tensors functions of gradients take, and what they say of others. */
+#include "lazy/autograd/slot.h"
+
+#include "lazy/lazy.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+
+laze_status laze_grad_slot(const laze_lazy *lazy, const char *function, laze_tensor *tensor, laze_slot **out,
+                           laze_error *error) {
+  *out = laze_handle_lazy(tensor) == lazy ? laze_handle_slot(tensor) : NULL;
+  if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: a tensor is NULL", function);
+  if (!*out)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "%s: a tensor is a released handle or of another context; retain one that is used after its scope",
+                     function);
+  const laze_cell *cell = (*out)->storage->cell;
+  if (cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell))
+    return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
+  return LAZE_OK;
+}
+
+laze_status laze_grad_lock(const char *function, laze_tensor *tensor, laze_thread_state **out, laze_error *error) {
+  if (error) *error = (laze_error){.code = LAZE_OK};
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  *out = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (*out) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is NULL, or its call failed for want of memory",
+                   function);
+}
+
+laze_status laze_grad_check(const char *function, const laze_cell *tensor, const laze_cell *gradient,
+                            laze_error *error) {
+  laze_type types[2];
+  char text[2][128];
+  laze_cell_type(tensor, &types[0]);
+  laze_cell_type(gradient, &types[1]);
+  if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: the gradient is %s and its tensor %s; shape and dtype must be equal", function,
+                   laze_type_format(NULL, &types[1], text[1], sizeof text[1]),
+                   laze_type_format(NULL, &types[0], text[0], sizeof text[0]));
+}
