@@ -21,6 +21,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/grad_node.h"
+#include "lazy/value/pending.h"
 
 #include <string.h>
 
@@ -214,10 +215,12 @@ laze_status laze_layer_autograd(laze_record_state *state, const laze_call *call,
                                 laze_error *error) {
   const laze_op_info *info = laze_op_get(call->op);
   if (is_sum_of_parts(info, call)) return laze_record_expansion(state, call, true, results, error);
-  LAZE_TRY(laze_layers_record(state, call, below, results, error));
-  history self = {.state = state, .info = info, .call = call, .results = results};
+  laze_value own[LAZE_PENDING_MAX_RESULTS]; /* the caller's room for results may be that of its operands */
+  LAZE_TRY(laze_layers_record(state, call, below, own, error));
+  history self = {.state = state, .info = info, .call = call, .results = own};
   self.result_count = info->result_count >= 0 ? info->result_count : laze_call_result_count(call);
-  if (info->derivative == &laze_derivative_none) return LAZE_OK;
-  if (!info->derivative) return check_derivative(&self, error);
-  return leave_node(&self, error);
+  if (info->derivative != &laze_derivative_none)
+    LAZE_TRY(info->derivative ? leave_node(&self, error) : check_derivative(&self, error));
+  for (int32_t i = 0; i < self.result_count; i++) results[i] = own[i];
+  return LAZE_OK;
 }

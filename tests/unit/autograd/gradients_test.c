@@ -218,6 +218,21 @@ START_TEST(gradients_fit_their_tensors) {
 }
 END_TEST
 
+/* A composite of floats of 16 bits is computed in f32: conversions on the way are differentiated as well. */
+START_TEST(floats_of_16_bits_have_gradients) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = laze_to(constant(&at, (float[]){1, 2, 3}), LAZE_BF16);
+  ck_assert_int_eq(laze_tensor_require_grad(x, 1, &error), LAZE_OK);
+  laze_tensor *sum = laze_sum(laze_mul(x, x));
+  ck_assert(laze_tensor_requires_grad(sum));
+  backward(sum);
+  ck_assert_int_eq(laze_tensor_dtype(laze_tensor_grad(x)), LAZE_BF16);
+  expect(laze_tensor_grad(x), 0, (float[]){2, 4, 6});
+  end(&at);
+}
+END_TEST
+
 /* What the caller gets wrong is said, and changes nothing. */
 START_TEST(wrong_calls_are_refused) {
   autograd_fixture at = begin();
@@ -341,6 +356,7 @@ int main(void) {
                           row_1_16_gradients_have_gradients,
                           row_1_17_what_is_not_implemented_says_so_backward,
                           gradients_fit_their_tensors,
+                          floats_of_16_bits_have_gradients,
                           wrong_calls_are_refused,
                           a_training_step_is_one_graph,
                           reading_the_loss_first_runs_forward_once,
