@@ -8,9 +8,10 @@
 Functions and methods have PyTorch's names and rules; help(laze.sum) shows one of them, dir(laze) all. Values go to NumPy
 and come from there without copies: numpy.asarray(x), laze.asarray(array).
 """
-from laze import _laze
+from laze import _laze, autograd
 from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
 from laze._laze import __version__
+from laze.autograd import enable_grad, grad, no_grad, set_grad_enabled
 
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
@@ -29,4 +30,5 @@ def __getattr__(name):
     raise AttributeError(missing("module 'laze'", name, False))
 
 
-__all__ = [name for name in dir(_laze) if not name.startswith("_")] + ["inf", "nan", "newaxis", "pi"]
+__all__ = [name for name in dir(_laze) if not name.startswith("_")] + ["autograd", "enable_grad", "grad", "inf", "nan",
+                                                                   "newaxis", "no_grad", "pi", "set_grad_enabled"]

@@ -8,6 +8,7 @@
  *   Tensor                 tensor.c     owns one handle, and no Python object
  *        │  number.c, index.c   Python's operators and x[...], all as calls by name
  *        v  convert.c      item, tolist, repr
+ *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
  * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
@@ -19,6 +20,7 @@
 
 #include "abi.h"
 
+#include "laze/autograd.h"
 #include "laze/context.h"
 #include "laze/dtype.h"
 #include "laze/schema.h"
@@ -38,6 +40,7 @@ int laze_python_add_tensor(PyObject *module);
 int laze_python_add_operators(PyObject *module);
 int laze_python_add_scopes(PyObject *module);
 int laze_python_add_files(PyObject *module);
+int laze_python_add_gradients(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -102,8 +105,25 @@ PyObject *laze_python_shape(laze_tensor *handle);
  * False: an exception is set. */
 bool laze_python_size(laze_tensor *handle, int32_t axis, int64_t *out);
 bool laze_python_elements(laze_tensor *handle, int64_t *out);
+/* The handles of a tuple of tensors, to be freed (`optional`: None is NULL); NULL with an exception, whose format
+ * `refusal` takes the place and the type of what is no tensor. */
+laze_tensor **laze_python_handles(PyObject *tensors, bool optional, const char *refusal);
 /* Whether all sizes are known without computing anything. */
 bool laze_python_knows_shape(laze_tensor *handle);
+
+/* ---- autograd.c: attributes and methods of tensors */
+PyObject *laze_python_get_requires_grad(PyObject *tensor, void *closure);
+int laze_python_set_requires_grad(PyObject *tensor, PyObject *value, void *closure);
+PyObject *laze_python_require_grad(PyObject *tensor, PyObject *arguments, PyObject *names);
+PyObject *laze_python_get_is_leaf(PyObject *tensor, void *closure);
+PyObject *laze_python_get_grad(PyObject *tensor, void *closure);
+int laze_python_set_grad(PyObject *tensor, PyObject *value, void *closure);
+PyObject *laze_python_detach(PyObject *tensor, PyObject *unused);
+PyObject *laze_python_copy_leaf(PyObject *tensor, PyObject *unused);
+PyObject *laze_python_backward(PyObject *tensor, PyObject *arguments, PyObject *names);
+/* Whether a tensor requires a gradient, for which `what` does not give its memory away: an exception of this class
+ * (NULL: that of an object in the wrong state) is set. */
+bool laze_python_refuse_gradient(PyObject *tensor, PyObject *exception, const char *what);
 
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);

@@ -46,6 +46,7 @@ int laze_python_buffer_get(PyObject *tensor, Py_buffer *view, int flags) {
   laze_tensor *handle = laze_python_handle(tensor);
   const char *format = laze_python_dtype_format(laze_tensor_dtype(handle));
   view->obj = NULL;
+  if (laze_python_refuse_gradient(tensor, PyExc_BufferError, "buffer")) return -1;
   if (flags & PyBUF_WRITABLE) return refuse(NULL, "%s", "a tensor's memory cannot be written to; copy it");
   if (!format)
     return refuse(NULL, "%s has no format in Python's buffer protocol; use DLPack, or convert it with .float()",

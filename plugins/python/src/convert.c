@@ -130,7 +130,7 @@ static bool is_default_dtype(laze_dtype dtype) {
   return dtype == LAZE_F32 || dtype == LAZE_I64 || dtype == LAZE_BOOL || dtype == LAZE_C64;
 }
 
-/* What follows the values: a dtype that they do not tell, the shape where there are none. */
+/* What follows the values: the shape where there are none, a dtype that they do not tell, that gradients go to it. */
 static PyObject *write_rest(laze_tensor *handle) {
   laze_dtype dtype = laze_tensor_dtype(handle);
   PyObject *shape =
@@ -141,8 +141,11 @@ static PyObject *write_rest(laze_tensor *handle) {
   else if (!PyErr_Occurred())
     rest = PyUnicode_FromString("");
   Py_XDECREF(shape);
-  if (!rest || is_default_dtype(dtype)) return rest;
-  PyObject *both = PyUnicode_FromFormat("%U, dtype=laze.%s", rest, laze_python_dtype_name(dtype));
+  const bool is_leaf = laze_tensor_requires_grad(handle) && laze_tensor_is_leaf(handle);
+  if (!rest || (is_default_dtype(dtype) && !is_leaf)) return rest;
+  const char *name = is_default_dtype(dtype) ? NULL : laze_python_dtype_name(dtype);
+  PyObject *both = PyUnicode_FromFormat("%U%s%s%s", rest, name ? ", dtype=laze." : "", name ? name : "",
+                                        is_leaf ? ", requires_grad=True" : "");
   Py_DECREF(rest);
   return both;
 }

@@ -57,6 +57,7 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", words, &stream, &max_version, &device, &copy))
     return NULL;
+  if (laze_python_refuse_gradient(tensor, PyExc_BufferError, "__dlpack__")) return NULL;
   bool versioned = begins_with(max_version, 1, LONG_MAX);
   bool here = device == Py_None || begins_with(device, 1, 1); /* kDLCPU */
   if (max_version != Py_None && !PyTuple_Check(max_version))

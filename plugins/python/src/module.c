@@ -1,6 +1,18 @@
 /* The module laze._laze: functions that make tensors, and the order in which everything is added. */
 #include "binding.h"
 
+/* The tensor, which no gradient goes through to where its values are from, as one that requires a gradient or not. Takes
+ * the reference. */
+static PyObject *begin_history(PyObject *made, bool requires_grad) {
+  PyObject *fresh = made ? laze_python_detach(made, NULL) : NULL;
+  Py_XDECREF(made);
+  if (!fresh || !requires_grad) return fresh;
+  made = laze_python_tensor(laze_detach(laze_python_handle(fresh))); /* `fresh` may be the tensor that was passed */
+  Py_DECREF(fresh);
+  if (made && laze_python_set_requires_grad(made, Py_True, NULL) < 0) Py_CLEAR(made);
+  return made;
+}
+
 static bool parse_data(PyObject *arguments, PyObject *names, const char *format, PyObject **data, laze_dtype *dtype) {
   static char *words[] = {"data", "dtype", NULL};
   PyObject *wanted = Py_None;
@@ -10,11 +22,14 @@ static bool parse_data(PyObject *arguments, PyObject *names, const char *format,
 }
 
 static PyObject *tensor(PyObject *module, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"data", "dtype", "requires_grad", NULL};
   (void)module;
-  PyObject *data;
-  laze_dtype dtype;
-  if (!parse_data(arguments, names, "O|O:tensor", &data, &dtype)) return NULL;
-  return laze_python_from_any(data, dtype, true);
+  PyObject *data, *wanted = Py_None;
+  laze_dtype dtype = LAZE_DTYPE_NONE;
+  int requires_grad = 0;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "O|O$p:tensor", words, &data, &wanted, &requires_grad)) return NULL;
+  if (wanted != Py_None && !laze_python_dtype_from(wanted, &dtype)) return NULL;
+  return begin_history(laze_python_from_any(data, dtype, true), requires_grad != 0);
 }
 
 static PyObject *asarray(PyObject *module, PyObject *arguments, PyObject *names) {
@@ -56,9 +71,10 @@ PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObje
 #define WITH_NAMES(function) ((PyCFunction)(void (*)(void))(function))
 static PyMethodDef functions[] = {
     {"tensor", WITH_NAMES(tensor), METH_VARARGS | METH_KEYWORDS,
-     "tensor(data, dtype=None)\n--\n\n"
+     "tensor(data, dtype=None, *, requires_grad=False)\n--\n\n"
      "A tensor with a copy of numbers: nested lists, a number, a NumPy array, anything with a buffer or DLPack.\n"
-     "Without a dtype, integers are int64, floats float32, bools bool, and arrays keep theirs."},
+     "Without a dtype, integers are int64, floats float32, bools bool, and arrays keep theirs.\n"
+     "With requires_grad it is a leaf, whose grad backward() adds to."},
     {"asarray", WITH_NAMES(asarray), METH_VARARGS | METH_KEYWORDS,
      "asarray(data, dtype=None)\n--\n\n"
      "As tensor(), but without a copy where memory is row-major and aligned: it must not change while the tensor, or\n"
@@ -91,6 +107,7 @@ static int execute(PyObject *module) {
                                       laze_python_add_operators,
                                       laze_python_add_scopes,
                                       laze_python_add_files,
+                                      laze_python_add_gradients,
                                       add_version};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (parts[i](module) < 0) return -1;

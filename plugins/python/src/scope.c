@@ -107,28 +107,11 @@ static PyObject *set_budget(PyObject *module, PyObject *arguments, PyObject *nam
   return laze_python_share(Py_None);
 }
 
-/* The handles of a tuple of tensors; NULL with an exception. */
-static laze_tensor **handles_of(PyObject *tensors) {
-  Py_ssize_t count = PyTuple_Size(tensors);
-  laze_tensor **handles = PyMem_Malloc((size_t)(count ? count : 1) * sizeof *handles);
-  if (!handles) return PyErr_NoMemory(), NULL;
-  for (Py_ssize_t i = 0; i < count; i++) {
-    PyObject *tensor = PyTuple_GetItem(tensors, i);
-    handles[i] = laze_python_is_tensor(tensor) ? laze_python_handle(tensor) : NULL;
-    if (handles[i]) continue;
-    PyMem_Free(handles);
-    laze_python_raise_type("evaluate: argument %zd is a %R, and no tensor; what is in a list is passed as "
-                           "evaluate(*list)",
-                           i, Py_TYPE(tensor));
-    return NULL;
-  }
-  return handles;
-}
-
 static PyObject *evaluate(PyObject *module, PyObject *tensors) {
   (void)module;
   Py_ssize_t count = PyTuple_Size(tensors);
-  laze_tensor **handles = handles_of(tensors);
+  laze_tensor **handles = laze_python_handles(
+      tensors, false, "evaluate: argument %zd is a %R, and no tensor; what is in a list is passed as evaluate(*list)");
   laze_error error = {0};
   laze_status status;
   if (!handles) return NULL;

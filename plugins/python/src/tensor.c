@@ -83,6 +83,22 @@ PyObject *laze_python_shape(laze_tensor *handle) {
   return shape;
 }
 
+laze_tensor **laze_python_handles(PyObject *tensors, bool optional, const char *refusal) {
+  Py_ssize_t count = PyTuple_Size(tensors);
+  laze_tensor **handles = PyMem_Malloc((size_t)(count ? count : 1) * sizeof *handles);
+  if (!handles) return PyErr_NoMemory(), NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *tensor = PyTuple_GetItem(tensors, i);
+    const bool is_tensor = laze_python_is_tensor(tensor);
+    handles[i] = is_tensor ? laze_python_handle(tensor) : NULL;
+    if (is_tensor || (optional && tensor == Py_None)) continue;
+    PyMem_Free(handles);
+    laze_python_raise_type(refusal, i, Py_TYPE(tensor));
+    return NULL;
+  }
+  return handles;
+}
+
 static PyObject *get_shape(PyObject *self, void *closure) {
   (void)closure;
   return laze_python_shape(laze_python_handle(self));
@@ -259,6 +275,7 @@ static PyObject *method_list(PyObject *self, PyObject *unused) {
 
 static PyObject *method_numpy(PyObject *self, PyObject *unused) {
   (void)unused;
+  if (laze_python_refuse_gradient(self, NULL, "numpy")) return NULL;
   return laze_python_to_array(self, Py_None, false);
 }
 
@@ -266,6 +283,7 @@ static PyObject *method_array(PyObject *self, PyObject *arguments, PyObject *nam
   static char *words[] = {"dtype", "copy", NULL};
   PyObject *dtype = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OO:__array__", words, &dtype, &copy)) return NULL;
+  if (laze_python_refuse_gradient(self, NULL, "numpy")) return NULL;
   return laze_python_to_array(self, dtype, copy == Py_True);
 }
 
@@ -300,6 +318,13 @@ static PyObject *method_format(PyObject *self, PyObject *specification) {
 static PyObject *method_copy(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_share(self);
+}
+
+/* Gradients go through a clone to the tensor, which is a leaf of its own. */
+static PyObject *method_clone(PyObject *self, PyObject *unused) {
+  (void)unused;
+  if (!laze_tensor_requires_grad(laze_python_handle(self))) return laze_python_share(self);
+  return laze_python_call_objects("clone", &self, 1);
 }
 
 /* pickle keeps dtype, shape and the elements' bytes (laze._rebuild). */
@@ -356,14 +381,22 @@ static PyMethodDef methods[] = {
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A DLPack capsule of the tensor's memory, which is read-only. Computes it."},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, NULL},
-    {"clone", method_copy, METH_NOARGS, "clone($self)\n--\n\nThe tensor itself: tensors do not change."},
+    {"clone", method_clone, METH_NOARGS,
+     "clone($self)\n--\n\nThe tensor itself, as tensors do not change; one that gradients go through where it requires "
+     "one."},
     {"contiguous", method_copy, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
     {"cpu", method_copy, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
-    {"detach", method_copy, METH_NOARGS, "detach($self)\n--\n\nThe tensor itself: tensors have no gradients."},
+    {"detach", laze_python_detach, METH_NOARGS,
+     "detach($self)\n--\n\nA tensor of the same values through which no gradient goes."},
+    {"requires_grad_", (PyCFunction)(void (*)(void))laze_python_require_grad, METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_($self, requires_grad=True)\n--\n\nSets requires_grad; gives the tensor."},
+    {"backward", (PyCFunction)(void (*)(void))laze_python_backward, METH_VARARGS | METH_KEYWORDS,
+     "backward($self, gradient=None, retain_graph=None, create_graph=False)\n--\n\n"
+     "Adds to the grad of each leaf that the tensor was made from, and that requires a gradient."},
     {"__complex__", method_complex, METH_NOARGS, NULL},
     {"__format__", method_format, METH_O, NULL},
-    {"__copy__", method_copy, METH_NOARGS, NULL},
-    {"__deepcopy__", method_copy, METH_O, NULL},
+    {"__copy__", laze_python_copy_leaf, METH_NOARGS, NULL},
+    {"__deepcopy__", laze_python_copy_leaf, METH_O, NULL},
     {"__reduce__", method_reduce, METH_NOARGS, NULL},
     {0},
 };
@@ -380,6 +413,11 @@ static PyGetSetDef attributes[] = {
     {"mH", get_matrix_conjugate_transposed, NULL, "The conjugate of the tensor with its last two axes swapped.", NULL},
     {"real", get_real, NULL, "The real part; a tensor that is not complex is its own.", NULL},
     {"imag", get_imaginary, NULL, "The imaginary part of a complex tensor.", NULL},
+    {"requires_grad", laze_python_get_requires_grad, laze_python_set_requires_grad,
+     "Whether gradients go to the tensor, or through it to others.", NULL},
+    {"is_leaf", laze_python_get_is_leaf, NULL, "Whether no gradient goes through the tensor to others.", NULL},
+    {"grad", laze_python_get_grad, laze_python_set_grad,
+     "The gradient that backward() has added up in a leaf, or None; may be set.", NULL},
     {0},
 };
 static PyMemberDef members[] = {
