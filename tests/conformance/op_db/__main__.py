@@ -1,9 +1,9 @@
 """Judges the Python package `laze` by op_db, the operator samples that PyTorch carries along for its own tests.
 
-  ./dev conformance torch [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
+  ./dev conformance torch [--grad] [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
   ./dev coverage [--json]
 
-conformance calls each sample in both and compares; coverage says which operators of PyTorch the library has.
+conformance calls each sample in both and compares, with --grad the gradients of its inputs; coverage says which operators of PyTorch the library has.
 """
 import argparse
 import os
@@ -14,7 +14,8 @@ import differences
 import peer
 import report
 import worker
-from judge import Plan
+from gradient import GradientJudge
+from judge import Judge, Plan
 from library import Library
 
 
@@ -29,6 +30,7 @@ def parse():
     covering = commands.add_parser("coverage")
     covering.add_argument("--json", action="store_true", help="print it for programs")
     judging = commands.add_parser("torch")
+    judging.add_argument("--grad", action="store_true", help="judge gradients, of the first and the second order")
     judging.add_argument("--op", action="append", metavar="NAME", help="this operator of op_db only (may be repeated)")
     judging.add_argument("--dtype", action="append", choices=peer.DTYPES, metavar="D",
                          help=f"samples of this dtype only: {' '.join(peer.DTYPES)} (may be repeated)")
@@ -52,18 +54,21 @@ def chosen_operators(library, wanted):
 
 
 def judge(options):
-    known = differences.read()
+    known = differences.read_gradients() if options.grad else differences.read()
     plan = Plan(options.dtype or peer.DTYPES, options.seed, options.share)
+    kind = GradientJudge if options.grad else Judge
     operators, missing = chosen_operators(open_package(), options.op)
-    result, progress = report.Report(known), report.Progress(len(operators))
+    if options.grad:
+        operators = {name: infos for name, infos in operators.items() if any(info.supports_autograd for info in infos)}
+    result, progress = report.Report(known, options.grad), report.Progress(len(operators))
     if not options.json:
-        print(report.HEAD)
-    for name, verdicts in worker.run(operators, open_package, known, plan, options.jobs, progress.show):
+        print(report.head(options.grad))
+    for name, verdicts in worker.run(operators, lambda: kind(open_package(), known, plan), options.jobs, progress.show):
         row = result.add(name, verdicts)
         progress.done += 1
         progress.clear()
         if not options.json:
-            print(report.line(row), flush=True)
+            print(report.line(row, options.grad), flush=True)
     progress.clear()
     stale = list(known.stale(operators, plan.dtypes)) if options.share >= 1 else []
     if options.json:

@@ -9,6 +9,7 @@ import re
 import tomllib
 
 LIST = pathlib.Path(__file__).with_name("differences.toml")
+GRADIENTS = LIST.with_name("differences_gradient.toml")  # of gradients; those in form only are in both
 KEYS = {"operators", "dtypes", "kinds", "outcome", "detail", "reason"}
 
 
@@ -49,6 +50,12 @@ class Differences:
             if set(entry.dtypes or []) <= set(dtypes):
                 yield from ((operator, entry) for operator in entry.operators
                             if operator in operators and not entry.shown[operator])
+
+
+def read_gradients():
+    found = read(GRADIENTS)
+    found.forms.update(read(LIST).forms)
+    return found
 
 
 def read(path=LIST):

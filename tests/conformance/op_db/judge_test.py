@@ -153,7 +153,8 @@ class WhatIsSeen(unittest.TestCase):
             return crashing() if len(calls) == 3 else torch.neg(x)
 
         imitation = Imitation({"neg": sometimes})
-        judged = dict(worker.run({"neg": OPERATORS["neg"]}, lambda: imitation, NOTHING, Plan(["float32"]), 1, lambda now: None))
+        judged = dict(worker.run({"neg": OPERATORS["neg"]}, lambda: Judge(imitation, NOTHING, Plan(["float32"])), 1,
+                                 lambda now: None))
         found = [verdict.outcome for verdict in judged["neg"] if verdict.kind != "error"]
         self.assertEqual(found[2], "crashed")
         self.assertIn("SIGABRT", judged["neg"][2].detail)

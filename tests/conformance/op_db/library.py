@@ -48,6 +48,9 @@ class Library:
         self.dtype(tensor.dtype)
         return self.package.from_dlpack(tensor.detach().resolve_conj().resolve_neg())
 
+    def tensor_type(self):
+        return self.package.Tensor
+
     def give(self, result):
         """The result of a call as PyTorch would have it; what it takes is computed now."""
         if isinstance(result, self.package.Tensor):
@@ -55,3 +58,21 @@ class Library:
         if isinstance(result, (list, tuple)):
             return tuple(map(self.give, result))
         return result
+
+    # ---- Gradients; tensors are the library's.
+
+    def require(self, tensor):
+        return tensor.requires_grad_()
+
+    def requires_grad(self, tensor):
+        return tensor.requires_grad
+
+    def detached(self, tensor):
+        return tensor.detach()
+
+    def gradients(self, pairs, inputs, create_graph):
+        """By each input, of results with the gradients that they are paired with; None where nothing depends on one."""
+        if not pairs:
+            return [None] * len(inputs)
+        outputs, given = zip(*pairs)
+        return self.package.autograd.grad(outputs, inputs, given, create_graph=create_graph, allow_unused=True)

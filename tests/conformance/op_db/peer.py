@@ -19,6 +19,7 @@ from torch.testing._internal import common_methods_invocations, common_utils  # 
 DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "uint16", "uint32",
           "uint64", "complex64"]
 KINDS = ["sample", "reference", "error"]
+GRADIENTS = FIRST, SECOND = "gradient", "second order"  # kinds of samples, too: their floats require gradients
 
 
 @dataclasses.dataclass
@@ -32,6 +33,10 @@ class Sample:
 
     def tensors(self):
         return list(tensors_in((self.input, self.args, self.kwargs)))
+
+    def wide(self):
+        """The same with widened arguments, which require gradients where they did."""
+        return dataclasses.replace(self, input=widened(self.input), args=widened(self.args), kwargs=widened(self.kwargs))
 
 
 def tensors_in(value):
@@ -50,7 +55,7 @@ WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64}
 def widened(value):
     """Arguments with their floats of 16 bits, and the names of these dtypes, as float64."""
     if isinstance(value, torch.Tensor):
-        return value.to(WIDE.get(value.dtype, value.dtype))
+        return value.detach().to(WIDE.get(value.dtype, value.dtype)).requires_grad_(value.requires_grad)
     if isinstance(value, (list, tuple)):
         items = [widened(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -103,8 +108,8 @@ def samples(info, kind, dtype, seed):
     if kind == "error":
         made = info.error_inputs("cpu", set_seed=False) if info.error_inputs_func else []
     else:
-        make = info.sample_inputs if kind == "sample" else info.reference_inputs
-        made = make("cpu", dtype_named(dtype), requires_grad=False, set_seed=False)
+        make = info.reference_inputs if kind == "reference" else info.sample_inputs
+        made = make("cpu", dtype_named(dtype), requires_grad=kind in GRADIENTS, set_seed=False)
     made = iter(made)
     for index in itertools.count():
         common_utils.set_rng_seed(seed)  # before each, as PyTorch's tests do: no sample depends on those before it

@@ -1,11 +1,14 @@
 """What a run says: a line for each operator, then what is not listed, what is absent, and the sums.
 
-Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart.
+Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart. Of gradients,
+those of the second order are.
 """
 import collections
 import dataclasses
 import json
 import sys
+
+import peer
 
 GOOD = 0.95  # of an operator's samples
 SHOWN = 3  # verdicts that are printed of one operator, dtype, kind and outcome
@@ -15,20 +18,26 @@ SHOWN = 3  # verdicts that are printed of one operator, dtype, kind and outcome
 class Row:
     operator: str
     counts: collections.Counter  # outcome: samples
-    wrong: collections.Counter  # outcome: calls that have to be refused
+    aside: collections.Counter  # outcome: calls that have to be refused, or samples of the second order
     listed: int = 0  # of those that do not agree, on the list of intended differences
     reasons: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # of what is absent
 
     def judged(self):
-        return sum(self.counts.values()) - self.counts["absent"]
+        return judged(self.counts)
 
-    def refusals(self):
-        return sum(self.wrong.values()) - self.wrong["absent"]
+    def judged_aside(self):
+        return judged(self.aside)
+
+
+def judged(counts):
+    return sum(counts.values()) - counts["absent"]
 
 
 class Report:
-    def __init__(self, differences):
+    def __init__(self, differences, of_gradients=False):
         self.differences = differences
+        self.of_gradients = of_gradients
+        self.aside = peer.SECOND if of_gradients else "error"
         self.rows = []
         self.unlisted = []  # verdicts
         self.listed = []  # (verdict, entry)
@@ -36,7 +45,7 @@ class Report:
     def add(self, operator, verdicts):
         row = Row(operator, collections.Counter(), collections.Counter())
         for verdict in verdicts:
-            (row.wrong if verdict.kind == "error" else row.counts)[verdict.outcome] += 1
+            (row.aside if verdict.kind == self.aside else row.counts)[verdict.outcome] += 1
             if verdict.outcome == "absent":
                 row.reasons[verdict.detail] += 1
             elif verdict.outcome != "agree":
@@ -46,34 +55,41 @@ class Report:
         self.rows.append(row)
         return row
 
-    def total(self, outcome=None):
-        return sum(row.judged() if outcome is None else row.counts[outcome] for row in self.rows)
-
     def last_line(self):
-        judged, agreeing = self.total(), self.total("agree")
-        with_samples = [row for row in self.rows if row.judged()]
-        good = sum(row.counts["agree"] >= GOOD * row.judged() for row in with_samples)
-        return (f"op_db forward: {agreeing} of {judged} samples agree ({percent(agreeing, judged)}); "
-                f"{good} of {len(with_samples)} operators at 95% or more")
+        return sum_line("gradient" if self.of_gradients else "forward", [row.counts for row in self.rows])
 
-    def wrong_line(self):
-        refused = sum(row.wrong["agree"] for row in self.rows)
-        wrong = sum(row.refusals() for row in self.rows)
+    def aside_line(self):
+        if self.of_gradients:
+            return sum_line(self.aside, [row.aside for row in self.rows])
+        refused = sum(row.aside["agree"] for row in self.rows)
+        wrong = sum(row.judged_aside() for row in self.rows)
         return f"wrong calls: {refused} of {wrong} refused ({percent(refused, wrong)})"
+
+
+def sum_line(name, counted):
+    """Of all operators, whose samples are counted by outcome."""
+    with_samples = [counts for counts in counted if judged(counts)]
+    samples, agreeing = sum(map(judged, with_samples)), sum(counts["agree"] for counts in with_samples)
+    good = sum(counts["agree"] >= GOOD * judged(counts) for counts in with_samples)
+    return (f"op_db {name}: {agreeing} of {samples} samples agree ({percent(agreeing, samples)}); "
+            f"{good} of {len(with_samples)} operators at 95% or more")
 
 
 def percent(part, whole):
     return f"{100 * part / whole:.1f}%" if whole else "none"
 
 
-HEAD = f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   wrong calls"
+def head(of_gradients):
+    return (f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   "
+            f"{'second order' if of_gradients else 'wrong calls'}")
 
 
-def line(row):
+def line(row, of_gradients=False):
     differing = row.counts["differ"] + row.counts["crashed"]
-    wrong = f"{row.wrong['agree']} of {row.refusals()} refused" if row.refusals() else ""
+    word = "agree" if of_gradients else "refused"
+    aside = f"{row.aside['agree']} of {row.judged_aside()} {word}" if row.judged_aside() else ""
     return (f"{row.operator:<28}{sum(row.counts.values()):>8}{row.counts['agree']:>8}{differing:>8}"
-            f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {wrong}").rstrip()
+            f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {aside}").rstrip()
 
 
 def print_end(report, missing, stale, plan, everything):
@@ -85,7 +101,7 @@ def print_end(report, missing, stale, plan, everything):
     for operator, entry in stale:
         print(f"\nno longer differs, but is listed: {operator}, {entry.outcome} {entry.detail!r}: {entry.reason}")
     print()
-    print(report.wrong_line())
+    print(report.aside_line())
     print(report.last_line())
 
 
@@ -112,20 +128,23 @@ def print_verdicts(verdicts, plan, shown):
 
 
 def again(verdict, plan):
-    return f"./dev conformance torch --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
+    grad = " --grad" if verdict.kind in peer.GRADIENTS else ""
+    return f"./dev conformance torch{grad} --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
 
 
 def as_json(report, missing, stale, plan):
+    aside = "second_order" if report.of_gradients else "wrong_calls"
     rows = [{"operator": row.operator, "samples": sum(row.counts.values()), "agreeing": row.counts["agree"],
              "differing": row.counts["differ"], "crashed": row.counts["crashed"], "refused": row.counts["refused"],
-             "absent": row.counts["absent"], "listed": row.listed, "wrong_calls": row.refusals(),
-             "wrong_calls_refused": row.wrong["agree"], "absent_because": dict(row.reasons)} for row in report.rows]
+             "absent": row.counts["absent"], "listed": row.listed, aside: row.judged_aside(),
+             f"{aside}_agreeing" if report.of_gradients else f"{aside}_refused": row.aside["agree"], "absent_because": dict(row.reasons)} for row in report.rows]
     return json.dumps({
         "seed": plan.seed, "dtypes": plan.dtypes, "share": plan.share, "operators": rows,
         "absent_operators": missing,
         "unlisted": [dataclasses.asdict(verdict) for verdict in report.unlisted],
         "listed": [{**dataclasses.asdict(verdict), "reason": entry.reason} for verdict, entry in report.listed],
         "no_longer_differ": [{"operator": operator, "reason": entry.reason} for operator, entry in stale],
+        "aside": report.aside_line(),
         "summary": report.last_line(),
     }, indent=1)
 

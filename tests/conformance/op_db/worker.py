@@ -14,7 +14,7 @@ import signal
 import time
 
 import peer
-from judge import Judge, Verdict
+from judge import Verdict
 
 ANSWER = 120  # seconds in which a sample has to be judged
 
@@ -30,7 +30,7 @@ class Task:
         self.pid = self.pipe = None
         self.rest = b""
 
-    def start(self, open_library, differences, plan):
+    def start(self, open_judge):
         reading, writing = os.pipe()
         self.begun, self.since, self.rest = None, time.monotonic(), b""
         self.pid = os.fork()
@@ -39,7 +39,7 @@ class Task:
             status = 1
             try:
                 with os.fdopen(writing, "w") as out:
-                    work(Judge(open_library(), differences, plan), self.infos, len(self.verdicts), out)
+                    work(open_judge(), self.infos, len(self.verdicts), out)
                 status = 0
             finally:
                 os._exit(status)
@@ -93,7 +93,7 @@ def work(judge, infos, skip, out):
                 say(dataclasses.asdict(judge.judge(info, dtype, sample)))
 
 
-def run(operators, open_library, differences, plan, jobs, progress):
+def run(operators, open_judge, jobs, progress):
     """Verdicts of each operator, {name: [OpInfo]}, as they come: (name, verdicts)."""
     waiting = [Task(name, infos) for name, infos in operators.items()][::-1]
     running = selectors.DefaultSelector()
@@ -101,7 +101,7 @@ def run(operators, open_library, differences, plan, jobs, progress):
         while waiting or running.get_map():
             while waiting and len(running.get_map()) < jobs:
                 task = waiting.pop()
-                task.start(open_library, differences, plan)
+                task.start(open_judge)
                 running.register(task.pipe, selectors.EVENT_READ, task)
             ready = [key.data for key, _ in running.select(1)]
             for task in [key.data for key in running.get_map().values()]:

@@ -1,0 +1,237 @@
+"""Judges gradients: a sample is called in both, its results get the same gradients of random numbers, and what comes of
+these for its inputs is compared.
+
+    inputs x, w (they require gradients) ── operator ──> results a, b
+    random numbers of the shapes of a, b ── backward ──> gradients of x, w      kind "gradient"
+    random numbers of their shapes ── gradient of the sum of products ──>       kind "second order", float64
+
+In the library, one call after the other is recorded, as its functions of ATen are called (adapter.py): a tensor that
+came out of one goes into the next with its history.
+
+None counts as zeros. What is not the operator's fault is `absent`: results that have no gradient in PyTorch, either.
+"""
+import dataclasses
+import hashlib
+
+import torch
+
+import adapter
+import compare
+import peer
+from judge import Judge, first_line
+from library import Absent
+from peer import FIRST, SECOND
+
+DTYPES = ["float32", "float64", "bfloat16"]
+
+
+class Refusal(Exception):
+    """What the library, or PyTorch, does not do; the text says where and why."""
+
+
+class Histories:
+    """The library where tensors keep their histories on the way through PyTorch's front end: of each tensor that has
+    gone in or come out, its other side is known."""
+
+    def __init__(self, library):
+        self.library = library
+        self.known = {}  # id of a tensor of PyTorch: (it, that of the library)
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def take(self, tensor):
+        if id(tensor) not in self.known:
+            own = self.library.take(tensor)
+            if tensor.requires_grad:
+                own = self.library.require(own)
+            self.known[id(tensor)] = tensor, own
+        return self.known[id(tensor)][1]
+
+    def give(self, result):
+        if isinstance(result, (list, tuple)):
+            return tuple(map(self.give, result))
+        if not isinstance(result, self.library.tensor_type()):
+            return result
+        tensor = self.library.give(self.library.detached(result))
+        self.known[id(tensor)] = tensor, result
+        return tensor
+
+    def own(self, tensor):
+        """The library's side of a result, or None: it was made elsewhere, as a constant."""
+        return self.known.get(id(tensor), (None, None))[1]
+
+
+def differentiable(tensors):
+    return [tensor for tensor in tensors if tensor.requires_grad]
+
+
+def inputs_of(sample):
+    """The tensors by which is differentiated, each once."""
+    return list({id(tensor): tensor for tensor in differentiable(sample.tensors())}.values())
+
+
+def random_like(tensor, *place):
+    """Numbers that are the same each time, in both and in all dtypes."""
+    seed = int.from_bytes(hashlib.sha256(repr(place).encode()).digest()[:7], "little")
+    generator = torch.Generator().manual_seed(seed)
+    wide = torch.complex128 if tensor.dtype.is_complex else torch.float64
+    return torch.randn(tensor.shape, generator=generator, dtype=wide).to(tensor.dtype)
+
+
+def zeros_for_none(gradients, inputs):
+    return [torch.zeros_like(x) if gradient is None else gradient for gradient, x in zip(gradients, inputs)]
+
+
+@dataclasses.dataclass
+class Request:
+    """What is done with a sample."""
+    info: object
+    dtype: torch.dtype
+    sample: object
+    second: bool
+
+
+class Peer:
+    """PyTorch's gradients."""
+
+    def __init__(self, request):
+        self.request = request
+        self.inputs = inputs_of(request.sample)
+
+    def outputs(self):
+        sample = self.request.sample
+        with torch.enable_grad():
+            return list(peer.tensors_in(sample.finish(self.request.info.op(sample.input, *sample.args, **sample.kwargs))))
+
+    def gradients(self, outputs, cotangents):
+        """Of the first or of the second order."""
+        second = self.request.second
+        found = torch.autograd.grad(outputs, self.inputs, cotangents, create_graph=second, allow_unused=True)
+        if not second:
+            return zeros_for_none(found, self.inputs)
+        kept = [(i, gradient) for i, gradient in enumerate(found) if gradient is not None and gradient.requires_grad]
+        if not kept:
+            return [torch.zeros_like(x) for x in self.inputs]
+        again = torch.autograd.grad([gradient for _, gradient in kept], self.inputs,
+                                    [random_like(gradient, SECOND, i) for i, gradient in kept], allow_unused=True)
+        return zeros_for_none(again, self.inputs)
+
+
+def library_outputs(library, request):
+    """(the library with histories, results as tensors of PyTorch, calls)."""
+    histories = Histories(library)
+    sample = request.sample
+    result, calls, refusal = adapter.call_library(histories, request.info, sample)
+    if refusal:
+        raise Refusal(f"{type(refusal).__name__}: {first_line(refusal)}", calls)
+    mode = adapter.Redirection(histories)
+    try:
+        with mode:
+            finished = sample.finish(result)
+    except Absent:
+        raise
+    except Exception as error:
+        raise Refusal(f"of its results: {first_line(error)}", calls + mode.calls)
+    return histories, list(peer.tensors_in(finished)), calls
+
+
+def has_history(histories, own):
+    return own is not None and histories.requires_grad(own)
+
+
+def library_gradients(histories, request, inputs, outputs, cotangents):
+    """Gradients by `inputs` from the library, None where it has none."""
+    own = [histories.take(x) for x in inputs]
+    pairs = [(histories.own(output), histories.library.take(cotangent))
+             for output, cotangent in zip(outputs, cotangents) if cotangent is not None]
+    pairs = [(output, cotangent) for output, cotangent in pairs if has_history(histories, output)]
+    found = histories.gradients(pairs, own, create_graph=request.second)
+    if request.second:
+        pairs = [(gradient, histories.library.take(random_like(x, SECOND, i)))
+                 for i, (gradient, x) in enumerate(zip(found, inputs))
+                 if has_history(histories, gradient)]
+        found = histories.gradients(pairs, own, create_graph=False)
+    return [None if gradient is None else histories.library.give(histories.detached(gradient)) for gradient in found]
+
+
+class GradientJudge(Judge):
+    """Judges the first order in all dtypes, and the second in float64."""
+
+    def places(self, infos):
+        for info in infos:
+            if not info.supports_autograd:
+                continue
+            for dtype in self.plan.dtypes:
+                if dtype in DTYPES and peer.dtype_named(dtype) in info.supported_backward_dtypes("cpu"):
+                    yield info, dtype, FIRST
+            if info.supports_gradgrad and "float64" in self.plan.dtypes and peer.supports(info, "float64"):
+                yield info, "float64", SECOND
+
+    def outcome(self, info, dtype, sample):
+        request = Request(info, peer.dtype_named(dtype), sample, sample.kind == SECOND)
+        asked = Peer(request)
+        if not asked.inputs:
+            return "absent", "no input requires a gradient", []
+        expected, cotangents, outputs, error = None, [], [], None
+        try:
+            outputs = asked.outputs()
+            cotangents = [random_like(output, FIRST, i) if output.requires_grad else None
+                          for i, output in enumerate(outputs)]
+            if not any(cotangent is not None for cotangent in cotangents):
+                return "absent", "no result has a gradient in PyTorch", []
+            expected = asked.gradients(differentiable(outputs), [one for one in cotangents if one is not None])
+        except Exception as failure:
+            error = failure
+        if not outputs:
+            return "absent", "PyTorch refuses the sample", []
+        return self.against(request, asked, cotangents, expected, error, outputs)
+
+    def against(self, request, asked, cotangents, expected, error, outputs):
+        """The verdict on what the library gives, when PyTorch gives `expected`, or fails."""
+        calls = []
+        try:
+            histories, own, calls = library_outputs(self.library, request)
+            if len(own) != len(outputs) or any(a.shape != b.shape for a, b in zip(own, outputs)):
+                return "differ", f"results: {compare.form(own)}, not {compare.form(outputs)}", calls
+            lacking = [i for i, (output, cotangent) in enumerate(zip(own, cotangents))
+                       if cotangent is not None and not has_history(histories, histories.own(output))]
+            found = library_gradients(histories, request, asked.inputs, own, cotangents)
+        except Absent as reason:
+            return "absent", str(reason), []
+        except Exception as refusal:
+            if error:
+                return "agree", "", calls
+            text, calls = refusal.args if isinstance(refusal, Refusal) else (
+                f"backward: {type(refusal).__name__}: {first_line(refusal)}", calls)
+            return "refused", text, calls
+        if error:
+            return "differ", f"accepted; PyTorch: {first_line(error)}", calls
+        outcome, detail = self.compare_gradients(request, asked, zeros_for_none(found, asked.inputs), expected)
+        if detail and lacking:
+            detail = f"result {lacking[0]} has no history: {detail}"
+        return outcome, detail, calls
+
+    def compare_gradients(self, request, asked, found, expected):
+        info = request.info
+        if self.differences.only_form(info.name):
+            found, expected = compare.form(found), compare.form(expected)
+            return ("agree", "") if found == expected else ("differ", f"form: {found}, not {expected}")
+        difference = self.comparison.difference(found, expected, compare.tolerances(info, request.dtype))
+        if difference and self.is_nearer_gradient(request, found, expected):
+            difference = f"nearer than PyTorch to the result in float64: {difference}"
+        return ("differ", difference) if difference else ("agree", "")
+
+    def is_nearer_gradient(self, request, found, expected):
+        """Whether gradients of 16 bits differ because PyTorch rounds between the steps."""
+        if request.dtype not in peer.WIDE:
+            return False
+        try:
+            wide = dataclasses.replace(request, sample=request.sample.wide())
+            asked = Peer(wide)
+            outputs = asked.outputs()
+            given = [random_like(output, FIRST, i).to(request.dtype).to(output.dtype)
+                     for i, output in enumerate(outputs) if output.requires_grad]
+            return compare.nearer(found, expected, asked.gradients(differentiable(outputs), given))
+        except Exception:  # what PyTorch does not do in float64 says nothing
+            return False
