@@ -2,7 +2,8 @@
  * as what it expands to.
  *
  * A formula records the gradients of some operands from those of the results. What it is given is the call itself, with
- * further segments behind its own: each of the results, then the gradient of each of the results, all of them present:
+ * further segments behind its own: each of the results, then the gradient of each of the results, which is there as
+ * zeros where nothing asks for the result, or absent where the formula knows what to do then:
  *
  *   mul(self, other)          formula of self: call of mul with  self | other | result | grad   ->  grad * conj(other)
  *
@@ -20,6 +21,7 @@ typedef struct laze_gradient_formula {
   uint64_t gives;    /* bit i: the gradients of segment i, of each operand in it; in that order they are its results */
   uint64_t operands; /* bit i: it reads values of segment i, and not just their types */
   uint32_t results;  /* bit i: it reads result i */
+  uint32_t absent;   /* bit i: the gradient of result i may be absent */
   laze_expand_function record;
 } laze_gradient_formula;
 

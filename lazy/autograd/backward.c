@@ -160,14 +160,23 @@ static laze_status check_version(const laze_grad_node *node, const laze_saved *s
                    laze_op_get(node->op)->name, (long long)saved->storage->version, (long long)saved->version);
 }
 
+/* Whether a gradient can belong to a result. */
+static bool has_history(const laze_grad_node *node, int32_t result, laze_dtype dtype) {
+  return laze_op_get(node->op)->derivative->differentiable >> result & 1 && laze_dtype_is_inexact(dtype);
+}
+
 static laze_status push_saved(backward *self, laze_grad_node *node, laze_error *error) {
   const int64_t *words = node->types;
   for (int32_t i = 0; i < node->operand_count + node->result_count; i++) {
     const laze_saved *saved = &node->saved[i];
     const bool is_operand = i < node->operand_count;
-    const laze_edge edge = is_operand ? node->edges[i] : (laze_edge){node, i - node->operand_count};
+    laze_edge edge = {NULL, 0};
     laze_type type;
     words = read_type(words, &type);
+    if (is_operand)
+      edge = node->edges[i];
+    else if (has_history(node, i - node->operand_count, type.dtype))
+      edge = (laze_edge){node, i - node->operand_count};
     self->operands[i] = LAZE_VALUE_NONE;
     if (type.kind == LAZE_TYPE_NONE && is_operand) continue;
     if (saved->cell) laze_cell_type(saved->cell, &type);
@@ -183,18 +192,15 @@ static laze_status push_zeros(laze_recorder *recorder, const laze_type *type, la
   return laze_compose_expand(recorder, *out, copy.sizes, copy.rank, out, error);
 }
 
-static laze_status push_gradients(backward *self, laze_recorder *recorder, const laze_grad_node *node, int64_t place,
-                                  laze_error *error) {
-  laze_record_state *state = self->thread->record;
+/* The gradients of the node's results that there are. */
+static laze_status push_gradients(backward *self, const laze_grad_node *node, int64_t place, laze_error *error) {
   const int32_t before = node->operand_count + node->result_count;
   for (int32_t i = 0; i < node->result_count; i++) {
     const laze_gradient *gradient = &self->gradients[self->firsts[place] + i];
     laze_value *out = &self->operands[before + i];
     laze_type type;
-    if (!gradient->cell) {
-      LAZE_TRY(push_zeros(recorder, &state->values[self->operands[node->operand_count + i].node].type, out, error));
-      continue;
-    }
+    *out = LAZE_VALUE_NONE;
+    if (!gradient->cell) continue;
     laze_cell_type(gradient->cell, &type);
     LAZE_TRY(push_value(self, gradient->cell, &type, gradient->history, out, error));
   }
@@ -204,8 +210,8 @@ static laze_status push_gradients(backward *self, laze_recorder *recorder, const
 static laze_status reserve_arrays(backward *self, const laze_grad_node *node, int32_t segments, laze_error *error) {
   laze_context *context = self->lazy->context;
   void *operands = self->operands, *given = self->given, *numbers = self->segments;
-  LAZE_TRY(laze_grow(context, &operands, &self->operand_capacity, node->operand_count + 2 * node->result_count,
-                     sizeof *self->operands, error));
+  const int64_t count = node->operand_count + 2 * (int64_t)node->result_count; /* and once more for a formula's call */
+  LAZE_TRY(laze_grow(context, &operands, &self->operand_capacity, 2 * count, sizeof *self->operands, error));
   self->operands = operands;
   LAZE_TRY(laze_grow(context, &given, &self->given_capacity, 2 * (int64_t)node->operand_count + 1, sizeof *self->given,
                      error));
@@ -215,17 +221,41 @@ static laze_status reserve_arrays(backward *self, const laze_grad_node *node, in
   return LAZE_OK;
 }
 
-/* The node's call with the segments that formulas have besides. */
-static laze_call extended_call(const backward *self, const laze_grad_node *node) {
-  const int32_t own = laze_op_get(node->op)->segment_count;
+/* The node's call with the segments that formulas have besides: gradients that there are not are zeros, or absent. */
+static laze_status extend_call(backward *self, laze_recorder *recorder, const laze_grad_node *node,
+                               const laze_gradient_formula *formula, laze_call *out, laze_error *error) {
+  const int32_t own = laze_op_get(node->op)->segment_count, before = node->operand_count + node->result_count;
+  laze_value *operands = self->operands + before + node->result_count;
+  int32_t count = before;
   for (int32_t i = 0; i < own; i++) self->segments[i] = node->segments ? node->segments[i] : 1;
-  for (int32_t i = 0; i < 2 * node->result_count; i++) self->segments[own + i] = 1;
-  return (laze_call){.op = node->op,
-                     .operand_count = node->operand_count + 2 * node->result_count,
-                     .operands = self->operands,
+  for (int32_t i = 0; i < node->result_count; i++) {
+    laze_value *gradient = &self->operands[before + i];
+    const laze_value result = self->operands[node->operand_count + i];
+    const bool absent = laze_value_is_none(*gradient) && formula->absent >> i & 1;
+    if (laze_value_is_none(*gradient) && !absent)
+      LAZE_TRY(push_zeros(recorder, &self->thread->record->values[result.node].type, gradient, error));
+    self->segments[own + i] = 1;
+    self->segments[own + node->result_count + i] = absent ? -1 : 1;
+    if (!absent) operands[count++] = *gradient;
+  }
+  for (int32_t i = 0; i < before; i++) operands[i] = self->operands[i];
+  *out = (laze_call){.op = node->op,
+                     .operand_count = count,
+                     .operands = operands,
                      .segments = self->segments,
                      .attributes = node->attributes,
                      .location = node->location};
+  return LAZE_OK;
+}
+
+/* The operands in a segment of the node: how many, and the first of them. */
+static int32_t segment_of(const laze_grad_node *node, int32_t segment, int32_t *first) {
+  *first = 0;
+  for (int32_t i = 0; i < segment; i++) {
+    const int32_t count = node->segments ? node->segments[i] : 1;
+    if (count > 0) *first += count;
+  }
+  return node->segments ? node->segments[segment] : 1;
 }
 
 /* Whether a gradient of a segment is asked for. */
@@ -237,20 +267,22 @@ static bool wants_segment(const backward *self, const laze_grad_node *node, int3
 
 /* Records one formula, if somebody asks for what it gives, and puts its results where their operands are. */
 static laze_status record_formula(backward *self, laze_recorder *recorder, const laze_grad_node *node,
-                                  const laze_gradient_formula *formula, const laze_call *call, laze_error *error) {
+                                  const laze_gradient_formula *formula, laze_error *error) {
   laze_value *results = self->given + node->operand_count;
+  laze_call call;
   bool wanted = false;
   int32_t next = 0;
   for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
     int32_t first;
-    const int32_t count = laze_call_segment(call, segment, &first);
+    const int32_t count = segment_of(node, segment, &first);
     if (formula->gives >> segment & 1 && count > 0) wanted |= wants_segment(self, node, first, count);
   }
   if (!wanted) return LAZE_OK;
-  LAZE_TRY(formula->record(recorder, call, results, error));
+  LAZE_TRY(extend_call(self, recorder, node, formula, &call, error));
+  LAZE_TRY(formula->record(recorder, &call, results, error));
   for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
     int32_t first;
-    const int32_t count = laze_call_segment(call, segment, &first);
+    const int32_t count = segment_of(node, segment, &first);
     for (int32_t i = 0; formula->gives >> segment & 1 && i < count; i++) self->given[first + i] = results[next++];
   }
   return LAZE_OK;
@@ -306,11 +338,10 @@ static laze_status record_node(backward *self, laze_grad_node *node, int64_t pla
   LAZE_TRY(push_saved(self, node, error));
   laze_expander_init(&expander, self->thread->record, node->location, node->op);
   expander.tracks = self->asked->creates_history;
-  laze_status status = push_gradients(self, &expander.recorder, node, place, error);
-  const laze_call call = extended_call(self, node);
+  laze_status status = push_gradients(self, node, place, error);
   for (int32_t i = 0; i < node->operand_count; i++) self->given[i] = LAZE_VALUE_NONE;
   for (int32_t i = 0; i < derivative->gradient_count && status == LAZE_OK; i++)
-    status = record_formula(self, &expander.recorder, node, &derivative->gradients[i], &call, error);
+    status = record_formula(self, &expander.recorder, node, &derivative->gradients[i], error);
   if (status == LAZE_OK) status = give(self, &expander.recorder, node, error);
   laze_expander_deinit(&expander);
   return status;

@@ -4,7 +4,8 @@
  *     self: grad * conj(other)          mul.Tensor(Tensor self, Tensor other, Tensor result, Tensor grad) -> Tensor
  *     other: grad * conj(self)
  *
- * so that it is checked and written as composites are. What it reads of is what has to be kept until then. */
+ * so that it is checked and written as composites are. What it reads of is what has to be kept until then. A gradient
+ * is there, if only as zeros, unless the formula asks whether it is: present(grad). */
 #include "ops/opgen/derivative.h"
 
 #include "ops/opgen/allocate.h"
@@ -189,6 +190,7 @@ static gen_operator *make_function(const gen_derivative *derivative, const gen_f
     gen_argument *result = &own->arguments[schema->count + i], *gradient = result + schema->result_count;
     result->kind = gradient->kind = KIND_TENSOR;
     name_result(schema, i, &result->name, &gradient->name);
+    gradient->optional = strstr(formula->text, memory_format("present(%s)", gradient->name)) != NULL;
   }
   own->result_count = count_bits(formula->gives);
   schema_number(own);

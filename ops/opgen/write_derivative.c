@@ -46,9 +46,13 @@ static unsigned long long segments_of(const gen_schema *schema, uint64_t argumen
 static void write_needs(const gen_operator *op, const gen_formula *formula, FILE *out) {
   const gen_schema *schema = &op->schema;
   const uint64_t results = ((uint64_t)1 << schema->result_count) - 1;
-  fprintf(out, "    {.gives = 0x%llx, .operands = 0x%llx, .results = 0x%llx, .record = laze_gradient_%s},\n",
+  unsigned long long absent = 0;
+  for (int i = 0; i < schema->result_count; i++)
+    if (formula->function->schema.arguments[schema->count + schema->result_count + i].optional) absent |= 1ull << i;
+  fprintf(out, "    {.gives = 0x%llx, .operands = 0x%llx, .results = 0x%llx, .absent = 0x%llx,\n",
           segments_of(schema, formula->gives), segments_of(schema, formula->reads),
-          (unsigned long long)(formula->reads >> schema->count & results), formula->symbol);
+          (unsigned long long)(formula->reads >> schema->count & results), absent);
+  fprintf(out, "     .record = laze_gradient_%s},\n", formula->symbol);
 }
 
 static void write_derivative_of(const gen_table *table, const gen_operator *op, FILE *out) {
