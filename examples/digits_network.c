@@ -36,7 +36,9 @@ laze_status digits_network_init(digits_network *out, laze_context *context, int6
     out->velocities[i] = laze_tensor_retain(laze_zeros(context, shape, LAZE_F32));
   }
   out->loss = laze_tensor_retain(laze_zeros(context, LAZE_SHAPE_SCALAR, LAZE_F32));
-  const laze_status status = laze_step_end(scope, error);
+  laze_status status = laze_step_end(scope, error);
+  for (int i = 0; i < DIGITS_PARAMETERS && status == LAZE_OK; i++)
+    status = laze_tensor_require_grad(out->parameters[i], 1, error);
   if (status != LAZE_OK) digits_network_deinit(out);
   return status;
 }
@@ -50,59 +52,41 @@ void digits_network_deinit(digits_network *network) {
   memset(network, 0, sizeof *network);
 }
 
-static laze_tensor *hidden_layer(digits_network *network, laze_tensor *images) {
-  return laze_relu(laze_add(laze_mm(images, network->parameters[W1]), network->parameters[B1]));
-}
-
-static laze_tensor *output_layer(digits_network *network, laze_tensor *hidden) {
-  return laze_add(laze_mm(hidden, network->parameters[W2]), network->parameters[B2]);
-}
-
 laze_tensor *digits_network_logits(digits_network *network, laze_tensor *images) {
-  return output_layer(network, hidden_layer(network, images));
-}
-
-static laze_tensor *sum_rows(laze_tensor *matrix) {
-  return laze_sum_dim(matrix, 0, false);
+  laze_tensor *hidden = laze_relu(laze_add(laze_mm(images, network->parameters[W1]), network->parameters[B1]));
+  return laze_add(laze_mm(hidden, network->parameters[W2]), network->parameters[B2]);
 }
 
 /* velocity = momentum velocity + gradient; parameter = parameter - learning_rate velocity.
  *
  * The learning rate is another number at every step. A number that the caller passes is an input of the recorded graph
  * and not part of it, so the graph stays the same and nothing is compiled anew. */
-static void update(digits_network *network, int parameter, laze_tensor *gradient, double learning_rate) {
+static laze_status update(digits_network *network, int parameter, double learning_rate, laze_error *error) {
+  laze_tensor *gradient = laze_tensor_grad(network->parameters[parameter]);
   laze_tensor *old = laze_mul(network->velocities[parameter], MOMENTUM);
   laze_tensor *velocity = laze_add(old, gradient);
   laze_tensor *change = laze_mul(velocity, learning_rate);
   /* A failed assignment changes nothing, and the end of the step reports it. */
   (void)laze_tensor_assign(network->velocities[parameter], velocity);
   (void)laze_tensor_assign(network->parameters[parameter], laze_sub(network->parameters[parameter], change));
+  return laze_tensor_set_grad(network->parameters[parameter], NULL, error); /* the next step begins without one */
 }
 
 laze_status digits_network_step(digits_network *network, laze_scope *scope, laze_tensor *images, laze_tensor *labels,
                                 double learning_rate, laze_error *error) {
-  const double share = 1.0 / (double)laze_tensor_size(images, 0); /* of one image in the mean */
-
-  /* Forward. Nothing runs here: each call records one operation and knows its shape. */
-  laze_tensor *hidden = hidden_layer(network, images);
-  laze_tensor *log_p = laze_log_softmax(output_layer(network, hidden), 1);
+  /* Nothing runs here: each call records one operation and knows its shape, and so does the backward pass. */
+  laze_tensor *log_p = laze_log_softmax(digits_network_logits(network, images), 1);
   laze_tensor *truth = laze_to(laze_one_hot(labels, DIGITS_CLASSES), LAZE_F32);
-  laze_tensor *loss = laze_neg(laze_mul(laze_sum(laze_mul(truth, log_p)), share));
+  laze_tensor *loss = laze_neg(laze_mean(laze_sum_dim(laze_mul(truth, log_p), 1, false)));
+  laze_status status = laze_backward(loss, error);
 
-  /* Backward: d_x is the derivative of the loss by x. */
-  laze_tensor *d_logits = laze_mul(laze_sub(laze_exp(log_p), truth), share);
-  laze_tensor *d_hidden = laze_mm(d_logits, laze_t(network->parameters[W2]));
-  laze_tensor *active = laze_gt(hidden, 0); /* where relu let its input through */
-  laze_tensor *d_sum = laze_where(active, d_hidden, 0);
-  laze_tensor *gradients[DIGITS_PARAMETERS] = {
-      [W1] = laze_mm(laze_t(images), d_sum),
-      [B1] = sum_rows(d_sum),
-      [W2] = laze_mm(laze_t(hidden), d_logits),
-      [B2] = sum_rows(d_logits),
-  };
-  for (int i = 0; i < DIGITS_PARAMETERS; i++) update(network, i, gradients[i], learning_rate);
+  /* What follows is no part of what will be differentiated. */
+  const int32_t recorded = laze_set_grad_enabled(network->context, 0);
+  for (int i = 0; i < DIGITS_PARAMETERS && status == LAZE_OK; i++) status = update(network, i, learning_rate, error);
+  (void)laze_set_grad_enabled(network->context, recorded);
   (void)laze_tensor_assign(network->loss, loss);
 
   /* Only now everything runs: parameters, velocities and loss, in one compiled graph. */
-  return laze_step_end(scope, error);
+  const laze_status end = laze_step_end(scope, status == LAZE_OK ? error : NULL);
+  return status == LAZE_OK ? end : status;
 }

@@ -4,7 +4,7 @@
  *   logits = hidden W2 + b2              [n, 128] -> [n, 10]
  *   loss   = mean of -log softmax(logits) at the labels
  *
- * trained by gradient descent with momentum. The gradients are written out by hand in digits_network.c.
+ * trained by gradient descent with momentum.
  */
 #ifndef EXAMPLES_DIGITS_NETWORK_H
 #define EXAMPLES_DIGITS_NETWORK_H

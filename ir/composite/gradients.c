@@ -239,9 +239,11 @@ laze_status laze_composite__chosen_backward(laze_recorder *recorder, const laze_
   const bool kept = call->attributes[LAZE__CHOSEN_BACKWARD_KEEPDIM].value.integer != 0;
   laze_value gradient = call->operands[0], indices = call->operands[1], zeros;
   int axis;
+  *results = gradient; /* of a single element, that one was chosen */
+  if (size->count == 0) return LAZE_OK;
   LAZE_TRY(laze_compose_axis(recorder, call, call->attributes[LAZE__CHOSEN_BACKWARD_DIM].value.integer, size->count,
                              &axis, error));
-  if (!kept && size->count > 0) {
+  if (!kept) {
     LAZE_TRY(laze_compose_insert_axis(recorder, gradient, axis, &gradient, error));
     LAZE_TRY(laze_compose_insert_axis(recorder, indices, axis, &indices, error));
   }
