@@ -1,5 +1,6 @@
 /* Runs opgen on each table of bad/ and compares what it prints with the lines "#! " at the table's end: a person who
- * makes a mistake must learn where it is and what to write. With LAZE_UPDATE=1 in the environment, the lines are
+ * makes a mistake must learn where it is and what to write. Tables named derivative_ are of derivatives, of the
+ * operators of derived.yaml. With LAZE_UPDATE=1 in the environment, the lines are
  * rewritten from what opgen prints. */
 #include "tests/support/suite.h"
 
@@ -40,8 +41,9 @@ static void run_opgen(const char *table, char *out) {
   char command[4096];
   const int size = snprintf(command, sizeof(command),
                             "cd '%s/tests/unit/ops/bad' && '%s' --rules '%s/ops/rules.yaml' --api "
-                            "'%s/include/laze/tensor.h' " HEADERS " --check '%s' 2>&1",
-                            SOURCE_ROOT, OPGEN, SOURCE_ROOT, SOURCE_ROOT, table);
+                            "'%s/include/laze/tensor.h' " HEADERS " --check %s'%s' 2>&1",
+                            SOURCE_ROOT, OPGEN, SOURCE_ROOT, SOURCE_ROOT,
+                            strncmp(table, "derivative_", 11) == 0 ? "../derived.yaml --derivatives " : "", table);
   ck_assert_int_lt(size, (int)sizeof(command));
   ck_assert_msg(run(command, out) == 1, "%s: opgen did not end with status 1; it printed:\n%s", table, out);
 }
