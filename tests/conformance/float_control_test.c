@@ -246,11 +246,12 @@ START_TEST(no_operator_sees_the_mode) {
     if (!test_is_callable(op)) continue;
     static const int32_t ranks[] = {2, 3, 1, 4};
     int32_t accepted = 0;
-    for (int r = 0; r < 4 && accepted == 0; r++) {
-      accepted = record_calls(&self, op, LAZE_F32, ranks[r]) + record_calls(&self, op, LAZE_F64, ranks[r]);
-      if (accepted == 0) accepted = record_calls(&self, op, LAZE_I64, ranks[r]);
-      if (accepted == 0) accepted = record_calls(&self, op, LAZE_BOOL, ranks[r]);
-      if (accepted == 0) accepted = record_calls(&self, op, LAZE_C64, ranks[r]);
+    for (int r = 0; r < 16 && accepted == 0; r++) { /* arguments are drawn anew each time */
+      const int32_t rank = ranks[r % 4];
+      accepted = record_calls(&self, op, LAZE_F32, rank) + record_calls(&self, op, LAZE_F64, rank);
+      if (accepted == 0) accepted = record_calls(&self, op, LAZE_I64, rank);
+      if (accepted == 0) accepted = record_calls(&self, op, LAZE_BOOL, rank);
+      if (accepted == 0) accepted = record_calls(&self, op, LAZE_C64, rank);
     }
     ck_assert_msg(accepted > 0, "no call of %s is accepted", laze_op_get(op)->name);
   }

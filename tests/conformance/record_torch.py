@@ -8,6 +8,7 @@ import torch_complex
 import torch_core
 import torch_elementwise
 import torch_forms
+import torch_gradients
 import torch_linalg
 import torch_lookups
 import torch_masked
@@ -101,4 +102,5 @@ if __name__ == "__main__":
     torch_complex.record()
     torch_special.record()
     torch_core.record()
+    torch_gradients.record()
     write()
