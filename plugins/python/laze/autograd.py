@@ -6,9 +6,13 @@
 
 Names and rules are PyTorch's. Of a whole model, loss.backward() adds to the grad of each tensor that requires one.
 """
+from __future__ import annotations
+
 import functools
 import inspect
+from typing import Any, Sequence
 
+import laze
 from laze import _laze
 from laze._laze import is_grad_enabled
 
@@ -27,8 +31,10 @@ def _gradients(gradients, outputs, function, name):
     return given
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
-         materialize_grads=False):
+def grad(outputs: laze.Tensor | Sequence[laze.Tensor], inputs: laze.Tensor | Sequence[laze.Tensor],
+         grad_outputs: laze.Tensor | Sequence[laze.Tensor | None] | None = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool | None = None,
+         materialize_grads: bool = False) -> tuple[Any, ...]:
     """The gradients of the sum of `outputs` by each of `inputs`, a tuple; no tensor's grad changes.
 
     grad_outputs     a gradient for each output, or None: then the output has one element
@@ -47,7 +53,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return found
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False):
+def backward(tensors: laze.Tensor | Sequence[laze.Tensor],
+             grad_tensors: laze.Tensor | Sequence[laze.Tensor | None] | None = None, retain_graph: bool | None = None,
+             create_graph: bool = False) -> None:
     """Adds to the grad of each leaf that `tensors` were made from the gradient of their sum."""
     tensors = _tuple(tensors)
     _laze._backward(tensors, _gradients(grad_tensors, tensors, "backward", "grad_tensors"), retain_graph, create_graph)

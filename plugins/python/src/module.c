@@ -1,8 +1,8 @@
 /* The module laze._laze: functions that make tensors, and the order in which everything is added. */
 #include "binding.h"
 
-/* The tensor, which no gradient goes through to where its values are from, as one that requires a gradient or not. Takes
- * the reference. */
+/* The tensor, which no gradient goes through to where its values are from, as one that requires a gradient or not.
+ * Takes the reference. */
 static PyObject *begin_history(PyObject *made, bool requires_grad) {
   PyObject *fresh = made ? laze_python_detach(made, NULL) : NULL;
   Py_XDECREF(made);
@@ -27,7 +27,8 @@ static PyObject *tensor(PyObject *module, PyObject *arguments, PyObject *names) 
   PyObject *data, *wanted = Py_None;
   laze_dtype dtype = LAZE_DTYPE_NONE;
   int requires_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, names, "O|O$p:tensor", words, &data, &wanted, &requires_grad)) return NULL;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "O|O$p:tensor", words, &data, &wanted, &requires_grad))
+    return NULL;
   if (wanted != Py_None && !laze_python_dtype_from(wanted, &dtype)) return NULL;
   return begin_history(laze_python_from_any(data, dtype, true), requires_grad != 0);
 }
@@ -45,7 +46,7 @@ static PyObject *from_dlpack(PyObject *module, PyObject *object) {
   return laze_python_from_dlpack(object);
 }
 
-/* What pickle calls: a tensor of dtype, shape and bytes. */
+/* What pickle calls: a tensor of dtype, shape and bytes, which may require a gradient. */
 static PyObject *rebuild(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *name, *shape;
@@ -53,14 +54,19 @@ static PyObject *rebuild(PyObject *module, PyObject *arguments) {
   Py_ssize_t size;
   laze_dtype dtype;
   int64_t sizes[LAZE_PYTHON_MAX_RANK];
-  if (!PyArg_ParseTuple(arguments, "OO!y#:_rebuild", &name, &PyTuple_Type, &shape, &bytes, &size)) return NULL;
+  int requires_grad = 0;
+  if (!PyArg_ParseTuple(arguments, "OO!y#|p:_rebuild", &name, &PyTuple_Type, &shape, &bytes, &size, &requires_grad))
+    return NULL;
   if (!laze_python_dtype_from(name, &dtype)) return NULL;
   Py_ssize_t rank = PyTuple_Size(shape);
   if (rank > LAZE_PYTHON_MAX_RANK) return laze_python_raise_type("a pickled tensor of %zd dimensions", rank);
   for (Py_ssize_t i = 0; i < rank; i++) {
     if (!laze_python_integer(PyTuple_GetItem(shape, i), "a pickled tensor", &sizes[i])) return NULL;
   }
-  return laze_python_tensor(laze_tensor_from_data(NULL, dtype, (laze_ints){sizes, (int32_t)rank}, bytes, (size_t)size));
+  PyObject *made =
+      laze_python_tensor(laze_tensor_from_data(NULL, dtype, (laze_ints){sizes, (int32_t)rank}, bytes, (size_t)size));
+  if (made && requires_grad && laze_python_set_requires_grad(made, Py_True, NULL) < 0) Py_CLEAR(made);
+  return made;
 }
 
 PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
@@ -101,14 +107,9 @@ static int execute(PyObject *module) {
     PyErr_SetString(PyExc_ImportError, "laze works in the main interpreter only, and this is a subinterpreter");
     return -1;
   }
-  int (*const parts[])(PyObject *) = {laze_python_add_errors,
-                                      laze_python_add_dtypes,
-                                      laze_python_add_tensor,
-                                      laze_python_add_operators,
-                                      laze_python_add_scopes,
-                                      laze_python_add_files,
-                                      laze_python_add_gradients,
-                                      add_version};
+  int (*const parts[])(PyObject *) = {
+      laze_python_add_errors, laze_python_add_dtypes, laze_python_add_tensor,    laze_python_add_operators,
+      laze_python_add_scopes, laze_python_add_files,  laze_python_add_gradients, add_version};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (parts[i](module) < 0) return -1;
   return laze_python_watch();

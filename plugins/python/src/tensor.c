@@ -327,15 +327,17 @@ static PyObject *method_clone(PyObject *self, PyObject *unused) {
   return laze_python_call_objects("clone", &self, 1);
 }
 
-/* pickle keeps dtype, shape and the elements' bytes (laze._rebuild). */
+/* pickle keeps dtype, shape and the elements' bytes, and that a leaf requires a gradient (laze._rebuild). */
 static PyObject *method_reduce(PyObject *self, PyObject *unused) {
   (void)unused;
   PyObject *module = PyImport_ImportModule("laze._laze"), *result = NULL;
   PyObject *rebuild = module ? PyObject_GetAttrString(module, "_rebuild") : NULL;
   PyObject *bytes = rebuild ? laze_python_bytes(self) : NULL;
+  const bool is_leaf = laze_tensor_is_leaf(laze_python_handle(self));
+  PyObject *required = is_leaf && laze_tensor_requires_grad(laze_python_handle(self)) ? Py_True : Py_False;
   if (bytes)
-    result = Py_BuildValue("(O(sNO))", rebuild, laze_python_dtype_name(laze_tensor_dtype(laze_python_handle(self))),
-                           laze_python_shape(laze_python_handle(self)), bytes);
+    result = Py_BuildValue("(O(sNOO))", rebuild, laze_python_dtype_name(laze_tensor_dtype(laze_python_handle(self))),
+                           laze_python_shape(laze_python_handle(self)), bytes, required);
   Py_XDECREF(module);
   Py_XDECREF(rebuild);
   Py_XDECREF(bytes);

@@ -16,6 +16,10 @@ from typing import Any, ContextManager, Iterator, NamedTuple, Sequence, Union, o
 
 import numpy as _numpy
 
+from laze import autograd as autograd
+from laze.autograd import enable_grad as enable_grad, grad as grad, no_grad as no_grad
+from laze.autograd import set_grad_enabled as set_grad_enabled
+
 __version__: str
 inf: _float
 nan: _float
@@ -112,7 +116,12 @@ def definitions(operator, classes, method=False):
 def tensor_class(classes):
     lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
              "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
-             "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...", "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
+             "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...",
+             "requires_grad: _bool", "is_leaf: _bool", "grad: Union[Tensor, None]",
+             "def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: ...",
+             "def backward(self, gradient: Union[Tensor, None] = ..., retain_graph: Union[_bool, None] = ..., "
+             "create_graph: _bool = ...) -> None: ...",
+             "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
              "def evaluate(self) -> Tensor: ...", "def __len__(self) -> _int: ...", "def __bool__(self) -> _bool: ...",
@@ -145,7 +154,9 @@ def functions():
             yield f"class {name}({bases}): ..."
     yield ""
     yield "class Operator:\n    schemas: tuple[str, ...]\n    def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
-    for name in ("tensor", "asarray", "as_tensor", "from_numpy"):
+    yield "def tensor(data: Any, dtype: Union[_DType, None] = ..., *, requires_grad: _bool = ...) -> Tensor: ..."
+    yield "def is_grad_enabled() -> _bool: ..."
+    for name in ("asarray", "as_tensor", "from_numpy"):
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."
     yield "@overload\ndef evaluate(tensor: Tensor, /) -> Tensor: ..."

@@ -26,6 +26,8 @@ class Stubs(unittest.TestCase):
     def test_every_operator_has_one(self):
         defined = {node.name for node in self.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         defined |= {node.target.id for node in self.tree.body if isinstance(node, ast.AnnAssign)}
+        imports = [node for node in self.tree.body if isinstance(node, ast.ImportFrom)]
+        defined |= {alias.asname for node in imports for alias in node.names}  # `x as x` gives it to others
         missing = set(laze.__all__) - defined
         self.assertEqual({name for name in missing if not isinstance(getattr(laze, name), type)}, {"newaxis"} & missing)
 
