@@ -8,9 +8,37 @@
  */
 #include "binding.h"
 
+#include <string.h>
+
+/* What messages of the library call by the names of C; longer ones before their beginnings. */
+static const char *const spellings[][2] = {
+    {"laze_tensor_require_grad", "requires_grad_"},
+    {"laze_tensor_set_grad", "grad"},
+    {"laze_backward_with", "gradient="},
+    {"laze_backward", "backward"},
+    {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
+    {"laze_grad", "grad"},
+    {"laze_detach", "detach"},
+};
+
+static PyObject *replace(PyObject *text, const char *from, const char *to) {
+  PyObject *old = PyUnicode_FromString(from), *new = PyUnicode_FromString(to);
+  PyObject *result = old && new ? PyUnicode_Replace(text, old, new, -1) : NULL;
+  Py_XDECREF(old);
+  Py_XDECREF(new);
+  Py_DECREF(text);
+  return result;
+}
+
+/* Sets the exception of a call that failed; gives -1. */
 static int raise_status(laze_status status, const laze_error *error) {
   if (laze_python_raise_interrupt()) return -1;
-  laze_python_raise(status, error->message);
+  PyObject *text = PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+  for (size_t i = 0; text && i < sizeof spellings / sizeof spellings[0]; i++)
+    text = replace(text, spellings[i][0], spellings[i][1]);
+  const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+  if (message) laze_python_raise(status, message);
+  Py_XDECREF(text);
   return -1;
 }
 

@@ -21,6 +21,7 @@ class Entry:
     detail: str = ""  # a pattern that the verdict's detail has to show
     dtypes: list = None  # None: all
     kinds: list = None
+    is_carried: bool = False  # from another list, which is the one that says whether it is needed
     shown: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # operator: verdicts
 
     def covers(self, verdict):
@@ -47,14 +48,17 @@ class Differences:
     def stale(self, operators, dtypes):
         """(operator, entry) of what nothing shows any more, in a run over all samples of these operators and dtypes."""
         for entry in self.entries:
-            if set(entry.dtypes or []) <= set(dtypes):
+            if not entry.is_carried and set(entry.dtypes or []) <= set(dtypes):
                 yield from ((operator, entry) for operator in entry.operators
                             if operator in operators and not entry.shown[operator])
 
 
 def read_gradients():
-    found = read(GRADIENTS)
-    found.forms.update(read(LIST).forms)
+    """The list of gradients; what is random, or refused forward, is so there as well."""
+    found, forward = read(GRADIENTS), read(LIST)
+    found.forms.update(forward.forms)
+    found.entries += [dataclasses.replace(entry, kinds=None, is_carried=True) for entry in forward.entries
+                      if entry.outcome == "refused" and (not entry.kinds or "sample" in entry.kinds)]
     return found
 
 

@@ -141,6 +141,12 @@ class TheList(unittest.TestCase):
             self.assertLessEqual(set(entry.kinds or []), set(peer.GRADIENTS))
         self.assertIn("nn.functional.dropout", known.forms, "what is random forward is random backward")
 
+    def test_what_is_refused_forward_is_listed_there(self):
+        known = differences.read_gradients()
+        carried = [entry for entry in known.entries if entry.is_carried]
+        self.assertTrue(carried)
+        self.assertEqual([pair for pair in known.stale(set(OPERATORS), peer.DTYPES) if pair[1] in carried], [])
+
     def test_orders_are_summed_apart(self):
         judge = GradientJudge(square(lambda x, grad: grad * 2 * x.detach()), NOTHING, Plan(["float64"]))
         with peer.reproducible():
