@@ -146,6 +146,8 @@ LAZE_MUST_USE laze_status laze_shape_square(laze_inference *inference, const laz
  * `full` makes what the other of two sides is. [0] where it is not wanted. */
 LAZE_MUST_USE laze_status laze_shape_matrix_part(laze_inference *inference, const laze_type *self, laze_size_list sides,
                                                  bool full, bool wanted, laze_type *out);
+/* A number for each row of square matrices. */
+LAZE_MUST_USE laze_status laze_shape_square_rows(laze_inference *inference, const laze_type *self, laze_type *out);
 /* One number for each side of a square matrix, of which UPLO names a triangle; one for each of its lesser side. No
  * driver is known (NULL: none is named). */
 LAZE_MUST_USE laze_status laze_shape_eigenvalues(laze_inference *inference, const laze_type *self, const char *UPLO,
@@ -169,9 +171,23 @@ LAZE_MUST_USE laze_status laze_shape_solution(laze_inference *inference, const l
 LAZE_MUST_USE laze_status laze_shape_factor_solution(laze_inference *inference, const laze_type *self,
                                                      const laze_type *pivots, const laze_type *other, bool left,
                                                      laze_type *out);
-/* The one dtype of all of them, f32 or f64, which is what LAPACK has. */
+/* What least squares find: X of self X = other, for each column of `other` the sum of squares that is left (where there
+ * are more equations than unknowns, and not by driver gelsy), a rank (not by gels), and singular values (by gelsd and
+ * gelss). Drivers of other names are refused. */
+LAZE_MUST_USE laze_status laze_shape_least_solution(laze_inference *inference, const laze_type *self,
+                                                    const laze_type *other, laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_least_residuals(laze_inference *inference, const laze_type *self,
+                                                     const laze_type *other, const char *driver, laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_least_rank(laze_inference *inference, const laze_type *self,
+                                                const laze_type *other, const char *driver, laze_type *out);
+LAZE_MUST_USE laze_status laze_shape_least_values(laze_inference *inference, const laze_type *self,
+                                                  const laze_type *other, const char *driver, laze_type *out);
+/* The one dtype of all of them, f32, f64, c64 or c128, which is what LAPACK has. */
 LAZE_MUST_USE laze_status laze_dtype_matrix(laze_inference *inference, const laze_type *const *tensors,
                                             int32_t tensor_count, laze_dtype *out);
+/* The float of which such a number is made, and the complex numbers that are made of it. */
+LAZE_MUST_USE laze_status laze_dtype_matrix_real(laze_inference *inference, const laze_type *self, laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_matrix_complex(laze_inference *inference, const laze_type *self, laze_dtype *out);
 /* The same beside pivots, which must be i32. */
 LAZE_MUST_USE laze_status laze_dtype_factor(laze_inference *inference, const laze_type *pivots,
                                             const laze_type *const *tensors, int32_t tensor_count, laze_dtype *out);

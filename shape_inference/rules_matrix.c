@@ -75,14 +75,20 @@ laze_status laze_shape_matrix_part(laze_inference *inference, const laze_type *s
   return laze_infer_check_elements(inference, out);
 }
 
-laze_status laze_shape_eigenvalues(laze_inference *inference, const laze_type *self, const char *UPLO, laze_type *out) {
-  const laze_size side = ROWS;
+laze_status laze_shape_square_rows(laze_inference *inference, const laze_type *self, laze_type *out) {
   LAZE_TRY(check_square(inference, self));
+  laze_copy_shape(self, out);
+  out->rank--;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_eigenvalues(laze_inference *inference, const laze_type *self, const char *UPLO, laze_type *out) {
+  LAZE_TRY(laze_shape_square_rows(inference, self, out));
   if (strchr("LlUu", *UPLO) == NULL || *UPLO == '\0')
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: UPLO is \"%s\"; write \"L\" for the lower triangle or \"U\" for the upper one",
                      inference->operator_name, UPLO);
-  return laze_shape_matrix_part(inference, self, (laze_size_list){&side, 1, true}, false, true, out);
+  return LAZE_OK;
 }
 
 laze_status laze_shape_singular_values(laze_inference *inference, const laze_type *self, const char *driver,
@@ -181,6 +187,64 @@ laze_status laze_shape_factor_solution(laze_inference *inference, const laze_typ
   return laze_shape_solution(inference, self, other, left, out);
 }
 
+/* X of A X = B in the sense of least squares: as many rows as A has columns. */
+laze_status laze_shape_least_solution(laze_inference *inference, const laze_type *self, const laze_type *other,
+                                      laze_type *out) {
+  LAZE_TRY(check_matrix(inference, self));
+  LAZE_TRY(check_matrix(inference, other));
+  laze_type batch = *self, second = *other;
+  batch.rank -= 2;
+  second.rank -= 2;
+  LAZE_TRY(check_size(inference, "rows", other->sizes[other->rank - 2], other, self->sizes[self->rank - 2], self));
+  out->rank = 0;
+  LAZE_TRY(laze_infer_broadcast_into(inference, &batch, out));
+  LAZE_TRY(laze_infer_broadcast_into(inference, &second, out));
+  out->sizes[out->rank++] = self->sizes[self->rank - 1];
+  out->sizes[out->rank++] = other->sizes[other->rank - 1];
+  return laze_infer_check_elements(inference, out);
+}
+
+/* Of what a driver does not find there are no elements. */
+static laze_status find_least(laze_inference *inference, const laze_type *self, const laze_type *other, bool found,
+                              laze_size last, laze_type *out) {
+  LAZE_TRY(laze_shape_least_solution(inference, self, other, out));
+  out->rank = found ? out->rank - 1 : 1;
+  out->sizes[out->rank - 1] = found ? last : 0;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_least_residuals(laze_inference *inference, const laze_type *self, const laze_type *other,
+                                       const char *driver, laze_type *out) {
+  bool wide;
+  LAZE_TRY(laze_shape_least_solution(inference, self, other, out));
+  const laze_size *own = self->sizes + self->rank - 2;
+  LAZE_TRY(laze_infer_less_equal(inference, own[0], own[1], &wide));
+  return find_least(inference, self, other, !wide && strcmp(driver, "gelsy") != 0, other->sizes[other->rank - 1], out);
+}
+
+laze_status laze_shape_least_rank(laze_inference *inference, const laze_type *self, const laze_type *other,
+                                  const char *driver, laze_type *out) {
+  static const char *const drivers[] = {"gels", "gelsy", "gelsd", "gelss"};
+  bool known = false, found = strcmp(driver, "gels") != 0;
+  for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) known = known || strcmp(driver, drivers[i]) == 0;
+  if (!known)
+    return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                     "%s: driver is \"%s\"; write \"gels\", \"gelsy\", \"gelsd\" or \"gelss\"",
+                     inference->operator_name, driver);
+  LAZE_TRY(find_least(inference, self, other, found, 0, out));
+  out->rank -= found;
+  return LAZE_OK;
+}
+
+laze_status laze_shape_least_values(laze_inference *inference, const laze_type *self, const laze_type *other,
+                                    const char *driver, laze_type *out) {
+  laze_size lesser;
+  LAZE_TRY(check_matrix(inference, self));
+  const laze_size *own = self->sizes + self->rank - 2;
+  LAZE_TRY(laze_infer_binary(inference, LAZE_SIZE_MIN, own[0], own[1], &lesser));
+  return find_least(inference, self, other, !strcmp(driver, "gelsd") || !strcmp(driver, "gelss"), lesser, out);
+}
+
 laze_status laze_dtype_matrix(laze_inference *inference, const laze_type *const *tensors, int32_t tensor_count,
                               laze_dtype *out) {
   *out = tensors[0]->dtype;
@@ -191,11 +255,23 @@ laze_status laze_dtype_matrix(laze_inference *inference, const laze_type *const 
                        "%s: operands are %s and %s; linear algebra needs one dtype; convert one of them with to(%s)",
                        inference->operator_name, laze_show(inference, tensors[0]).text,
                        laze_show(inference, tensors[i]).text, laze_dtype_name(laze_dtype_convertible(*out, dtype)));
-    if (!laze_dtype_is_float(dtype) || laze_dtype_size(dtype) < laze_dtype_size(LAZE_F32))
+    if (!laze_dtype_is_inexact(dtype) || laze_dtype_is_half(dtype))
       return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
-                       "%s: %s was given; f32 or f64 was expected; convert it with to(f32)", inference->operator_name,
-                       laze_show(inference, tensors[i]).text);
+                       "%s: %s was given; f32, f64, c64 or c128 was expected; convert it with to(f32)",
+                       inference->operator_name, laze_show(inference, tensors[i]).text);
   }
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_matrix_real(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  LAZE_TRY(laze_dtype_matrix(inference, &self, 1, out));
+  *out = laze_dtype_part(*out);
+  return LAZE_OK;
+}
+
+laze_status laze_dtype_matrix_complex(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  LAZE_TRY(laze_dtype_matrix(inference, &self, 1, out));
+  *out = laze_dtype_paired(*out);
   return LAZE_OK;
 }
 

@@ -7,8 +7,21 @@
 
 #include "ir/op.gen.h"
 
+#include <string.h>
+
+/* The last letter of the routine for least squares, as matrix.h has it. */
+static char driver_of(const char *name) {
+  return !strcmp(name, "gels") ? 's' : !strcmp(name, "gelsy") ? 'y' : !strcmp(name, "gelss") ? 'S' : 'd';
+}
+
 static bool flag(const interp_node *node, int32_t attribute) {
   return node->attributes[attribute].value.integer != 0;
+}
+
+static void describe_least(const interp_node *node, laze_matrix_call *call) {
+  const laze_attribute *rcond = &node->attributes[LAZE__LINALG_LSTSQ_RCOND];
+  call->driver = driver_of(node->attributes[LAZE__LINALG_LSTSQ_DRIVER].value.string);
+  call->rcond = rcond->present ? rcond->value.real : -1;
 }
 
 /* Which function a node is, and what its attributes say. */
@@ -24,7 +37,7 @@ static laze_matrix_function describe(const interp_node *node, laze_matrix_call *
     return LAZE_MATRIX_LU;
   case LAZE_OP_LINALG_LU_SOLVE:
     call->right = !flag(node, LAZE_LINALG_LU_SOLVE_LEFT);
-    call->transpose = flag(node, LAZE_LINALG_LU_SOLVE_ADJOINT);
+    call->adjoint = flag(node, LAZE_LINALG_LU_SOLVE_ADJOINT);
     return LAZE_MATRIX_LU_SOLVE;
   case LAZE_OP_LU_UNPACK: return LAZE_MATRIX_LU_UNPACK;
   case LAZE_OP_LINALG_SOLVE_TRIANGULAR:
@@ -36,18 +49,22 @@ static laze_matrix_function describe(const interp_node *node, laze_matrix_call *
   case LAZE_OP_LINALG_HOUSEHOLDER_PRODUCT: return LAZE_MATRIX_HOUSEHOLDER;
   case LAZE_OP_ORMQR:
     call->right = !flag(node, LAZE_ORMQR_LEFT);
-    call->transpose = flag(node, LAZE_ORMQR_TRANSPOSE);
+    call->adjoint = flag(node, LAZE_ORMQR_TRANSPOSE);
     return LAZE_MATRIX_REFLECT;
   case LAZE_OP__LINALG_EIGH: {
     char letter = node->attributes[LAZE__LINALG_EIGH_UPLO].value.string[0];
     call->upper = letter == 'U' || letter == 'u';
     return LAZE_MATRIX_EIGEN;
   }
+  case LAZE_OP__LINALG_EIG: return LAZE_MATRIX_SPECTRUM;
   case LAZE_OP__LINALG_SVD: return LAZE_MATRIX_SVD;
+  case LAZE_OP__LINALG_LSTSQ: describe_least(node, call); return LAZE_MATRIX_LEAST;
+  case LAZE_OP_LINALG_MATRIX_EXP: return LAZE_MATRIX_EXPONENTIAL;
   case LAZE_OP_LINALG_LDL_FACTOR_EX:
     call->check = flag(node, LAZE_LINALG_LDL_FACTOR_EX_CHECK_ERRORS);
+    call->hermitian = flag(node, LAZE_LINALG_LDL_FACTOR_EX_HERMITIAN);
     return LAZE_MATRIX_LDL;
-  default: return LAZE_MATRIX_LDL_SOLVE;
+  default: call->hermitian = flag(node, LAZE_LINALG_LDL_SOLVE_HERMITIAN); return LAZE_MATRIX_LDL_SOLVE;
   }
 }
 

@@ -129,7 +129,7 @@ laze_status laze_composite_chain_matmul(laze_recorder *recorder, const laze_call
 
 /* Powers */
 
-static laze_status check_square(laze_recorder *recorder, const laze_call *call, const laze_type *type, int64_t n,
+static laze_status check_square(laze_recorder *recorder, const laze_call *call, const laze_type *type,
                                 laze_error *error) {
   const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
   bool square = type->rank >= 2;
@@ -138,9 +138,7 @@ static laze_status check_square(laze_recorder *recorder, const laze_call *call, 
   if (!square)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got %s, expected square matrices", inference.operator_name,
                      laze_show(&inference, type).text);
-  if (n >= 0) return LAZE_OK;
-  return laze_fail(error, LAZE_UNSUPPORTED, "%s: n is %lld; there is no inverse yet, expected 0 or more",
-                   inference.operator_name, (long long)n);
+  return LAZE_OK;
 }
 
 static laze_status identity(laze_recorder *recorder, const laze_type *type, laze_value *out, laze_error *error) {
@@ -156,7 +154,13 @@ static laze_status raise_to(laze_recorder *recorder, const laze_call *call, int6
   const laze_type type = laze_compose_type(recorder, call->operands[0]);
   laze_value square = call->operands[0];
   bool any = false;
-  LAZE_TRY(check_square(recorder, call, &type, n, error));
+  LAZE_TRY(check_square(recorder, call, &type, error));
+  if (n < 0) {
+    if (n == INT64_MIN)
+      return laze_fail(error, LAZE_OUT_OF_RANGE, "%s: n is %lld; expected more", laze_compose_name(call), (long long)n);
+    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_LINALG_INV, square, &square, error));
+    n = -n;
+  }
   *out = square;
   if (n == 0) return identity(recorder, &type, out, error);
   if (n == 3) {

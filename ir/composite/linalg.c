@@ -48,6 +48,27 @@ laze_status laze_composite__linalg_solve_ex(laze_recorder *recorder, const laze_
   return LAZE_OK;
 }
 
+laze_status laze_composite_linalg_lstsq(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                        laze_error *error) {
+  const laze_attribute *driver = &call->attributes[LAZE_LINALG_LSTSQ_DRIVER];
+  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
+  laze_type a = laze_compose_type(recorder, call->operands[0]), b = laze_compose_type(recorder, call->operands[1]);
+  laze_attribute attributes[] = {call->attributes[LAZE_LINALG_LSTSQ_RCOND],
+                                 driver->present ? *driver : laze_attribute_string("gelsy")};
+  laze_value operands[2] = {call->operands[0], call->operands[1]};
+  bool vector = false;
+  if (a.rank >= 2 && b.rank == a.rank - 1) LAZE_TRY(is_vector(recorder, &a, &b, &vector, error));
+  if (a.rank < 2 || (!vector && b.rank != a.rank))
+    return laze_fail(
+        error, LAZE_INVALID_ARGUMENT,
+        "%s: got %s and %s; expected matrices, with at least 2 dimensions, and as many matrices or vectors "
+        "with as many rows",
+        inference.operator_name, laze_show(&inference, &a).text, laze_show(&inference, &b).text);
+  if (vector) LAZE_TRY(laze_compose_insert_axis(recorder, operands[1], b.rank, &operands[1], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP__LINALG_LSTSQ, operands, 2, attributes, results, error));
+  return vector ? laze_compose_drop_axis(recorder, results[0], a.rank - 1, &results[0], error) : LAZE_OK;
+}
+
 /* Q with `columns` columns: the reflections, and columns of zeros behind them where there are fewer. */
 static laze_status make_orthogonal(laze_recorder *recorder, const laze_value *reflections, laze_size columns,
                                    laze_value *out, laze_error *error) {

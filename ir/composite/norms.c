@@ -144,7 +144,8 @@ laze_status laze_composite_linalg_cond(laze_recorder *recorder, const laze_call 
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: got a tensor of %d dims; expected two or more, of matrices",
                      laze_compose_name(call), type.rank);
   if (type.sizes[type.rank - 1] == 0 && type.sizes[type.rank - 2] == 0) {
-    laze_attribute filled[] = {laze_attribute_sizes(type.sizes, type.rank - 2), laze_attribute_dtype(type.dtype)};
+    laze_attribute filled[] = {laze_attribute_sizes(type.sizes, type.rank - 2),
+                               laze_attribute_dtype(laze_dtype_part((laze_dtype)type.dtype))};
     return laze_record_call(recorder, LAZE_OP_ZEROS, NULL, 0, filled, results, error);
   }
   if (fabs(number) == 2)

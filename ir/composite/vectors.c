@@ -36,8 +36,10 @@ laze_status laze_composite_linalg_vecdot(laze_recorder *recorder, const laze_cal
   laze_attribute along[] = {laze_attribute_integers(&dim, 1), laze_attribute_boolean(false),
                             laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
   laze_value product;
-  if (a != b || !laze_dtype_is_float(a)) return refuse(recorder, call, "floats of one dtype", error);
-  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, call->operands[0], call->operands[1], &product, error));
+  if (a != b || !laze_dtype_is_inexact(a))
+    return refuse(recorder, call, "floats or complex numbers of one dtype", error);
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_CONJ, call->operands[0], &product, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, product, call->operands[1], &product, error));
   return laze_record_call(recorder, LAZE_OP_SUM_DIM_INTLIST, &product, 1, along, results, error);
 }
 

@@ -66,6 +66,15 @@ static laze_status check_pivots(const matrix_work *work, int64_t count, int64_t 
   return LAZE_OK;
 }
 
+/* Conjugates a matrix where it has imaginary parts. */
+static void conjugate(const matrix_work *work, char *matrix, int64_t count) {
+  laze_dtype part = laze_dtype_part(work->call->operands[0].dtype);
+  for (int64_t i = 1; i < 2 * count && work->is_complex; i += 2)
+    laze_scalar_store(laze_scalar_real(-laze_scalar_load(part, matrix, i).value.real), part, matrix, i);
+}
+
+/* From the right it is X' that LAPACK solves for, by A', or, where A is to be adjoint, by the conjugate of A: then X
+ * and B are conjugated instead. */
 static laze_status run_lu_solve(const matrix_work *work, laze_error *error) {
   const laze_matrix_call *call = work->call;
   const laze_matrix_tensor *b = &call->operands[2];
@@ -80,9 +89,14 @@ static laze_status run_lu_solve(const matrix_work *work, laze_error *error) {
     memcpy(other, work->in[2], (size_t)(rows * columns * work->element));
   else
     matrix_transpose(work->in[2], other, rows, columns, work->element);
-  work->lapack->lu_solve(call->right != call->transpose ? "T" : "N", &n, &others, work->copies, &leading,
-                         (const int32_t *)(const void *)work->in[1], other, &leading, &info, 1);
+  if (call->right && call->adjoint) conjugate(work, other, rows * columns);
+  work->lapack->lu_solve(call->right == call->adjoint ? "N"
+                         : call->right                ? "T"
+                                                      : matrix_adjoint(work),
+                         &n, &others, work->copies, &leading, (const int32_t *)(const void *)work->in[1], other,
+                         &leading, &info, 1);
   if (!call->right) matrix_transpose(other, work->out[0], columns, rows, work->element);
+  if (call->right && call->adjoint) conjugate(work, other, rows * columns);
   return matrix_check_info(info, error);
 }
 
@@ -132,13 +146,12 @@ static laze_status run_triangular(const matrix_work *work, laze_error *error) {
   const laze_matrix_tensor *b = &call->operands[1];
   int32_t n = (int32_t)matrix_rows(&call->operands[0]), leading = matrix_leading(n);
   int32_t rows = (int32_t)matrix_rows(b), columns = (int32_t)matrix_columns(b), other = matrix_leading(columns);
-  double one = 1.0;
-  float small = 1.0f;
+  double one[2]; /* also of c128 */
   (void)error;
+  laze_scalar_store(laze_scalar_real(1.0), call->operands[0].dtype, one, 0);
   memcpy(work->out[0], work->in[1], (size_t)(rows * (int64_t)columns * work->element));
-  work->lapack->triangular(call->right ? "L" : "R", call->upper ? "L" : "U", call->transpose ? "T" : "N",
-                           call->unit ? "U" : "N", &columns, &rows, work->element == 8 ? (void *)&one : (void *)&small,
-                           work->in[0], &leading, work->out[0], &other, 1, 1, 1, 1);
+  work->lapack->triangular(call->right ? "L" : "R", call->upper ? "L" : "U", "N", call->unit ? "U" : "N", &columns,
+                           &rows, one, work->in[0], &leading, work->out[0], &other, 1, 1, 1, 1);
   return LAZE_OK;
 }
 
@@ -153,8 +166,8 @@ static matrix_scratch measure_ldl(const laze_matrix_call *call) {
 static laze_status run_ldl(const matrix_work *work, laze_error *error) {
   int32_t n = (int32_t)matrix_rows(&work->call->operands[0]), leading = matrix_leading(n), info = 0;
   matrix_transpose(work->in[0], work->copies, n, n, work->element);
-  work->lapack->ldl("L", &n, work->copies, &leading, (int32_t *)(void *)work->out[1], work->work, &work->work_count,
-                    &info, 1);
+  laze_lapack_sytrf *factor = work->call->hermitian ? work->lapack->ldl_hermitian : work->lapack->ldl;
+  factor("L", &n, work->copies, &leading, (int32_t *)(void *)work->out[1], work->work, &work->work_count, &info, 1);
   LAZE_TRY(matrix_check_info(info, error));
   matrix_transpose(work->copies, work->out[0], n, n, work->element);
   matrix_clear_triangle(work->out[0], n, n, true, work->element);
@@ -193,8 +206,9 @@ static laze_status run_ldl_solve(const matrix_work *work, laze_error *error) {
   if (n == 0 || others == 0) return LAZE_OK;
   matrix_transpose(work->in[0], work->copies, n, n, work->element);
   matrix_transpose(work->in[2], other, rows, columns, work->element);
-  work->lapack->ldl_solve("L", &n, &others, work->copies, &leading, (const int32_t *)(const void *)work->in[1], other,
-                          &leading, &info, 1);
+  laze_lapack_sytrs *solve = work->call->hermitian ? work->lapack->ldl_hermitian_solve : work->lapack->ldl_solve;
+  solve("L", &n, &others, work->copies, &leading, (const int32_t *)(const void *)work->in[1], other, &leading, &info,
+        1);
   matrix_transpose(other, work->out[0], columns, rows, work->element);
   return matrix_check_info(info, error);
 }

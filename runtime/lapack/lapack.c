@@ -17,35 +17,41 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_open;             /* under the lock */
-static laze_lapack functions[2]; /* of f32, of f64; nobody writes them once they are open */
+static laze_lapack functions[4]; /* by kind of element; nobody writes them once they are open */
 
-/* One function: `kind` is s or d. Objects and functions have pointers of one size where there is dlsym. */
+static const char kinds[] = "sdcz";
+
+/* One routine, `kind` being its letter; none where it has no name. Objects and functions have pointers of one size
+ * where there is dlsym. */
 static bool find(void *library, char kind, const char *name, void *function) {
   char symbol[16];
+  void *found = NULL;
   snprintf(symbol, sizeof symbol, "%c%s_", kind, name);
-  void *found = dlsym(library, symbol);
+  if (*name) found = dlsym(library, symbol);
   memcpy(function, &found, sizeof found);
-  return found != NULL;
+  return found != NULL || !*name;
 }
 
 static bool find_all(void *library, char kind, laze_lapack *out) {
-  bool complete = true;
-#define FIND(name, symbol, parameters) complete = find(library, kind, #symbol, &out->name) && complete;
+  bool complete = true, is_complex = kind == 'c' || kind == 'z';
+#define FIND(name, type, real, complex)                                                                                \
+  complete = find(library, kind, is_complex ? complex : real, &out->name) && complete;
   LAZE_LAPACK_FUNCTIONS(FIND)
 #undef FIND
   return complete;
 }
 
 static bool open_library(const char *name) {
-  laze_lapack found[2];
+  laze_lapack found[4];
+  bool complete = true;
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
-  if (!find_all(library, 's', &found[0]) || !find_all(library, 'd', &found[1])) {
+  for (int i = 0; i < 4 && complete; i++) complete = find_all(library, kinds[i], &found[i]);
+  if (complete)
+    memcpy(functions, found, sizeof found);
+  else
     dlclose(library);
-    return false;
-  }
-  memcpy(functions, found, sizeof found);
-  return true;
+  return complete;
 }
 
 /* Tries each name of a list. */
@@ -63,14 +69,14 @@ static bool open_one_of(const char *list) {
   return false;
 }
 
-laze_status laze_lapack_open(int is_double, const laze_lapack **out, laze_error *error) {
+laze_status laze_lapack_open(char kind, const laze_lapack **out, laze_error *error) {
   const char *chosen = getenv(LAZE_LAPACK_VARIABLE);
   const char *list = chosen && *chosen ? chosen : USUAL_LIBRARIES;
   pthread_mutex_lock(&lock);
   if (!is_open) is_open = open_one_of(list);
   bool opened = is_open;
   pthread_mutex_unlock(&lock);
-  *out = &functions[is_double != 0];
+  *out = &functions[strchr(kinds, kind) - kinds];
   if (opened) return LAZE_OK;
   return laze_fail(error, LAZE_UNSUPPORTED,
                    "linear algebra needs LAPACK, and none of the libraries %s can be opened; install one (the package "

@@ -1,4 +1,4 @@
-/* Functions of batches of real matrices, f32 or f64: what operators of linear algebra run. */
+/* Functions of batches of matrices, real or complex: what operators of linear algebra run. */
 #ifndef LAZE_RUNTIME_LAPACK_MATRIX_H
 #define LAZE_RUNTIME_LAPACK_MATRIX_H
 
@@ -14,7 +14,7 @@ typedef struct laze_matrix_tensor {
   char *data;
 } laze_matrix_tensor;
 
-enum { LAZE_MATRIX_MAX_TENSORS = 3 };
+enum { LAZE_MATRIX_MAX_TENSORS = 4 };
 
 /* One call. Result types are those of the operators (ops/native_functions/linalg.yaml), whose inference has checked the
  * operands. Batches of operands are broadcast. A result that is not wanted has no elements. */
@@ -23,9 +23,12 @@ typedef struct laze_matrix_call {
   laze_matrix_tensor operands[LAZE_MATRIX_MAX_TENSORS], results[LAZE_MATRIX_MAX_TENSORS];
   bool upper;     /* the upper triangle is read, or written */
   bool right;     /* solves X A = B, multiplies C Q */
-  bool transpose; /* takes the transpose of the matrix that is solved or multiplied with */
+  bool adjoint;   /* takes the conjugate transpose of the matrix that is solved or multiplied with */
   bool unit;      /* the diagonal is taken to be of ones */
   bool unpivoted; /* rows are not to be exchanged, which LAPACK always does */
+  bool hermitian; /* a complex matrix is its conjugate transpose, and not its transpose */
+  char driver;    /* of least squares, the last letter of the routine: s as in gels, y, d, or S as in gelss */
+  double rcond;   /* singular values count above it times the largest one; below 0: what roundings make of 0 */
   bool check;     /* fails where a matrix has no factor, which `info` says otherwise */
 } laze_matrix_call;
 
@@ -39,9 +42,12 @@ typedef enum laze_matrix_function {
   LAZE_MATRIX_HOUSEHOLDER, /* a, tau -> Q */
   LAZE_MATRIX_REFLECT,     /* a, tau, C -> Q C */
   LAZE_MATRIX_EIGEN,       /* A -> values, vectors */
+  LAZE_MATRIX_SPECTRUM,    /* A -> values, vectors, which are complex */
   LAZE_MATRIX_SVD,         /* A -> U, S, Vh */
   LAZE_MATRIX_LDL,         /* A -> LD, pivots, info */
   LAZE_MATRIX_LDL_SOLVE,   /* LD, pivots, B -> X */
+  LAZE_MATRIX_LEAST,       /* A, B -> X, residuals, rank, values */
+  LAZE_MATRIX_EXPONENTIAL, /* A -> exp(A) */
   LAZE_MATRIX_FUNCTION_COUNT
 } laze_matrix_function;
 

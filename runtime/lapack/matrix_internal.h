@@ -6,19 +6,20 @@
 #include "runtime/lapack/lapack.h"
 #include "runtime/lapack/matrix.h"
 
-/* What a function takes besides operands and results, in elements. */
+/* What a function takes besides operands and results: elements, parts of them (as many reals), integers. */
 typedef struct matrix_scratch {
-  int64_t copies, work, integers;
+  int64_t copies, work, reals, integers;
 } matrix_scratch;
 
 /* One matrix of a batch. */
 typedef struct matrix_work {
   const laze_matrix_call *call;
   const laze_lapack *lapack;
-  int64_t element;                                                  /* bytes */
+  int64_t element; /* bytes */
+  bool is_complex;
   char *in[LAZE_MATRIX_MAX_TENSORS], *out[LAZE_MATRIX_MAX_TENSORS]; /* its parts of operands and results */
-  char *copies, *work;
-  int32_t *integers, work_count, integer_count;
+  char *copies, *work, *reals;
+  int32_t *integers, work_count, real_count, integer_count;
   int64_t index; /* of the batch, for messages */
 } matrix_work;
 
@@ -32,7 +33,8 @@ typedef struct matrix_kernel {
 
 extern const matrix_kernel matrix_kernel_cholesky, matrix_kernel_lu, matrix_kernel_lu_solve, matrix_kernel_lu_unpack,
     matrix_kernel_triangular, matrix_kernel_qr, matrix_kernel_householder, matrix_kernel_reflect, matrix_kernel_eigen,
-    matrix_kernel_svd, matrix_kernel_ldl, matrix_kernel_ldl_solve;
+    matrix_kernel_spectrum, matrix_kernel_svd, matrix_kernel_ldl, matrix_kernel_ldl_solve, matrix_kernel_least,
+    matrix_kernel_exponential;
 
 static inline int64_t matrix_rows(const laze_matrix_tensor *tensor) {
   return tensor->dims[tensor->rank - 2];
@@ -59,6 +61,18 @@ void matrix_clear_triangle(char *matrix, int64_t rows, int64_t columns, bool abo
 void matrix_identity(char *matrix, int64_t rows, int64_t columns, laze_dtype dtype);
 /* Whether all elements are numbers, none of them infinite. */
 bool matrix_is_finite(const char *matrix, int64_t count, laze_dtype dtype);
+/* Fails where a matrix that LAPACK would iterate on has others: some of its routines do not end then, or end the
+ * process.
+ */
+laze_status matrix_check_finite(const matrix_work *work, int operand, laze_error *error);
+/* Fails where `info` says that an iteration did not end, or an argument was wrong. */
+laze_status matrix_check_converged(const matrix_work *work, int32_t info, laze_error *error);
+/* Writes one number to all elements. */
+void matrix_fill(char *matrix, int64_t count, double number, laze_dtype dtype);
+/* The word for the conjugate transpose, which is the transpose of real elements. */
+static inline const char *matrix_adjoint(const matrix_work *work) {
+  return work->is_complex ? "C" : "T";
+}
 /* Fails with LAZE_INTERNAL where LAPACK says that an argument was wrong (info below 0). */
 laze_status matrix_check_info(int32_t info, laze_error *error);
 

@@ -1,13 +1,22 @@
 """What PyTorch says about factors of matrices and what is made of them. Signs of vectors that nothing determines are
 left out: their magnitudes are compared."""
 import torch
-from torch_recorder import NAN, case, results_of, tensor
+from torch_recorder import COMPLEX, FLOATS, NAN, case, results_of, tensor
 
 SYMMETRIC = [[4.0, 1.0, 2.0], [1.0, 5.0, 3.0], [2.0, 3.0, 6.0]]
 GENERAL = [[1.0, 2.0, 0.5], [3.0, -1.0, 2.0], [0.5, 4.0, 3.0]]
 TRIANGLE = [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [0.5, -1.0, 4.0]]
 TALL = [[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]]
 RIGHT = [[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]]
+
+
+def numbers(values, dtype):
+    """A tensor; of complex numbers, imaginary parts are such that what is symmetric becomes Hermitian."""
+    if dtype not in COMPLEX:
+        return tensor(values, dtype)
+    real = tensor(values, {"c64": "f32", "c128": "f64"}[dtype])
+    imaginary = 0.5 * (real.tril(-1) - real.triu(1)) if real.dim() == 2 else 0.25 * real
+    return torch.complex(real, imaginary)
 
 
 def call(label, text, inputs, function, magnitudes=()):
@@ -25,7 +34,7 @@ def call(label, text, inputs, function, magnitudes=()):
 
 
 def factors(dtype):
-    aten, t = torch.ops.aten, lambda values: tensor(values, dtype)
+    aten, t = torch.ops.aten, lambda values: numbers(values, dtype)
     a, g, lower, tall, b = t(SYMMETRIC), t(GENERAL), t(TRIANGLE), t(TALL), t(RIGHT)
     stacked = torch.stack([g, a])
     for name in ("linalg_cholesky", "cholesky"):
@@ -65,7 +74,7 @@ def factors(dtype):
 
 
 def solutions(dtype):
-    aten, t = torch.ops.aten, lambda values: tensor(values, dtype)
+    aten, t = torch.ops.aten, lambda values: numbers(values, dtype)
     a, g, b, vector = t(SYMMETRIC), t(GENERAL), t(RIGHT), t([1.0, 2.0, 3.0])
     call(f"solve_vector_{dtype}", "linalg_solve %a, %b", [g, vector], torch.linalg.solve)
     call(f"solve_right_{dtype}", "linalg_solve %a, %b, left=false", [g, b.mT.contiguous()],
@@ -108,16 +117,58 @@ def edges():
         case(label, text, given, lambda *values: getattr(torch.ops.aten, name)(*values), results=types)
 
 
+def equations(dtype):
+    aten, t = torch.ops.aten, lambda values: numbers(values, dtype)
+    g, tall, b, vector = t(GENERAL), t(TALL), t(RIGHT), t([1.0, 2.0, 3.0])
+    turn = tensor([[0.0, 1.0], [-1.0, 0.0]], dtype)
+    call(f"eig_{dtype}", "linalg_eig %a", [turn], torch.linalg.eig, (1,))
+    call(f"eig_inner_{dtype}", "_linalg_eig %a", [turn], torch.linalg.eig, (1,))
+    call(f"eigvals_{dtype}", "linalg_eigvals %a", [torch.stack([turn, 3 * turn])], torch.linalg.eigvals)
+    call(f"eigvals_real_{dtype}", "linalg_eigvals %a", [t(TRIANGLE).triu()], torch.linalg.eigvals)
+    for driver in ("gels", "gelsy", "gelsd", "gelss"):
+        call(f"lstsq_{driver}_{dtype}", f'linalg_lstsq %a, %b, driver="{driver}"', [tall, b],
+             lambda a, b: torch.linalg.lstsq(a, b, driver=driver))
+        call(f"lstsq_wide_{driver}_{dtype}", f'linalg_lstsq %a, %b, driver="{driver}"',
+             [torch.stack([tall.mT, 2 * tall.mT]), torch.stack([b[:2], -b[:2]])],
+             lambda a, b: torch.linalg.lstsq(a, b, driver=driver))
+    call(f"lstsq_inner_{dtype}", '_linalg_lstsq %a, %b, driver="gels"', [g, b],
+         lambda a, b: torch.linalg.lstsq(a, b, driver="gels"))
+    call(f"lstsq_vector_{dtype}", "linalg_lstsq %a, %b", [tall, vector], torch.linalg.lstsq)
+    low = torch.stack([g[0], 2 * g[0], g[0]])
+    call(f"lstsq_low_{dtype}", "linalg_lstsq %a, %b, rcond=0.01", [low, b],
+         lambda a, b: torch.linalg.lstsq(a, b, 0.01))
+    small, none = 0.25 * g, g - g
+    for name in ("linalg_matrix_exp", "matrix_exp"):
+        call(f"{name}_{dtype}", f"{name} %a", [torch.stack([small, 2 * small, none])], getattr(aten, name))
+    call(f"lu_with_info_{dtype}", "_lu_with_info %a", [g], aten._lu_with_info)
+    exact = lambda a: (lambda u, s, vh: (u, s, vh.mH))(*torch.linalg.svd(a, full_matrices=False))
+    for label, matrix in (("tall", tall), ("wide", tall.mH.contiguous())):
+        call(f"svd_lowrank_{label}_{dtype}", "svd_lowrank %a, q=2, seed=1, offset=2", [matrix], exact, (0, 2))
+        call(f"pca_lowrank_{label}_{dtype}", "pca_lowrank %a, q=2, center=false, seed=1, offset=2", [matrix], exact,
+             (0, 2))
+    call(f"svd_lowrank_mean_{dtype}", "svd_lowrank %a, M=%b, seed=1, offset=2", [tall, tall[:1] / 2],
+         lambda a, m: exact(a - m), (0, 2))
+    call(f"pca_lowrank_{dtype}", "pca_lowrank %a, seed=1, offset=2", [torch.stack([tall, -tall])],
+         lambda a: exact(a - a.mean(-2, keepdim=True)), (0, 2))
+    q = torch.linalg.qr(tall).Q
+    call(f"svd_within_{dtype}", "_svd_within %a, %b", [tall, q], lambda a, q: exact(a), (0, 2))
+    one, base = tall[:, :1].contiguous(), q[:, :1].contiguous()
+    case(f"range_again_{dtype}", "%m:1 = _range_again %a, %b\n%r0 = abs %m#0", [one, base],
+         lambda a, q: torch.linalg.qr(a).Q.abs(), tolerance=64)
+    case(f"range_of_random_{dtype}", "%m:1 = _range_of_random %a, q=1, seed=1, offset=2\n%r0 = abs %m#0", [one],
+         lambda a: torch.linalg.qr(a).Q.abs(), tolerance=64)
+
+
 # The second row is three times the first.
 LOW = [[1.0, 2.0, 0.5], [3.0, 6.0, 1.5], [0.5, 4.0, 3.0]]
 
 
 def spectra(dtype):
-    t = lambda values: tensor(values, dtype)
+    t = lambda values: numbers(values, dtype)
     g, tall, low, a = t(GENERAL), t(TALL), t(LOW), t(SYMMETRIC)
     epsilon = torch.finfo(g.dtype).eps
-    ones, zero = t([1.0, 1.0, 1.0]), t(0.0)
-    shared = low[:2, :2] @ low[:2, :2].mT  # symmetric, of rank 1
+    ones, zero = torch.ones(3, dtype=t(1.0).real.dtype), torch.zeros((), dtype=t(1.0).real.dtype)
+    shared = torch.outer(low[0], low[0].conj())  # symmetric, of rank 1
     call(f"norm_of_values_{dtype}", '_norm_of_singular_values %a, rows=-2, columns=-1, kind="sum", keepdim=true', [g],
          lambda g: torch.linalg.matrix_norm(g, "nuc", keepdim=True))
     call(f"nuclear_norm_{dtype}", "nuclear_norm %a", [g], torch.nuclear_norm)
@@ -159,8 +210,21 @@ def spectra(dtype):
 
 
 def record():
-    for dtype in ("f32", "f64"):
+    for dtype in (*FLOATS, *COMPLEX):
         factors(dtype)
         spectra(dtype)
         solutions(dtype)
+        equations(dtype)
+    for dtype in COMPLEX:
+        a, b = numbers(SYMMETRIC, dtype), numbers(RIGHT, dtype)
+        call(f"ldl_hermitian_{dtype}", "linalg_ldl_factor_ex %a, hermitian=true", [a],
+             lambda a: torch.linalg.ldl_factor_ex(a, hermitian=True))
+        call(f"ldl_solve_hermitian_{dtype}", "linalg_ldl_solve %a, %b, %c, hermitian=true",
+             [*torch.linalg.ldl_factor(a, hermitian=True), b],
+             lambda a, p, b: torch.linalg.ldl_solve(a, p, b, hermitian=True))
+        packed, pivots = torch.linalg.lu_factor(numbers(GENERAL, dtype))
+        for adjoint in ("true", "false"):
+            call(f"lu_solve_right_{adjoint}_{dtype}", f"linalg_lu_solve %a, %b, %c, left=false, adjoint={adjoint}",
+                 [packed, pivots, b.mT.contiguous()],
+                 lambda p, q, b: torch.linalg.lu_solve(p, q, b, left=False, adjoint=adjoint == "true"))
     edges()

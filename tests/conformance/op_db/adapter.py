@@ -13,7 +13,7 @@ the form of a tensor (its rank, its dtype) PyTorch answers itself.
 import torch
 import torch.functional
 import torch.nn.functional
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, handle_torch_function
 
 import peer
 from library import Absent
@@ -38,6 +38,22 @@ def run_front_end():
 
 
 run_front_end()
+
+
+def hand_over(*names):
+    """Functions of PyTorch that are written in Python and the library has: these do hand themselves to the mode."""
+    def handed(function):
+        def call(*args, **kwargs):
+            if torch._C._is_torch_function_mode_enabled():
+                return handle_torch_function(function, args[:1], *args, **kwargs)
+            return function(*args, **kwargs)
+        return call
+
+    for name in names:
+        setattr(torch, name, handed(getattr(torch, name)))
+
+
+hand_over("svd_lowrank", "pca_lowrank")
 
 
 class Call:

@@ -1,4 +1,5 @@
 /* LAPACK as a library that is opened when first needed, and what must not reach it. */
+#include "base/dtype.h"
 #include "runtime/lapack/lapack.h"
 #include "runtime/lapack/matrix.h"
 #include "tests/support/suite.h"
@@ -22,12 +23,12 @@ static void teardown(void) {
 START_TEST(a_missing_library_is_said_with_its_remedy) {
   const laze_lapack *lapack = NULL;
   setenv(LAZE_LAPACK_VARIABLE, "/nowhere/liblapack.so:", 1);
-  ck_assert_int_eq(laze_lapack_open(1, &lapack, &error), LAZE_UNSUPPORTED);
+  ck_assert_int_eq(laze_lapack_open('d', &lapack, &error), LAZE_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(error.message, "/nowhere/liblapack.so"));
   ck_assert_ptr_nonnull(strstr(error.message, "install"));
   setenv(LAZE_LAPACK_VARIABLE, "libm.so.6:liblapack.so.3:libopenblas.so.0",
          1); /* the first has none of the functions */
-  ck_assert_int_eq(laze_lapack_open(1, &lapack, &error), LAZE_OK);
+  ck_assert_int_eq(laze_lapack_open('d', &lapack, &error), LAZE_OK);
   ck_assert(lapack->lu != NULL);
 }
 END_TEST
@@ -89,6 +90,70 @@ START_TEST(pivots_must_be_rows) {
 }
 END_TEST
 
+/* Every kind of elements has every routine that it needs, and none that takes other arguments. */
+START_TEST(kinds_of_elements_have_routines_of_their_own) {
+  const laze_lapack *real = NULL, *complex = NULL;
+  for (const char *kind = "sd"; *kind; kind++) {
+    ck_assert_int_eq(laze_lapack_open(*kind, &real, &error), LAZE_OK);
+    ck_assert_int_eq(laze_lapack_open(*kind == 's' ? 'c' : 'z', &complex, &error), LAZE_OK);
+    ck_assert(real->cholesky && complex->cholesky && real->cholesky != complex->cholesky);
+    ck_assert(real->svd && !real->svd_complex && !complex->svd && complex->svd_complex);
+    ck_assert(real->ldl == real->ldl_hermitian && complex->ldl != complex->ldl_hermitian);
+  }
+}
+END_TEST
+
+enum { MOST = 70 };
+
+/* Numbers that are no pattern of a matrix's rows, from -1 to 1, of any kind. */
+static void fill(laze_dtype dtype, double *out, int64_t count, uint32_t seed) {
+  for (int64_t i = 0; i < count; i++) {
+    double parts[2];
+    for (int k = 0; k < 2; k++) {
+      seed = seed * 1664525u + 1013904223u;
+      parts[k] = (double)(seed >> 8) / (1 << 23) - 1;
+    }
+    laze_scalar_store(laze_scalar_complex(parts[0], laze_dtype_is_complex(dtype) ? parts[1] : 0), dtype, out, i);
+  }
+}
+
+/* Scratch is measured here and not asked of the library: the reference ends the process where it is too small. */
+START_TEST(scratch_is_enough_for_every_shape) {
+  static double a[2 * MOST * MOST], b[2 * MOST * MOST], results[3][2 * MOST * MOST];
+  static const int64_t sides[] = {1, 2, 3, 26, 33, 70};
+  static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_C64, LAZE_C128};
+  laze_dtype dtype = dtypes[_i];
+  int64_t rank;
+  for (size_t i = 0; i < 6 * 6 * 5; i++) {
+    const int64_t m = sides[i % 6], n = sides[i / 6 % 6], k = i / 36 == 4 ? 65 : 1, lesser = m < n ? m : n;
+    const int64_t matrix[] = {m, n}, other[] = {m, k}, solution[] = {n, k}, residuals[] = {k}, values[] = {lesser};
+    const int64_t left[] = {m, m}, right[] = {n, n};
+    laze_dtype part = laze_dtype_part(dtype);
+    laze_matrix_call call = {.context = context, .driver = "syySd"[i / 36], .rcond = -1};
+    fill(dtype, a, m * n, (uint32_t)i);
+    fill(dtype, b, m * k, (uint32_t)i + 1000);
+    call.operands[0] = (laze_matrix_tensor){dtype, 2, matrix, (char *)a};
+    call.operands[1] = (laze_matrix_tensor){dtype, 2, other, (char *)b};
+    call.results[0] = (laze_matrix_tensor){dtype, 2, solution, (char *)results[0]};
+    call.results[1] = (laze_matrix_tensor){part, 1, residuals, (char *)results[1]};
+    call.results[2] = (laze_matrix_tensor){LAZE_I64, 0, NULL, (char *)&rank};
+    call.results[3] = (laze_matrix_tensor){part, 1, values, (char *)results[2]};
+    ck_assert_int_eq(laze_matrix_run(LAZE_MATRIX_LEAST, &call, &error), LAZE_OK);
+    ck_assert(i < 36 || rank == lesser);
+    call.results[0] = (laze_matrix_tensor){dtype, 2, left, (char *)results[0]};
+    call.results[1] = (laze_matrix_tensor){part, 1, values, (char *)results[1]};
+    call.results[2] = (laze_matrix_tensor){dtype, 2, right, (char *)results[2]};
+    ck_assert_int_eq(laze_matrix_run(LAZE_MATRIX_SVD, &call, &error), LAZE_OK);
+    if (m != n) continue;
+    call.results[0] = (laze_matrix_tensor){part, 1, values, (char *)results[0]};
+    call.results[1] = (laze_matrix_tensor){dtype, 2, matrix, (char *)results[1]};
+    ck_assert_int_eq(laze_matrix_run(LAZE_MATRIX_EIGEN, &call, &error), LAZE_OK);
+    call.results[0].dtype = call.results[1].dtype = laze_dtype_paired(dtype);
+    ck_assert_int_eq(laze_matrix_run(LAZE_MATRIX_SPECTRUM, &call, &error), LAZE_OK);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("lapack");
   TCase *tests = tcase_create("opens");
@@ -96,6 +161,8 @@ int main(void) {
   const TTest *const all[] = {a_missing_library_is_said_with_its_remedy, a_side_beyond_32_bits_is_refused,
                               unpacking_needs_no_library, no_matrices_ask_for_no_library, pivots_must_be_rows};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tcase_add_test(tests, all[i]);
+  tcase_add_test(tests, kinds_of_elements_have_routines_of_their_own);
+  tcase_add_loop_test(tests, scratch_is_enough_for_every_shape, 0, 4);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }
