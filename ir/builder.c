@@ -18,7 +18,9 @@ static laze_status expand(laze_builder *builder, const laze_op_info *info, const
   if (laze_location_is_known(call->location)) recorder->location = call->location;
   if (call->name) recorder->name = call->name;
   builder->depth++;
-  laze_status status = laze_call_expand(recorder, call, results, error);
+  const bool folds = info->complex_form == LAZE_COMPLEX_FOLDED && laze_call_is_complex(recorder, call);
+  laze_status status = folds ? laze_builder_fold_complex(builder, call, results, error)
+                             : laze_call_expand(recorder, call, results, error);
   builder->depth--;
   *recorder = saved;
   if (status != LAZE_OK) laze_op_rename_error(error, info->name);

@@ -16,6 +16,10 @@ typedef struct laze_builder {
 /* Results are written to `results` as the recorder interface says. Operators with regions are appended with
  * laze_graph_append_region_node instead. */
 
+/* Appends a reduction or scan of complex numbers as an operator with a region (complex_fold.c). */
+LAZE_MUST_USE laze_status laze_builder_fold_complex(laze_builder *builder, const laze_call *call, laze_value *result,
+                                                    laze_error *error);
+
 void laze_builder_init(laze_builder *builder, laze_graph *graph, laze_block *block);
 
 #endif

@@ -97,9 +97,10 @@ typedef enum {
 /* What an operator does with complex operands. */
 typedef enum {
   LAZE_COMPLEX_REFUSED,
-  LAZE_COMPLEX_MOVED, /* takes them as it takes others: elements are moved, or a composite is made of others */
-  LAZE_COMPLEX_PARTS, /* is applied to real parts and to imaginary parts */
-  LAZE_COMPLEX_OTHER, /* is `complex_op` */
+  LAZE_COMPLEX_MOVED,  /* takes them as it takes others: elements are moved, or a composite is made of others */
+  LAZE_COMPLEX_PARTS,  /* is applied to real parts and to imaginary parts */
+  LAZE_COMPLEX_FOLDED, /* REDUCTION, SCAN: combines states that are complex, in a region (ir/complex_fold.c) */
+  LAZE_COMPLEX_OTHER,  /* is `complex_op` */
 } laze_complex_form;
 
 /* What a reduction or a scan starts from. */

@@ -114,6 +114,11 @@ laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *se
                    laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
 }
 
+laze_status laze_dtype_float_or_complex(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  *out = self->dtype;
+  return laze_dtype_is_complex(*out) ? LAZE_OK : laze_dtype_float_only(inference, self, out);
+}
+
 laze_status laze_dtype_softmax(laze_inference *inference, const laze_type *self, bool half_to_float, laze_dtype *out) {
   LAZE_TRY(laze_dtype_float_only(inference, self, out));
   if (!half_to_float) return LAZE_OK;

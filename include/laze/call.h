@@ -134,6 +134,16 @@ static inline laze_operand laze_operand_from_integer(int64_t value) {
 static inline laze_operand laze_operand_from_unsigned(uint64_t value) {
   return laze_operand_from_scalar(laze_scalar_unsigned(value));
 }
+#ifndef __STDC_NO_COMPLEX__
+/* A complex number is two numbers behind each other, as C says. */
+static inline laze_scalar laze_scalar_from_complex(double _Complex value) {
+  const double *parts = (const double *)&value;
+  return laze_scalar_complex(parts[0], parts[1]);
+}
+static inline laze_operand laze_operand_from_complex(double _Complex value) {
+  return laze_operand_from_scalar(laze_scalar_from_complex(value));
+}
+#endif
 static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
   laze_ints list = {room, 1};
   *room = item;
@@ -141,12 +151,18 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
 }
 
 /* clang-format off */
+#ifdef __STDC_NO_COMPLEX__
+#define LAZE_COMPLEX_TYPES(make)
+#else
+#define LAZE_COMPLEX_TYPES(make) float _Complex: make, double _Complex: make, long double _Complex: make,
+#endif
 /* LAZE_NUMBER(x): a laze_scalar of any number; LAZE_NONE: of none. (In C11 `true` is an int: (bool)1 is a bool.) */
 #define LAZE_NUMBER(...)                                                                                               \
   _Generic((__VA_ARGS__),                                                                                              \
     laze_scalar: laze_scalar_same,                                                                                     \
     bool: laze_scalar_boolean,                                                                                         \
     float: laze_scalar_real, double: laze_scalar_real, long double: laze_scalar_real,                                  \
+    LAZE_COMPLEX_TYPES(laze_scalar_from_complex)                                                                       \
     unsigned long: laze_scalar_unsigned, unsigned long long: laze_scalar_unsigned,                                     \
     default: laze_scalar_integer)(__VA_ARGS__)
 #define LAZE_NONE ((laze_scalar){LAZE_DTYPE_NONE, 0, {0}, 0})
@@ -158,6 +174,7 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
     laze_scalar: laze_operand_from_scalar,                                                                             \
     bool: laze_operand_from_boolean,                                                                                   \
     float: laze_operand_from_real, double: laze_operand_from_real, long double: laze_operand_from_real,                \
+    LAZE_COMPLEX_TYPES(laze_operand_from_complex)                                                                      \
     unsigned long: laze_operand_from_unsigned, unsigned long long: laze_operand_from_unsigned,                         \
     default: laze_operand_from_integer)(__VA_ARGS__)
 

@@ -34,7 +34,7 @@ bool laze_call_is_complex(laze_recorder *recorder, const laze_call *call) {
 
 bool laze_call_expands_complex(laze_recorder *recorder, const laze_call *call) {
   const laze_op_info *info = laze_op_get(call->op);
-  if (info->complex_form != LAZE_COMPLEX_PARTS && info->complex_form != LAZE_COMPLEX_OTHER) return false;
+  if (info->complex_form == LAZE_COMPLEX_REFUSED || info->complex_form == LAZE_COMPLEX_MOVED) return false;
   if (info->must_expand && info->must_expand(call)) return false; /* add with alpha: what that consists of */
   return laze_call_is_complex(recorder, call);
 }

@@ -1,6 +1,7 @@
 /* Sequences: numbers computed from the index, in i64 or f64, and converted once. */
 #include "ir/composite/composite.h"
 
+#include "ir/attribute.h"
 #include "ir/composite.gen.h"
 #include "ir/op.gen.h"
 
@@ -148,6 +149,27 @@ static laze_status line(laze_recorder *recorder, laze_value index, double number
 }
 
 /* The first half counts from the start and the second from the end, so that both ends are met exactly. */
+/* Numbers from and to complex ones: the parts are at equal distances, too. */
+static laze_status complex_line(laze_recorder *recorder, const laze_call *call, laze_value *out, laze_error *error) {
+  const laze_attribute *dtype = &call->attributes[LAZE_LINSPACE_DTYPE];
+  const laze_dtype wanted = dtype->present ? (laze_dtype)dtype->value.integer : LAZE_C64;
+  laze_value parts[2];
+  if (!laze_dtype_is_complex(wanted))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "linspace: from or to a complex number in %s; expected c64 or c128",
+                     laze_dtype_name(wanted));
+  for (int i = 0; i < 2; i++) {
+    const laze_scalar start = call->attributes[LAZE_LINSPACE_START].value.literal,
+                      end = call->attributes[LAZE_LINSPACE_END].value.literal;
+    const double from = i ? start.imaginary : laze_scalar_as_real(start),
+                 to = i ? end.imaginary : laze_scalar_as_real(end);
+    const laze_attribute attributes[] = {
+        laze_attribute_literal(laze_scalar_real(from)), laze_attribute_literal(laze_scalar_real(to)),
+        call->attributes[LAZE_LINSPACE_STEPS], laze_attribute_dtype(laze_dtype_part(wanted))};
+    LAZE_TRY(laze_record_call(recorder, LAZE_OP_LINSPACE, NULL, 0, attributes, &parts[i], error));
+  }
+  return laze_compose_binary(recorder, LAZE_OP_COMPLEX, parts[0], parts[1], out, error);
+}
+
 laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                     laze_error *error) {
   double start = laze_scalar_as_real(call->attributes[LAZE_LINSPACE_START].value.literal),
@@ -160,6 +182,10 @@ laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *ca
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   laze_value index, from_end, choice[3];
   laze_size count = steps;
+  if (laze_dtype_is_complex(dtype) ||
+      laze_dtype_is_complex(call->attributes[LAZE_LINSPACE_START].value.literal.dtype) ||
+      laze_dtype_is_complex(call->attributes[LAZE_LINSPACE_END].value.literal.dtype))
+    return complex_line(recorder, call, results, error);
   if (dtype == LAZE_BOOL && steps > 1)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "linspace: dtype is bool, expected a dtype of numbers");
   if (steps < 0)

@@ -1,8 +1,8 @@
 /* Gradients of normalisations and poolings, as PyTorch's core has them.
  *
  *   what is wanted    output_mask, [1, 1, 0]: input, weight, not bias; a result that is not wanted has no elements
- *   avg_pool2d        each element of an axis counts in each window by a table [windows, elements], so that the
- * gradient is rows^T grad columns
+ *   avg_pool2d        each element of an axis counts in each window by a table [windows, elements]: the gradient is
+ *                     rows^T grad columns, without the terms that are 0 times something, which may be infinite
  */
 #include "ir/composite/gradients.h"
 
@@ -167,7 +167,7 @@ laze_status laze_composite_avg_pool2d_backward(laze_recorder *recorder, const la
   const laze_type grad = laze_compose_type(recorder, call->operands[0]),
                   self = laze_compose_type(recorder, call->operands[1]);
   laze_windows windows = {.dims = 2};
-  laze_value tables[2], product[2];
+  laze_value tables[2];
   LAZE_TRY(check_pool(recorder, call, &windows, error));
   if (override->present && override->value.integer == 0)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: divisor_override is 0", laze_compose_name(call));
@@ -181,11 +181,11 @@ laze_status laze_composite_avg_pool2d_backward(laze_recorder *recorder, const la
                               laze_attribute_dtype((laze_dtype)self.dtype)};
     LAZE_TRY(laze_record_call(recorder, LAZE_OP__POOLED_TABLE, NULL, 0, table, &tables[i], error));
   }
-  LAZE_TRY(laze_compose_swap_axes(recorder, tables[0], 0, 1, &product[0], error));
-  product[1] = call->operands[0];
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP_MATMUL, product, 2, NULL, &product[0], error));
-  product[1] = tables[1];
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP_MATMUL, product, 2, NULL, results, error));
+  for (int i = 0; i < 2; i++) {
+    const laze_value operands[] = {i == 0 ? call->operands[0] : *results, tables[i]};
+    const laze_attribute dim = laze_attribute_integer(i - 2);
+    LAZE_TRY(laze_record_call(recorder, LAZE_OP__SPREAD, operands, 2, &dim, results, error));
+  }
   if (!override->present) return LAZE_OK;
   return laze_compose_with_number(recorder, LAZE_OP_DIV, *results, laze_scalar_integer(override->value.integer),
                                   results, error);

@@ -13,8 +13,8 @@
 #include <string.h>
 
 static laze_scalar number_without(const char *word, laze_dtype dtype) {
-  if (strcmp(word, "lowest") == 0) return laze_dtype_lowest(dtype);
-  if (strcmp(word, "highest") == 0) return laze_dtype_highest(dtype);
+  if (strcmp(word, "lowest") == 0) return laze_dtype_lowest(laze_dtype_part(dtype));
+  if (strcmp(word, "highest") == 0) return laze_dtype_highest(laze_dtype_part(dtype));
   if (strcmp(word, "nan") == 0) return laze_scalar_real((double)NAN);
   return laze_scalar_integer(strcmp(word, "one") == 0);
 }

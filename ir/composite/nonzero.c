@@ -8,6 +8,7 @@
 #include "ir/composite/composite.h"
 
 #include "ir/composite.gen.h"
+#include "ir/composite/support.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
 #include "shape_inference/rules.h"
@@ -91,4 +92,58 @@ laze_status laze_composite_masked_select(laze_recorder *recorder, const laze_cal
   LAZE_TRY(laze_compose_reshape(recorder, operands[0], &elements, 1, &operands[0], error));
   LAZE_TRY(laze_compose_places(recorder, operands[1], &operands[1], error));
   return laze_record_call(recorder, LAZE_OP_INDEX_SELECT, operands, 2, &dim, results, error);
+}
+
+/* The places of what is not 0, and behind them those of zeros, `size` in all, zeros being too few: then any. */
+static laze_status static_places(laze_recorder *recorder, laze_value self, laze_size size, laze_value *out,
+                                 laze_error *error) {
+  const laze_type type = laze_compose_type(recorder, self);
+  const laze_attribute order[] = {laze_attribute_integer(0), laze_attribute_boolean(false)};
+  const laze_attribute dim = laze_attribute_integer(0);
+  laze_value sorted[2], joined[2];
+  laze_size elements;
+  LAZE_TRY(laze_size_product(recorder->sizes, type.sizes, type.rank, &elements, error));
+  LAZE_TRY(laze_compose_reshape(recorder, self, &elements, 1, &self, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_EQ, self, laze_scalar_integer(0), &self, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_SORT, &self, 1, order, sorted, error));
+  joined[0] = sorted[1];
+  LAZE_TRY(laze_compose_iota(recorder, &size, 1, 0, LAZE_I64, &joined[1], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_CAT, joined, 2, &dim, out, error));
+  return laze_compose_slice(recorder, *out, 0, 0, size, out, error);
+}
+
+/* [size, 1]: whether a row is one of nonzero. */
+static laze_status static_rows(laze_recorder *recorder, laze_value self, laze_size size, laze_value *out,
+                               laze_error *error) {
+  laze_value count, row;
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_NE, self, laze_scalar_integer(0), &count, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_SUM, count, &count, error));
+  LAZE_TRY(laze_compose_iota(recorder, (laze_size[]){size, 1}, 2, 0, LAZE_I64, &row, error));
+  return laze_compose_binary(recorder, LAZE_OP_LT, row, count, out, error);
+}
+
+laze_status laze_composite_nonzero_static(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                          laze_error *error) {
+  const laze_type type = laze_compose_type(recorder, call->operands[0]);
+  const laze_size size = call->attributes[LAZE_NONZERO_STATIC_SIZE].value.size;
+  const laze_attribute dim = laze_attribute_integer(1);
+  laze_value places, columns[LAZE_MAX_RANK], choice[3];
+  bool fits;
+  LAZE_TRY(laze_size_must_be_at_most(recorder, 0, size, &fits, error));
+  if (!fits)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: size is below 0; expected how many rows there are to be",
+                     laze_compose_name(call));
+  if (type.rank == 0) return laze_compose_iota(recorder, (laze_size[]){size, 0}, 2, 1, LAZE_I64, results, error);
+  LAZE_TRY(static_places(recorder, call->operands[0], size, &places, error));
+  for (int axis = 0; axis < type.rank; axis++) {
+    LAZE_TRY(find_index(recorder, places, &type, axis, &columns[axis], error));
+    LAZE_TRY(laze_compose_insert_axis(recorder, columns[axis], 1, &columns[axis], error));
+  }
+  choice[1] = columns[0];
+  if (type.rank > 1) LAZE_TRY(laze_record_call(recorder, LAZE_OP_CAT, columns, type.rank, &dim, &choice[1], error));
+  LAZE_TRY(static_rows(recorder, call->operands[0], size, &choice[0], error));
+  LAZE_TRY(laze_record_number(recorder, LAZE_I64,
+                              laze_scalar_integer(call->attributes[LAZE_NONZERO_STATIC_FILL_VALUE].value.integer),
+                              &choice[2], error));
+  return laze_record_call(recorder, LAZE_OP_WHERE_SELF, choice, 3, NULL, results, error);
 }

@@ -61,21 +61,46 @@ static laze_status fraction(laze_recorder *recorder, laze_value bits, bit_field 
   return laze_compose_with_number(recorder, LAZE_OP_MUL, *out, scale, out, error);
 }
 
+/* Complex numbers: their parts are twice as many, the two of a number beside each other. */
+static laze_status complex_numbers(laze_recorder *recorder, const laze_call *call, double scale, laze_value *out,
+                                   laze_error *error) {
+  const laze_attribute *size = &call->attributes[LAZE_RAND_SIZE];
+  laze_size sizes[LAZE_MAX_RANK];
+  if (size->count >= LAZE_MAX_RANK)
+    return laze_fail(error, LAZE_UNSUPPORTED, "%s: complex numbers of %d dims, expected at most %d",
+                     laze_compose_name(call), size->count, LAZE_MAX_RANK - 1);
+  for (int32_t i = 0; i < size->count; i++) sizes[i] = size->value.items[i];
+  sizes[size->count] = 2;
+  const laze_dtype part = laze_dtype_part((laze_dtype)call->attributes[LAZE_RAND_DTYPE].value.integer);
+  laze_attribute attributes[] = {laze_attribute_sizes(sizes, size->count + 1), laze_attribute_dtype(part)};
+  LAZE_TRY(laze_record_call(recorder, call->op, call->operands, 2, attributes, out, error));
+  if (scale != 1) LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *out, laze_scalar_real(scale), out, error));
+  return laze_compose_unary(recorder, LAZE_OP_VIEW_AS_COMPLEX, *out, out, error);
+}
+
+static bool is_complex(const laze_call *call) {
+  const laze_attribute *dtype = &call->attributes[LAZE_RAND_DTYPE];
+  return dtype->present && laze_dtype_is_complex((laze_dtype)dtype->value.integer);
+}
+
 /* The top bits, as many as the significand holds: every value is exact, and 1 is never reached. */
 laze_status laze_composite_rand(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                 laze_error *error) {
   laze_dtype dtype;
   laze_value bits;
+  if (is_complex(call)) return complex_numbers(recorder, call, 1, results, error);
   LAZE_TRY(random_bits(recorder, call, &bits, &dtype, error));
   int width = laze_dtype_get(dtype)->digits;
   return fraction(recorder, bits, (bit_field){64 - width, width, 0}, dtype, results, error);
 }
 
-/* Box-Muller: sqrt(-2 log u) cos(2 pi v), u in (0, 1] from the low 32 bits and v from the high ones. */
+/* Box-Muller: sqrt(-2 log u) cos(2 pi v), u in (0, 1] from the low 32 bits and v from the high ones. The parts of a
+ * complex number have half the variance each. */
 laze_status laze_composite_randn(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                  laze_error *error) {
   laze_dtype dtype;
   laze_value bits, radius, angle;
+  if (is_complex(call)) return complex_numbers(recorder, call, 0.7071067811865476, results, error);
   LAZE_TRY(random_bits(recorder, call, &bits, &dtype, error));
   LAZE_TRY(fraction(recorder, bits, (bit_field){0, 32, 1}, dtype, &radius, error));
   LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_LOG, radius, &radius, error));

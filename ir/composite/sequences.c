@@ -257,7 +257,9 @@ laze_status laze_composite_logspace(laze_recorder *recorder, const laze_call *ca
   laze_attribute attributes[] = {call->attributes[LAZE_LOGSPACE_START], call->attributes[LAZE_LOGSPACE_END],
                                  call->attributes[LAZE_LOGSPACE_STEPS], laze_attribute_dtype(LAZE_F64)};
   laze_value base;
-  if (!laze_dtype_is_float(wanted)) /* both ends are whole numbers then */
+  const bool complex = laze_dtype_is_complex(wanted);
+  if (complex) attributes[3] = laze_attribute_dtype(LAZE_C128);
+  if (!complex && !laze_dtype_is_float(wanted)) /* both ends are whole numbers then */
     for (int i = 0; i < 2; i++)
       attributes[i].value.literal = laze_scalar_real(trunc(laze_scalar_as_real(attributes[i].value.literal)));
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_LINSPACE, NULL, 0, attributes, results, error));

@@ -182,3 +182,26 @@ laze_status laze_composite_signal_windows_gaussian(laze_recorder *recorder, cons
   LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_EXP, *results, results, error));
   return finish(&t, results, error);
 }
+
+laze_status laze_composite_signal_windows_kaiser(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                                 laze_error *error) {
+  const double beta = call->attributes[LAZE_SIGNAL_WINDOWS_KAISER_BETA].value.real;
+  laze_value whole;
+  taper t;
+  LAZE_TRY(begin(recorder, call, &t, error));
+  if (!(beta >= 0))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: beta is %g, expected 0 or more", laze_compose_name(call), beta);
+  if (t.length <= 1) return one(&t, results, error);
+  LAZE_TRY(line(&t, -1, 2 / divisions(&t), results, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, *results, *results, results, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_NEG, *results, results, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_ADD, *results, laze_scalar_real(1), results, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MAXIMUM, *results, laze_scalar_real(0), results, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_SQRT, *results, results, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_MUL, *results, laze_scalar_real(beta), results, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_I0, *results, results, error));
+  LAZE_TRY(laze_record_number(recorder, LAZE_F64, laze_scalar_real(beta), &whole, error));
+  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_I0, whole, &whole, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_DIV, *results, whole, results, error));
+  return finish(&t, results, error);
+}

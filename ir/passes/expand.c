@@ -46,7 +46,7 @@ static bool is_composite(const laze_node *node) {
 
 static bool is_complex(const laze_graph *graph, const laze_node *node) {
   const laze_op_info *info = laze_op_get(node->op);
-  if (info->complex_form != LAZE_COMPLEX_PARTS && info->complex_form != LAZE_COMPLEX_OTHER) return false;
+  if (info->complex_form == LAZE_COMPLEX_REFUSED || info->complex_form == LAZE_COMPLEX_MOVED) return false;
   for (int32_t i = 0; i < node->operand_count; i++)
     if (laze_dtype_is_complex(laze_graph_type(graph, node->operands[i])->dtype)) return true;
   return laze_dtype_is_complex(node->types[0]->dtype);

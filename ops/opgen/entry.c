@@ -349,6 +349,7 @@ static void read_complex(gen_table *table, gen_operator *op, const gen_tree *val
   const char *text = text_of(table, op, "complex", value);
   op->complex = strcmp(text, "moves") == 0     ? COMPLEX_MOVED
                 : strcmp(text, "parts") == 0   ? COMPLEX_PARTS
+                : strcmp(text, "folds") == 0   ? COMPLEX_FOLDED
                 : strcmp(text, "refused") == 0 ? COMPLEX_REFUSED
                                                : COMPLEX_OTHER;
 }

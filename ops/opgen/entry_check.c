@@ -266,12 +266,14 @@ static void check_class(gen_table *table, gen_operator *op) {
 
 /* The operator that takes the place of one with complex operands is called with its arguments. */
 static void check_complex(gen_table *table, gen_operator *op) {
+  if (op->complex == COMPLEX_FOLDED && op->op_class != CLASS_REDUCTION && op->op_class != CLASS_SCAN)
+    report_error(&table->report, op->at, "complex: folds is for reductions and scans; write moves, parts or refused");
   if (op->complex != COMPLEX_OTHER) return;
   const char *name = tree_get(op->entry, "complex")->text;
   op->complex_operator = table_find(table, name);
   if (op->complex_operator == NULL) {
     report_error(&table->report, op->at,
-                 "complex: there is no operator \"%s\"; write moves, parts, refused or the full name of one", name);
+                 "complex: there is no operator \"%s\"; write moves, parts, folds, refused or the full name of one", name);
     return;
   }
   const gen_schema *own = &op->schema, *other = &op->complex_operator->schema;

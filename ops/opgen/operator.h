@@ -44,6 +44,7 @@ typedef enum {
   COMPLEX_REFUSED,
   COMPLEX_MOVED,
   COMPLEX_PARTS,
+  COMPLEX_FOLDED,
   COMPLEX_OTHER,
 } gen_complex;
 

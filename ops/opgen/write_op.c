@@ -127,6 +127,7 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->keeps_dtype) fprintf(out, "     .keeps_dtype = true,\n");
   if (op->complex == COMPLEX_MOVED) fprintf(out, "     .complex_form = LAZE_COMPLEX_MOVED,\n");
   if (op->complex == COMPLEX_PARTS) fprintf(out, "     .complex_form = LAZE_COMPLEX_PARTS,\n");
+  if (op->complex == COMPLEX_FOLDED) fprintf(out, "     .complex_form = LAZE_COMPLEX_FOLDED,\n");
   if (op->complex_operator != NULL)
     fprintf(out, "     .complex_form = LAZE_COMPLEX_OTHER,\n     .complex_op = LAZE_OP_%s,\n",
             op->complex_operator->upper);

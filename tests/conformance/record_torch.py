@@ -16,6 +16,7 @@ import torch_pointwise
 import torch_products
 import torch_resampling
 import torch_scatter
+import torch_segments
 import torch_sorting
 import torch_special
 import torch_statistics
@@ -103,4 +104,5 @@ if __name__ == "__main__":
     torch_special.record()
     torch_core.record()
     torch_gradients.record()
+    torch_segments.record()
     write()

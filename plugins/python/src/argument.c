@@ -79,6 +79,13 @@ bool laze_python_is_integer(PyObject *object) {
   return PyIndex_Check(object) && (!laze_python_has_dlpack(object) || is_index(object));
 }
 
+/* Switches, of which a list is passed as numbers: output_mask=[True, False, True]. */
+static bool are_switches(PyObject *const *items, Py_ssize_t count) {
+  Py_ssize_t found = 0;
+  while (found < count && PyBool_Check(items[found])) found++;
+  return count > 0 && found == count;
+}
+
 static bool integer_at(PyObject *const *items, Py_ssize_t i, const char *where, int64_t *out) {
   if (PyBool_Check(items[i]) || !PyIndex_Check(items[i]))
     return laze_python_raise_type("%s: element %zd of the list is %R, and no integer", where, i, items[i]) != NULL;
@@ -112,8 +119,10 @@ bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObjec
       return add_sizes(arguments, items, count, where);
   int64_t *integers = hold_memory(arguments, count, sizeof *integers);
   if (!integers) return false;
+  const bool switches = !sizes && are_switches(items, count);
   for (Py_ssize_t i = 0; i < count; i++) {
-    if (!integer_at(items, i, where, &integers[i])) return false;
+    if (switches) integers[i] = items[i] == Py_True;
+    if (!switches && !integer_at(items, i, where, &integers[i])) return false;
   }
   arguments->items[arguments->count++] =
       (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = (int32_t)count, .value.integers = integers};

@@ -367,6 +367,11 @@ static PyObject *tensor_attribute(PyObject *self, PyObject *name) {
   return NULL;
 }
 
+/* As PyTorch's tensors have it, from the time of Python 2. */
+static PyObject *method_reflected_division(PyObject *self, PyObject *other) {
+  return PyNumber_TrueDivide(other, self);
+}
+
 static PyMethodDef methods[] = {
     {"size", method_size, METH_VARARGS, "size($self, dim=None, /)\n--\n\nThe shape, or the size of one axis."},
     {"numel", method_elements, METH_NOARGS, "numel($self)\n--\n\nThe number of elements."},
@@ -395,6 +400,7 @@ static PyMethodDef methods[] = {
     {"backward", (PyCFunction)(void (*)(void))laze_python_backward, METH_VARARGS | METH_KEYWORDS,
      "backward($self, gradient=None, retain_graph=None, create_graph=False)\n--\n\n"
      "Adds to the grad of each leaf that the tensor was made from, and that requires a gradient."},
+    {"__rdiv__", method_reflected_division, METH_O, NULL},
     {"__complex__", method_complex, METH_NOARGS, NULL},
     {"__format__", method_format, METH_O, NULL},
     {"__copy__", laze_python_copy_leaf, METH_NOARGS, NULL},

@@ -36,7 +36,7 @@ class dtype:
 
 _dtype = dtype
 _DType = Union[dtype, str, type]
-_Number = Union[_int, _float, _bool]
+_Number = Union[_int, _float, _bool, complex]
 _Size = Union[_int, Sequence[_int]]
 
 '''
@@ -125,6 +125,7 @@ def tensor_class(classes):
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
              "def evaluate(self) -> Tensor: ...", "def __len__(self) -> _int: ...", "def __bool__(self) -> _bool: ...",
+             "def __complex__(self) -> complex: ...", "def __rdiv__(self, other: Any) -> Tensor: ...",
              "def __int__(self) -> _int: ...", "def __float__(self) -> _float: ...", "def __index__(self) -> _int: ...",
              "def __iter__(self) -> Iterator[Tensor]: ...", "def __getitem__(self, index: Any) -> Tensor: ...",
              "def __array__(self, dtype: Any = ..., copy: Union[_bool, None] = ...) -> _numpy.ndarray: ...",
