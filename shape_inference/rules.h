@@ -194,4 +194,23 @@ LAZE_MUST_USE laze_status laze_dtype_matrix_complex(laze_inference *inference, c
 LAZE_MUST_USE laze_status laze_dtype_factor(laze_inference *inference, const laze_type *pivots,
                                             const laze_type *const *tensors, int32_t tensor_count, laze_dtype *out);
 
+/* Fourier transforms (rules_fft.c). The shape of `self`, of which `dim` are axes, each listed once, that have an
+ * element; `normalization` is 0, 1 or 2. */
+LAZE_MUST_USE laze_status laze_shape_spectrum(laze_inference *inference, const laze_type *self, laze_size_list dim,
+                                              int64_t normalization, laze_type *out);
+/* The same, where there is an axis at least: with `onesided`, n / 2 + 1 elements of the n along the last one of `dim`.
+ */
+LAZE_MUST_USE laze_status laze_shape_half_spectrum(laze_inference *inference, const laze_type *self, laze_size_list dim,
+                                                   int64_t normalization, bool onesided, laze_type *out);
+/* The other way round: `last_dim_size` elements along the last axis of `dim`, of which `self` has the first
+ * last_dim_size / 2 + 1, or all. */
+LAZE_MUST_USE laze_status laze_shape_signal(laze_inference *inference, const laze_type *self, laze_size_list dim,
+                                            int64_t normalization, laze_size last_dim_size, laze_type *out);
+/* The dtype of `self`, which must be complex; the complex dtype of a float, f32 or f64; the float of a complex dtype.
+ */
+LAZE_MUST_USE laze_status laze_dtype_spectrum(laze_inference *inference, const laze_type *self, laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_spectrum_of_real(laze_inference *inference, const laze_type *self,
+                                                      laze_dtype *out);
+LAZE_MUST_USE laze_status laze_dtype_signal(laze_inference *inference, const laze_type *self, laze_dtype *out);
+
 #endif

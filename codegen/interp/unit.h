@@ -168,6 +168,7 @@ void interp_execute_index_update(const interp_run *run, const interp_node *node)
 void interp_execute_sort(const interp_run *run, const interp_node *node);
 void interp_execute_sorted_head(const interp_run *run, const interp_node *node);
 void interp_execute_linalg(const interp_run *run, const interp_node *node); /* everything that LAPACK does */
+void interp_execute_fft(const interp_run *run, const interp_node *node);    /* and FFTW */
 void interp_execute_constant(const interp_run *run, const interp_node *node);
 void interp_execute_iota(const interp_run *run, const interp_node *node);
 void interp_execute_size_tensor(const interp_run *run, const interp_node *node);

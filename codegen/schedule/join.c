@@ -277,6 +277,7 @@ const laze_join laze_join_bmm = {.product = &(const laze_product){{"bmk", "bkn"}
 const laze_join laze_join_sort = {.routine = &laze_routine_sort};
 const laze_join laze_join_sorted_head = {.routine = &laze_routine_sorted_head};
 const laze_join laze_join_linalg = {.routine = &laze_routine_library};
+const laze_join laze_join_fft = {.routine = &laze_routine_library};
 const laze_join laze_join_opaque = {.routine = &laze_routine_opaque};
 const laze_join laze_join_if = {.control = &laze_step_control_if};
 const laze_join laze_join_while = {.control = &laze_step_control_while};

@@ -56,8 +56,8 @@ typedef struct laze_join {
 extern const laze_join laze_join_reshape, laze_join_bitcast, laze_join_expand, laze_join_permute, laze_join_slice,
     laze_join_cat, laze_join_iota, laze_join_size_tensor, laze_join_gather, laze_join_index_select,
     laze_join_dynamic_slice, laze_join_dynamic_update, laze_join_scatter, laze_join_index_update, laze_join_reduce,
-    laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_sorted_head, laze_join_linalg, laze_join_opaque,
-    laze_join_if, laze_join_while, laze_join_scan, laze_join_flip, laze_join_window, laze_join_pad;
+    laze_join_mm, laze_join_bmm, laze_join_sort, laze_join_sorted_head, laze_join_linalg, laze_join_fft,
+    laze_join_opaque, laze_join_if, laze_join_while, laze_join_scan, laze_join_flip, laze_join_window, laze_join_pad;
 
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);

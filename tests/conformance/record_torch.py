@@ -7,6 +7,7 @@ import torch_calls
 import torch_complex
 import torch_core
 import torch_elementwise
+import torch_fft
 import torch_forms
 import torch_gradients
 import torch_linalg
@@ -101,6 +102,7 @@ if __name__ == "__main__":
     torch_linalg.record()
     torch_resampling.record()
     torch_complex.record()
+    torch_fft.record()
     torch_special.record()
     torch_core.record()
     torch_gradients.record()
