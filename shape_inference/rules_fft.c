@@ -82,8 +82,8 @@ laze_status laze_shape_signal(laze_inference *inference, const laze_type *self, 
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT, "%s: last_dim_size is %s; 1 or more was expected",
                      inference->operator_name, laze_show_size(inference, last_dim_size).text);
   LAZE_TRY(half_of(inference, last_dim_size, &half));
-  LAZE_TRY(laze_infer_equal(inference, self->sizes[last], last_dim_size, &fits));
-  if (!fits) LAZE_TRY(laze_infer_require_equal(inference, self->sizes[last], half, &fits));
+  LAZE_TRY(laze_infer_equal(inference, self->sizes[last], half, &fits));
+  if (!fits) LAZE_TRY(laze_infer_require_equal(inference, self->sizes[last], last_dim_size, &fits));
   if (!fits)
     return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
                      "%s: axis %d of %s has no half of %s elements, which are %s; pass another last_dim_size, or slice "
