@@ -74,7 +74,8 @@ def operators():
 
 # Functions of PyTorch's Python that call one of ATen by another name.
 OTHER_NAMES = {"dropout2d": "feature_dropout", "dropout3d": "feature_dropout", "grid_sample": "grid_sampler",
-               "max_unpool1d": "max_unpool2d", "upsample_bilinear": "interpolate", "upsample_nearest": "interpolate"}
+               "lu": "_lu_with_info", "max_unpool1d": "max_unpool2d", "upsample_bilinear": "interpolate",
+               "upsample_nearest": "interpolate"}
 
 
 def aten_name(info):
