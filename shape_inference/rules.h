@@ -127,6 +127,8 @@ LAZE_MUST_USE laze_status laze_dtype_product(laze_inference *inference, const la
                                              laze_dtype *out);
 /* The dtype of `self`, which must be a float. */
 LAZE_MUST_USE laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *self, laze_dtype *out);
+/* The dtype of what has bits and no digits: integers and bool. */
+LAZE_MUST_USE laze_status laze_dtype_bits(laze_inference *inference, const laze_type *self, laze_dtype *out);
 LAZE_MUST_USE laze_status laze_dtype_float_or_complex(laze_inference *inference, const laze_type *self,
                                                       laze_dtype *out);
 /* The same; converting on the way is left to the caller. */

@@ -114,6 +114,14 @@ laze_status laze_dtype_float_only(laze_inference *inference, const laze_type *se
                    laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
 }
 
+laze_status laze_dtype_bits(laze_inference *inference, const laze_type *self, laze_dtype *out) {
+  *out = self->dtype;
+  if (!laze_dtype_is_inexact(self->dtype)) return LAZE_OK;
+  return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                   "%s: self is %s; an integer or bool was expected; view() gives the bits of another dtype",
+                   inference->operator_name, laze_show(inference, self).text);
+}
+
 laze_status laze_dtype_float_or_complex(laze_inference *inference, const laze_type *self, laze_dtype *out) {
   *out = self->dtype;
   return laze_dtype_is_complex(*out) ? LAZE_OK : laze_dtype_float_only(inference, self, out);

@@ -51,7 +51,9 @@ static laze_status begin(laze_recorder *recorder, const laze_call *call, slopes 
   const int32_t count = dim->kind == LAZE_ARGUMENT_INT ? s->type.rank : dim->count;
   for (int32_t i = 0; i < count && i < LAZE_MAX_RANK; i++)
     LAZE_TRY(add_axis(s, dim->kind == LAZE_ARGUMENT_INT ? i : dim->value.items[i], error));
-  return LAZE_OK;
+  if (s->count > 0) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: there is no dim along which a tensor of %d dims has slopes",
+                   laze_compose_name(call), s->type.rank);
 }
 
 static laze_status need_one_each(const slopes *s, int32_t count, laze_error *error) {

@@ -416,6 +416,7 @@ START_TEST(dtype_rules) {
   ck_assert(laze_dtype_boolean(&constants, &dtype) == LAZE_OK && dtype == LAZE_BOOL);
   ck_assert(laze_dtype_float_only(&constants, &floats, &dtype) == LAZE_OK && dtype == LAZE_F64);
   check_error(laze_dtype_float_only(&constants, &integers, &dtype), LAZE_INVALID_ARGUMENT, "convert it with to(f32)");
+  check_error(laze_dtype_bits(&constants, &floats, &dtype), LAZE_INVALID_ARGUMENT, "an integer or bool was expected");
   const laze_type *all[] = {&flags, &integers, &floats};
   ck_assert(laze_dtype_promote(&constants, all, 3, &dtype) == LAZE_OK && dtype == LAZE_F64);
   check_error(laze_dtype_promote(&constants, all, 0, &dtype), LAZE_INVALID_ARGUMENT, "no tensors");
