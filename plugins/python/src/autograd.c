@@ -190,11 +190,14 @@ static PyObject *wrap_gradients(laze_tensor **found, int32_t count) {
   PyObject *gradients = PyTuple_New(count);
   for (int32_t i = 0; gradients && i < count; i++) {
     PyObject *gradient = found[i] ? laze_python_tensor(found[i]) : laze_python_share(Py_None);
+    found[i] = NULL;
     if (gradient)
       PyTuple_SetItem(gradients, i, gradient);
     else
       Py_CLEAR(gradients);
   }
+  for (int32_t i = 0; i < count; i++)
+    if (found[i]) laze_tensor_release(laze_tensor_take(found[i])); /* nobody else knows these */
   return gradients;
 }
 
