@@ -116,12 +116,12 @@ def spectra():
     case("_eigh_backward_plain", "%r0 = _eigh_backward %a, %b, %c, %d",
          [block(4).double(), block(4, 4).double(), values, vectors],
          lambda a, b, c, d: gradient(torch.linalg.eigh, [symmetric], [a, b]), tolerance=SOLVED)
-    moving = whole + torch.diag(tensor([1.0, 3, 6, 10], "f64"))
+    moving = (whole + torch.diag(tensor([1.0, 3, 6, 10], "f64"))).to(torch.complex128)
     values, vectors = torch.linalg.eig(moving)
     given = torch.complex(block(4, 4).double(), block(16).reshape(4, 4).T.double().contiguous() / 4)
     given = given * torch.exp(-1j * (vectors.mH @ given).diagonal(dim1=-2, dim2=-1).angle())
     case("_eig_inner_plain", "%r0 = _eig_inner %a, %b, %c", [given, values, vectors],
-         lambda a, b, c: (c.mH @ gradient(torch.linalg.eig, [moving.to(a.dtype)], [torch.zeros_like(b), a])
+         lambda a, b, c: (c.mH @ gradient(torch.linalg.eig, [moving], [torch.zeros_like(b), a])
                           @ torch.linalg.inv(c.mH)).fill_diagonal_(0), tolerance=SOLVED)
     for label, rows, columns in (("tall", 5, 3), ("wide", 3, 5)):
         matrix = block(rows, columns).double() / 4 + torch.eye(rows, columns, dtype=torch.float64) * 2
