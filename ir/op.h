@@ -52,14 +52,15 @@ typedef struct laze_attribute {
   } value;
 } laze_attribute;
 
+/* Small, as there are thousands. */
 typedef struct laze_argument_info {
   const char *name;
-  laze_argument_kind kind;
+  laze_argument_kind kind : 8;
   bool optional;    /* may be absent ("Tensor?", "int[]?"), or, for a SCALAR, has a default used when absent */
   bool has_default; /* may be left out */
   bool keyword_only;
-  int32_t position;             /* among the operand segments, or among the attributes */
-  int32_t list_size;            /* int[N]: one integer stands for N; 0 otherwise */
+  int16_t position;             /* among the operand segments, or among the attributes */
+  int16_t list_size;            /* int[N]: one integer stands for N; 0 otherwise */
   laze_attribute default_value; /* attributes; a SCALAR's default is a literal */
 } laze_argument_info;
 

@@ -50,7 +50,8 @@ static void registry_destroy(void *object) {
 
 static laze_status find_registry(laze_context *context, registry **out, laze_error *error) {
   static const laze_context_object_class class = {LAZE_CONTEXT_OPAQUE, registry_create, registry_destroy};
-  void *object;
+  void *object = NULL;
+  *out = NULL;
   if (!context) context = laze_context_default();
   if (!context) return laze_fail_memory(error, "the default context", -1);
   LAZE_TRY(laze_context_object(context, &class, &object, error));

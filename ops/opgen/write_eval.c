@@ -93,14 +93,14 @@ static bool has_arity(const gen_table *table, int count) {
 }
 
 static void write_row(const gen_operator *op, FILE *out) {
-  fprintf(out, "    [LAZE_OP_%s] = {", op->upper);
+  fprintf(out, "static const laze_eval_function loops_of_%s[LAZE_DTYPE_BOUND] = {", op->symbol);
   const char *separator = "";
   for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
     if (op->evals[dtype] == NULL) continue;
     fprintf(out, "%s[%s] = loop_%s_%s", separator, dtype_infos[dtype].enumerator, op->symbol, dtype_infos[dtype].name);
     separator = ", ";
   }
-  fprintf(out, "},\n");
+  fprintf(out, "};\n");
 }
 
 void write_eval(const gen_table *table, const gen_shard *shard, FILE *out) {
@@ -116,10 +116,14 @@ void write_eval(const gen_table *table, const gen_shard *shard, FILE *out) {
   fputc('\n', out);
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_elements(table->operators[i], out);
-  fprintf(out, "static const laze_eval_function functions[LAZE_OP_COUNT][LAZE_DTYPE_BOUND] = {\n");
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_row(table->operators[i], out);
+  fprintf(out,
+          "\n/* NULL: no elementwise operator. */\nstatic const laze_eval_function *const loops[LAZE_OP_COUNT] = {\n");
+  for (int i = 0; i < table->count; i++)
+    if (is_evaluated(table->operators[i]))
+      fprintf(out, "    [LAZE_OP_%s] = loops_of_%s,\n", table->operators[i]->upper, table->operators[i]->symbol);
   fprintf(out, "};\n\nlaze_eval_function laze_eval_find(laze_op op, laze_dtype compute) {\n"
                "  if (op >= LAZE_OP_COUNT || compute < 0 || compute >= LAZE_DTYPE_BOUND) return NULL;\n"
-               "  return functions[op][compute];\n}\n");
+               "  return loops[op] ? loops[op][compute] : NULL;\n}\n");
 }
