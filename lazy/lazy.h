@@ -55,16 +55,17 @@ typedef struct laze_lazy {
   pthread_mutex_t lock;  /* guards what follows */
   laze_pool pool;
   laze_slots slots;
-  laze_thread_state *threads;    /* owned */
-  laze_pending *newest, *oldest; /* nodes with pending results, in the order of recording; each is its cells' */
-  uint64_t mark;                 /* the last one given out: marks tell what a walk has passed */
-  uint64_t grad_nodes;           /* made so far: the number of the youngest (lazy/value/grad_node.h) */
-  laze_unknowns unknowns;        /* sizes of pending values that are not known yet */
-  laze_budget budget;            /* of each thread */
-  laze_cache *traces;            /* owned (lazy/run/trace_cache.h) */
-  laze_trace *running;           /* those that run now (lazy/run/trace.h) */
-  const laze_backend *backend;   /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
-  laze_buffer **garbage;         /* buffers to release once the lock is free */
+  laze_thread_state *threads;        /* owned */
+  laze_pending *newest, *oldest;     /* nodes with pending results, in the order of recording; each is its cells' */
+  uint64_t mark;                     /* the last one given out: marks tell what a walk has passed */
+  uint64_t grad_nodes;               /* made so far: the number of the youngest (lazy/value/grad_node.h) */
+  laze_unknowns unknowns;            /* sizes of pending values that are not known yet */
+  laze_grad_node *unknown_grad_node; /* the newest node of a backward graph that has such sizes in its attributes */
+  laze_budget budget;                /* of each thread */
+  laze_cache *traces;                /* owned (lazy/run/trace_cache.h) */
+  laze_trace *running;               /* those that run now (lazy/run/trace.h) */
+  const laze_backend *backend;       /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
+  laze_buffer **garbage;             /* buffers to release once the lock is free */
   int64_t garbage_count, garbage_capacity;
 } laze_lazy;
 

@@ -10,9 +10,10 @@
  *
  * What the formulas need of the forward pass is kept until the backward pass has used it, or until no result's handle
  * is there any more; values of retained tensors count as they are then: one that was assigned to in between makes the
- * backward pass fail. Rules of broadcasting and dtypes: a gradient has shape and dtype of its tensor. Gradients of
- * complex tensors are those that PyTorch gives: the conjugate Wirtinger derivative. Threads: as all functions of
- * tensors (laze/tensor.h); one backward pass at a time records in a context.
+ * backward pass fail. An assigned tensor (laze_tensor_assign()) follows from what was assigned to it; a leaf stays a
+ * leaf, with a new value and no history. Rules of broadcasting and dtypes: a gradient has shape and dtype of its
+ * tensor. Gradients of complex tensors are those that PyTorch gives: the conjugate Wirtinger derivative. Threads: as
+ * all functions of tensors (laze/tensor.h); one backward pass at a time records in a context.
  */
 #ifndef LAZE_AUTOGRAD_H
 #define LAZE_AUTOGRAD_H

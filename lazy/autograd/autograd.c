@@ -95,7 +95,8 @@ static laze_status set_grad(laze_lazy *lazy, laze_tensor *tensor, laze_tensor *g
 laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
-  const laze_status status = set_grad(thread->lazy, tensor, gradient, error);
+  laze_status status = gradient ? laze_grad_find_sizes(__func__, thread, tensor, gradient, error) : LAZE_OK;
+  if (status == LAZE_OK) status = set_grad(thread->lazy, tensor, gradient, error);
   laze_lazy_unlock(thread->lazy);
   return status;
 }

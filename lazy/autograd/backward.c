@@ -40,7 +40,8 @@ typedef struct {
   laze_value *given;    /* of each of its operands, its gradient */
   int32_t *segments;
   int64_t operand_capacity, given_capacity, segment_capacity;
-  bool failed; /* a value that was used had failed when it ran */
+  bool failed;          /* a value that was used had failed when it ran */
+  laze_pending *newest; /* what was recorded last before; NULL: nothing, or the lock has been free since */
 } backward;
 
 void laze_gradient_release(laze_lazy *lazy, laze_gradient *gradient) {
@@ -323,6 +324,14 @@ static laze_status check_node(const laze_grad_node *node, laze_error *error) {
                      "%s: what its gradient needs was let go of by an earlier backward pass; ask that one to keep the "
                      "graph (LAZE_RETAIN_GRAPH)",
                      info->name);
+  if (node->lost)
+    return laze_fail(error, LAZE_OUT_OF_RANGE,
+                     "%s: a size among its arguments was not known when it was called, and cannot be computed from "
+                     "what was found",
+                     info->name);
+  for (int32_t i = 0; i < node->definer_count; i++)
+    if (node->definers[i]->state == LAZE_CELL_ERROR)
+      return laze_fail(error, node->definers[i]->value.failure->code, "%s", node->definers[i]->value.failure->message);
   if (info->derivative->not_implemented)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: its gradient is not implemented: %s", info->name,
                      info->derivative->not_implemented);
@@ -334,7 +343,9 @@ static laze_status record_node(backward *self, laze_grad_node *node, int64_t pla
   const laze_derivative *derivative = laze_op_get(node->op)->derivative;
   const int32_t segments = laze_op_get(node->op)->segment_count + 2 * node->result_count;
   laze_expander expander;
+  LAZE_TRY(check_node(node, error)); /* each time, as the lock may have been free since the last */
   LAZE_TRY(reserve_arrays(self, node, segments, error));
+  if (node->unknown) self->thread->record->sizes = self->lazy->unknowns.table;
   LAZE_TRY(push_saved(self, node, error));
   laze_expander_init(&expander, self->thread->record, node->location, node->op);
   expander.tracks = self->asked->creates_history;
@@ -356,7 +367,7 @@ static bool has_gradient(const backward *self, int64_t place) {
 /* A leaf adds what it is given to what it has. */
 static laze_status reach_leaf(backward *self, laze_grad_node *leaf, laze_gradient *gradient, laze_error *error) {
   laze_status status = LAZE_OK;
-  if (self->asked->targets) return LAZE_OK;
+  if (self->asked->targets || leaf->handles == 0) return LAZE_OK;
   if (leaf->gradient) {
     laze_expander expander;
     laze_value before;
@@ -384,13 +395,13 @@ static bool find_size(backward *self, laze_status *status, laze_error *error) {
   if (!state->sizes || !laze_size_take_question(state->sizes, sides)) return false;
   *status = laze_sync_select(self->lazy, sides, 2, &selection, error);
   laze_frame_clear(state);
+  self->newest = NULL;
   if (*status == LAZE_OK) *status = laze_sync_selected(self->thread, selection, &found, error);
   return *status == LAZE_OK && found;
 }
 
 static laze_status reach_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
   laze_status status;
-  LAZE_TRY(check_node(node, error));
   do {
     status = record_node(self, node, place, error);
   } while (status != LAZE_OK && find_size(self, &status, error));
@@ -449,6 +460,7 @@ static void finish(backward *self) {
     laze_gradient_release(self->lazy, &self->asked->root_gradients[i]);
     laze_edge_release(self->lazy, self->asked->roots[i]);
   }
+  for (int32_t i = 0; i < self->asked->target_count; i++) laze_edge_release(self->lazy, self->asked->targets[i]);
   laze_free(context, self->nodes);
   laze_free(context, self->firsts);
   laze_free(context, self->wanted);
@@ -459,16 +471,16 @@ static void finish(backward *self) {
 }
 
 laze_status laze_backward_run(laze_thread_state *thread, const laze_backward_pass *pass, laze_error *error) {
-  backward self = {.thread = thread, .lazy = thread->lazy, .asked = pass};
-  laze_pending *newest = self.lazy->newest;
+  backward self = {.thread = thread, .lazy = thread->lazy, .asked = pass, .newest = thread->lazy->newest};
   for (int32_t i = 0; i < pass->root_count; i++) (void)laze_edge_retain(pass->roots[i]); /* the rest hangs on these */
+  for (int32_t i = 0; i < pass->target_count; i++) (void)laze_edge_retain(pass->targets[i]); /* but what is unused */
   laze_status status = find_nodes(&self, error);
   if (status == LAZE_OK) status = make_room(&self, error);
   if (status == LAZE_OK) mark_wanted(&self);
   if (status == LAZE_OK) status = begin(&self, error);
   if (status == LAZE_OK) status = reach_all(&self, error);
   laze_frame_clear(thread->record);
-  if (self.failed) laze_cell_spread_failures(self.lazy, newest ? newest->newer : self.lazy->oldest);
+  if (self.failed) laze_cell_spread_failures(self.lazy, self.newest ? self.newest->newer : self.lazy->oldest);
   if (status == LAZE_OK) hand_over(&self);
   finish(&self);
   return status;

@@ -8,12 +8,14 @@
  *
  * One block holds all of a node:
  *
- *   node | edges of operands | saved operands and results | attributes | types | what attributes refer to | segments
+ *   node | edges of operands | saved operands and results | attributes | definers of sizes in these | types | what
+ *   attributes refer to | segments
  */
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "ir/attribute.h"
 #include "ir/derivative.h"
+#include "ir/op.gen.h"
 #include "lazy/lazy.h"
 #include "lazy/record/expander.h"
 #include "lazy/record/layers.h"
@@ -22,6 +24,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/grad_node.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/unknown.h"
 
 #include <string.h>
 
@@ -35,6 +38,7 @@ typedef struct {
   uint64_t wanted;   /* bit i: a gradient of segment i is asked for */
   uint64_t operands; /* bit i: values of segment i are needed for that */
   uint32_t kept;     /* bit i: result i is */
+  int32_t definers;  /* of sizes in the attributes; one may come several times */
 } history;
 
 static int64_t round_up(int64_t bytes) {
@@ -101,11 +105,36 @@ static bool is_read(const history *self, int32_t index) {
   return index < operands ? self->operands >> segment_of(self, index) & 1 : self->kept >> (index - operands) & 1;
 }
 
+static void count_definer(void *self, laze_pending *definer) {
+  (void)definer;
+  ((history *)self)->definers++;
+}
+
+static void keep_definer(void *self, laze_pending *definer) {
+  laze_grad_node *node = self;
+  node->definers[node->definer_count++] = &definer->cells[0];
+  laze_cell_retain(&definer->cells[0]);
+}
+
+/* What defines the sizes that attributes have and that are not known yet. */
+static laze_status each_definer(const history *self, void (*visit)(void *visitor, laze_pending *definer), void *visitor,
+                                laze_error *error) {
+  laze_record_state *state = self->state;
+  for (int i = 0; i < self->info->attribute_count && state->sizes; i++) {
+    const laze_size *sizes;
+    int32_t count;
+    if (!laze_attribute_find_sizes(&self->call->attributes[i], &sizes, &count)) continue;
+    LAZE_TRY(laze_unknowns_each_definer(state->thread->lazy, sizes, count, visit, visitor, error));
+  }
+  return LAZE_OK;
+}
+
 static int64_t node_size(const history *self) {
   const int32_t count = count_values(self);
   int64_t size = (int64_t)sizeof(laze_grad_node) + self->call->operand_count * (int64_t)sizeof(laze_edge) +
                  count * (int64_t)(sizeof(laze_saved) + sizeof(int64_t)) +
                  self->info->attribute_count * (int64_t)sizeof(laze_attribute) +
+                 self->definers * (int64_t)sizeof(laze_cell *) +
                  round_up(self->info->segment_count * (int64_t)sizeof(int32_t));
   for (int32_t i = 0; i < count; i++)
     if (!laze_value_is_none(nth_value(self, i)))
@@ -146,7 +175,8 @@ static void fill_node(const history *self, laze_grad_node *node) {
   node->edges = (laze_edge *)(void *)(node + 1);
   node->saved = (laze_saved *)(void *)(node->edges + call->operand_count);
   node->attributes = (laze_attribute *)(void *)(node->saved + count_values(self));
-  int64_t *words = (int64_t *)(void *)(node->attributes + self->info->attribute_count);
+  node->definers = (laze_cell **)(void *)(node->attributes + self->info->attribute_count);
+  int64_t *words = (int64_t *)(void *)(node->definers + self->definers);
   node->types = words;
   char *cursor = (char *)write_types(self, words);
   for (int32_t i = 0; i < call->operand_count; i++)
@@ -178,10 +208,17 @@ static laze_status leave_node(history *self, laze_error *error) {
   if (!any) return LAZE_OK;
   LAZE_TRY(find_needs(self, error));
   if (self->wanted == 0) return LAZE_OK;
+  LAZE_TRY(each_definer(self, count_definer, self, error));
   const int64_t size = node_size(self);
   laze_grad_node *node = size < 0 ? NULL : laze_grad_node_create(lazy, size);
   if (!node) return laze_fail_memory(error, "what a gradient needs", size);
   fill_node(self, node);
+  if (self->definers > 0) {
+    laze_grad_node_note_unknown(lazy, node);
+    const laze_status status = each_definer(self, keep_definer, node, error);
+    if (status != LAZE_OK) laze_edge_release(lazy, (laze_edge){node, 0});
+    LAZE_TRY(status);
+  }
   for (int32_t i = 0; i < self->result_count; i++) {
     laze_frame_value *value = value_of(self, self->results[i]);
     const laze_edge old = value->edge;
@@ -223,4 +260,13 @@ laze_status laze_layer_autograd(laze_record_state *state, const laze_call *call,
     LAZE_TRY(info->derivative ? leave_node(&self, error) : check_derivative(&self, error));
   for (int32_t i = 0; i < self.result_count; i++) results[i] = own[i];
   return LAZE_OK;
+}
+
+laze_status laze_history_pass_on(laze_record_state *state, laze_value value, laze_location location,
+                                 laze_error *error) {
+  const laze_attribute dtype = laze_attribute_dtype(state->values[value.node].type.dtype);
+  const laze_call call = {
+      .op = LAZE_OP_TO_DTYPE, .operand_count = 1, .operands = &value, .attributes = &dtype, .location = location};
+  history self = {.state = state, .info = laze_op_get(call.op), .call = &call, .results = &value, .result_count = 1};
+  return leave_node(&self, error);
 }

@@ -20,6 +20,7 @@ static laze_status fill(laze_thread_state *thread, const laze_cell *like, int64_
   laze_value value;
   laze_expander expander;
   laze_cell_type(like, &type);
+  if (laze_type_is_unknown(&type)) thread->record->sizes = thread->lazy->unknowns.table;
   laze_expander_init(&expander, thread->record, (laze_location){0}, LAZE_OP_NONE);
   laze_status status = laze_record_number(&expander.recorder, type.dtype, laze_scalar_integer(number), &value, error);
   if (status == LAZE_OK) status = laze_compose_expand(&expander.recorder, value, type.sizes, type.rank, &value, error);
@@ -124,6 +125,9 @@ static laze_status hand_over(laze_thread_state *thread, const request *asked, la
 static laze_status run_pass(laze_thread_state *thread, const request *asked, pass_arrays *arrays, laze_error *error) {
   laze_status status = LAZE_OK;
   int32_t roots = 0;
+  for (int32_t i = 0; i < asked->output_count; i++)
+    LAZE_TRY(laze_grad_find_sizes("laze_backward", thread, asked->outputs[i],
+                                  asked->gradients ? asked->gradients[i] : NULL, error));
   if (asked->results) status = find_targets(thread->lazy, asked, arrays->targets, error);
   for (; roots < asked->output_count && status == LAZE_OK; roots++)
     status = find_root(thread, asked->outputs[roots], asked->gradients ? asked->gradients[roots] : NULL,
@@ -211,6 +215,9 @@ static laze_status give_tangents(laze_thread_state *thread, const request *asked
 
 static laze_status run_jvp(laze_thread_state *thread, const request *asked, jvp_arrays *arrays, laze_error *error) {
   int32_t count = 0;
+  for (int32_t i = 0; i < asked->input_count; i++)
+    if (asked->gradients[i])
+      LAZE_TRY(laze_grad_find_sizes("laze_jvp", thread, asked->inputs[i], asked->gradients[i], error));
   LAZE_TRY(find_targets(thread->lazy, asked, arrays->inputs, error));
   LAZE_TRY(find_outputs(thread, asked, arrays, error));
   const laze_backward_pass gradients = {.root_count = asked->output_count,

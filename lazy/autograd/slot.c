@@ -2,6 +2,7 @@
 #include "lazy/autograd/slot.h"
 
 #include "lazy/lazy.h"
+#include "lazy/run/size_sync.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
@@ -41,4 +42,24 @@ laze_status laze_grad_check(const char *function, const laze_cell *tensor, const
                    "%s: the gradient is %s and its tensor %s; shape and dtype must be equal", function,
                    laze_type_format(NULL, &types[1], text[1], sizeof text[1]),
                    laze_type_format(NULL, &types[0], text[0], sizeof text[0]));
+}
+
+laze_status laze_grad_find_sizes(const char *function, laze_thread_state *thread, laze_tensor *tensor,
+                                 laze_tensor *gradient, laze_error *error) {
+  laze_slot *slots[2] = {NULL, NULL};
+  laze_cell *cells[2] = {NULL, NULL};
+  laze_type types[2];
+  laze_tensor *const tensors[] = {tensor, gradient};
+  const int count = gradient ? 2 : 1;
+  for (int i = 0; i < count; i++) {
+    LAZE_TRY(laze_grad_slot(thread->lazy, function, tensors[i], &slots[i], error));
+    cells[i] = slots[i]->storage->cell;
+    laze_cell_type(cells[i], &types[i]);
+  }
+  if (count == 2 && laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  laze_status status = LAZE_OK;
+  for (int i = 0; i < count; i++) laze_cell_retain(cells[i]);
+  for (int i = 0; i < count && status == LAZE_OK; i++) status = laze_sync_cell(thread, cells[i], error);
+  for (int i = 0; i < count; i++) laze_cell_release(thread->lazy, cells[i]);
+  return status;
 }

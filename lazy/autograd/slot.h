@@ -16,6 +16,10 @@ LAZE_MUST_USE laze_status laze_grad_lock(const char *function, laze_tensor *tens
 /* The slot of a tensor whose call did not fail. */
 LAZE_MUST_USE laze_status laze_grad_slot(const laze_lazy *lazy, const char *function, laze_tensor *tensor,
                                          laze_slot **out, laze_error *error);
+/* Finds sizes that have to be known to compare a tensor with its gradient, or with one element where that is NULL. The
+ * lock may be free meanwhile, so that slots are to be looked up afterwards. */
+LAZE_MUST_USE laze_status laze_grad_find_sizes(const char *function, laze_thread_state *thread, laze_tensor *tensor,
+                                               laze_tensor *gradient, laze_error *error);
 /* Whether a gradient, or a tangent, has shape and dtype of what it is for. */
 LAZE_MUST_USE laze_status laze_grad_check(const char *function, const laze_cell *tensor, const laze_cell *gradient,
                                           laze_error *error);

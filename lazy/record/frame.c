@@ -240,6 +240,12 @@ static int32_t count_results(const laze_record_state *state, const laze_op_info 
   return state->values[values[0].node].cell->node->result_count;
 }
 
+/* A result that is an operand itself is a tensor of its own in histories: no leaf, with a gradient of its own. */
+static laze_status tell_apart(laze_record_state *state, laze_value value, laze_location location, obstacle *problem) {
+  const laze_frame_value *found = &state->values[value.node];
+  return found->edge.node && found->storage ? laze_history_pass_on(state, value, location, &problem->error) : LAZE_OK;
+}
+
 /* `values` has room for the results. */
 static laze_status record_frame(laze_thread_state *thread, const laze_frame *frame, laze_value *values,
                                 laze_tensor **results, int32_t *count, obstacle *problem) {
@@ -255,6 +261,7 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   laze_layers wanted = problem->layers | laze_op_layers(&call);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   *count = count_results(thread->record, info, values);
+  for (int i = 0; i < *count; i++) LAZE_TRY(tell_apart(thread->record, values[i], frame->location, problem));
   for (int i = 0; i < *count; i++) {
     const laze_frame_value *value = &thread->record->values[values[i].node];
     results[i] = value->cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, value->cell);

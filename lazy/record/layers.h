@@ -52,6 +52,9 @@ typedef laze_status (*laze_layer_function)(laze_record_state *state, const laze_
 /* lazy/autograd/history.c. */
 LAZE_MUST_USE laze_status laze_layer_autograd(laze_record_state *state, const laze_call *call, laze_layers below,
                                               laze_value *results, laze_error *error);
+/* The same: gives a value's gradient a node of its own, on the way to where it goes already. */
+LAZE_MUST_USE laze_status laze_history_pass_on(laze_record_state *state, laze_value value, laze_location location,
+                                               laze_error *error);
 /* expand.c. */
 LAZE_MUST_USE laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, laze_layers below,
                                             laze_value *results, laze_error *error);

@@ -1,5 +1,5 @@
 /* A new table has the symbols of the definers that are pending, in their order, and the expressions that pending nodes
- * have. These are imported first, and written to the nodes once nothing can fail any more.
+ * and nodes of backward graphs have. These are imported first, and written to the nodes once nothing can fail any more.
  *
  *   u0 u1 ... u611   min(u5,8) ... min(u611,8)      ->      u0   min(u0,8)
  *
@@ -12,6 +12,7 @@
 #include "lazy/record/record_state.h"
 #include "lazy/run/trace_sizes.h"
 #include "lazy/thread.h"
+#include "lazy/value/grad_node.h"
 #include "lazy/value/pending.h"
 
 typedef struct {
@@ -24,14 +25,21 @@ typedef struct {
 
 typedef laze_status (*size_visit)(renewal *self, laze_size *size, laze_error *error);
 
-/* Calls `visit` with each place of a pending node where a symbol may be. */
-static laze_status each_size(renewal *self, laze_pending *node, size_visit visit, laze_error *error) {
-  for (int i = 0; i < laze_op_get(node->op)->attribute_count; i++) {
+/* Calls `visit` with each place of a call's attributes where a symbol may be. */
+static laze_status each_attribute_size(renewal *self, laze_op op, const laze_attribute *attributes, size_visit visit,
+                                       laze_error *error) {
+  for (int i = 0; i < laze_op_get(op)->attribute_count; i++) {
     const laze_size *sizes;
     int32_t count;
-    if (!laze_attribute_find_sizes(&node->attributes[i], &sizes, &count)) continue;
+    if (!laze_attribute_find_sizes(&attributes[i], &sizes, &count)) continue;
     for (int32_t k = 0; k < count; k++) LAZE_TRY(visit(self, (laze_size *)(uintptr_t)&sizes[k], error));
   }
+  return LAZE_OK;
+}
+
+/* The same of a pending node, and of its results. */
+static laze_status each_size(renewal *self, laze_pending *node, size_visit visit, laze_error *error) {
+  LAZE_TRY(each_attribute_size(self, node->op, node->attributes, visit, error));
   for (int32_t i = 0; i < node->result_count; i++) {
     const laze_cell *cell = &node->cells[i];
     for (int k = 0; cell->state == LAZE_CELL_UNKNOWN && k < cell->rank; k++)
@@ -61,6 +69,8 @@ static laze_status import_all(renewal *self, laze_error *error) {
       LAZE_TRY(laze_size_mapping_define(&self->mapping, self->lazy, node, &symbol, error));
     LAZE_TRY(each_size(self, node, import_size, error));
   }
+  for (laze_grad_node *node = self->lazy->unknown_grad_node; node; node = node->older)
+    LAZE_TRY(each_attribute_size(self, node->op, node->attributes, import_size, error));
   return LAZE_OK;
 }
 
@@ -79,6 +89,8 @@ static void change_over(renewal *self) {
     (void)(each_size(self, node, write_size, NULL) == LAZE_OK);
     laze_unknowns_take_up(lazy, node);
   }
+  for (laze_grad_node *node = lazy->unknown_grad_node; node; node = node->older)
+    (void)(each_attribute_size(self, node->op, node->attributes, write_size, NULL) == LAZE_OK);
 }
 
 void laze_renew_unknowns(laze_lazy *lazy) {

@@ -1,6 +1,8 @@
 /* Assignments: what is compared, where that takes the sizes of values that are not computed yet, and who is told of an
  * error. */
 #include "lazy/lazy.h"
+#include "lazy/record/layers.h"
+#include "lazy/record/record_state.h"
 #include "lazy/run/size_sync.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
@@ -61,6 +63,26 @@ static laze_status check_assign(const laze_slot *destination, const laze_slot *s
                    laze_type_format(NULL, &types[1], text[1], sizeof text[1]));
 }
 
+/* The destination follows from what the source does from now on, unless it is a leaf, which it stays. */
+static laze_status take_history(laze_thread_state *thread, laze_tensor *destination, const laze_slot *to,
+                                const laze_slot *source, laze_error *error) {
+  if (to->grad_node && laze_grad_node_is_leaf(to->grad_node)) return LAZE_OK;
+  if (!source->grad_node || !laze_grad_node_is_leaf(source->grad_node) || thread->no_grad) {
+    laze_handle_set_edge(thread->lazy, destination, thread->no_grad ? (laze_edge){NULL, 0} : laze_slot_edge(source));
+    return LAZE_OK;
+  }
+  laze_record_state *state = thread->record;
+  laze_type type;
+  laze_cell_type(source->storage->cell, &type);
+  laze_cell_retain(source->storage->cell);
+  laze_status status = laze_frame_push(state, source->storage->cell, &type, error);
+  if (status == LAZE_OK) state->values[0].edge = laze_edge_retain(laze_slot_edge(source));
+  if (status == LAZE_OK) status = laze_history_pass_on(state, (laze_value){0, 0}, (laze_location){0}, error);
+  if (status == LAZE_OK) laze_handle_set_edge(thread->lazy, destination, state->values[0].edge);
+  laze_frame_clear(state);
+  return status;
+}
+
 /* The caller's error, if it is asked for; the scope's otherwise, where one that is passed on is already. */
 static void report_assign(laze_thread_state *thread, laze_failure *passed_on, const laze_error *failure,
                           laze_error *error) {
@@ -84,6 +106,7 @@ laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *sour
   if (status == LAZE_OK) status = find_side(lazy, "source", source, &from, &failure);
   if (status == LAZE_OK) status = find_sizes(thread, destination, &to, source, &from, &failure);
   if (status == LAZE_OK) status = check_assign(to, from, &failure);
+  if (status == LAZE_OK) status = take_history(thread, destination, to, from, &failure);
   if (status == LAZE_OK)
     laze_handle_assign(lazy, to, from);
   else

@@ -42,7 +42,28 @@ static void let_go(laze_lazy *lazy, laze_saved *saved) {
   *saved = (laze_saved){.cell = NULL};
 }
 
+void laze_grad_node_note_unknown(laze_lazy *lazy, laze_grad_node *node) {
+  node->unknown = true;
+  node->older = lazy->unknown_grad_node;
+  if (node->older) node->older->newer = node;
+  lazy->unknown_grad_node = node;
+}
+
+static void forget_unknown(laze_lazy *lazy, laze_grad_node *node) {
+  if (!node->unknown) return;
+  if (node->newer)
+    node->newer->older = node->older;
+  else
+    lazy->unknown_grad_node = node->older;
+  if (node->older) node->older->newer = node->newer;
+  node->older = node->newer = NULL;
+  node->unknown = false;
+}
+
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node) {
+  forget_unknown(lazy, node);
+  for (int32_t i = 0; i < node->definer_count; i++) laze_cell_release(lazy, node->definers[i]);
+  node->definer_count = 0;
   const int32_t count = node->saved ? node->operand_count + node->result_count : 0;
   for (int32_t i = 0; i < count; i++) let_go(lazy, &node->saved[i]);
   node->released = true;
@@ -75,6 +96,15 @@ void laze_edge_release(laze_lazy *lazy, laze_edge edge) {
   laze_grad_node *dying = NULL;
   drop(edge, &dying);
   clean_up(lazy, dying);
+}
+
+void laze_grad_leaf_enter(laze_grad_node *leaf) {
+  if (leaf && laze_grad_node_is_leaf(leaf)) leaf->handles++;
+}
+
+void laze_grad_leaf_leave(laze_lazy *lazy, laze_grad_node *leaf) {
+  if (leaf && laze_grad_node_is_leaf(leaf) && --leaf->handles == 0)
+    laze_grad_leaf_set(lazy, leaf, NULL, (laze_edge){NULL, 0});
 }
 
 void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history) {

@@ -5,8 +5,9 @@
  *                                            saves w for x's gradient, x for w's
  *
  * A leaf is a node without formula: the gradient of a tensor is kept there. Edges point from newer nodes to older ones
- * (`number`), so that there are no cycles, and a walk by falling numbers meets each node after all that use it. All
- * functions are called with the context's lock held.
+ * (`number`), so that there are no cycles, and a walk by falling numbers meets each node after all that use it. (The
+ * history of a leaf's gradient may lead back to the leaf, but it goes with the leaf's last tensor.) All functions are
+ * called with the context's lock held.
  */
 #ifndef LAZE_LAZY_VALUE_GRAD_NODE_H
 #define LAZE_LAZY_VALUE_GRAD_NODE_H
@@ -47,7 +48,15 @@ struct laze_grad_node {
   const int64_t *types;    /* of these: laze_type_word() and sizes */
   const int32_t *segments; /* NULL: each is 1 */
   laze_attribute *attributes;
+  /* Of a node whose attributes have sizes that are not known yet: its neighbours among those, and what defines the
+   * sizes, referenced, so that they stand for something (lazy/value/unknown.h). */
+  laze_grad_node *older, *newer;
+  laze_cell **definers;
+  int32_t definer_count;
+  bool unknown;
+  bool lost;           /* of these sizes some cannot be computed */
   bool released;       /* what was saved is gone: a backward pass has used it */
+  int64_t handles;     /* of a leaf: how many tensors of the caller's it is the gradient's place of */
   laze_cell *gradient; /* of a leaf: what has come together so far, referenced and held; NULL: nothing */
   laze_edge history;   /* of that gradient */
 };
@@ -71,6 +80,12 @@ static inline bool laze_grad_node_is_leaf(const laze_grad_node *node) {
 void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage);
 /* Lets go of what a node has saved. */
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node);
+/* The node has unknown sizes in its attributes, and references to what defines them: it learns their numbers. */
+void laze_grad_node_note_unknown(laze_lazy *lazy, laze_grad_node *node);
+/* A tensor of the caller's has the leaf, or has it no longer: the gradient of a leaf that no tensor has goes, because
+ * nobody can ask for it. So a gradient whose history leads to its own leaf keeps nothing alive. */
+void laze_grad_leaf_enter(laze_grad_node *leaf);
+void laze_grad_leaf_leave(laze_lazy *lazy, laze_grad_node *leaf);
 /* Gives a leaf another gradient, whose reference of `cell` and of its history are taken over; NULL: none. */
 void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history);
 

@@ -47,8 +47,10 @@ void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge) 
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot) return;
   const laze_edge old = laze_slot_edge(slot);
+  laze_grad_leaf_enter(edge.node);
   slot->grad_node = laze_edge_retain(edge).node;
   slot->grad_result = (uint32_t)edge.result % (UINT32_C(1) << (32 - LAZE_SLOT_INDEX_BITS));
+  laze_grad_leaf_leave(lazy, old.node);
   laze_edge_release(lazy, old);
 }
 
@@ -91,6 +93,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->assigned = false;
   update_holding(slot);
   laze_storage_release(lazy, slot->storage);
+  laze_grad_leaf_leave(lazy, slot->grad_node);
   laze_edge_release(lazy, laze_slot_edge(slot));
   slot->grad_node = NULL;
   if (slot->errors) laze_quotes_clear(lazy, &slot->errors);

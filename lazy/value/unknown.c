@@ -11,6 +11,7 @@
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
 #include "lazy/value/failure.h"
+#include "lazy/value/grad_node.h"
 #include "lazy/value/pending.h"
 
 laze_status laze_unknowns_reserve(laze_lazy *lazy, laze_error *error) {
@@ -211,13 +212,14 @@ laze_status laze_unknowns_learn(laze_lazy *lazy, laze_cell *cell, laze_error *er
   return LAZE_OK;
 }
 
-static laze_status learn_attributes(laze_lazy *lazy, laze_pending *node, bool *changed, laze_error *error) {
-  const laze_op_info *info = laze_op_get(node->op);
+static laze_status learn_attributes(laze_lazy *lazy, laze_op op, const laze_attribute *attributes, bool *changed,
+                                    laze_error *error) {
+  const laze_op_info *info = laze_op_get(op);
   *changed = false;
   for (int i = 0; i < info->attribute_count && info->defines == 0; i++) {
     const laze_size *found;
     int32_t count;
-    if (!laze_attribute_find_sizes(&node->attributes[i], &found, &count)) continue;
+    if (!laze_attribute_find_sizes(&attributes[i], &found, &count)) continue;
     laze_size *sizes = (laze_size *)(uintptr_t)found; /* in the node's own block */
     for (int32_t k = 0; k < count; k++) {
       laze_size before = sizes[k];
@@ -240,7 +242,7 @@ static laze_status learn_node(laze_lazy *lazy, laze_pending *node, laze_error *e
   bool changed;
   for (int32_t i = 0; i < node->result_count; i++)
     if (node->cells[i].state == LAZE_CELL_UNKNOWN) LAZE_TRY(laze_unknowns_learn(lazy, &node->cells[i], error));
-  LAZE_TRY(learn_attributes(lazy, node, &changed, error));
+  LAZE_TRY(learn_attributes(lazy, node->op, node->attributes, &changed, error));
   if (changed) record_learned(node);
   return LAZE_OK;
 }
@@ -264,6 +266,10 @@ void laze_unknowns_spread(laze_thread_state *thread) {
     if (!node->unknown || learn_node(lazy, node, &error) == LAZE_OK) continue;
     fail_node(thread, node, &error);
     failed = true;
+  }
+  for (laze_grad_node *node = lazy->unknown_grad_node; node; node = node->older) {
+    bool changed;
+    if (learn_attributes(lazy, node->op, node->attributes, &changed, &error) != LAZE_OK) node->lost = true;
   }
   if (failed) laze_cell_spread_failures(lazy, lazy->oldest);
 }

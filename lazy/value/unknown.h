@@ -70,8 +70,8 @@ void laze_unknowns_note(laze_unknowns *unknowns, const laze_pending *definer, in
 /* Gives an unknown cell the numbers that were found; it is unknown no longer if that is all of them. Fails where size
  * arithmetic does. */
 LAZE_MUST_USE laze_status laze_unknowns_learn(laze_lazy *lazy, laze_cell *cell, laze_error *error);
-/* Has all pending nodes learn the numbers that were found. Cells whose sizes cannot be computed become errors, which
- * the thread's scope notes. */
+/* Has all pending nodes, and nodes of backward graphs, learn the numbers that were found. Cells whose sizes cannot be
+ * computed become errors, which the thread's scope notes. */
 void laze_unknowns_spread(laze_thread_state *thread);
 /* Writes -1 for sizes of a cell that nobody will know. */
 void laze_unknowns_give_up(laze_cell *cell);
