@@ -73,7 +73,7 @@ static laze_status find_nodes(backward *self, laze_error *error) {
   for (int64_t i = 0; i < self->count; i++)
     for (int32_t k = 0; k < self->nodes[i]->operand_count; k++)
       LAZE_TRY(add_node(self, self->nodes[i]->edges[k].node, error));
-  qsort(self->nodes, (size_t)self->count, sizeof(laze_grad_node *), by_falling_number);
+  if (self->count > 0) qsort(self->nodes, (size_t)self->count, sizeof(laze_grad_node *), by_falling_number);
   return LAZE_OK;
 }
 
