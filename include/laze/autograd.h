@@ -42,12 +42,12 @@ LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
 
 /* What a backward pass does besides. */
 #define LAZE_RETAIN_GRAPH 1 /* what the forward pass kept stays for another pass */
-#define LAZE_CREATE_GRAPH                                                                                              \
-  2                         /* gradients have a history of their own (for derivatives of a higher order); keeps, too   \
-                             */
+#define LAZE_CREATE_GRAPH 2 /* gradients have a history, for derivatives of a higher order; keeps, too */
 #define LAZE_ALLOW_UNUSED 4 /* laze_grad(): inputs on which no output depends have no gradient, instead of an error */
 
-/* Adds to the gradient of each leaf on which `tensor`, which has one element and is real, depends. */
+/* Adds to the gradient of each leaf on which `tensor`, which has one element and is real, depends. Fails where the
+ * tensor has no history, more elements, or a history that was used already (LAZE_FAILED_PRECONDITION,
+ * LAZE_INVALID_ARGUMENT), and where an operator's gradient is not implemented (LAZE_UNSUPPORTED). */
 LAZE_API LAZE_MUST_USE laze_status laze_backward(laze_tensor *tensor, laze_error *error);
 /* The same for several tensors with gradients of their own (one each, of its tensor's shape and dtype; NULL, also for
  * all: 1, for a tensor of one element). */

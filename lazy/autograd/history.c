@@ -4,7 +4,7 @@
  *   mul(x, w)     a formula: recorded as ever, whatever it expands to; a node keeps what the formulas need that will
  *                 be asked for, and the result's gradient goes to that node
  *   x == w        results that no gradient can belong to: recorded, and nothing more
- *   sort by a kernel without formula       an error, as a gradient that is silently none would be wrong
+ *   ormqr(a, b, c)   neither: an error, as a gradient that is silently none would be wrong
  *
  * One block holds all of a node:
  *

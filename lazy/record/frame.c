@@ -261,7 +261,8 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   laze_layers wanted = problem->layers | laze_op_layers(&call);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   *count = count_results(thread->record, info, values);
-  for (int i = 0; i < *count; i++) LAZE_TRY(tell_apart(thread->record, values[i], frame->location, problem));
+  for (int i = 0; i < *count && wanted & LAZE_LAYER_AUTOGRAD; i++)
+    LAZE_TRY(tell_apart(thread->record, values[i], frame->location, problem));
   for (int i = 0; i < *count; i++) {
     const laze_frame_value *value = &thread->record->values[values[i].node];
     results[i] = value->cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, value->cell);

@@ -5,6 +5,7 @@
  * Libraries stay open, as the process's.
  */
 #include "runtime/fft/fftw.h"
+#include "runtime/library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -35,7 +36,8 @@ static bool find_all(void *library, bool is_double, laze_fftw *out) {
   return complete;
 }
 
-static bool open_library(const char *name, bool is_double) {
+static bool open_library(const char *name, void *self) {
+  const bool is_double = *(const bool *)self;
   laze_fftw found;
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
@@ -47,26 +49,11 @@ static bool open_library(const char *name, bool is_double) {
   return true;
 }
 
-/* Tries each name of a list. */
-static bool open_one_of(const char *list, bool is_double) {
-  char name[1024];
-  while (*list) {
-    size_t length = strcspn(list, ":");
-    if (length > 0 && length < sizeof name) {
-      memcpy(name, list, length);
-      name[length] = '\0';
-      if (open_library(name, is_double)) return true;
-    }
-    list += length + (list[length] == ':');
-  }
-  return false;
-}
-
 laze_status laze_fftw_open(bool is_double, const laze_fftw **out, laze_error *error) {
   const char *chosen = getenv(LAZE_FFTW_VARIABLE);
   const char *list = chosen && *chosen ? chosen : USUAL_LIBRARIES;
   pthread_mutex_lock(&open_lock);
-  if (!is_open[is_double]) is_open[is_double] = open_one_of(list, is_double);
+  if (!is_open[is_double]) is_open[is_double] = laze_library_open_one_of(list, open_library, &is_double);
   bool opened = is_open[is_double];
   pthread_mutex_unlock(&open_lock);
   *out = &functions[is_double];

@@ -5,6 +5,7 @@
  * The library stays open, as the process's: it may have threads of its own.
  */
 #include "runtime/lapack/lapack.h"
+#include "runtime/library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -41,7 +42,8 @@ static bool find_all(void *library, char kind, laze_lapack *out) {
   return complete;
 }
 
-static bool open_library(const char *name) {
+static bool open_library(const char *name, void *self) {
+  (void)self;
   laze_lapack found[4];
   bool complete = true;
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -54,26 +56,11 @@ static bool open_library(const char *name) {
   return complete;
 }
 
-/* Tries each name of a list. */
-static bool open_one_of(const char *list) {
-  char name[1024];
-  while (*list) {
-    size_t length = strcspn(list, ":");
-    if (length > 0 && length < sizeof name) {
-      memcpy(name, list, length);
-      name[length] = '\0';
-      if (open_library(name)) return true;
-    }
-    list += length + (list[length] == ':');
-  }
-  return false;
-}
-
 laze_status laze_lapack_open(char kind, const laze_lapack **out, laze_error *error) {
   const char *chosen = getenv(LAZE_LAPACK_VARIABLE);
   const char *list = chosen && *chosen ? chosen : USUAL_LIBRARIES;
   pthread_mutex_lock(&lock);
-  if (!is_open) is_open = open_one_of(list);
+  if (!is_open) is_open = laze_library_open_one_of(list, open_library, NULL);
   bool opened = is_open;
   pthread_mutex_unlock(&lock);
   *out = &functions[strchr(kinds, kind) - kinds];
