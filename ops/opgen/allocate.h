@@ -1,4 +1,5 @@
-/* Memory, which is freed when the process ends, and not before. Where there is none, it ends with a message. */
+/* Memory, which is freed all at once, at the latest when the process ends. Where there is none, that ends with a
+ * message. */
 #ifndef OPGEN_ALLOCATE_H
 #define OPGEN_ALLOCATE_H
 
@@ -14,5 +15,7 @@ FILE *memory_stream(char **text, size_t *size);
 void memory_stream_close(FILE *stream, char **text);
 /* Makes room for one more element of `element_size` bytes in an array of `count`; returns the array. */
 void *memory_grow(void *array, int count, size_t element_size);
+/* Frees all that was taken. */
+void memory_free_all(void);
 
 #endif

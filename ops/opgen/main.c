@@ -1,37 +1,26 @@
 /* opgen: reads the operator tables, checks them, and writes the code that follows from them.
  *
- *   tables, rules.yaml        tree
+ *   tables, rules.yaml        inputs, tree
  *     -> entries              table, entry, operator, with schema and expression
  *     -> names                operator inside the library, function in C; known: what headers declare
  *     -> checks               entry_check, entry_rules, check, check_call
- *     -> derivatives          derivative: formulas, which are checked as composites are
      -> derivatives          derivative: formulas, checked as composites are
  *     -> C                    write_*, emit, emit_call
  *     -> files                output
  *
  * Nothing is written while there are errors.
  */
-#include "ops/opgen/check.h"
-#include "ops/opgen/derivative.h"
-#include "ops/opgen/function.h"
-#include "ops/opgen/output.h"
 #include "ops/opgen/allocate.h"
+#include "ops/opgen/inputs.h"
+#include "ops/opgen/output.h"
 
 #include <argp.h>
 #include <stdlib.h>
 
-/* A hand-written header and what is read from it. */
-typedef struct gen_header {
-  gen_known_kind kind;
-  const char *path;
-} gen_header;
-
 typedef struct gen_options {
-  const char *output, *only, *rules;
+  const char *output, *only;
   bool check, list;
-  int table_count, derivative_count, header_count;
-  const char **tables, **derivatives;
-  gen_header *headers;
+  gen_inputs inputs;
 } gen_options;
 
 static const struct argp_option option_list[] = {
@@ -58,8 +47,9 @@ static void add_path(const char ***paths, int *count, const char *path) {
 }
 
 static void add_header(gen_options *options, gen_known_kind kind, const char *path) {
-  options->headers = memory_grow(options->headers, options->header_count, sizeof(*options->headers));
-  options->headers[options->header_count++] = (gen_header){kind, path};
+  gen_inputs *inputs = &options->inputs;
+  inputs->headers = memory_grow(inputs->headers, inputs->header_count, sizeof(*inputs->headers));
+  inputs->headers[inputs->header_count++] = (gen_header){kind, path};
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
@@ -67,7 +57,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   switch (key) {
   case 'o': options->output = argument; break;
   case 'f': options->only = argument; break;
-  case 'r': options->rules = argument; break;
+  case 'r': options->inputs.rules = argument; break;
   case 'a': add_header(options, KNOWN_API, argument); break;
   case 'l': add_header(options, KNOWN_LOWERING, argument); break;
   case 'j': add_header(options, KNOWN_JOIN, argument); break;
@@ -81,46 +71,20 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     add_header(options, KNOWN_DTYPE, argument);
     break;
   case 'n': add_header(options, KNOWN_REGIONS, argument); break;
-  case 'd': add_path(&options->derivatives, &options->derivative_count, argument); break;
+  case 'd': add_path(&options->inputs.derivatives, &options->inputs.derivative_count, argument); break;
   case 'p': add_header(options, KNOWN_BY_HAND, argument); break;
   case 'c': options->check = true; break;
   case 't': options->list = true; break;
-  case ARGP_KEY_ARG: add_path(&options->tables, &options->table_count, argument); break;
+  case ARGP_KEY_ARG: add_path(&options->inputs.tables, &options->inputs.table_count, argument); break;
   case ARGP_KEY_END:
-    if (options->rules == NULL) argp_error(state, "no rules; write --rules FILE");
-    if (options->table_count == 0) argp_error(state, "no tables; name the YAML files");
+    if (options->inputs.rules == NULL) argp_error(state, "no rules; write --rules FILE");
+    if (options->inputs.table_count == 0) argp_error(state, "no tables; name the YAML files");
     if (options->output == NULL && !options->check && !options->list)
       argp_error(state, "nothing to do; write --output DIR or --check");
     break;
   default: return ARGP_ERR_UNKNOWN;
   }
   return 0;
-}
-
-static void read_tables(gen_table *table, const gen_options *options) {
-  for (int i = 0; i < options->header_count; i++)
-    known_read(&table->known, options->headers[i].kind, options->headers[i].path, &table->report);
-  table_read_rules(table, options->rules);
-  for (int i = 0; i < options->table_count; i++) table_read_operators(table, options->tables[i]);
-}
-
-/* Formulas are named after the symbols of operators, and refer to all of them. */
-static void read_derivatives(gen_table *table, const gen_options *options) {
-  for (int i = 0; i < options->derivative_count; i++) table_read_derivatives(table, options->derivatives[i]);
-}
-
-/* Later checks build on what earlier ones found right; entries that could not be read are not there at all, so that
- * expressions are looked at only once everything was read. */
-static void check_tables(gen_table *table, const gen_options *options) {
-  const int read_errors = table->report.errors;
-  table_name_operators(table);
-  read_derivatives(table, options);
-  table_name_functions(table);
-  table_check_entries(table);
-  if (read_errors > 0) return;
-  for (int i = 0; i < table->count; i++) check_operator(table, table->operators[i]);
-  if (table->report.errors == 0) check_recursion(table);
-  if (table->report.errors == 0) table_check_derivatives(table);
 }
 
 int main(int argc, char **argv) {
@@ -138,8 +102,7 @@ int main(int argc, char **argv) {
   argp_parse(&parser, argc, argv, 0, NULL, &options);
   bool folder_known = true;
   gen_table table = {0};
-  read_tables(&table, &options);
-  check_tables(&table, &options);
+  inputs_read(&table, &options.inputs);
   if (table.report.errors == 0 && options.list)
     folder_known = files_list(&table, options.only);
   else if (table.report.errors == 0 && !options.check)

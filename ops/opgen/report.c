@@ -4,16 +4,33 @@
  */
 #include "ops/opgen/report.h"
 
+#include "ops/opgen/allocate.h"
+
+#include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdbool.h>
+
+/* Further lines of a message are indented, whatever of a table it quotes. */
+static void put_message(FILE *stream, const char *text) {
+  for (; *text != '\0'; text++) {
+    const bool continues = text[0] == '\n' && text[1] == ' ';
+    fputc(iscntrl((unsigned char)*text) && !continues ? ' ' : *text, stream);
+  }
+  fputc('\n', stream);
+}
 
 void report_error(gen_report *report, gen_place at, const char *format, ...) {
-  fprintf(stderr, "%s:%d: ", at.file, at.line);
-  if (at.name != NULL) fprintf(stderr, "%s: ", at.name);
+  FILE *stream = report->stream == NULL ? stderr : report->stream;
+  char *text;
+  size_t size;
+  FILE *message = memory_stream(&text, &size);
   va_list arguments;
   va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
+  vfprintf(message, format, arguments);
   va_end(arguments);
-  fputc('\n', stderr);
+  memory_stream_close(message, &text);
+  fprintf(stream, "%s:%d: ", at.file, at.line);
+  if (at.name != NULL) fprintf(stream, "%s: ", at.name);
+  put_message(stream, text);
   report->errors++;
 }

@@ -2,8 +2,11 @@
 #ifndef OPGEN_REPORT_H
 #define OPGEN_REPORT_H
 
+#include <stdio.h>
+
 typedef struct gen_report {
-  int errors; /* printed so far */
+  FILE *stream; /* NULL: standard error */
+  int errors;   /* printed so far */
 } gen_report;
 
 /* Where something stands in a table. `name` is the operator, NULL where there is none. */
@@ -13,7 +16,7 @@ typedef struct gen_place {
   const char *name;
 } gen_place;
 
-/* Prints "file:line: operator: message" on standard error. Messages say what is wrong and what to write instead. */
+/* Prints "file:line: operator: message". Messages say what is wrong and what to write instead. */
 void report_error(gen_report *report, gen_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
