@@ -172,6 +172,9 @@ struct laze_step_control {
 
 /* run_memory.c. Makes memory for outputs, temporaries and scratch, and sets the pointers of all values. */
 LAZE_MUST_USE laze_status program_run_prepare(program_run *run, laze_error *error);
+/* Where a value stands in a buffer, which may be NULL. One without memory, as empty ones are, stands at an address too,
+ * to which kernels may add 0. */
+void *program_run_at(const laze_buffer *buffer, int64_t offset);
 /* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
 LAZE_MUST_USE laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error);
 /* Scratch for all threads, of what a call needs at most. */

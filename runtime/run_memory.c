@@ -92,6 +92,11 @@ static laze_status create_records(program_run *run, laze_error *error) {
   return run->records ? LAZE_OK : laze_fail_memory(error, "the checks of a graph", -1);
 }
 
+void *program_run_at(const laze_buffer *buffer, int64_t offset) {
+  static const char nowhere[64] __attribute__((aligned(64)));
+  return offset < 0 || !buffer || !buffer->data ? (void *)nowhere : (char *)buffer->data + offset;
+}
+
 laze_status program_run_prepare(program_run *run, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_program *program = executable->program;
@@ -108,16 +113,14 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
   for (int64_t i = 0; i < program->value_count; i++) {
     const program_value *value = &program->values[i];
     int64_t offset = run->values[i].offset;
-    if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = run->request->inputs[value->number]->data;
+    if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = program_run_at(run->request->inputs[value->number], 0);
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
-    if (value->role == LAZE_ROLE_TEMPORARY)
-      run->pointers[i] = offset < 0 || !run->arena ? NULL : (char *)run->arena->data + offset;
+    if (value->role == LAZE_ROLE_TEMPORARY) run->pointers[i] = program_run_at(run->arena, offset);
     if (value->role == LAZE_ROLE_PARAMETER) run->pointers[i] = NULL;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
     if (value->stage > 0) continue;
     LAZE_TRY(program_run_create_output(run, value->number, (int32_t)i, error));
-    laze_buffer *output = run->request->outputs[value->number];
-    run->pointers[i] = output ? output->data : NULL;
+    run->pointers[i] = program_run_at(run->request->outputs[value->number], 0);
   }
   return LAZE_OK;
 }

@@ -169,12 +169,10 @@ static laze_status place_stage(program_run *run, int32_t number, int64_t scratch
     const program_value *source = &program->values[value];
     int64_t offset = run->values[value].offset;
     if (run->missing && run->missing[value] != LAZE_CAUSE_NONE) continue;
-    if (source->role == LAZE_ROLE_TEMPORARY)
-      run->pointers[value] = offset < 0 || !memory ? NULL : (char *)memory->data + offset;
+    if (source->role == LAZE_ROLE_TEMPORARY) run->pointers[value] = program_run_at(memory, offset);
     if (source->role != LAZE_ROLE_OUTPUT) continue;
     LAZE_TRY(program_run_create_output(run, source->number, value, error));
-    laze_buffer *output = run->request->outputs[source->number];
-    run->pointers[value] = output ? output->data : NULL;
+    run->pointers[value] = program_run_at(run->request->outputs[source->number], 0);
   }
   if (scratch_bytes <= run->scratch_bytes) return LAZE_OK;
   laze_buffer_release(run->scratch_buffer); /* no step is running */
