@@ -137,6 +137,13 @@ LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *s
 /* The same, with the message in `error`, which is then not the scope's (NULL: as laze_tensor_assign). */
 LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
+/* Writes the value of `source` to `destination` in place: it is broadcast to the destination's shape and converted to
+ * its dtype, which both stay. What was recorded from the destination before has the old value still. While gradients are
+ * recorded, the destination follows from the source from now on, and a leaf that requires a gradient cannot be written
+ * to (LAZE_FAILED_PRECONDITION); a source that does not broadcast is LAZE_INVALID_ARGUMENT. On failure the destination
+ * is unchanged, and the message is in `error`; NULL: the error is the scope's. */
+LAZE_API laze_status laze_tensor_write(laze_tensor *destination, laze_tensor *source, laze_error *error);
+
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
  * 0 on success; otherwise laze_tensor_error() has the message. A value that failed when it ran (an index out of range)
  * is an error for good, and so is what depends on it; where there was no memory, a later read tries again. */

@@ -174,18 +174,28 @@ void laze_tensor_replace(laze_tensor **place, laze_tensor *value) {
   laze_tensor_release(old);
 }
 
-void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source) {
-  laze_storage *storage = destination->storage;
-  laze_cell *old = storage->cell, *cell = source->storage->cell;
+/* The slot's storage has another cell, which is held as the old one was. */
+static void set_cell(laze_lazy *lazy, laze_slot *slot, laze_cell *cell) {
+  laze_storage *storage = slot->storage;
+  laze_cell *old = storage->cell;
   laze_cell_retain(cell);
   if (storage->holds > 0) {
     old->holds--;
     cell->holds++;
   }
-  if (destination->scope && old->depth == destination->scope->depth) old->depth = LAZE_NO_DEPTH;
+  if (slot->scope && old->depth == slot->scope->depth) old->depth = LAZE_NO_DEPTH;
   storage->cell = cell;
   storage->version++;
+  laze_cell_release(lazy, old);
+}
+
+void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source) {
+  set_cell(lazy, destination, source->storage->cell);
   destination->assigned = true;
   update_holding(destination);
-  laze_cell_release(lazy, old);
+}
+
+void laze_handle_write(laze_lazy *lazy, laze_slot *slot, laze_cell *cell) {
+  set_cell(lazy, slot, cell);
+  if (slot->scope && slot->scope->depth < cell->depth) cell->depth = slot->scope->depth;
 }

@@ -36,6 +36,8 @@ laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *f
 laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error);
 /* The destination's value is the source's from now on; both are slots of tensors. */
 void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source);
+/* The slot's value is that of `cell` from now on, of which a reference is taken. */
+void laze_handle_write(laze_lazy *lazy, laze_slot *slot, laze_cell *cell);
 /* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
 void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope);
 

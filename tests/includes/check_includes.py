@@ -39,6 +39,7 @@ ROOMS = {
     "lazy/run": ["lazy/value"],
     "lazy/record": ["lazy/value", "lazy/run"],
     "lazy/autograd": ["lazy/value", "lazy/run", "lazy/record"],
+    "lazy/views": ["lazy/value", "lazy/run", "lazy/record"],
 }
 # Single files that may include one header more.
 EXCEPTIONS = {"lazy": "codegen/codegen.h"}
