@@ -78,9 +78,11 @@ static const struct {
 };
 #define TYPE_LIST "a type (Tensor, Scalar, int, SymInt, float, bool, ScalarType, str; [] and ? after it)"
 
-/* "(a!)" and "(a -> *)" after a type: laze works on values, so aliases are read and not kept. */
-static void skip_alias(gen_parser *parser) {
+/* "(a)", "(a!)" and "(a -> *)" after a type. */
+static void parse_alias(gen_parser *parser, gen_argument *out) {
   if (*parser->cursor != '(') return;
+  if (isalpha((unsigned char)parser->cursor[1])) out->alias = parser->cursor[1];
+  out->written = out->alias != '\0' && parser->cursor[2] == '!';
   while (*parser->cursor != '\0' && *parser->cursor != ')') parser->cursor++;
   expect(parser, ")");
 }
@@ -111,7 +113,7 @@ static void parse_type(gen_parser *parser, gen_argument *out) {
     return;
   }
   out->kind = type_names[index].kind;
-  skip_alias(parser);
+  parse_alias(parser, out);
   parse_brackets(parser, type_names[index].list, start, out);
   if (*parser->cursor == '?') {
     parser->cursor++;
@@ -254,6 +256,13 @@ static void parse_arguments(gen_parser *parser, gen_schema *out) {
   expect(parser, parser->failed ? "" : ")");
 }
 
+/* The argument whose memory has that letter, or -1. */
+static int find_alias(const gen_schema *schema, char alias) {
+  for (int i = 0; i < schema->count; i++)
+    if (schema->arguments[i].alias == alias) return i;
+  return -1;
+}
+
 static void parse_result(gen_parser *parser, gen_schema *out) {
   skip_blanks(parser);
   const char *start = parser->cursor;
@@ -267,6 +276,7 @@ static void parse_result(gen_parser *parser, gen_schema *out) {
   const bool named = isalpha((unsigned char)*parser->cursor) || *parser->cursor == '_';
   out->result_names = memory_grow(out->result_names, out->result_count, sizeof(*out->result_names));
   out->result_names[out->result_count++] = named ? word(parser, "a result name") : NULL;
+  if (type.alias != '\0' && !type.written && out->aliased < 0) out->aliased = find_alias(out, type.alias);
   if (type.kind == KIND_TENSOR_LIST) out->result_count = -1;
 }
 
@@ -300,7 +310,7 @@ static const char *trimmed(const char *text) {
 
 bool schema_parse(const char *text, gen_place at, bool is_rule, gen_report *report, gen_schema *out) {
   gen_parser parser = {.cursor = text, .at = at, .report = report};
-  *out = (gen_schema){.text = trimmed(text)};
+  *out = (gen_schema){.text = trimmed(text), .aliased = -1};
   out->base = word(&parser, "an operator name");
   out->overload = "";
   if (*parser.cursor == '.') {

@@ -22,6 +22,8 @@ typedef struct gen_argument {
   gen_kind kind;
   bool optional; /* written with "?" */
   bool has_default, keyword_only;
+  char alias;               /* the letter of "Tensor(a)"; 0: none */
+  bool written;             /* "Tensor(a!)" */
   int list_size;            /* int[N] */
   int position;             /* among the operands, or among the attributes */
   bool is_further;          /* only the longer form of its C function takes it: laze_add_with(x, y, alpha) */
@@ -38,6 +40,7 @@ typedef struct gen_schema {
   gen_argument *arguments;
   int result_count;          /* -1: Tensor[] */
   const char **result_names; /* NULL where a result has none */
+  int aliased; /* the argument whose memory results share without writing to it, "Tensor(a)" on both sides; -1: none */
 } gen_schema;
 
 /* Reads a schema; a rule's has no results ("reduce(Tensor self, bool keepdim)"). False when a fault was reported. */

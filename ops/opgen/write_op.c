@@ -137,6 +137,8 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->regions > 0) fprintf(out, "     .region_count = %d,\n", op->regions);
   if (op->contents != NULL) fprintf(out, "     .contents = laze_contents_%s,\n", op->contents);
   if (op->defines > 0) fprintf(out, "     .defines = %d,\n", op->schema.arguments[op->defines - 1].position + 1);
+  if (op->schema.aliased >= 0)
+    fprintf(out, "     .aliased = %d,\n", op->schema.arguments[op->schema.aliased].position + 1);
   if (op->schema.count > 0) fprintf(out, "     .arguments = %s_arguments,\n", op->symbol);
   if (operator_has_inference(op)) fprintf(out, "     .infer = laze_infer_%s,\n", op->symbol);
   if (operator_has_expansion(op)) fprintf(out, "     .expand = laze_expand_%s,\n", op->symbol);

@@ -108,6 +108,19 @@ START_TEST(reads_results) {
 }
 END_TEST
 
+/* A view shares memory with one argument; a result that is written to is no view. */
+START_TEST(reads_aliases) {
+  parse("f(Tensor other, Tensor(b) self) -> Tensor(b)[]");
+  ck_assert_int_eq(schema.aliased, 1);
+  ck_assert(!schema.arguments[1].written);
+  parse("f_(Tensor(a!) self, Tensor other) -> Tensor(a!)");
+  ck_assert_int_eq(schema.aliased, -1);
+  ck_assert(schema.arguments[0].written && !schema.arguments[1].written);
+  parse("f(Tensor self) -> Tensor");
+  ck_assert_int_eq(schema.aliased, -1);
+}
+END_TEST
+
 /* Any text cut short must be refused and never read beyond its end (the sanitizers watch). */
 START_TEST(refuses_every_prefix) {
   const char *whole = "f.x(Tensor(a!) self, int[2]? dim=[0, 1], *, str s='a') -> (Tensor a, Tensor b)";
@@ -127,6 +140,7 @@ int main(void) {
   tcase_add_test(cases, reads_types);
   tcase_add_test(cases, reads_defaults);
   tcase_add_test(cases, reads_results);
+  tcase_add_test(cases, reads_aliases);
   tcase_add_test(cases, refuses_every_prefix);
   suite_add_tcase(suite, cases);
   return test_run_suite(suite);
