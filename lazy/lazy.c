@@ -4,6 +4,7 @@
 
 #include "lazy/run/trace_cache.h"
 #include "lazy/thread.h"
+#include "lazy/value/callback.h"
 #include "runtime/buffer.h"
 #include "runtime/runtime.h"
 
@@ -92,6 +93,7 @@ void laze_lazy_unlock(laze_lazy *lazy) {
     for (int i = 0; i < count; i++) laze_buffer_release(batch[i]);
     pthread_mutex_lock(&lazy->lock);
   }
+  if (lazy->ended) laze_callbacks_end(lazy);
   pthread_mutex_unlock(&lazy->lock);
 }
 

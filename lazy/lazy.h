@@ -26,10 +26,10 @@
  * or no code, stay pending, so that a later read tries again.
  *
  * Threads. One lock per context guards everything in the rooms; it is not held while code is compiled or runs, nor
- * while a buffer's release callback is called. So threads record one call at a time, any thread may use values that
- * another recorded (a node belongs to no thread, only remembers in whose backlog it counts), and two threads that read
- * the same pending value at once both compute it. An uncontended lock costs about 20 ns of a call. Objects come from
- * free lists of the context (pool.c), so that a steady loop allocates nothing.
+ * while a caller's code is called: hooks, functions, what releases a buffer. So threads record one call at a time, any
+ * thread may use values that another recorded (a node belongs to no thread, only remembers in whose backlog it counts),
+ * and two threads that read the same pending value at once both compute it. An uncontended lock costs about 20 ns of a
+ * call. Objects come from free lists of the context (pool.c), so that a steady loop allocates nothing.
  */
 #ifndef LAZE_LAZY_LAZY_H
 #define LAZE_LAZY_LAZY_H
@@ -44,6 +44,8 @@
 typedef struct laze_backend laze_backend;
 typedef struct laze_buffer laze_buffer;
 typedef struct laze_cache laze_cache;
+typedef struct laze_callback laze_callback;
+typedef struct laze_grad_hook laze_grad_hook;
 typedef struct laze_pending laze_pending;
 typedef struct laze_thread_state laze_thread_state;
 typedef struct laze_trace laze_trace;
@@ -65,7 +67,10 @@ typedef struct laze_lazy {
   laze_cache *traces;                /* owned (lazy/run/trace_cache.h) */
   laze_trace *running;               /* those that run now (lazy/run/trace.h) */
   const laze_backend *backend;       /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
-  laze_buffer **garbage;             /* buffers to release once the lock is free */
+  laze_grad_hook *newest_hook;       /* of all that are registered */
+  int64_t hooks;                     /* registered so far: the id of the youngest */
+  laze_callback *ended;              /* to release once the lock is free (lazy/value/callback.h) */
+  laze_buffer **garbage;             /* the same of buffers */
   int64_t garbage_count, garbage_capacity;
 } laze_lazy;
 
@@ -75,7 +80,7 @@ typedef struct laze_lazy {
 laze_lazy *laze_lazy_get(laze_context *context);
 /* Locks and gives the calling thread's state, which stays the context's; NULL, unlocked, when memory is out. */
 laze_thread_state *laze_lazy_lock(laze_lazy *lazy);
-/* Unlocks and releases the buffers that were dropped meanwhile. */
+/* Unlocks and releases the buffers and the callers' data that were dropped meanwhile. */
 void laze_lazy_unlock(laze_lazy *lazy);
 
 /* Has `buffer` released by the next unlock; takes the reference over. Call it locked. */

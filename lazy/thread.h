@@ -18,10 +18,16 @@ typedef struct laze_thread_state {
   bool in_use;
   laze_open_scope root, *scope; /* the outermost and the innermost scope */
   laze_backlog backlog;
-  bool no_grad; /* calls leave nothing behind for gradients */
+  bool no_grad;              /* calls leave nothing behind for gradients */
+  bool inference;            /* and what they give never will */
   laze_record_state *record; /* lazy/record/record_state.h; part of this object's block */
   laze_run_state *run;       /* lazy/run/run_state.h; part of this object's block */
 } laze_thread_state;
+
+/* Whether calls of the thread leave histories behind. */
+static inline bool laze_thread_tracks(const laze_thread_state *thread) {
+  return !(thread->no_grad | thread->inference);
+}
 
 /* All of what follows is called with the lock held, but for laze_thread_ended(). */
 

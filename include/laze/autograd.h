@@ -33,9 +33,15 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_require_grad(laze_tensor *tensor,
 LAZE_API int32_t laze_tensor_requires_grad(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_is_leaf(laze_tensor *tensor);
 
-/* The gradient that has come together in a leaf, a handle of the current scope; NULL: none so far, or it is no leaf. */
+/* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with, a handle of the
+ * current scope; NULL: none so far, or it keeps none. */
 LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
-/* Gives a leaf another gradient, of its shape and dtype; NULL: none, with which each step of a training begins. */
+/* Has a tensor that is no leaf keep its gradient as one does, from the next pass on; a leaf keeps it in any case.
+ * LAZE_FAILED_PRECONDITION: it requires none. Asking whether it does: of a leaf 0. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error);
+LAZE_API int32_t laze_tensor_retains_grad(laze_tensor *tensor);
+/* Gives a tensor that keeps its gradient another one, of its shape and dtype; NULL: none, with which each step of a
+ * training begins. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error);
 /* A tensor of the same value without history. */
 LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
@@ -53,6 +59,11 @@ LAZE_API LAZE_MUST_USE laze_status laze_backward(laze_tensor *tensor, laze_error
  * all: 1, for a tensor of one element). */
 LAZE_API LAZE_MUST_USE laze_status laze_backward_with(laze_tensor *const *tensors, laze_tensor *const *gradients,
                                                       int32_t count, int32_t flags, laze_error *error);
+/* The same, but only the gradients of `inputs` are added to: leaves, or what calls gave, which keeps its gradient from
+ * then on. */
+LAZE_API LAZE_MUST_USE laze_status laze_backward_into(laze_tensor *const *tensors, laze_tensor *const *gradients,
+                                                      int32_t count, laze_tensor *const *inputs, int32_t input_count,
+                                                      int32_t flags, laze_error *error);
 /* Gives the gradients of `inputs` (leaves or what calls gave) instead, and leaves leaves as they are: results[i] is a
  * handle of the current scope, NULL where LAZE_ALLOW_UNUSED allows it. On failure all are NULL. */
 LAZE_API LAZE_MUST_USE laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients,
@@ -70,6 +81,13 @@ LAZE_API LAZE_MUST_USE laze_status laze_jvp(laze_tensor *const *outputs, int32_t
 
 /* Whether calls of this thread leave histories behind: 1 at first. Returns what it was, to be put back. */
 LAZE_API int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled);
+LAZE_API int32_t laze_is_grad_enabled(laze_context *context);
+/* Whether this thread only infers: 0 at first. It then leaves no histories behind, and the tensors that it makes can
+ * never be part of one: an operator whose gradient would need one is an error. Returns what it was. */
+LAZE_API int32_t laze_set_inference_mode(laze_context *context, int32_t enabled);
+LAZE_API int32_t laze_is_inference_mode(laze_context *context);
+/* Whether a tensor was made so. */
+LAZE_API int32_t laze_tensor_is_inference(laze_tensor *tensor);
 
 #ifdef __cplusplus
 }

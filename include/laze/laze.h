@@ -7,6 +7,7 @@
 #include "laze/context.h"
 #include "laze/dtype.h"
 #include "laze/functions.h" /* generated from the operator tables */
+#include "laze/gradient_node.h"
 #include "laze/npy.h"
 #include "laze/opaque.h"
 #include "laze/status.h"

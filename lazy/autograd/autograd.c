@@ -13,7 +13,7 @@ static bool is_leaf(const laze_slot *slot) {
   return !slot->grad_node || laze_grad_node_is_leaf(slot->grad_node);
 }
 
-static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, laze_error *error) {
+static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, bool inference, laze_error *error) {
   laze_slot *slot;
   LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_require_grad", tensor, &slot, error));
   const laze_dtype dtype = slot->storage->cell->dtype;
@@ -25,6 +25,10 @@ static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, 
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_tensor_require_grad: the tensor follows from others that require gradients; laze_detach() "
                      "gives one that does not");
+  if (required && slot->storage->inference && !inference)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "laze_tensor_require_grad: the tensor was made in inference mode; use a copy that is made outside "
+                     "of it");
   if (required == (slot->grad_node != NULL)) return LAZE_OK;
   laze_edge edge = {required ? laze_grad_leaf_create(lazy) : NULL, 0};
   if (required && !edge.node) return laze_fail_memory(error, "a gradient", sizeof *edge.node);
@@ -36,7 +40,7 @@ static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, 
 laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad, laze_error *error) {
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
-  const laze_status status = require(thread->lazy, tensor, requires_grad != 0, error);
+  const laze_status status = require(thread->lazy, tensor, requires_grad != 0, thread->inference, error);
   laze_lazy_unlock(thread->lazy);
   return status;
 }
@@ -64,14 +68,43 @@ int32_t laze_tensor_is_leaf(laze_tensor *tensor) {
   return ask(tensor, is_leaf);
 }
 
+static bool retains_grad(const laze_slot *slot) {
+  return !is_leaf(slot) && laze_grad_place(laze_slot_edge(slot));
+}
+
+int32_t laze_tensor_retains_grad(laze_tensor *tensor) {
+  return ask(tensor, retains_grad);
+}
+
+static bool is_inference(const laze_slot *slot) {
+  return slot->storage->inference;
+}
+
+int32_t laze_tensor_is_inference(laze_tensor *tensor) {
+  return ask(tensor, is_inference);
+}
+
+laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error) {
+  laze_thread_state *thread;
+  laze_slot *slot;
+  LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
+  laze_status status = laze_grad_slot(thread->lazy, __func__, tensor, &slot, error);
+  if (status == LAZE_OK && !slot->grad_node)
+    status = laze_fail(error, LAZE_FAILED_PRECONDITION,
+                       "%s: the tensor does not require a gradient (laze_tensor_require_grad)", __func__);
+  if (status == LAZE_OK && !laze_grad_retain_result(thread->lazy, laze_slot_edge(slot)))
+    status = laze_fail_memory(error, "a gradient", -1);
+  laze_lazy_unlock(thread->lazy);
+  return status;
+}
+
 laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
   laze_thread_state *thread;
   if (laze_grad_lock(__func__, tensor, &thread, NULL) != LAZE_OK) return NULL;
   const laze_slot *slot = laze_handle_slot(tensor);
-  const laze_grad_node *leaf =
-      slot && slot->grad_node && laze_grad_node_is_leaf(slot->grad_node) ? slot->grad_node : NULL;
-  laze_tensor *handle = leaf && leaf->gradient ? laze_handle_create(thread, leaf->gradient) : NULL;
-  if (handle && leaf->history.node) laze_handle_set_edge(thread->lazy, handle, leaf->history);
+  const laze_grad_node *place = slot ? laze_grad_place(laze_slot_edge(slot)) : NULL;
+  laze_tensor *handle = place && place->gradient ? laze_handle_create(thread, place->gradient) : NULL;
+  if (handle && place->history.node) laze_handle_set_edge(thread->lazy, handle, place->history);
   laze_lazy_unlock(thread->lazy);
   return handle;
 }
@@ -79,7 +112,8 @@ laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
 static laze_status set_grad(laze_lazy *lazy, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
   laze_slot *slot, *given = NULL;
   LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_set_grad", tensor, &slot, error));
-  if (!slot->grad_node || !is_leaf(slot))
+  laze_grad_node *place = laze_grad_place(laze_slot_edge(slot));
+  if (!place)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_tensor_set_grad: the tensor is no leaf; laze_tensor_require_grad() makes one");
   if (gradient) LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_set_grad", gradient, &given, error));
@@ -88,7 +122,7 @@ static laze_status set_grad(laze_lazy *lazy, laze_tensor *tensor, laze_tensor *g
   if (cell) laze_cell_retain(cell);
   laze_edge history = {NULL, 0};
   if (given) history = laze_edge_retain(laze_slot_edge(given));
-  laze_grad_leaf_set(lazy, slot->grad_node, cell, history);
+  laze_grad_leaf_set(lazy, place, cell, history);
   return LAZE_OK;
 }
 
@@ -110,12 +144,42 @@ laze_tensor *laze_detach(laze_tensor *tensor) {
   return handle;
 }
 
-int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled) {
+/* The state of the calling thread, locked; NULL: memory is out. */
+static laze_thread_state *lock_thread(laze_context *context) {
   laze_lazy *lazy = laze_lazy_get(context);
-  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  return lazy ? laze_lazy_lock(lazy) : NULL;
+}
+
+int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled) {
+  laze_thread_state *thread = lock_thread(context);
   if (!thread) return 1;
   const int32_t before = !thread->no_grad;
   thread->no_grad = !enabled;
-  laze_lazy_unlock(lazy);
+  laze_lazy_unlock(thread->lazy);
   return before;
+}
+
+int32_t laze_is_grad_enabled(laze_context *context) {
+  laze_thread_state *thread = lock_thread(context);
+  if (!thread) return 1;
+  const int32_t enabled = laze_thread_tracks(thread);
+  laze_lazy_unlock(thread->lazy);
+  return enabled;
+}
+
+int32_t laze_set_inference_mode(laze_context *context, int32_t enabled) {
+  laze_thread_state *thread = lock_thread(context);
+  if (!thread) return 0;
+  const int32_t before = thread->inference;
+  thread->inference = enabled != 0;
+  laze_lazy_unlock(thread->lazy);
+  return before;
+}
+
+int32_t laze_is_inference_mode(laze_context *context) {
+  laze_thread_state *thread = lock_thread(context);
+  if (!thread) return 0;
+  const int32_t enabled = thread->inference;
+  laze_lazy_unlock(thread->lazy);
+  return enabled;
 }

@@ -4,7 +4,11 @@
  *   gradients   9.0      7.0      4.0            2.0                 of each result, added up as they come
  *
  * A node is recorded in a frame of its own: the values that it has saved, types for those that it has not, and the
- * gradients of its results; then its formulas, through the recorder that composites use. Nothing is computed.
+ * gradients of its results; then its formulas, through the recorder that composites use. Nothing is computed. Where the
+ * caller's code is called, in hooks and functions, there is no frame, and the lock is free.
+ *
+ * What leaves and others keep changes at the end, when every node was reached, so that a pass that fails has changed
+ * nothing; hooks on what was accumulated come then, and if one fails, everything is put back.
  */
 #include "lazy/autograd/backward.h"
 
@@ -14,6 +18,8 @@
 #include "ir/composite/support.h"
 #include "ir/derivative.h"
 #include "ir/op.gen.h"
+#include "lazy/autograd/function.h"
+#include "lazy/autograd/hooks.h"
 #include "lazy/lazy.h"
 #include "lazy/record/expander.h"
 #include "lazy/record/record_state.h"
@@ -26,6 +32,13 @@
 
 #include <stdlib.h>
 
+/* A gradient that is to be added to what is kept, or what was kept before that. */
+typedef struct {
+  laze_edge place; /* referenced */
+  laze_gradient gradient;
+  bool stored; /* the gradient is what was kept before */
+} kept_gradient;
+
 typedef struct {
   laze_thread_state *thread;
   laze_lazy *lazy;
@@ -33,22 +46,19 @@ typedef struct {
   laze_grad_node **nodes; /* by falling numbers */
   int64_t *firsts;        /* of each, which of `gradients` is its first result's */
   bool *wanted;           /* of each, whether a gradient is asked for there or behind it */
+  bool *reached;          /* of each, whether its gradients were recorded */
   int64_t count, capacity;
   laze_gradient *gradients;
   int64_t gradient_count;
   laze_value *operands; /* of the node that is being recorded, with results and gradients */
   laze_value *given;    /* of each of its operands, its gradient */
+  kept_gradient *kept;
+  int64_t kept_count, kept_capacity;
   int32_t *segments;
   int64_t operand_capacity, given_capacity, segment_capacity;
   bool failed;          /* a value that was used had failed when it ran */
   laze_pending *newest; /* what was recorded last before; NULL: nothing, or the lock has been free since */
 } backward;
-
-void laze_gradient_release(laze_lazy *lazy, laze_gradient *gradient) {
-  laze_cell_release(lazy, gradient->cell);
-  laze_edge_release(lazy, gradient->history);
-  *gradient = (laze_gradient){.cell = NULL};
-}
 
 /* --- which nodes --- */
 
@@ -113,9 +123,10 @@ static laze_status make_room(backward *self, laze_error *error) {
   laze_context *context = self->lazy->context;
   self->firsts = laze_alloc_array(context, self->count, sizeof *self->firsts);
   self->wanted = laze_alloc_array(context, self->count, sizeof *self->wanted);
-  if (!self->firsts || !self->wanted) return laze_fail_memory(error, "a backward pass", self->count);
+  self->reached = laze_alloc_array(context, self->count, sizeof *self->reached);
+  if (!self->firsts || !self->wanted || !self->reached) return laze_fail_memory(error, "a backward pass", self->count);
   for (int64_t i = 0; i < self->count; i++) {
-    self->wanted[i] = false;
+    self->wanted[i] = self->reached[i] = false;
     self->firsts[i] = self->gradient_count;
     self->gradient_count += self->nodes[i]->result_count;
   }
@@ -143,24 +154,6 @@ static laze_status push_value(backward *self, laze_cell *cell, const laze_type *
   return LAZE_OK;
 }
 
-/* The type that a node has of a value, and where the next one's stands. */
-static const int64_t *read_type(const int64_t *words, laze_type *out) {
-  out->kind = (uint8_t)*words;
-  out->dtype = (uint8_t)(*words >> 8);
-  out->rank = (uint8_t)(*words >> 16);
-  words++;
-  for (int i = 0; i < out->rank; i++) out->sizes[i] = *words++;
-  return words;
-}
-
-static laze_status check_version(const laze_grad_node *node, const laze_saved *saved, laze_error *error) {
-  if (!saved->storage || saved->storage->version == saved->version) return LAZE_OK;
-  return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                   "%s: a tensor that its gradient needs was changed after it was used: it is at version %lld, and was "
-                   "at version %lld; change it after the backward pass, or use a copy",
-                   laze_op_get(node->op)->name, (long long)saved->storage->version, (long long)saved->version);
-}
-
 /* Whether a gradient can belong to a result. */
 static bool has_history(const laze_grad_node *node, int32_t result, laze_dtype dtype) {
   return laze_op_get(node->op)->derivative->differentiable >> result & 1 && laze_dtype_is_inexact(dtype);
@@ -173,7 +166,7 @@ static laze_status push_saved(backward *self, laze_grad_node *node, laze_error *
     const bool is_operand = i < node->operand_count;
     laze_edge edge = {NULL, 0};
     laze_type type;
-    words = read_type(words, &type);
+    words = laze_grad_type_read(words, &type);
     if (is_operand)
       edge = node->edges[i];
     else if (has_history(node, i - node->operand_count, type.dtype))
@@ -181,7 +174,7 @@ static laze_status push_saved(backward *self, laze_grad_node *node, laze_error *
     self->operands[i] = LAZE_VALUE_NONE;
     if (type.kind == LAZE_TYPE_NONE && is_operand) continue;
     if (saved->cell) laze_cell_type(saved->cell, &type);
-    LAZE_TRY(check_version(node, saved, error));
+    LAZE_TRY(laze_saved_check(node, saved, error));
     LAZE_TRY(push_value(self, saved->held ? saved->cell : NULL, &type, edge, &self->operands[i], error));
   }
   return LAZE_OK;
@@ -306,24 +299,38 @@ static laze_status add_up(backward *self, laze_recorder *recorder, laze_value va
   return LAZE_OK;
 }
 
+/* Makes what a node gives fit its operands. It is given to them when all fit, so that it can be begun anew. */
+static laze_status fit(backward *self, laze_recorder *recorder, const laze_grad_node *node, laze_error *error) {
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    if (laze_value_is_none(self->given[i]) || !find_gradient(self, node->edges[i])) continue;
+    const laze_type type = self->thread->record->values[self->operands[i].node].type;
+    LAZE_TRY(laze_gradient_fit(recorder, self->given[i], &type, &self->given[i], error));
+  }
+  return LAZE_OK;
+}
+
 static laze_status give(backward *self, laze_recorder *recorder, const laze_grad_node *node, laze_error *error) {
   for (int32_t i = 0; i < node->operand_count; i++) {
     laze_gradient *sum = find_gradient(self, node->edges[i]);
     if (!sum || laze_value_is_none(self->given[i])) continue;
-    const laze_type type = self->thread->record->values[self->operands[i].node].type;
-    LAZE_TRY(laze_gradient_fit(recorder, self->given[i], &type, &self->given[i], error));
     LAZE_TRY(add_up(self, recorder, self->given[i], sum, error));
   }
   return LAZE_OK;
 }
 
+/* Takes what a node gives out of the frame, to `out`, where it is not given to its operands yet. */
+static void take_out(const backward *self, const laze_grad_node *node, laze_gradient *out) {
+  for (int32_t i = 0; i < node->operand_count; i++) {
+    if (laze_value_is_none(self->given[i]) || !find_gradient(self, node->edges[i])) continue;
+    const laze_frame_value *found = &self->thread->record->values[self->given[i].node];
+    laze_cell_retain(found->cell);
+    out[i] = (laze_gradient){found->cell, laze_edge_retain(found->edge)};
+  }
+}
+
 static laze_status check_node(const laze_grad_node *node, laze_error *error) {
   const laze_op_info *info = laze_op_get(node->op);
-  if (node->released)
-    return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                     "%s: what its gradient needs was let go of by an earlier backward pass; ask that one to keep the "
-                     "graph (LAZE_RETAIN_GRAPH)",
-                     info->name);
+  LAZE_TRY(laze_released_check(node, error));
   if (node->lost)
     return laze_fail(error, LAZE_OUT_OF_RANGE,
                      "%s: a size among its arguments was not known when it was called, and cannot be computed from "
@@ -338,8 +345,9 @@ static laze_status check_node(const laze_grad_node *node, laze_error *error) {
   return LAZE_OK;
 }
 
-/* The node's frame, from its values to the gradients of its operands. */
-static laze_status record_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+/* The node's frame, from its values to the gradients of its operands, which go to `out` if that is not NULL. */
+static laze_status record_node(backward *self, laze_grad_node *node, int64_t place, laze_gradient *out,
+                               laze_error *error) {
   const laze_derivative *derivative = laze_op_get(node->op)->derivative;
   const int32_t segments = laze_op_get(node->op)->segment_count + 2 * node->result_count;
   laze_expander expander;
@@ -353,6 +361,34 @@ static laze_status record_node(backward *self, laze_grad_node *node, int64_t pla
   for (int32_t i = 0; i < node->operand_count; i++) self->given[i] = LAZE_VALUE_NONE;
   for (int32_t i = 0; i < derivative->gradient_count && status == LAZE_OK; i++)
     status = record_formula(self, &expander.recorder, node, &derivative->gradients[i], error);
+  if (status == LAZE_OK) status = fit(self, &expander.recorder, node, error);
+  if (status == LAZE_OK && !out) status = give(self, &expander.recorder, node, error);
+  laze_expander_deinit(&expander);
+  if (status == LAZE_OK && out) take_out(self, node, out);
+  return status;
+}
+
+/* A frame that gives a node's operands what was found for them. */
+static laze_status record_given(backward *self, laze_grad_node *node, const laze_gradient *found, laze_error *error) {
+  const int64_t *words = node->types;
+  laze_expander expander;
+  laze_type type;
+  LAZE_TRY(reserve_arrays(self, node, 1, error));
+  laze_expander_init(&expander, self->thread->record, node->location, node->op);
+  expander.tracks = self->asked->creates_history;
+  laze_status status = LAZE_OK;
+  for (int32_t i = 0; i < node->operand_count && status == LAZE_OK; i++) {
+    words = laze_grad_type_read(words, &type);
+    self->given[i] = LAZE_VALUE_NONE;
+    if (!found[i].cell) continue;
+    const laze_edge none = {NULL, 0};
+    if (node->saved && !node->function && node->saved[i].cell) laze_cell_type(node->saved[i].cell, &type);
+    status = push_value(self, NULL, &type, none, &self->operands[i], error);
+    laze_cell_type(found[i].cell, &type);
+    if (status == LAZE_OK) status = push_value(self, found[i].cell, &type, found[i].history, &self->given[i], error);
+  }
+  expander.recorder.sizes = self->thread->record->sizes;
+  if (status == LAZE_OK) status = fit(self, &expander.recorder, node, error);
   if (status == LAZE_OK) status = give(self, &expander.recorder, node, error);
   laze_expander_deinit(&expander);
   return status;
@@ -362,28 +398,6 @@ static bool has_gradient(const backward *self, int64_t place) {
   for (int32_t i = 0; i < self->nodes[place]->result_count; i++)
     if (self->gradients[self->firsts[place] + i].cell) return true;
   return false;
-}
-
-/* A leaf adds what it is given to what it has. */
-static laze_status reach_leaf(backward *self, laze_grad_node *leaf, laze_gradient *gradient, laze_error *error) {
-  laze_status status = LAZE_OK;
-  if (self->asked->targets || leaf->handles == 0) return LAZE_OK;
-  if (leaf->gradient) {
-    laze_expander expander;
-    laze_value before;
-    laze_type type;
-    laze_cell_type(leaf->gradient, &type);
-    laze_expander_init(&expander, self->thread->record, leaf->location, LAZE_OP_NONE);
-    expander.tracks = self->asked->creates_history;
-    status = push_value(self, leaf->gradient, &type, leaf->history, &before, error);
-    if (status == LAZE_OK) status = add_up(self, &expander.recorder, before, gradient, error);
-    laze_expander_deinit(&expander);
-    laze_frame_clear(self->thread->record);
-  }
-  if (status != LAZE_OK) return status;
-  laze_grad_leaf_set(self->lazy, leaf, gradient->cell, gradient->history);
-  *gradient = (laze_gradient){.cell = NULL};
-  return LAZE_OK;
 }
 
 /* Finds the number of a size that a formula has to know, so that the node can be recorded anew. */
@@ -400,26 +414,145 @@ static bool find_size(backward *self, laze_status *status, laze_error *error) {
   return *status == LAZE_OK && found;
 }
 
-static laze_status reach_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+/* Has a gradient added to what is kept at `place` when the pass is over. */
+static laze_status keep_later(backward *self, laze_grad_node *place, const laze_gradient *gradient, laze_error *error) {
+  void *array = self->kept;
+  LAZE_TRY(
+      laze_grow(self->lazy->context, &array, &self->kept_capacity, self->kept_count + 1, sizeof *self->kept, error));
+  self->kept = array;
+  laze_cell_retain(gradient->cell);
+  self->kept[self->kept_count++] = (kept_gradient){
+      .place = laze_edge_retain((laze_edge){place, 0}),
+      .gradient = {gradient->cell, laze_edge_retain(gradient->history)},
+  };
+  return LAZE_OK;
+}
+
+/* The gradients of a node's results are what they are: hooks of their tensors, and what keeps them. */
+static laze_status reach_results(backward *self, laze_grad_node *node, laze_gradient *gradients, laze_error *error) {
+  const bool records = self->asked->creates_history;
+  if (node->hooks) LAZE_TRY(laze_hooks_of_tensors(self->thread, node, gradients, records, error));
+  for (const laze_grad_retained *retained = node->retained; retained; retained = retained->next)
+    if (gradients[retained->result].cell)
+      LAZE_TRY(keep_later(self, retained->place.node, &gradients[retained->result], error));
+  if (node->hooks) LAZE_TRY(laze_hooks_of_results(self->thread, node, gradients, records, error));
+  return LAZE_OK;
+}
+
+/* What a node gives its operands, by its formulas or its function, to `out`; NULL: it is given to them already. */
+static laze_status find_given(backward *self, laze_grad_node *node, int64_t place, laze_gradient *out,
+                              laze_error *error) {
   laze_status status;
-  do {
-    status = record_node(self, node, place, error);
-  } while (status != LAZE_OK && find_size(self, &status, error));
-  laze_frame_clear(self->thread->record);
-  if (status == LAZE_OK && !self->asked->keeps_saved) laze_grad_node_release_saved(self->lazy, node);
+  if (!node->function) {
+    do {
+      status = record_node(self, node, place, out, error);
+    } while (status != LAZE_OK && find_size(self, &status, error));
+    laze_frame_clear(self->thread->record);
+    return status;
+  }
+  int32_t *needed = laze_alloc_array(self->lazy->context, node->operand_count + 1, sizeof *needed);
+  if (!needed) return laze_fail_memory(error, "a backward pass", node->operand_count);
+  for (int32_t i = 0; i < node->operand_count; i++) needed[i] = find_gradient(self, node->edges[i]) != NULL;
+  const laze_function_request asked = {.node = node,
+                                       .given = &self->gradients[self->firsts[place]],
+                                       .needed = needed,
+                                       .records = self->asked->creates_history,
+                                       .for_tangents = self->asked->for_tangents};
+  status = laze_function_run(self->thread, &asked, out, error);
+  laze_free(self->lazy->context, needed);
   return status;
 }
 
+/* A node whose gradients the caller's code computes or sees on their way. */
+static laze_status reach_slowly(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+  laze_context *context = self->lazy->context;
+  const bool records = self->asked->creates_history;
+  laze_gradient *found = laze_alloc_zero(context, (node->operand_count + 1) * (int64_t)sizeof *found);
+  if (!found) return laze_fail_memory(error, "a backward pass", node->operand_count);
+  laze_status status = find_given(self, node, place, found, error);
+  if (status == LAZE_OK)
+    status = laze_hooks_of_operands(self->thread, node, found, &self->gradients[self->firsts[place]], records, error);
+  self->newest = NULL;
+  if (status == LAZE_OK) do {
+      status = record_given(self, node, found, error);
+    } while (status != LAZE_OK && find_size(self, &status, error));
+  laze_frame_clear(self->thread->record);
+  for (int32_t i = 0; i < node->operand_count; i++) laze_gradient_release(self->lazy, &found[i]);
+  laze_free(context, found);
+  return status;
+}
+
+static laze_status reach_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+  laze_gradient *gradients = &self->gradients[self->firsts[place]];
+  if (node->hooks || node->retained) LAZE_TRY(reach_results(self, node, gradients, error));
+  if (node->hooks) self->newest = NULL;
+  self->reached[place] = true;
+  if (!laze_grad_node_is_leaf(node)) {
+    const bool slowly = node->function || laze_hooks_are_behind(node);
+    return slowly ? reach_slowly(self, node, place, error) : find_given(self, node, place, NULL, error);
+  }
+  const bool keeps = !self->asked->found && node->handles > 0;
+  return keeps ? keep_later(self, node, gradients, error) : LAZE_OK;
+}
+
 static laze_status reach_all(backward *self, laze_error *error) {
-  for (int64_t i = 0; i < self->count; i++) {
-    laze_grad_node *node = self->nodes[i];
-    if (!self->wanted[i] || !has_gradient(self, i)) continue;
-    if (laze_grad_node_is_leaf(node))
-      LAZE_TRY(reach_leaf(self, node, &self->gradients[self->firsts[i]], error));
-    else
-      LAZE_TRY(reach_node(self, node, i, error));
+  for (int64_t i = 0; i < self->count; i++)
+    if (self->wanted[i] && has_gradient(self, i)) LAZE_TRY(reach_node(self, self->nodes[i], i, error));
+  return LAZE_OK;
+}
+
+/* --- what is kept --- */
+
+/* The sum of a gradient and of what is kept already takes that one's place. */
+static laze_status store(backward *self, kept_gradient *kept, laze_error *error) {
+  laze_grad_node *place = kept->place.node;
+  laze_gradient *gradient = &kept->gradient;
+  laze_status status = LAZE_OK;
+  if (place->gradient) {
+    laze_expander expander;
+    laze_value before;
+    laze_type type;
+    laze_cell_type(place->gradient, &type);
+    laze_expander_init(&expander, self->thread->record, place->location, LAZE_OP_NONE);
+    expander.tracks = self->asked->creates_history;
+    status = push_value(self, place->gradient, &type, place->history, &before, error);
+    if (status == LAZE_OK) status = add_up(self, &expander.recorder, before, gradient, error);
+    laze_expander_deinit(&expander);
+    laze_frame_clear(self->thread->record);
+  }
+  if (status != LAZE_OK) return status;
+  const laze_gradient sum = *gradient, old = {place->gradient, laze_edge_retain(place->history)};
+  if (old.cell) laze_cell_retain(old.cell);
+  laze_grad_leaf_set(self->lazy, place, sum.cell, sum.history);
+  *kept = (kept_gradient){.place = kept->place, .gradient = old, .stored = true};
+  return LAZE_OK;
+}
+
+static laze_status store_all(backward *self, laze_error *error) {
+  for (int64_t i = 0; i < self->kept_count; i++) LAZE_TRY(store(self, &self->kept[i], error));
+  for (int64_t i = 0; i < self->kept_count; i++) {
+    laze_grad_node *place = self->kept[i].place.node;
+    if (!place->hooks) continue;
+    self->newest = NULL;
+    LAZE_TRY(laze_hooks_of_leaf(self->thread, place, self->asked->creates_history, error));
   }
   return LAZE_OK;
+}
+
+/* Ends the pass: on failure what was kept before is put back, otherwise nodes let go of what they have saved. */
+static void settle(backward *self, bool failed) {
+  for (int64_t i = 0; i < self->kept_count; i++) {
+    kept_gradient *kept = &self->kept[i];
+    if (failed && kept->stored) {
+      laze_grad_leaf_set(self->lazy, kept->place.node, kept->gradient.cell, kept->gradient.history);
+      kept->gradient = (laze_gradient){.cell = NULL};
+    }
+    laze_gradient_release(self->lazy, &kept->gradient);
+    laze_edge_release(self->lazy, kept->place);
+  }
+  for (int64_t i = 0; i < self->count && !failed && !self->asked->keeps_saved; i++)
+    if (self->reached[i] && !laze_grad_node_is_leaf(self->nodes[i]))
+      laze_grad_node_release_saved(self->lazy, self->nodes[i]);
 }
 
 /* Puts the roots' gradients where they begin. */
@@ -443,7 +576,7 @@ static laze_status begin(backward *self, laze_error *error) {
 }
 
 static void hand_over(backward *self) {
-  for (int32_t i = 0; i < self->asked->target_count; i++) {
+  for (int32_t i = 0; i < self->asked->target_count && self->asked->found; i++) {
     const laze_gradient *gradient = find_gradient(self, self->asked->targets[i]);
     self->asked->found[i] = (laze_gradient){.cell = NULL};
     if (!gradient || !gradient->cell) continue;
@@ -464,6 +597,8 @@ static void finish(backward *self) {
   laze_free(context, self->nodes);
   laze_free(context, self->firsts);
   laze_free(context, self->wanted);
+  laze_free(context, self->reached);
+  laze_free(context, self->kept);
   laze_free(context, self->gradients);
   laze_free(context, self->operands);
   laze_free(context, self->given);
@@ -479,7 +614,9 @@ laze_status laze_backward_run(laze_thread_state *thread, const laze_backward_pas
   if (status == LAZE_OK) mark_wanted(&self);
   if (status == LAZE_OK) status = begin(&self, error);
   if (status == LAZE_OK) status = reach_all(&self, error);
+  if (status == LAZE_OK) status = store_all(&self, error);
   laze_frame_clear(thread->record);
+  settle(&self, status != LAZE_OK);
   if (self.failed) laze_cell_spread_failures(self.lazy, self.newest ? self.newest->newer : self.lazy->oldest);
   if (status == LAZE_OK) hand_over(&self);
   finish(&self);

@@ -23,6 +23,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/grad_node.h"
+#include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
 #include "lazy/value/unknown.h"
 
@@ -172,6 +173,7 @@ static void fill_node(const history *self, laze_grad_node *node) {
   node->location = call->location;
   node->operand_count = call->operand_count;
   node->result_count = self->result_count;
+  node->saved_count = count_values(self);
   node->edges = (laze_edge *)(void *)(node + 1);
   node->saved = (laze_saved *)(void *)(node->edges + call->operand_count);
   node->attributes = (laze_attribute *)(void *)(node->saved + count_values(self));
@@ -200,6 +202,20 @@ static bool is_differentiable(const history *self, int32_t result) {
          laze_dtype_is_inexact(value_of(self, self->results[result])->type.dtype);
 }
 
+/* What was made in inference mode cannot be kept: nobody would notice its changes. */
+static laze_status check_kept(const history *self, laze_error *error) {
+  for (int32_t i = 0; i < self->call->operand_count; i++) {
+    if (laze_value_is_none(self->call->operands[i]) || !is_read(self, i)) continue;
+    const laze_storage *storage = value_of(self, self->call->operands[i])->storage;
+    if (storage && storage->inference)
+      return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                       "%s: argument '%s' was made in inference mode, and its value is needed for gradients; use a "
+                       "copy that is made outside of it",
+                       self->info->name, segment_name(self->info, segment_of(self, i)));
+  }
+  return LAZE_OK;
+}
+
 /* Has the results' gradients go to a node of the call. */
 static laze_status leave_node(history *self, laze_error *error) {
   laze_lazy *lazy = self->state->thread->lazy;
@@ -208,6 +224,7 @@ static laze_status leave_node(history *self, laze_error *error) {
   if (!any) return LAZE_OK;
   LAZE_TRY(find_needs(self, error));
   if (self->wanted == 0) return LAZE_OK;
+  LAZE_TRY(check_kept(self, error));
   LAZE_TRY(each_definer(self, count_definer, self, error));
   const int64_t size = node_size(self);
   laze_grad_node *node = size < 0 ? NULL : laze_grad_node_create(lazy, size);

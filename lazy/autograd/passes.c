@@ -2,36 +2,13 @@
 #include "laze/autograd.h"
 
 #include "base/dtype.h"
-#include "ir/composite/composite.h"
 #include "lazy/autograd/backward.h"
 #include "lazy/autograd/slot.h"
 #include "lazy/lazy.h"
-#include "lazy/record/expander.h"
-#include "lazy/record/record_state.h"
 #include "lazy/run/budget.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
-
-/* A value of which each element is a number. */
-static laze_status fill(laze_thread_state *thread, const laze_cell *like, int64_t number, laze_gradient *out,
-                        laze_error *error) {
-  laze_type type;
-  laze_value value;
-  laze_expander expander;
-  laze_cell_type(like, &type);
-  if (laze_type_is_unknown(&type)) thread->record->sizes = thread->lazy->unknowns.table;
-  laze_expander_init(&expander, thread->record, (laze_location){0}, LAZE_OP_NONE);
-  laze_status status = laze_record_number(&expander.recorder, type.dtype, laze_scalar_integer(number), &value, error);
-  if (status == LAZE_OK) status = laze_compose_expand(&expander.recorder, value, type.sizes, type.rank, &value, error);
-  laze_expander_deinit(&expander);
-  if (status == LAZE_OK) {
-    out->cell = thread->record->values[value.node].cell;
-    laze_cell_retain(out->cell);
-  }
-  laze_frame_clear(thread->record);
-  return status;
-}
 
 /* The gradient of a result that has one element. */
 static laze_status make_one(laze_thread_state *thread, const laze_cell *cell, laze_gradient *out, laze_error *error) {
@@ -43,7 +20,9 @@ static laze_status make_one(laze_thread_state *thread, const laze_cell *cell, la
   if (laze_dtype_is_complex(cell->dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_backward: the tensor is complex; give its gradient (laze_backward_with)");
-  return fill(thread, cell, 1, out, error);
+  laze_type type;
+  laze_cell_type(cell, &type);
+  return laze_gradient_fill(thread, &type, 1, out, error);
 }
 
 /* What a pass begins with, of one tensor. */
@@ -91,8 +70,15 @@ static void free_arrays(laze_context *context, pass_arrays *arrays) {
 typedef struct {
   laze_tensor *const *outputs, *const *gradients, *const *inputs;
   int32_t output_count, input_count, flags;
-  laze_tensor **results; /* NULL: leaves get the gradients */
+  laze_tensor **results; /* NULL: gradients are added to those that are kept */
 } request;
+
+/* The targets keep their gradients from now on. */
+static laze_status keep_targets(laze_lazy *lazy, const request *asked, const laze_edge *targets, laze_error *error) {
+  for (int32_t i = 0; i < asked->input_count; i++)
+    if (!laze_grad_retain_result(lazy, targets[i])) return laze_fail_memory(error, "a gradient", -1);
+  return LAZE_OK;
+}
 
 static laze_status find_targets(laze_lazy *lazy, const request *asked, laze_edge *targets, laze_error *error) {
   for (int32_t i = 0; i < asked->input_count; i++) {
@@ -128,7 +114,8 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
   for (int32_t i = 0; i < asked->output_count; i++)
     LAZE_TRY(laze_grad_find_sizes("laze_backward", thread, asked->outputs[i],
                                   asked->gradients ? asked->gradients[i] : NULL, error));
-  if (asked->results) status = find_targets(thread->lazy, asked, arrays->targets, error);
+  status = find_targets(thread->lazy, asked, arrays->targets, error);
+  if (status == LAZE_OK && !asked->results) status = keep_targets(thread->lazy, asked, arrays->targets, error);
   for (; roots < asked->output_count && status == LAZE_OK; roots++)
     status = find_root(thread, asked->outputs[roots], asked->gradients ? asked->gradients[roots] : NULL,
                        &arrays->roots[roots], &arrays->root_gradients[roots], error);
@@ -141,8 +128,8 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
                                    .roots = arrays->roots,
                                    .root_gradients = arrays->root_gradients,
                                    .target_count = asked->input_count,
-                                   .targets = asked->results ? arrays->targets : NULL,
-                                   .found = arrays->found,
+                                   .targets = asked->input_count > 0 ? arrays->targets : NULL,
+                                   .found = asked->results ? arrays->found : NULL,
                                    .keeps_saved = creates || asked->flags & LAZE_RETAIN_GRAPH,
                                    .creates_history = creates};
   LAZE_TRY(laze_backward_run(thread, &pass, error));
@@ -153,7 +140,8 @@ static laze_status record_pass(const char *function, const request *asked, laze_
   laze_error own;
   if (!error) error = &own;
   for (int32_t i = 0; asked->results && i < asked->input_count; i++) asked->results[i] = NULL;
-  if (asked->output_count < 1 || !asked->outputs || (asked->results && (asked->input_count < 1 || !asked->inputs)))
+  const bool lacks_inputs = (asked->results && asked->input_count < 1) || (asked->input_count > 0 && !asked->inputs);
+  if (asked->output_count < 1 || !asked->outputs || asked->input_count < 0 || lacks_inputs)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no tensors are given", function);
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(function, asked->outputs[0], &thread, error));
@@ -180,6 +168,12 @@ typedef struct {
   laze_gradient *gradients, *given;
 } jvp_arrays;
 
+static laze_status fill_zeros(laze_thread_state *thread, const laze_cell *like, laze_gradient *out, laze_error *error) {
+  laze_type type;
+  laze_cell_type(like, &type);
+  return laze_gradient_fill(thread, &type, 0, out, error);
+}
+
 static laze_status find_outputs(laze_thread_state *thread, const request *asked, jvp_arrays *arrays,
                                 laze_error *error) {
   for (int32_t i = 0; i < asked->output_count; i++) {
@@ -189,7 +183,7 @@ static laze_status find_outputs(laze_thread_state *thread, const request *asked,
       return laze_fail(error, LAZE_FAILED_PRECONDITION,
                        "laze_jvp: output %d does not follow from a tensor that requires a gradient", (int)i);
     arrays->outputs[i] = laze_slot_edge(slot);
-    LAZE_TRY(fill(thread, slot->storage->cell, 0, &arrays->zeros[i], error));
+    LAZE_TRY(fill_zeros(thread, slot->storage->cell, &arrays->zeros[i], error));
     arrays->leaves[i].node = laze_grad_leaf_create(thread->lazy);
     if (!arrays->leaves[i].node) return laze_fail_memory(error, "a tangent", -1);
     arrays->zeros[i].history = laze_edge_retain(arrays->leaves[i]);
@@ -227,7 +221,8 @@ static laze_status run_jvp(laze_thread_state *thread, const request *asked, jvp_
                                         .targets = arrays->inputs,
                                         .found = arrays->gradients,
                                         .keeps_saved = true,
-                                        .creates_history = true};
+                                        .creates_history = true,
+                                        .for_tangents = true};
   LAZE_TRY(laze_backward_run(thread, &gradients, error));
   LAZE_TRY(give_tangents(thread, asked, arrays, &count, error));
   const laze_backward_pass tangents = {.root_count = count,
@@ -241,7 +236,8 @@ static laze_status run_jvp(laze_thread_state *thread, const request *asked, jvp_
   LAZE_TRY(laze_backward_run(thread, &tangents, error));
   for (int32_t i = 0; i < asked->output_count; i++) {
     const laze_slot *slot = laze_handle_slot(asked->outputs[i]); /* the lock may have been free meanwhile */
-    if (!arrays->tangents[i].cell && slot) LAZE_TRY(fill(thread, slot->storage->cell, 0, &arrays->tangents[i], error));
+    if (!arrays->tangents[i].cell && slot)
+      LAZE_TRY(fill_zeros(thread, slot->storage->cell, &arrays->tangents[i], error));
     if (!arrays->tangents[i].cell)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_jvp: output %d was released meanwhile", (int)i);
   }
@@ -310,6 +306,18 @@ laze_status laze_backward_with(laze_tensor *const *tensors, laze_tensor *const *
                                laze_error *error) {
   const request asked = {.outputs = tensors, .gradients = gradients, .output_count = count, .flags = flags};
   return record_pass("laze_backward", &asked, error);
+}
+
+laze_status laze_backward_into(laze_tensor *const *tensors, laze_tensor *const *gradients, int32_t count,
+                               laze_tensor *const *inputs, int32_t input_count, int32_t flags, laze_error *error) {
+  const request asked = {.outputs = tensors,
+                         .gradients = gradients,
+                         .output_count = count,
+                         .inputs = inputs,
+                         .input_count = input_count,
+                         .flags = flags};
+  if (input_count < 1) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_backward_into: there are no inputs");
+  return record_pass("laze_backward_into", &asked, error);
 }
 
 laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients, int32_t output_count,

@@ -93,7 +93,7 @@ push_tensor(laze_thread_state *thread, const char *op, const char *argument, laz
   laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(thread->record, cell, &type, error));
   thread->record->values[thread->record->value_count - 1].storage = slot->storage;
-  if (slot->grad_node && !thread->no_grad) push_edge(thread->record, slot, problem);
+  if (slot->grad_node && laze_thread_tracks(thread)) push_edge(thread->record, slot, problem);
   return LAZE_OK;
 }
 

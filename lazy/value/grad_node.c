@@ -64,9 +64,22 @@ void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node) {
   forget_unknown(lazy, node);
   for (int32_t i = 0; i < node->definer_count; i++) laze_cell_release(lazy, node->definers[i]);
   node->definer_count = 0;
-  const int32_t count = node->saved ? node->operand_count + node->result_count : 0;
-  for (int32_t i = 0; i < count; i++) let_go(lazy, &node->saved[i]);
+  for (int32_t i = 0; i < node->saved_count; i++) let_go(lazy, &node->saved[i]);
   node->released = true;
+}
+
+const char *laze_grad_node_name(const laze_grad_node *node) {
+  if (node->function) return node->function->name;
+  return laze_grad_node_is_leaf(node) ? "leaf" : laze_op_get(node->op)->name;
+}
+
+const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out) {
+  out->kind = (uint8_t)*words;
+  out->dtype = (uint8_t)(*words >> 8);
+  out->rank = (uint8_t)(*words >> 16);
+  words++;
+  for (int i = 0; i < out->rank; i++) out->sizes[i] = *words++;
+  return words;
 }
 
 /* One reference less; puts a node that nothing refers to on the list. */
@@ -76,11 +89,32 @@ static void drop(laze_edge edge, laze_grad_node **dying) {
   *dying = edge.node;
 }
 
+/* What a function's node refers to besides. */
+static void drop_function(laze_lazy *lazy, laze_grad_node *node, laze_grad_node **dying) {
+  laze_grad_function *function = node->function;
+  for (int32_t i = 0; i < node->saved_count; i++)
+    if (function->saved_edges[i].node != node) drop(function->saved_edges[i], dying);
+  drop(function->forward, dying);
+  laze_callback_release(lazy, &function->callback);
+}
+
+static void drop_retained(laze_lazy *lazy, laze_grad_node *node, laze_grad_node **dying) {
+  while (node->retained) {
+    laze_grad_retained *retained = node->retained;
+    node->retained = retained->next;
+    drop(retained->place, dying);
+    laze_pool_give(&lazy->pool, retained, sizeof *retained);
+  }
+}
+
 static void clean_up(laze_lazy *lazy, laze_grad_node *dying) {
   while (dying) {
     laze_grad_node *node = dying;
     dying = node->next;
     laze_grad_node_release_saved(lazy, node);
+    while (node->hooks) laze_grad_hook_remove(lazy, node->hooks);
+    drop_retained(lazy, node, &dying);
+    if (node->function) drop_function(lazy, node, &dying);
     for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &dying);
     if (node->gradient) {
       node->gradient->holds--;
@@ -98,13 +132,58 @@ void laze_edge_release(laze_lazy *lazy, laze_edge edge) {
   clean_up(lazy, dying);
 }
 
-void laze_grad_leaf_enter(laze_grad_node *leaf) {
-  if (leaf && laze_grad_node_is_leaf(leaf)) leaf->handles++;
+void laze_grad_node_enter(laze_grad_node *node) {
+  if (node) node->handles++;
 }
 
-void laze_grad_leaf_leave(laze_lazy *lazy, laze_grad_node *leaf) {
-  if (leaf && laze_grad_node_is_leaf(leaf) && --leaf->handles == 0)
-    laze_grad_leaf_set(lazy, leaf, NULL, (laze_edge){NULL, 0});
+void laze_grad_node_leave(laze_lazy *lazy, laze_grad_node *node) {
+  if (!node || --node->handles > 0) return;
+  if (laze_grad_node_is_leaf(node)) laze_grad_leaf_set(lazy, node, NULL, (laze_edge){NULL, 0});
+  laze_grad_node *dying = NULL;
+  drop_retained(lazy, node, &dying);
+  clean_up(lazy, dying);
+}
+
+laze_grad_node *laze_grad_place(laze_edge edge) {
+  if (!edge.node || laze_grad_node_is_leaf(edge.node)) return edge.node;
+  for (const laze_grad_retained *retained = edge.node->retained; retained; retained = retained->next)
+    if (retained->result == edge.result) return retained->place.node;
+  return NULL;
+}
+
+bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge) {
+  if (laze_grad_place(edge)) return true;
+  laze_grad_retained *retained = laze_pool_take(&lazy->pool, sizeof *retained);
+  laze_grad_node *place = retained ? laze_grad_leaf_create(lazy) : NULL;
+  if (!place) {
+    if (retained) laze_pool_give(&lazy->pool, retained, sizeof *retained);
+    return false;
+  }
+  *retained = (laze_grad_retained){.next = edge.node->retained, .place = {place, 0}, .result = edge.result};
+  edge.node->retained = retained;
+  return true;
+}
+
+void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook) {
+  laze_grad_hook **end = &node->hooks;
+  while (*end) end = &(*end)->next;
+  *end = hook;
+  hook->node = node;
+  hook->id = ++lazy->hooks;
+  hook->older = lazy->newest_hook;
+  if (hook->older) hook->older->newer = hook;
+  lazy->newest_hook = hook;
+}
+
+void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook) {
+  if (!hook->node) return;
+  laze_grad_hook **place = &hook->node->hooks;
+  while (*place != hook) place = &(*place)->next;
+  *place = hook->next;
+  *(hook->newer ? &hook->newer->older : &lazy->newest_hook) = hook->older;
+  if (hook->older) hook->older->newer = hook->newer;
+  hook->node = NULL;
+  laze_callback_release(lazy, &hook->callback);
 }
 
 void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history) {

@@ -4,7 +4,8 @@
  *   y = mul(x, w)      handle of y ──edge──> node of mul ──edges──> leaf of x, leaf of w
  *                                            saves w for x's gradient, x for w's
  *
- * A leaf is a node without formula: the gradient of a tensor is kept there. Edges point from newer nodes to older ones
+ * A leaf is a node without formula: the gradient of a tensor is kept there. A function is a node whose gradients the
+ * caller computes. Edges point from newer nodes to older ones
  * (`number`), so that there are no cycles, and a walk by falling numbers meets each node after all that use it. (The
  * history of a leaf's gradient may lead back to the leaf, but it goes with the leaf's last tensor.) All functions are
  * called with the context's lock held.
@@ -13,6 +14,8 @@
 #define LAZE_LAZY_VALUE_GRAD_NODE_H
 
 #include "ir/op.h"
+#include "laze/gradient_node.h"
+#include "lazy/value/callback.h"
 
 typedef struct laze_cell laze_cell;
 typedef struct laze_grad_node laze_grad_node;
@@ -33,6 +36,39 @@ typedef struct laze_saved {
   int64_t version;       /* of the storage then */
 } laze_saved;
 
+/* A hook: of a tensor, which is result `result` of the node, or of the node itself. */
+typedef enum { LAZE_HOOK_OF_TENSOR, LAZE_HOOK_OF_LEAF, LAZE_HOOK_OF_RESULTS, LAZE_HOOK_OF_OPERANDS } laze_hook_place;
+
+typedef struct laze_grad_hook {
+  laze_callback callback;
+  struct laze_grad_hook *next;          /* of the node, in the order in which they were registered; referenced */
+  struct laze_grad_hook *older, *newer; /* of the context */
+  laze_grad_node *node;                 /* borrowed; NULL: it is registered no longer */
+  int64_t id;
+  laze_hook_place place;
+  int32_t result;
+  laze_tensor_hook of_tensor; /* of the first two places */
+  laze_node_hook of_node;     /* of the others */
+} laze_grad_hook;
+
+/* A result whose gradient is kept although it is no leaf's: where, as if it were one. */
+typedef struct laze_grad_retained {
+  struct laze_grad_retained *next;
+  laze_edge place; /* referenced */
+  int32_t result;
+} laze_grad_retained;
+
+/* What a function's node calls instead of formulas. */
+typedef struct laze_grad_function {
+  laze_callback callback;
+  laze_function_code backward; /* NULL: an error */
+  laze_function_code jvp;      /* NULL: follows from backward */
+  int32_t flags;
+  laze_edge forward;      /* of the node of a function's tangents: that function's node, referenced */
+  laze_edge *saved_edges; /* of what its node has saved, referenced but for those to the node itself */
+  char name[];
+} laze_grad_function;
+
 struct laze_grad_node {
   laze_grad_node *next; /* among those that are to be freed */
   int64_t references;   /* of edges: of handles, nodes, frames, and backward passes */
@@ -40,12 +76,15 @@ struct laze_grad_node {
   uint64_t number; /* of the context, by age; 0: not yet */
   uint64_t mark;   /* the backward pass in which it is node `position` */
   int64_t position;
-  laze_op op; /* LAZE_OP_NONE: a leaf */
+  laze_op op; /* LAZE_OP_NONE: a leaf, or a function */
   laze_location location;
-  int32_t operand_count, result_count;
+  laze_grad_function *function; /* referenced; NULL: none */
+  laze_grad_hook *hooks;        /* the first one */
+  laze_grad_retained *retained;
+  int32_t operand_count, result_count, saved_count;
   laze_edge *edges;        /* of the operands; a leaf has none */
-  laze_saved *saved;       /* of the operands, then of the results */
-  const int64_t *types;    /* of these: laze_type_word() and sizes */
+  laze_saved *saved;       /* of the operands, then of the results; of a function: what it says */
+  const int64_t *types;    /* of operands and results: laze_type_word() and sizes */
   const int32_t *segments; /* NULL: each is 1 */
   laze_attribute *attributes;
   /* Of a node whose attributes have sizes that are not known yet: its neighbours among those, and what defines the
@@ -56,7 +95,7 @@ struct laze_grad_node {
   bool unknown;
   bool lost;           /* of these sizes some cannot be computed */
   bool released;       /* what was saved is gone: a backward pass has used it */
-  int64_t handles;     /* of a leaf: how many tensors of the caller's it is the gradient's place of */
+  int64_t handles;     /* how many tensors of the caller's have their gradient here */
   laze_cell *gradient; /* of a leaf: what has come together so far, referenced and held; NULL: nothing */
   laze_edge history;   /* of that gradient */
 };
@@ -73,8 +112,12 @@ laze_grad_node *laze_grad_node_create(laze_lazy *lazy, int64_t size);
 /* A leaf: what keeps the gradient of a tensor. */
 laze_grad_node *laze_grad_leaf_create(laze_lazy *lazy);
 static inline bool laze_grad_node_is_leaf(const laze_grad_node *node) {
-  return node->op == LAZE_OP_NONE;
+  return node->op == LAZE_OP_NONE && !node->function;
 }
+/* The operator's name, or the function's, or "leaf". */
+const char *laze_grad_node_name(const laze_grad_node *node);
+/* The type that a node has of a value, and where the next one's stands. */
+const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out);
 
 /* Keeps a value; `storage` may be NULL. */
 void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage);
@@ -82,10 +125,19 @@ void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage);
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node);
 /* The node has unknown sizes in its attributes, and references to what defines them: it learns their numbers. */
 void laze_grad_node_note_unknown(laze_lazy *lazy, laze_grad_node *node);
-/* A tensor of the caller's has the leaf, or has it no longer: the gradient of a leaf that no tensor has goes, because
- * nobody can ask for it. So a gradient whose history leads to its own leaf keeps nothing alive. */
-void laze_grad_leaf_enter(laze_grad_node *leaf);
-void laze_grad_leaf_leave(laze_lazy *lazy, laze_grad_node *leaf);
+/* A tensor of the caller's has its gradient at the node (NULL: nowhere), or has it there no longer: gradients that are
+ * kept where no tensor is go, because nobody can ask for them. So a gradient whose history leads back to where it is
+ * kept keeps nothing alive. */
+void laze_grad_node_enter(laze_grad_node *node);
+void laze_grad_node_leave(laze_lazy *lazy, laze_grad_node *node);
+/* Where the gradient of a result is kept: the leaf itself, or a place beside the node; NULL: it is not. */
+laze_grad_node *laze_grad_place(laze_edge edge);
+/* Has the gradient of a result kept; false when memory is out. */
+bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge);
+/* Registers a hook with a node, behind those that it has; takes the reference over. */
+void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook);
+/* Has it called no more, unless it is being called. */
+void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook);
 /* Gives a leaf another gradient, whose reference of `cell` and of its history are taken over; NULL: none. */
 void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history);
 

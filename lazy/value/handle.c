@@ -26,6 +26,7 @@ laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
   laze_open_scope *scope = thread->scope;
   laze_slot *slot = laze_slot_take(&lazy->slots);
   laze_storage *storage = slot ? storage_create(lazy, cell) : NULL;
+  if (storage) storage->inference = thread->inference;
   if (!storage) {
     if (slot) laze_slot_give(&lazy->slots, slot);
     laze_scope_note(thread, NULL);
@@ -47,10 +48,10 @@ void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge) 
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot) return;
   const laze_edge old = laze_slot_edge(slot);
-  laze_grad_leaf_enter(edge.node);
+  laze_grad_node_enter(edge.node);
   slot->grad_node = laze_edge_retain(edge).node;
   slot->grad_result = (uint32_t)edge.result % (UINT32_C(1) << (32 - LAZE_SLOT_INDEX_BITS));
-  laze_grad_leaf_leave(lazy, old.node);
+  laze_grad_node_leave(lazy, old.node);
   laze_edge_release(lazy, old);
 }
 
@@ -93,7 +94,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->assigned = false;
   update_holding(slot);
   laze_storage_release(lazy, slot->storage);
-  laze_grad_leaf_leave(lazy, slot->grad_node);
+  laze_grad_node_leave(lazy, slot->grad_node);
   laze_edge_release(lazy, laze_slot_edge(slot));
   slot->grad_node = NULL;
   if (slot->errors) laze_quotes_clear(lazy, &slot->errors);

@@ -20,6 +20,7 @@ typedef struct laze_storage {
   int32_t references;
   int32_t holds;   /* handles that are retained or assigned */
   int64_t version; /* counts assignments */
+  bool inference;  /* made where histories are not recorded, and never part of one */
 } laze_storage;
 
 void laze_storage_release(laze_lazy *lazy, laze_storage *storage);

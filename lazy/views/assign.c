@@ -24,9 +24,9 @@ static laze_status check_types(const laze_sides *sides, laze_error *error) {
 static laze_status take_history(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
   const laze_slot *to = sides->to, *source = sides->from;
   if (to->grad_node && laze_grad_node_is_leaf(to->grad_node)) return LAZE_OK;
-  if (!source->grad_node || !laze_grad_node_is_leaf(source->grad_node) || thread->no_grad) {
-    laze_handle_set_edge(thread->lazy, sides->destination,
-                         thread->no_grad ? (laze_edge){NULL, 0} : laze_slot_edge(source));
+  if (!source->grad_node || !laze_grad_node_is_leaf(source->grad_node) || !laze_thread_tracks(thread)) {
+    const laze_edge edge = laze_thread_tracks(thread) ? laze_slot_edge(source) : (laze_edge){NULL, 0};
+    laze_handle_set_edge(thread->lazy, sides->destination, edge);
     return LAZE_OK;
   }
   laze_record_state *state = thread->record;

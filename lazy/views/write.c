@@ -31,7 +31,7 @@ static laze_status find_destination(const laze_record_state *state, const laze_w
 
 static laze_status check_leaf(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
                               laze_error *error) {
-  if (state->thread->no_grad || !slot->grad_node || !laze_grad_node_is_leaf(slot->grad_node)) return LAZE_OK;
+  if (!laze_thread_tracks(state->thread) || !slot->grad_node || !laze_grad_node_is_leaf(slot->grad_node)) return LAZE_OK;
   return laze_fail(error, LAZE_FAILED_PRECONDITION,
                    "%s: a leaf that requires a gradient is written to; write where no gradients are recorded, or to "
                    "a tensor that was computed from it",
@@ -60,7 +60,7 @@ static laze_status check_shape(const laze_write *write, const laze_type *to, con
 static bool fits_as_it_is(const laze_record_state *state, const laze_slot *slot, const laze_frame_value *value,
                           const laze_type *type) {
   if (!laze_type_equal(type, &value->type)) return false;
-  if (state->thread->no_grad) return true;
+  if (!laze_thread_tracks(state->thread)) return true;
   return value->edge.node ? value->storage == NULL : slot->grad_node == NULL;
 }
 
@@ -68,7 +68,7 @@ static bool fits_as_it_is(const laze_record_state *state, const laze_slot *slot,
  * value has no gradient, the destination's goes on to what it was, as zeros. */
 static laze_status record_copy(laze_record_state *state, laze_write *write, const laze_slot *slot,
                                const laze_type *type, laze_error *error) {
-  const bool tracks = !state->thread->no_grad, has_edge = state->values[write->value.node].edge.node != NULL;
+  const bool tracks = laze_thread_tracks(state->thread), has_edge = state->values[write->value.node].edge.node != NULL;
   const laze_value operands[] = {{(int32_t)state->value_count, 0}, write->value};
   laze_cell *cell = slot->storage->cell;
   laze_expander expander;
@@ -99,7 +99,7 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_lazy *lazy = state->thread->lazy;
   const laze_frame_value *value = &state->values[write->value.node];
   laze_handle_write(lazy, laze_handle_slot(write->destination), value->cell);
-  if (!state->thread->no_grad) laze_handle_set_edge(lazy, write->destination, value->edge);
+  if (laze_thread_tracks(state->thread)) laze_handle_set_edge(lazy, write->destination, value->edge);
 }
 
 /* --- the C interface --- */
@@ -112,7 +112,7 @@ static laze_status push_source(laze_record_state *state, const laze_slot *source
   laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(state, cell, &type, error));
   state->values[0].storage = source->storage;
-  if (!state->thread->no_grad) state->values[0].edge = laze_edge_retain(laze_slot_edge(source));
+  if (laze_thread_tracks(state->thread)) state->values[0].edge = laze_edge_retain(laze_slot_edge(source));
   return LAZE_OK;
 }
 

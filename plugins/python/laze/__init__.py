@@ -11,7 +11,7 @@ and come from there without copies: numpy.asarray(x), laze.asarray(array).
 from laze import _laze, autograd
 from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
 from laze._laze import __version__
-from laze.autograd import enable_grad, grad, no_grad, set_grad_enabled
+from laze.autograd import enable_grad, grad, inference_mode, no_grad, set_grad_enabled
 
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
@@ -30,5 +30,5 @@ def __getattr__(name):
     raise AttributeError(missing("module 'laze'", name, False))
 
 
-__all__ = [name for name in dir(_laze) if not name.startswith("_")] + ["autograd", "enable_grad", "grad", "inf", "nan",
-                                                                   "newaxis", "no_grad", "pi", "set_grad_enabled"]
+__all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
+    "autograd", "enable_grad", "grad", "inf", "inference_mode", "nan", "newaxis", "no_grad", "pi", "set_grad_enabled"]

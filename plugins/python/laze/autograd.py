@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Sequence
+import weakref
+from typing import Any, Callable, Sequence
 
 import laze
 from laze import _laze
-from laze._laze import is_grad_enabled
+from laze._laze import _Node as Node
+from laze._laze import is_grad_enabled, is_inference_mode_enabled
 
-__all__ = ["backward", "enable_grad", "grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = ["Function", "Node", "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled",
+           "is_inference_mode_enabled", "no_grad", "once_differentiable", "set_grad_enabled"]
 
 
 def _tuple(tensors):
@@ -55,29 +58,36 @@ def grad(outputs: laze.Tensor | Sequence[laze.Tensor], inputs: laze.Tensor | Seq
 
 def backward(tensors: laze.Tensor | Sequence[laze.Tensor],
              grad_tensors: laze.Tensor | Sequence[laze.Tensor | None] | None = None, retain_graph: bool | None = None,
-             create_graph: bool = False) -> None:
-    """Adds to the grad of each leaf that `tensors` were made from the gradient of their sum."""
+             create_graph: bool = False, inputs: laze.Tensor | Sequence[laze.Tensor] | None = None) -> None:
+    """Adds to the grad of each leaf that `tensors` were made from the gradient of their sum; to that of `inputs` alone,
+    leaves or not, where these are given."""
     tensors = _tuple(tensors)
-    _laze._backward(tensors, _gradients(grad_tensors, tensors, "backward", "grad_tensors"), retain_graph, create_graph)
+    inputs = () if inputs is None else _tuple(inputs)
+    given = _gradients(grad_tensors, tensors, "backward", "grad_tensors")
+    _laze._backward(tensors, given, inputs, retain_graph, create_graph)
 
 
 class _Mode:
     """For `with`, and to decorate functions with; what was before comes back at the end, also in a generator."""
+
+    _set = staticmethod(_laze._set_grad_enabled)  # gives what was before
 
     def __init__(self, mode):
         self._mode = mode
         self._before = []
 
     def __enter__(self):
-        self._before.append(_laze._set_grad_enabled(self._mode))
+        self._before.append(self._set(self._mode))
 
     def __exit__(self, *error):
-        _laze._set_grad_enabled(self._before.pop())
+        self._set(self._before.pop())
         return False
 
     def _again(self):
         """One of the same mode, of its own: a function may be called by several threads."""
-        return _Mode(self._mode)
+        again = _Mode(self._mode)
+        again._set = self._set
+        return again
 
     def __call__(self, function):
         if inspect.isgeneratorfunction(function):
@@ -154,3 +164,188 @@ class set_grad_enabled(_Mode):
             _laze._set_grad_enabled(self._first)  # a decorator says nothing of what comes behind it
             self._first = None
         return super().__call__(function)
+
+
+class inference_mode(_Mode):
+    """Inside of it, operators are not remembered, and tensors that are made can never be part of what is: faster still
+    than no_grad(), and a mistake is noticed."""
+
+    _set = staticmethod(_laze._set_inference_mode)
+
+    def __new__(cls, mode=True):  # @inference_mode and @inference_mode() decorate alike
+        made = super().__new__(cls)
+        made.__init__(mode if isinstance(mode, bool) else True)
+        return made(mode) if callable(mode) else made
+
+    def __init__(self, mode=True):
+        super().__init__(bool(mode))
+
+
+class RemovableHandle:
+    """What registering a hook gives: remove() has it called no more, as the end of `with` does."""
+
+    def __init__(self, number):
+        self._number = number
+
+    def remove(self) -> None:
+        _laze._remove_hook(self._number)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+        return False
+
+
+def _with_tensor(tensor, hook):
+    """A hook that is called with a tensor, which it does not keep."""
+    reference = weakref.ref(tensor)
+
+    def call(_):
+        found = reference()
+        if found is not None:
+            hook(found)
+    return call
+
+
+class FunctionContext:
+    """What forward, backward and jvp of a Function share: its first argument, usually called ctx."""
+
+    def __init__(self, function, needed):
+        self._function = function
+        self._saving = ()
+        self._saved = None
+        self._constant = ()
+        self._absent = False
+        self.needs_input_grad = needed
+
+    def save_for_backward(self, *tensors: laze.Tensor | None) -> None:
+        """Keeps tensors for backward and jvp: inputs, outputs, or others. A change of one is noticed."""
+        self._saving = tensors
+
+    save_for_forward = save_for_backward
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, in backward and jvp."""
+        if self._saved is None:
+            raise _laze.StateError(f"{self._function.__name__}: saved_tensors are there in backward and jvp only")
+        return self._saved
+
+    def mark_non_differentiable(self, *outputs: laze.Tensor) -> None:
+        """Says that these outputs have no gradient."""
+        self._constant = outputs
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that there are not are zeros (True, as at first) or None."""
+        self._absent = not value
+
+    # What follows is called by the library.
+
+    def _backward(self, given, saved, needed):
+        self._saved = saved
+        self.needs_input_grad = _spread(needed, self._inputs, False)
+        try:
+            found = self._function.backward(self, *_spread(given, self._outputs, None))
+        finally:
+            self._saved = None
+        return self._check("backward", found, self._inputs)
+
+    def _jvp(self, given, saved):
+        self._saved = saved
+        try:
+            found = self._function.jvp(self, *_spread(given, self._inputs, None))
+        finally:
+            self._saved = None
+        return self._check("jvp", found, self._outputs)
+
+    def _check(self, name, found, places):
+        """Those of tensors; there is one for each argument, or output, and what is behind the last may be None."""
+        found = found if isinstance(found, tuple) else (found,)
+        if len(found) < len(places) or any(extra is not None for extra in found[len(places):]):
+            raise _laze.ArgumentTypeError(f"{self._function.__name__}.{name} gives {len(found)} values for {len(places)}")
+        for i, (value, is_tensor) in enumerate(zip(found, places)):
+            if value is not None and not is_tensor:
+                raise _laze.ArgumentTypeError(f"{self._function.__name__}.{name}: value {i} belongs to no tensor; it is None")
+        return tuple(value for value, is_tensor in zip(found, places) if is_tensor)
+
+
+def _spread(values, places, other):
+    """Values of tensors at the places of these, and `other` at those of what is none."""
+    values = iter(values)
+    return tuple(next(values) if is_tensor else other for is_tensor in places)
+
+
+def _is_tensor(value):
+    return isinstance(value, _laze.Tensor)
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a backward whose gradients cannot be differentiated: that is an error then, and no wrong result."""
+    @functools.wraps(backward)
+    def call(*args):
+        return backward(*args)
+    call._once_differentiable = True
+    return call
+
+
+class Function:
+    """A function with a gradient of its own:
+
+        class Square(laze.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                x, = ctx.saved_tensors
+                return 2 * x * gradient
+
+        y = Square.apply(x)
+
+    forward may leave out ctx where there is a setup_context(ctx, inputs, output). backward gets a gradient for each
+    output and gives one for each argument, None where there is none. jvp(ctx, *tangents), which is optional, does so the
+    other way round for forward mode.
+    """
+
+    @staticmethod
+    def forward(*args: Any) -> Any:
+        raise NotImplementedError("a laze.autograd.Function has a forward")
+
+    @staticmethod
+    def backward(ctx: FunctionContext, *gradients: Any) -> Any:
+        raise NotImplementedError("this laze.autograd.Function has no backward")
+
+    setup_context: Any = None
+    jvp: Any = None
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Calls forward; what it does is not remembered, but that it was called."""
+        is_needed = is_grad_enabled()
+        ctx = FunctionContext(cls, tuple(is_needed and _is_tensor(x) and x.requires_grad for x in args))
+        with no_grad():
+            if cls.setup_context is None:
+                outputs = cls.forward(ctx, *args)
+            else:
+                outputs = cls.forward(*args)
+                cls.setup_context(ctx, args, outputs)
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        ctx._inputs, ctx._outputs = tuple(map(_is_tensor, args)), tuple(map(_is_tensor, several))
+        if any(ctx.needs_input_grad) and any(ctx._outputs):
+            several = cls._attach(ctx, args, several)
+        ctx._saving = ctx._constant = ()
+        return several if isinstance(outputs, tuple) else several[0]
+
+    @classmethod
+    def _attach(cls, ctx, args, outputs):
+        tensors = tuple(filter(_is_tensor, outputs))
+        constant = tuple(any(x is output for x in ctx._constant) for output in tensors)
+        flags = (1 if getattr(cls.backward, "_once_differentiable", False) else 0) | (2 if ctx._absent else 0)
+        made = _laze._attach(cls.__name__, ctx, tuple(filter(_is_tensor, args)), tensors, tuple(ctx._saving), constant,
+                             flags, cls.jvp is not None)
+        return tuple(x if x is not None else other
+                     for x, other in zip(_spread(made, ctx._outputs, None), outputs))

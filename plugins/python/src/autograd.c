@@ -13,8 +13,13 @@
 /* What messages of the library call by the names of C; longer ones before their beginnings. */
 static const char *const spellings[][2] = {
     {"laze_tensor_require_grad", "requires_grad_"},
+    {"laze_tensor_retain_grad", "retain_grad"},
     {"laze_tensor_set_grad", "grad"},
+    {"laze_tensor_register_hook", "register_hook"},
+    {"laze_gradient_node_register_hook", "register_hook"},
+    {"laze_function_attach", "apply"},
     {"laze_backward_with", "gradient="},
+    {"laze_backward_into", "backward"},
     {"laze_backward", "backward"},
     {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
     {"laze_grad", "grad"},
@@ -31,7 +36,7 @@ static PyObject *replace(PyObject *text, const char *from, const char *to) {
 }
 
 /* Sets the exception of a call that failed; gives -1. */
-static int raise_status(laze_status status, const laze_error *error) {
+int laze_python_raise_gradient(laze_status status, const laze_error *error) {
   if (laze_python_raise_interrupt()) return -1;
   PyObject *text = PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
   for (size_t i = 0; text && i < sizeof spellings / sizeof spellings[0]; i++)
@@ -62,7 +67,7 @@ int laze_python_set_requires_grad(PyObject *self, PyObject *value, void *closure
   }
   laze_error error = {0};
   const laze_status status = laze_tensor_require_grad(laze_python_handle(self), value == Py_True, &error);
-  return status == LAZE_OK ? 0 : raise_status(status, &error);
+  return status == LAZE_OK ? 0 : laze_python_raise_gradient(status, &error);
 }
 
 PyObject *laze_python_require_grad(PyObject *self, PyObject *arguments, PyObject *names) {
@@ -87,10 +92,28 @@ int laze_python_set_grad(PyObject *self, PyObject *value, void *closure) {
     return -1;
   }
   /* What has none has none already. */
-  if (clears && !(laze_tensor_requires_grad(handle) && laze_tensor_is_leaf(handle))) return 0;
+  const bool is_leaf = laze_tensor_requires_grad(handle) && laze_tensor_is_leaf(handle);
+  if (clears && !is_leaf && !laze_tensor_retains_grad(handle)) return 0;
   laze_error error = {0};
   const laze_status status = laze_tensor_set_grad(handle, clears ? NULL : laze_python_handle(value), &error);
-  return status == LAZE_OK ? 0 : raise_status(status, &error);
+  return status == LAZE_OK ? 0 : laze_python_raise_gradient(status, &error);
+}
+
+PyObject *laze_python_retain_grad(PyObject *self, PyObject *unused) {
+  (void)unused;
+  laze_error error = {0};
+  const laze_status status = laze_tensor_retain_grad(laze_python_handle(self), &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : (laze_python_raise_gradient(status, &error), NULL);
+}
+
+PyObject *laze_python_get_retains_grad(PyObject *self, void *closure) {
+  (void)closure;
+  return PyBool_FromLong(laze_tensor_retains_grad(laze_python_handle(self)));
+}
+
+PyObject *laze_python_is_inference(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(laze_tensor_is_inference(laze_python_handle(self)));
 }
 
 PyObject *laze_python_detach(PyObject *self, PyObject *unused) {
@@ -110,7 +133,7 @@ static PyObject *copy_with_gradient(laze_tensor *handle) {
   if (own) laze_tensor_release(laze_tensor_take(own));
   if (status == LAZE_OK) return copy;
   Py_XDECREF(copy);
-  return raise_status(status, &error), NULL;
+  return laze_python_raise_gradient(status, &error), NULL;
 }
 
 PyObject *laze_python_copy_leaf(PyObject *self, PyObject *unused) {
@@ -144,23 +167,6 @@ static bool find_flags(PyObject *retain, PyObject *create, int32_t *flags) {
   if (creates < 0 || retains < 0) return false;
   *flags = (creates ? LAZE_CREATE_GRAPH : 0) | (retains ? LAZE_RETAIN_GRAPH : 0);
   return true;
-}
-
-PyObject *laze_python_backward(PyObject *self, PyObject *arguments, PyObject *names) {
-  static char *words[] = {"gradient", "retain_graph", "create_graph", NULL};
-  PyObject *gradient = Py_None, *retain = Py_None, *create = Py_False;
-  int32_t flags;
-  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OOO:backward", words, &gradient, &retain, &create)) return NULL;
-  if (gradient != Py_None && !laze_python_is_tensor(gradient))
-    return laze_python_raise_type("backward: the gradient is a tensor or None, and not a %R", Py_TYPE(gradient));
-  if (!find_flags(retain, create, &flags)) return NULL;
-  laze_tensor *handle = laze_python_handle(self);
-  laze_tensor *given = gradient == Py_None ? NULL : laze_python_handle(gradient);
-  laze_error error = {0};
-  laze_status status;
-  Py_BEGIN_ALLOW_THREADS status = laze_backward_with(&handle, &given, 1, flags, &error);
-  Py_END_ALLOW_THREADS if (status != LAZE_OK) return raise_status(status, &error), NULL;
-  return laze_python_raise_interrupt() ? NULL : laze_python_share(Py_None);
 }
 
 /* What a pass is asked for: three tuples, and what else. */
@@ -201,6 +207,13 @@ static PyObject *wrap_gradients(laze_tensor **found, int32_t count) {
   return gradients;
 }
 
+/* Ends a pass; false, with an exception, where it failed. */
+static bool end_pass(laze_python_pass *pass, laze_status status, const laze_error *error) {
+  const bool raised = laze_python_pass_end(pass, status != LAZE_OK);
+  if (status != LAZE_OK && !raised) laze_python_raise_gradient(status, error);
+  return status == LAZE_OK;
+}
+
 /* _grad(outputs, gradients, inputs, retain_graph, create_graph, allow_unused), of tuples that are as long as they have
  * to be. */
 static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
@@ -219,9 +232,11 @@ static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
   laze_tensor **found = taken ? PyMem_Calloc((size_t)asked.input_count + 1, sizeof *found) : NULL;
   if (found) {
     laze_status status;
+    laze_python_pass pass;
+    laze_python_pass_begin(&pass);
     Py_BEGIN_ALLOW_THREADS status = laze_grad(asked.outputs, asked.gradients, asked.output_count, asked.inputs,
                                               asked.input_count, asked.flags, found, &error);
-    Py_END_ALLOW_THREADS if (status != LAZE_OK) raise_status(status, &error);
+    Py_END_ALLOW_THREADS if (!end_pass(&pass, status, &error)) result = NULL;
     else if (!laze_python_raise_interrupt()) result = wrap_gradients(found, asked.input_count);
   } else if (taken) {
     PyErr_NoMemory();
@@ -231,25 +246,44 @@ static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
   return result;
 }
 
-/* _backward(tensors, gradients, retain_graph, create_graph) */
+/* _backward(tensors, gradients, inputs, retain_graph, create_graph); no inputs: all leaves. */
 static PyObject *run_backward(PyObject *module, PyObject *arguments) {
   (void)module;
-  PyObject *tensors, *gradients, *retain, *create;
+  PyObject *tensors, *gradients, *inputs, *retain, *create;
   request asked = {0};
-  if (!PyArg_ParseTuple(arguments, "O!O!OO:_backward", &PyTuple_Type, &tensors, &PyTuple_Type, &gradients, &retain,
-                        &create) ||
+  if (!PyArg_ParseTuple(arguments, "O!O!O!OO:_backward", &PyTuple_Type, &tensors, &PyTuple_Type, &gradients,
+                        &PyTuple_Type, &inputs, &retain, &create) ||
       !find_flags(retain, create, &asked.flags))
     return NULL;
   PyObject *result = NULL;
-  if (take_request(tensors, gradients, NULL, &asked)) {
+  if (take_request(tensors, gradients, inputs, &asked)) {
     laze_error error = {0};
     laze_status status;
+    laze_python_pass pass;
+    laze_python_pass_begin(&pass);
     Py_BEGIN_ALLOW_THREADS status =
-        laze_backward_with(asked.outputs, asked.gradients, asked.output_count, asked.flags, &error);
-    Py_END_ALLOW_THREADS if (status != LAZE_OK) raise_status(status, &error);
-    else if (!laze_python_raise_interrupt()) result = laze_python_share(Py_None);
+        asked.input_count > 0
+            ? laze_backward_into(asked.outputs, asked.gradients, asked.output_count, asked.inputs, asked.input_count,
+                                 asked.flags, &error)
+            : laze_backward_with(asked.outputs, asked.gradients, asked.output_count, asked.flags, &error);
+    Py_END_ALLOW_THREADS if (end_pass(&pass, status, &error) && !laze_python_raise_interrupt()) result =
+        laze_python_share(Py_None);
   }
   free_request(&asked);
+  return result;
+}
+
+PyObject *laze_python_backward(PyObject *self, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"gradient", "retain_graph", "create_graph", "inputs", NULL};
+  PyObject *gradient = Py_None, *retain = Py_None, *create = Py_False, *inputs = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OOOO:backward", words, &gradient, &retain, &create, &inputs))
+    return NULL;
+  if (gradient != Py_None && !laze_python_is_tensor(gradient))
+    return laze_python_raise_type("backward: the gradient is a tensor or None, and not a %R", Py_TYPE(gradient));
+  PyObject *module = PyImport_ImportModule("laze.autograd");
+  PyObject *result =
+      module ? PyObject_CallMethod(module, "backward", "O(O)OOO", self, gradient, retain, create, inputs) : NULL;
+  Py_XDECREF(module);
   return result;
 }
 
@@ -263,9 +297,18 @@ static PyObject *set_enabled(PyObject *module, PyObject *mode) {
 
 static PyObject *is_enabled(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
-  const int32_t enabled = laze_set_grad_enabled(NULL, 1);
-  if (!enabled) laze_set_grad_enabled(NULL, 0);
-  return PyBool_FromLong(enabled);
+  return PyBool_FromLong(laze_is_grad_enabled(NULL));
+}
+
+static PyObject *set_inference(PyObject *module, PyObject *mode) {
+  (void)module;
+  const int enabled = PyObject_IsTrue(mode);
+  return enabled < 0 ? NULL : PyBool_FromLong(laze_set_inference_mode(NULL, enabled));
+}
+
+static PyObject *is_inference_enabled(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyBool_FromLong(laze_is_inference_mode(NULL));
 }
 
 static PyMethodDef functions[] = {
@@ -274,6 +317,9 @@ static PyMethodDef functions[] = {
     {"_set_grad_enabled", set_enabled, METH_O, NULL},
     {"is_grad_enabled", is_enabled, METH_NOARGS,
      "is_grad_enabled()\n--\n\nWhether operators that this thread calls are remembered for gradients."},
+    {"_set_inference_mode", set_inference, METH_O, NULL},
+    {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS,
+     "is_inference_mode_enabled()\n--\n\nWhether this thread is in inference mode."},
     {0},
 };
 

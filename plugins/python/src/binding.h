@@ -41,6 +41,7 @@ int laze_python_add_operators(PyObject *module);
 int laze_python_add_scopes(PyObject *module);
 int laze_python_add_files(PyObject *module);
 int laze_python_add_gradients(PyObject *module);
+int laze_python_add_histories(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -125,6 +126,28 @@ PyObject *laze_python_backward(PyObject *tensor, PyObject *arguments, PyObject *
  * (NULL: that of an object in the wrong state) is set. */
 bool laze_python_refuse_gradient(PyObject *tensor, PyObject *exception, const char *what);
 
+PyObject *laze_python_retain_grad(PyObject *tensor, PyObject *unused);
+PyObject *laze_python_get_retains_grad(PyObject *tensor, void *closure);
+PyObject *laze_python_is_inference(PyObject *tensor, PyObject *unused);
+/* Sets the exception of a call that failed; gives -1. */
+int laze_python_raise_gradient(laze_status status, const laze_error *error);
+
+/* ---- history.c: hooks and functions of Python's */
+PyObject *laze_python_register_hook(PyObject *tensor, PyObject *hook);
+PyObject *laze_python_register_accumulated_hook(PyObject *tensor, PyObject *hook);
+PyObject *laze_python_get_node(PyObject *tensor, void *closure);
+/* What a pass of this thread keeps for its hooks and functions. Passes are begun and ended with the GIL, by the
+ * function that calls the library; `failed`: it did. Ending tells whether it has set the exception that one of them
+ * raised. */
+typedef struct laze_python_pass laze_python_pass;
+struct laze_python_pass {
+  laze_python_pass *outer;
+  PyObject *kept;                 /* a list of what they gave, or NULL */
+  PyObject *type, *value, *trace; /* what was raised, or NULL */
+};
+void laze_python_pass_begin(laze_python_pass *pass);
+bool laze_python_pass_end(laze_python_pass *pass, bool failed);
+
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);
 PyObject *laze_python_list(PyObject *tensor);
@@ -155,10 +178,13 @@ bool laze_python_has_dlpack(PyObject *object);
 typedef struct laze_python_loan laze_python_loan;
 struct laze_python_loan {
   Py_buffer view;
+  PyObject *object; /* NULL, or a reference in place of the view */
   laze_python_loan *next;
 };
 /* For laze_tensor_borrow; `loan` is a laze_python_loan from malloc. Needs no GIL. */
 void laze_python_loan_end(void *loan);
+/* The same for a reference of an object. */
+void laze_python_object_end(PyObject *object);
 /* Gives back what was noted. */
 void laze_python_loans_settle(void);
 

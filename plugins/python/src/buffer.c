@@ -107,7 +107,7 @@ static PyObject *from_view(laze_python_loan *loan, bool copy) {
 }
 
 PyObject *laze_python_from_buffer(PyObject *object, bool copy) {
-  laze_python_loan *loan = malloc(sizeof *loan);
+  laze_python_loan *loan = calloc(1, sizeof *loan);
   if (!loan) return PyErr_NoMemory();
   if (PyObject_GetBuffer(object, &loan->view, PyBUF_FULL_RO) < 0) {
     free(loan);

@@ -1,7 +1,7 @@
-/* Memory of Python's objects that laze borrows, and its way back.
+/* Python's objects that laze keeps, for their memory or to call them, and their way back.
  *
  *   any thread, GIL or not                       the next thread with the GIL
- *   laze lets go ── loan_end ──> list of ended ── loans_settle ──> PyBuffer_Release
+ *   laze lets go ── loan_end ──> list of ended ── loans_settle ──> PyBuffer_Release, Py_DECREF
  *                                     └── pending call, where the list was empty
  *
  * Taking the GIL in the callback would stop laze's threads behind Python's, and while the interpreter goes away it ends
@@ -19,7 +19,10 @@ void laze_python_loans_settle(void) {
   laze_python_loan *loan = atomic_exchange(&ended, NULL);
   while (loan) {
     laze_python_loan *next = loan->next;
-    PyBuffer_Release(&loan->view);
+    if (loan->object)
+      Py_DECREF(loan->object);
+    else
+      PyBuffer_Release(&loan->view);
     free(loan);
     loan = next;
   }
@@ -38,4 +41,11 @@ void laze_python_loan_end(void *self) {
   while (!atomic_compare_exchange_weak(&ended, &first, loan));
   /* It may fail, where too much is pending: the next tensor that is made settles as well. */
   if (!first && Py_IsInitialized()) Py_AddPendingCall(settle_pending, NULL);
+}
+
+void laze_python_object_end(PyObject *object) {
+  laze_python_loan *loan = calloc(1, sizeof *loan);
+  if (!loan) return; /* then the object stays */
+  loan->object = object;
+  laze_python_loan_end(loan);
 }

@@ -398,8 +398,18 @@ static PyMethodDef methods[] = {
     {"requires_grad_", (PyCFunction)(void (*)(void))laze_python_require_grad, METH_VARARGS | METH_KEYWORDS,
      "requires_grad_($self, requires_grad=True)\n--\n\nSets requires_grad; gives the tensor."},
     {"backward", (PyCFunction)(void (*)(void))laze_python_backward, METH_VARARGS | METH_KEYWORDS,
-     "backward($self, gradient=None, retain_graph=None, create_graph=False)\n--\n\n"
-     "Adds to the grad of each leaf that the tensor was made from, and that requires a gradient."},
+     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
+     "Adds to the grad of each leaf that the tensor was made from, and that requires a gradient; or of inputs alone."},
+    {"retain_grad", laze_python_retain_grad, METH_NOARGS,
+     "retain_grad($self)\n--\n\nHas a tensor that is no leaf keep its grad as well."},
+    {"register_hook", laze_python_register_hook, METH_O,
+     "register_hook($self, hook, /)\n--\n\nHas hook(gradient) called in backward passes; what it gives takes the "
+     "gradient's place, unless that is None. Gives a handle with remove()."},
+    {"register_post_accumulate_grad_hook", laze_python_register_accumulated_hook, METH_O,
+     "register_post_accumulate_grad_hook($self, hook, /)\n--\n\nHas hook(tensor) called after a pass has added to the "
+     "grad of a leaf."},
+    {"is_inference", laze_python_is_inference, METH_NOARGS,
+     "is_inference($self)\n--\n\nWhether it was made in inference mode."},
     {"__rdiv__", method_reflected_division, METH_O, NULL},
     {"__complex__", method_complex, METH_NOARGS, NULL},
     {"__format__", method_format, METH_O, NULL},
@@ -424,6 +434,8 @@ static PyGetSetDef attributes[] = {
     {"requires_grad", laze_python_get_requires_grad, laze_python_set_requires_grad,
      "Whether gradients go to the tensor, or through it to others.", NULL},
     {"is_leaf", laze_python_get_is_leaf, NULL, "Whether no gradient goes through the tensor to others.", NULL},
+    {"grad_fn", laze_python_get_node, NULL, "The node that the call left behind which gave the tensor, or None.", NULL},
+    {"retains_grad", laze_python_get_retains_grad, NULL, "Whether it is no leaf and keeps its grad.", NULL},
     {"grad", laze_python_get_grad, laze_python_set_grad,
      "The gradient that backward() has added up in a leaf, or None; may be set.", NULL},
     {0},

@@ -12,12 +12,13 @@ import laze
 HEAD = '''# Generated from the operators' schemas by plugins/python/stubs/write_stubs.py.
 # Operators and dtypes have names that builtins have as well, so that types stand under other names here.
 from builtins import bool as _bool, float as _float, int as _int
-from typing import Any, ContextManager, Iterator, NamedTuple, Sequence, Union, overload
+from typing import Any, Callable, ContextManager, Iterator, NamedTuple, Sequence, Union, overload
 
 import numpy as _numpy
 
 from laze import autograd as autograd
-from laze.autograd import enable_grad as enable_grad, grad as grad, no_grad as no_grad
+from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
+from laze.autograd import no_grad as no_grad
 from laze.autograd import set_grad_enabled as set_grad_enabled
 
 __version__: str
@@ -120,7 +121,11 @@ def tensor_class(classes):
              "requires_grad: _bool", "is_leaf: _bool", "grad: Union[Tensor, None]",
              "def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: ...",
              "def backward(self, gradient: Union[Tensor, None] = ..., retain_graph: Union[_bool, None] = ..., "
-             "create_graph: _bool = ...) -> None: ...",
+             "create_graph: _bool = ..., inputs: Any = ...) -> None: ...",
+             "grad_fn: Union[autograd.Node, None]", "retains_grad: _bool", "def retain_grad(self) -> None: ...",
+             "def register_hook(self, hook: Callable[[Tensor], Union[Tensor, None]], /) -> Any: ...",
+             "def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None], /) -> Any: ...",
+             "def is_inference(self) -> _bool: ...",
              "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
@@ -157,6 +162,7 @@ def functions():
     yield "class Operator:\n    schemas: tuple[str, ...]\n    def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
     yield "def tensor(data: Any, dtype: Union[_DType, None] = ..., *, requires_grad: _bool = ...) -> Tensor: ..."
     yield "def is_grad_enabled() -> _bool: ..."
+    yield "def is_inference_mode_enabled() -> _bool: ..."
     for name in ("asarray", "as_tensor", "from_numpy"):
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."
