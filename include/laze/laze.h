@@ -10,6 +10,7 @@
 #include "laze/gradient_node.h"
 #include "laze/npy.h"
 #include "laze/opaque.h"
+#include "laze/optim.h"
 #include "laze/status.h"
 #include "laze/tensor.h"
 

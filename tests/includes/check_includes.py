@@ -19,6 +19,7 @@ FOLDERS = {
     "runtime": ["base", "shape_inference"],
     "codegen": ["base", "shape_inference", "ir", "runtime"],
     "lazy": ["base", "shape_inference", "ir", "runtime"],
+    "optim": ["base"],
     "frontends": ["base", "shape_inference", "ir"],  # readers of model files, by design; nothing is there yet
     "tools": ["base", "shape_inference", "ir", "runtime", "codegen", "frontends"],
     "examples": [],

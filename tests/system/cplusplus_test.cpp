@@ -23,5 +23,11 @@ laze_tensor *from_cplusplus(laze_tensor *x, laze_tensor *y, laze_tensor **result
   x = laze_sum_dim(laze_sum_dim(laze_sum_dim(x, 1, true), LAZE_INTS(0, 1), true), LAZE_ALL_DIMS, false);
   x = laze_sum_dim_with(laze_argmax(x, LAZE_NONE, false), 0, true, LAZE_F64);
   x = laze_rand(nullptr, wide, 7, 0, LAZE_F32);
+  // Settings.
+  laze_error error;
+  laze_optimiser *sgd = nullptr;
+  if (laze_optimiser_create(nullptr, "sgd", LAZE_SETTINGS({"lr", 0.5}, {"momentum", real}), &sgd, &error) != LAZE_OK)
+    return x;
+  if (laze_optimiser_add(sgd, LAZE_TENSORS(x, y), LAZE_NO_SETTINGS, &error) != LAZE_OK) laze_optimiser_destroy(sgd);
   return laze_linear(x, laze_tensor_from_scalar(nullptr, LAZE_F32, real), nullptr);
 }

@@ -26,5 +26,11 @@ laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
   x = laze_rand(NULL, wide, 7, 0, LAZE_F32);
   /* Calls inside of calls. */
   x = laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, laze_add(x, laze_mul(y, 2))))))));
+  /* Settings. */
+  laze_error error;
+  laze_optimiser *sgd = NULL;
+  if (laze_optimiser_create(NULL, "sgd", LAZE_SETTINGS({"lr", 0.5}, {"momentum", real}), &sgd, &error) != LAZE_OK)
+    return x;
+  if (laze_optimiser_add(sgd, LAZE_TENSORS(x, y), LAZE_NO_SETTINGS, &error) != LAZE_OK) laze_optimiser_destroy(sgd);
   return laze_linear(x, laze_tensor_from_scalar(NULL, LAZE_F32, real), NULL);
 }

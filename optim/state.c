@@ -1,0 +1,134 @@
+/* What an optimiser remembers, as tensors with names: "3.exp_avg" is the first mean of the fourth parameter. */
+#include "base/context.h"
+#include "laze/autograd.h"
+#include "laze/functions.h"
+#include "optim/optimiser.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_SIZE 48 /* digits, a point and the longest name */
+static const char step_name[] = "step";
+
+/* A parameter of the state: what a name without its number names. */
+static bool has_state(const laze_parameter *parameter, int place) {
+  return place == 0 ? parameter->steps > 0 : parameter->memories[place - 1] != NULL;
+}
+
+static const char *state_name(const laze_optimiser *optimiser, int place) {
+  return place == 0 ? step_name : optimiser->algorithm->memories[place - 1];
+}
+
+laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tensor *state, int32_t *count,
+                                     laze_error *error) {
+  const int64_t parameters = laze_optimiser_parameter_count(optimiser);
+  const int32_t capacity = state ? *count : 0;
+  laze_parameter_group *group;
+  *count = 0;
+  if (state) {
+    laze_free(optimiser->context, optimiser->names);
+    optimiser->names = laze_alloc_array(optimiser->context, parameters * (LAZE_OPTIM_MEMORIES + 1), NAME_SIZE);
+    if (!optimiser->names) return laze_fail_memory(error, "names of tensors", parameters * NAME_SIZE);
+  }
+  for (int64_t i = 0; i < parameters; i++) {
+    const laze_parameter *parameter = laze_optimiser_parameter(optimiser, i, &group);
+    for (int place = 0; place <= LAZE_OPTIM_MEMORIES; place++) {
+      if (!has_state(parameter, place)) continue;
+      const int32_t at = (*count)++;
+      if (!state || at >= capacity) continue;
+      char *name = optimiser->names + (int64_t)at * NAME_SIZE;
+      snprintf(name, NAME_SIZE, "%" PRId64 ".%s", i, state_name(optimiser, place));
+      state[at] = (laze_named_tensor){name, place > 0 ? parameter->memories[place - 1]
+                                                      : laze_tensor_from_scalar(optimiser->context, LAZE_F32,
+                                                                                laze_scalar_integer(parameter->steps))};
+    }
+  }
+  return LAZE_OK;
+}
+
+/* What comes in place of what a parameter has. */
+typedef struct {
+  laze_tensor *memories[LAZE_OPTIM_MEMORIES]; /* borrowed; NULL: none */
+  int64_t steps;
+} replacement;
+
+static laze_status refuse(const laze_named_tensor *item, laze_status code, const char *why, laze_error *error) {
+  return laze_fail(error, code, "laze_optimiser_set_state: \"%s\" %s", item->name ? item->name : "(NULL)", why);
+}
+
+/* Whether a tensor fits into a memory of the parameter: of the same shape and dtype. */
+static bool fits(laze_tensor *memory, laze_tensor *parameter) {
+  if (laze_tensor_dtype(memory) != laze_tensor_dtype(parameter)) return false;
+  if (laze_tensor_rank(memory) != laze_tensor_rank(parameter)) return false;
+  for (int32_t axis = 0; axis < laze_tensor_rank(memory); axis++)
+    if (laze_tensor_size(memory, axis) != laze_tensor_size(parameter, axis)) return false;
+  return true;
+}
+
+static laze_status take_step(const laze_named_tensor *item, replacement *out, laze_error *error) {
+  const double steps = laze_tensor_elements(item->tensor) == 1 ? laze_tensor_item(item->tensor) : -1;
+  if (!(steps >= 0 && steps <= 0x1p52))
+    return refuse(item, LAZE_INVALID_ARGUMENT, "is no number of steps: expected one element, 0 or more", error);
+  out->steps = (int64_t)steps;
+  return LAZE_OK;
+}
+
+static laze_status take_item(const laze_optimiser *optimiser, const laze_named_tensor *item, replacement *all,
+                             laze_error *error) {
+  char *end = NULL;
+  laze_parameter_group *group;
+  const long long index = item->name && *item->name >= '0' && *item->name <= '9' ? strtoll(item->name, &end, 10) : -1;
+  const laze_parameter *parameter = index >= 0 ? laze_optimiser_parameter(optimiser, index, &group) : NULL;
+  if (!parameter || *end != '.')
+    return refuse(item, LAZE_INVALID_ARGUMENT, "names none of the parameters; expected such as \"0.step\"", error);
+  if (!item->tensor || laze_tensor_status(item->tensor) != LAZE_OK)
+    return refuse(item, LAZE_INVALID_ARGUMENT, item->tensor ? laze_tensor_error(item->tensor) : "is NULL", error);
+  if (strcmp(end + 1, step_name) == 0) return take_step(item, &all[index], error);
+  for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) {
+    const char *name = optimiser->algorithm->memories[m];
+    if (!name || strcmp(end + 1, name) != 0) continue;
+    all[index].memories[m] = item->tensor;
+    if (fits(item->tensor, parameter->tensor)) return LAZE_OK;
+    return refuse(item, LAZE_INVALID_ARGUMENT, "has another shape or dtype than its parameter", error);
+  }
+  return refuse(item, LAZE_INVALID_ARGUMENT, "is nothing that the optimiser remembers", error);
+}
+
+/* A parameter that has made steps has all memories that its settings ask for. */
+static laze_status check_complete(const laze_optimiser *optimiser, const replacement *all, laze_error *error) {
+  laze_parameter_group *group;
+  for (int64_t i = 0; laze_optimiser_parameter(optimiser, i, &group); i++) {
+    const unsigned wanted = all[i].steps > 0 ? optimiser->algorithm->remembers(group->settings) : 0;
+    for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
+      if (wanted >> m & 1 && !all[i].memories[m])
+        return laze_fail(error, LAZE_NOT_FOUND,
+                         "laze_optimiser_set_state: \"%" PRId64 ".%s\" is missing, which %s remembers of a parameter",
+                         i, optimiser->algorithm->memories[m], optimiser->algorithm->name);
+  }
+  return LAZE_OK;
+}
+
+/* A copy without history that later changes of the given tensor do not reach. */
+static void replace(laze_parameter *parameter, const replacement *with) {
+  for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
+    laze_tensor_replace(&parameter->memories[m], with->memories[m] ? laze_detach(with->memories[m]) : NULL);
+  parameter->steps = with->steps;
+}
+
+laze_status laze_optimiser_set_state(laze_optimiser *optimiser, const laze_named_tensor *state, int32_t count,
+                                     laze_error *error) {
+  const int64_t parameters = laze_optimiser_parameter_count(optimiser);
+  replacement *all = laze_alloc_zero(optimiser->context, parameters * (int64_t)sizeof *all);
+  if (!all) return laze_fail_memory(error, "what an optimiser remembers", parameters * (int64_t)sizeof *all);
+  laze_parameter_group *group;
+  laze_scope *scope = laze_scope_begin(optimiser->context);
+  laze_status status = LAZE_OK;
+  for (int32_t i = 0; i < count && status == LAZE_OK; i++) status = take_item(optimiser, &state[i], all, error);
+  if (status == LAZE_OK) status = check_complete(optimiser, all, error);
+  for (int64_t i = 0; i < parameters && status == LAZE_OK; i++)
+    replace(laze_optimiser_parameter(optimiser, i, &group), &all[i]);
+  laze_free(optimiser->context, all);
+  const laze_status end = laze_scope_end_error(scope, status == LAZE_OK ? error : NULL);
+  return status == LAZE_OK ? end : status;
+}

@@ -1,0 +1,336 @@
+/* Optimisers: what they refuse, what they remember, and how much is compiled for them. The formulas are compared with
+ * PyTorch's in tests/conformance/optim_test.c. */
+#include "tests/unit/autograd/support.h"
+
+static laze_optimiser *make(autograd_fixture *at, const char *algorithm, laze_settings settings) {
+  laze_optimiser *optimiser;
+  laze_error error;
+  ck_assert_msg(laze_optimiser_create(at->context, algorithm, settings, &optimiser, &error) == LAZE_OK, "%s",
+                error.message);
+  return optimiser;
+}
+
+static void add(laze_optimiser *optimiser, laze_tensor *const *parameters, int32_t count) {
+  laze_error error;
+  ck_assert_msg(laze_optimiser_add(optimiser, parameters, count, LAZE_NO_SETTINGS, &error) == LAZE_OK, "%s",
+                error.message);
+}
+
+static void step(laze_optimiser *optimiser) {
+  laze_error error;
+  ck_assert_msg(laze_optimiser_step(optimiser, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_msg(laze_optimiser_zero_grad(optimiser, &error) == LAZE_OK, "%s", error.message);
+}
+
+/* A step down the sum of squares. */
+static void descend(autograd_fixture *at, laze_optimiser *optimiser, laze_tensor *x) {
+  laze_error error;
+  laze_scope *scope = laze_scope_begin(at->context);
+  backward(laze_sum(laze_mul(x, x)));
+  step(optimiser);
+  ck_assert_msg(laze_step_end(scope, &error) == LAZE_OK, "%s", error.message);
+}
+
+static void refuses(laze_status status, const laze_error *error, laze_status wanted, const char *part) {
+  ck_assert_int_eq(status, wanted);
+  ck_assert_msg(strstr(error->message, part) != NULL, "\"%s\" does not say \"%s\"", error->message, part);
+}
+
+START_TEST(settings_are_checked) {
+  autograd_fixture at = begin();
+  laze_optimiser *none;
+  laze_error error;
+  refuses(laze_optimiser_create(at.context, "sdg", LAZE_NO_SETTINGS, &none, &error), &error, LAZE_NOT_FOUND, "adamw");
+  ck_assert_ptr_null(none);
+  refuses(laze_optimiser_create(at.context, "sgd", LAZE_SETTINGS({"beta1", 0.9}), &none, &error), &error,
+          LAZE_INVALID_ARGUMENT, "it has lr, momentum");
+  refuses(laze_optimiser_create(at.context, "adam", LAZE_SETTINGS({"beta1", 1}), &none, &error), &error,
+          LAZE_INVALID_ARGUMENT, "beta1 is 1: expected from 0 to below 1");
+  refuses(laze_optimiser_create(at.context, "adam", LAZE_SETTINGS({"lr", NAN}), &none, &error), &error,
+          LAZE_INVALID_ARGUMENT, "lr is nan");
+  refuses(laze_optimiser_create(at.context, "sgd", LAZE_SETTINGS({"nesterov", 1}), &none, &error), &error,
+          LAZE_INVALID_ARGUMENT, "momentum above 0");
+  laze_optimiser *sgd = make(&at, "sgd", LAZE_SETTINGS({"momentum", 0.9}, {"nesterov", 1}));
+  laze_tensor *x = leaf(&at, (float[]){1, 2});
+  ck_assert_int_eq(laze_optimiser_add(sgd, &x, 1, LAZE_SETTINGS({"lr", 0.5}), NULL), LAZE_OK);
+  /* What one group refuses, none gets. */
+  refuses(laze_optimiser_set(sgd, LAZE_ALL_GROUPS, LAZE_SETTINGS({"momentum", 0}), &error), &error,
+          LAZE_INVALID_ARGUMENT, "nesterov");
+  ck_assert_double_eq(laze_optimiser_get(sgd, 0, "momentum"), 0.9);
+  refuses(laze_optimiser_set(sgd, 1, LAZE_SETTINGS({"lr", 0}), &error), &error, LAZE_OUT_OF_RANGE, "no group 1");
+  ck_assert_double_eq(laze_optimiser_get(sgd, 0, "lr"), 0.5);
+  ck_assert_double_eq(laze_optimiser_get(sgd, LAZE_ALL_GROUPS, "lr"), 1e-3);
+  ck_assert(isnan(laze_optimiser_get(sgd, 0, "alpha")));
+  laze_optimiser_destroy(sgd);
+  laze_optimiser_destroy(NULL);
+  end(&at);
+}
+END_TEST
+
+START_TEST(parameters_are_checked) {
+  autograd_fixture at = begin();
+  laze_optimiser *sgd = make(&at, "sgd", LAZE_NO_SETTINGS);
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *follows = laze_mul(x, 2),
+              *numbers = laze_arange(at.context, 3, LAZE_I64);
+  laze_error error;
+  refuses(laze_optimiser_add(sgd, (laze_tensor *[]){x, follows}, 2, LAZE_NO_SETTINGS, &error), &error,
+          LAZE_INVALID_ARGUMENT, "parameter 1: is no leaf");
+  refuses(laze_optimiser_add(sgd, &numbers, 1, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT, "is a i64");
+  refuses(laze_optimiser_add(sgd, (laze_tensor *[]){NULL}, 1, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT,
+          "is NULL");
+  refuses(laze_optimiser_add(sgd, (laze_tensor *[]){x, x}, 2, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT,
+          "already");
+  ck_assert_int_eq(laze_optimiser_groups(sgd), 0);
+  add(sgd, &x, 1);
+  refuses(laze_optimiser_add(sgd, &x, 1, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT, "already");
+  ck_assert_int_eq(laze_optimiser_groups(sgd), 1);
+  laze_optimiser_destroy(sgd);
+  end(&at);
+}
+END_TEST
+
+/* Neither a learning rate nor the number of the step is a part of the graph: a long training finds its code. */
+START_TEST(numbers_that_change_compile_nothing) {
+  const char *const names[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    autograd_fixture at = begin();
+    laze_tensor *x = leaf(&at, (float[]){1, -2});
+    ck_assert_int_eq(laze_tensor_materialise(x), LAZE_OK);
+    laze_optimiser *optimiser = make(&at, names[i], LAZE_SETTINGS({"lr", 0.1}));
+    add(optimiser, &x, 1);
+    descend(&at, optimiser, x);
+    const int64_t misses = metric(at.context, "trace_cache_misses");
+    for (int k = 0; k < 10; k++) {
+      ck_assert_int_eq(laze_optimiser_set(optimiser, LAZE_ALL_GROUPS, LAZE_SETTINGS({"lr", 0.1 / (k + 1)}), NULL),
+                       LAZE_OK);
+      descend(&at, optimiser, x);
+    }
+    ck_assert_msg(metric(at.context, "trace_cache_misses") == misses, "%s", names[i]);
+    ck_assert_double_lt(fabs(laze_tensor_item(laze_select(x, 0, 0))), 1);
+    laze_optimiser_destroy(optimiser);
+    end(&at);
+  }
+}
+END_TEST
+
+/* Groups have settings of their own; a parameter without a gradient stays, with nothing remembered of it. */
+START_TEST(groups_and_parameters_apart) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1}), *y = leaf(&at, (float[]){1}), *still = leaf(&at, (float[]){1});
+  laze_optimiser *sgd = make(&at, "sgd", LAZE_SETTINGS({"lr", 0.5}, {"momentum", 0.9}));
+  add(sgd, (laze_tensor *[]){still, x}, 2);
+  ck_assert_int_eq(laze_optimiser_add(sgd, &y, 1, LAZE_SETTINGS({"lr", 0.25}), NULL), LAZE_OK);
+  laze_error error;
+  laze_scope *scope = laze_scope_begin(at.context);
+  backward(laze_sum(laze_add(x, y)));
+  step(sgd);
+  ck_assert_ptr_null(laze_tensor_grad(x));
+  ck_assert_msg(laze_step_end(scope, &error) == LAZE_OK, "%s", error.message);
+  expect(x, 0, (float[]){0.5f});
+  expect(y, 0, (float[]){0.75f});
+  expect(still, 0, (float[]){1});
+  laze_named_tensor state[8];
+  int32_t count = 8;
+  ck_assert_int_eq(laze_optimiser_get_state(sgd, state, &count, NULL), LAZE_OK);
+  ck_assert_int_eq(count, 4);
+  ck_assert_str_eq(state[0].name, "1.step");
+  ck_assert_str_eq(state[3].name, "2.momentum_buffer");
+  ck_assert(!laze_tensor_requires_grad(state[3].tensor)); /* the update has no history */
+  laze_optimiser_destroy(sgd);
+  end(&at);
+}
+END_TEST
+
+/* Training that goes on from a state is the training that was never interrupted, to the bit. */
+START_TEST(state_goes_on) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -2}), *other = leaf(&at, (float[]){0, 0});
+  laze_optimiser *first = make(&at, "adam", LAZE_SETTINGS({"lr", 0.1}, {"amsgrad", 1}));
+  laze_optimiser *second = make(&at, "adam", LAZE_SETTINGS({"lr", 0.1}, {"amsgrad", 1}));
+  laze_named_tensor state[4];
+  int32_t count = 4;
+  laze_error error;
+  add(first, &x, 1);
+  add(second, &other, 1);
+  for (int i = 0; i < 3; i++) descend(&at, first, x);
+  ck_assert_int_eq(laze_optimiser_get_state(first, state, &count, NULL), LAZE_OK);
+  ck_assert_int_eq(count, 4);
+  ck_assert_int_eq(laze_tensor_assign(other, laze_detach(x)), LAZE_OK);
+  ck_assert_msg(laze_optimiser_set_state(second, state, count, &error) == LAZE_OK, "%s", error.message);
+  for (int i = 0; i < 3; i++) {
+    descend(&at, first, x);
+    descend(&at, second, other);
+  }
+  float values[2][2];
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, values[0], sizeof values[0]), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_read(other, LAZE_F32, values[1], sizeof values[1]), LAZE_OK);
+  ck_assert_mem_eq(values[0], values[1], sizeof values[0]);
+  laze_optimiser_destroy(first);
+  laze_optimiser_destroy(second);
+  end(&at);
+}
+END_TEST
+
+START_TEST(state_is_checked) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -2});
+  laze_tensor *three = laze_tensor_from_scalar(at.context, LAZE_F32, laze_scalar_integer(3));
+  laze_tensor *large = laze_zeros(at.context, 3, LAZE_F32), *fits = laze_zeros(at.context, 2, LAZE_F32);
+  laze_optimiser *sgd = make(&at, "sgd", LAZE_SETTINGS({"momentum", 0.9}));
+  add(sgd, &x, 1);
+  const struct {
+    laze_named_tensor item;
+    laze_status status;
+    const char *part;
+  } cases[] = {
+      {{"1.step", three}, LAZE_INVALID_ARGUMENT, "none of the parameters"},
+      {{"99999999999999999999.step", three}, LAZE_INVALID_ARGUMENT, "none of the parameters"},
+      {{"step", three}, LAZE_INVALID_ARGUMENT, "none of the parameters"},
+      {{NULL, three}, LAZE_INVALID_ARGUMENT, "(NULL)"},
+      {{"0.step", NULL}, LAZE_INVALID_ARGUMENT, "is NULL"},
+      {{"0.step", fits}, LAZE_INVALID_ARGUMENT, "no number of steps"},
+      {{"0.exp_avg", fits}, LAZE_INVALID_ARGUMENT, "nothing that the optimiser remembers"},
+      {{"0.momentum_buffer", large}, LAZE_INVALID_ARGUMENT, "another shape or dtype"},
+      {{"0.step", three}, LAZE_NOT_FOUND, "\"0.momentum_buffer\" is missing"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    laze_error error;
+    refuses(laze_optimiser_set_state(sgd, &cases[i].item, 1, &error), &error, cases[i].status, cases[i].part);
+    int32_t count;
+    ck_assert_int_eq(laze_optimiser_get_state(sgd, NULL, &count, NULL), LAZE_OK);
+    ck_assert_int_eq(count, 0);
+  }
+  laze_optimiser_destroy(sgd);
+  end(&at);
+}
+END_TEST
+
+/* A gradient that is an error is returned by the step, which then has changed no parameter, neither before nor behind.
+ */
+START_TEST(a_gradient_that_failed_changes_nothing) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -2}), *y = leaf(&at, (float[]){1, 2});
+  laze_tensor *wrong = laze_index_select(
+      y, 0, laze_tensor_from_data(at.context, LAZE_I64, LAZE_SHAPE(2), (int64_t[]){0, 5}, 2 * sizeof(int64_t)));
+  laze_optimiser *adam = make(&at, "adam", LAZE_NO_SETTINGS);
+  laze_error error;
+  add(adam, (laze_tensor *[]){x, y}, 2);
+  ck_assert_int_eq(laze_tensor_set_grad(x, laze_mul(laze_detach(x), 2), NULL), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_set_grad(y, laze_detach(wrong), NULL), LAZE_OK);
+  ck_assert_int_ne(laze_tensor_materialise(laze_tensor_grad(y)), LAZE_OK);
+  refuses(laze_optimiser_step(adam, &error), &error, LAZE_OUT_OF_RANGE, "index_select");
+  expect(x, 0, (float[]){1, -2});
+  expect(y, 0, (float[]){1, 2});
+  laze_optimiser_destroy(adam);
+  ck_assert_int_eq(laze_tensor_set_grad(x, NULL, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_set_grad(y, NULL, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_scope_end(at.scope), LAZE_OK); /* all that failed was asked for */
+  laze_context_release(at.context);
+}
+END_TEST
+
+/* A complex parameter moves as its two parts would. */
+START_TEST(complex_parameters_are_pairs) {
+  autograd_fixture at = begin();
+  float pairs[] = {1, 2, -3, 0.5f}, gradients[] = {0.5f, -1, 2, 0.25f}, got[2][4];
+  laze_tensor *z = laze_tensor_from_data(at.context, LAZE_C64, LAZE_SHAPE(2), pairs, sizeof pairs);
+  laze_tensor *x = leaf(&at, pairs);
+  laze_optimiser *adam = make(&at, "adam", LAZE_SETTINGS({"lr", 0.1}));
+  ck_assert_int_eq(laze_tensor_require_grad(z, 1, NULL), LAZE_OK);
+  add(adam, (laze_tensor *[]){z, x}, 2);
+  laze_tensor *gradient = laze_tensor_from_data(at.context, LAZE_C64, LAZE_SHAPE(2), gradients, sizeof gradients);
+  ck_assert_int_eq(laze_tensor_set_grad(z, gradient, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_set_grad(x, constant(&at, gradients), NULL), LAZE_OK);
+  step(adam);
+  ck_assert_int_eq(laze_tensor_read(z, LAZE_C64, got[0], sizeof got[0]), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, got[1], sizeof got[1]), LAZE_OK);
+  ck_assert_mem_eq(got[0], got[1], sizeof got[0]);
+  laze_optimiser_destroy(adam);
+  end(&at);
+}
+END_TEST
+
+/* Many parameters of many sizes: one run for a step, a kernel each, and as many compiled as there are kinds. */
+START_TEST(a_hundred_parameters) {
+  autograd_fixture at = begin();
+  laze_tensor *parameters[100], *loss = NULL;
+  laze_optimiser *adamw = make(&at, "adamw", LAZE_NO_SETTINGS);
+  laze_error error;
+  for (int i = 0; i < 100; i++) {
+    parameters[i] = laze_full(at.context, LAZE_SHAPE(i + 2), 1, LAZE_F32);
+    ck_assert_int_eq(laze_tensor_materialise(parameters[i]), LAZE_OK);
+    ck_assert_int_eq(laze_tensor_require_grad(parameters[i], 1, NULL), LAZE_OK);
+  }
+  add(adamw, parameters, 100);
+  for (int k = 0; k < 3; k++) {
+    const int64_t graphs = metric(at.context, "graphs_run");
+    laze_scope *scope = laze_scope_begin(at.context);
+    loss = laze_zeros(at.context, LAZE_SHAPE_SCALAR, LAZE_F32);
+    for (int i = 0; i < 100; i++) loss = laze_add(loss, laze_sum(parameters[i]));
+    backward(loss);
+    step(adamw);
+    ck_assert_msg(laze_step_end(scope, &error) == LAZE_OK, "%s", error.message);
+    ck_assert_int_eq(metric(at.context, "graphs_run") - graphs, k == 0 ? 2 : 1); /* the first makes the memories */
+  }
+  ck_assert_double_lt(laze_tensor_item(laze_select(parameters[99], 0, 0)), 1);
+  laze_optimiser_destroy(adamw);
+  for (int i = 0; i < 100; i++) ck_assert_int_eq(laze_tensor_require_grad(parameters[i], 0, NULL), LAZE_OK);
+  end(&at);
+}
+END_TEST
+
+START_TEST(gradients_are_clipped) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){0, 0}), *y = leaf(&at, (float[]){0}), *none = leaf(&at, (float[]){1}), *norm;
+  laze_tensor *all[] = {x, none, y};
+  laze_error error;
+  ck_assert_int_eq(laze_tensor_set_grad(x, constant(&at, (float[]){2, -4}), NULL), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_set_grad(y, constant(&at, (float[]){4}), NULL), LAZE_OK);
+  ck_assert_int_eq(laze_clip_grad_norm(at.context, all, 3, 100, 2, &norm, NULL), LAZE_OK); /* is below */
+  expect(norm, 1e-6f, (float[]){6});
+  expect(laze_tensor_grad(x), 0, (float[]){2, -4});
+  ck_assert_int_eq(laze_clip_grad_norm(at.context, all, 3, 3, 2, NULL, NULL), LAZE_OK);
+  expect(laze_tensor_grad(x), 1e-6f, (float[]){1, -2});
+  expect(laze_tensor_grad(y), 1e-6f, (float[]){2});
+  ck_assert_ptr_null(laze_tensor_grad(none));
+  ck_assert_int_eq(laze_clip_grad_norm(at.context, all, 3, 1, HUGE_VAL, &norm, NULL), LAZE_OK);
+  expect(norm, 1e-6f, (float[]){2});
+  expect(laze_tensor_grad(x), 1e-6f, (float[]){0.5f, -1});
+  ck_assert_int_eq(laze_clip_grad_value(at.context, all, 3, 0.75, NULL), LAZE_OK);
+  expect(laze_tensor_grad(x), 1e-6f, (float[]){0.5f, -0.75f});
+  ck_assert_int_eq(laze_clip_grad_norm(at.context, all, 0, 1, 2, &norm, NULL), LAZE_OK); /* of no gradients */
+  expect(norm, 0, (float[]){0});
+  refuses(laze_clip_grad_value(at.context, all, 3, -1, &error), &error, LAZE_INVALID_ARGUMENT, "the limit is -1");
+  refuses(laze_clip_grad_norm(at.context, NULL, 3, 1, 2, &norm, &error), &error, LAZE_INVALID_ARGUMENT, "no list");
+  end(&at);
+}
+END_TEST
+
+START_TEST(schedules) {
+  ck_assert_double_eq(laze_schedule_step(1, 9, 10, 0.5), 1);
+  ck_assert_double_eq(laze_schedule_step(1, 20, 10, 0.5), 0.25);
+  ck_assert_double_eq_tol(laze_schedule_exponential(2, 3, 0.9), 2 * 0.729, 1e-15);
+  ck_assert_double_eq(laze_schedule_cosine(1, 0, 10, 0.1), 1);
+  ck_assert_double_eq_tol(laze_schedule_cosine(1, 5, 10, 0.1), 0.55, 1e-15);
+  ck_assert_double_eq_tol(laze_schedule_cosine(1, 10, 10, 0.1), 0.1, 1e-15);
+  ck_assert_double_eq_tol(laze_schedule_warmup(2, 0, 4, 0.25), 0.5, 1e-15);
+  ck_assert_double_eq_tol(laze_schedule_warmup(2, 2, 4, 0.25), 1.25, 1e-15);
+  ck_assert_double_eq(laze_schedule_warmup(2, 4, 4, 0.25), 2);
+  ck_assert_double_eq(laze_schedule_warmup(2, 0, 0, 0.25), 2);
+}
+END_TEST
+
+int main(void) {
+  const TTest *tests[] = {settings_are_checked,
+                          parameters_are_checked,
+                          numbers_that_change_compile_nothing,
+                          groups_and_parameters_apart,
+                          state_goes_on,
+                          state_is_checked,
+                          a_gradient_that_failed_changes_nothing,
+                          complex_parameters_are_pairs,
+                          a_hundred_parameters,
+                          gradients_are_clipped,
+                          schedules};
+  return run_tests("optim", tests, sizeof tests / sizeof *tests);
+}
