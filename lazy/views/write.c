@@ -31,7 +31,8 @@ static laze_status find_destination(const laze_record_state *state, const laze_w
 
 static laze_status check_leaf(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
                               laze_error *error) {
-  if (!laze_thread_tracks(state->thread) || !slot->grad_node || !laze_grad_node_is_leaf(slot->grad_node)) return LAZE_OK;
+  if (!slot->grad_node || !laze_grad_node_is_leaf(slot->grad_node) || !laze_thread_tracks(state->thread))
+    return LAZE_OK;
   return laze_fail(error, LAZE_FAILED_PRECONDITION,
                    "%s: a leaf that requires a gradient is written to; write where no gradients are recorded, or to "
                    "a tensor that was computed from it",

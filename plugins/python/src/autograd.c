@@ -24,6 +24,11 @@ static const char *const spellings[][2] = {
     {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
     {"laze_grad", "grad"},
     {"laze_detach", "detach"},
+    {"laze_optimiser_add", "add_param_group"},
+    {"laze_optimiser_set_state", "load_state_dict"},
+    {"laze_clip_grad_norm", "clip_grad_norm_"},
+    {"laze_clip_grad_value", "clip_grad_value_"},
+    {"laze_tensor_assign", "assign"},
 };
 
 static PyObject *replace(PyObject *text, const char *from, const char *to) {
@@ -35,16 +40,20 @@ static PyObject *replace(PyObject *text, const char *from, const char *to) {
   return result;
 }
 
-/* Sets the exception of a call that failed; gives -1. */
-int laze_python_raise_gradient(laze_status status, const laze_error *error) {
-  if (laze_python_raise_interrupt()) return -1;
+PyObject *laze_python_raise_spelled(laze_status status, const laze_error *error) {
+  if (laze_python_raise_interrupt()) return NULL;
   PyObject *text = PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
   for (size_t i = 0; text && i < sizeof spellings / sizeof spellings[0]; i++)
     text = replace(text, spellings[i][0], spellings[i][1]);
   const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
   if (message) laze_python_raise(status, message);
   Py_XDECREF(text);
-  return -1;
+  return NULL;
+}
+
+/* The same; gives -1. */
+static int raise_status(laze_status status, const laze_error *error) {
+  return laze_python_raise_spelled(status, error), -1;
 }
 
 /* ---- Attributes of tensors. */
@@ -67,7 +76,7 @@ int laze_python_set_requires_grad(PyObject *self, PyObject *value, void *closure
   }
   laze_error error = {0};
   const laze_status status = laze_tensor_require_grad(laze_python_handle(self), value == Py_True, &error);
-  return status == LAZE_OK ? 0 : laze_python_raise_gradient(status, &error);
+  return status == LAZE_OK ? 0 : raise_status(status, &error);
 }
 
 PyObject *laze_python_require_grad(PyObject *self, PyObject *arguments, PyObject *names) {
@@ -96,14 +105,14 @@ int laze_python_set_grad(PyObject *self, PyObject *value, void *closure) {
   if (clears && !is_leaf && !laze_tensor_retains_grad(handle)) return 0;
   laze_error error = {0};
   const laze_status status = laze_tensor_set_grad(handle, clears ? NULL : laze_python_handle(value), &error);
-  return status == LAZE_OK ? 0 : laze_python_raise_gradient(status, &error);
+  return status == LAZE_OK ? 0 : raise_status(status, &error);
 }
 
 PyObject *laze_python_retain_grad(PyObject *self, PyObject *unused) {
   (void)unused;
   laze_error error = {0};
   const laze_status status = laze_tensor_retain_grad(laze_python_handle(self), &error);
-  return status == LAZE_OK ? laze_python_share(Py_None) : (laze_python_raise_gradient(status, &error), NULL);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
 }
 
 PyObject *laze_python_get_retains_grad(PyObject *self, void *closure) {
@@ -133,7 +142,7 @@ static PyObject *copy_with_gradient(laze_tensor *handle) {
   if (own) laze_tensor_release(laze_tensor_take(own));
   if (status == LAZE_OK) return copy;
   Py_XDECREF(copy);
-  return laze_python_raise_gradient(status, &error), NULL;
+  return laze_python_raise_spelled(status, &error);
 }
 
 PyObject *laze_python_copy_leaf(PyObject *self, PyObject *unused) {
@@ -210,7 +219,7 @@ static PyObject *wrap_gradients(laze_tensor **found, int32_t count) {
 /* Ends a pass; false, with an exception, where it failed. */
 static bool end_pass(laze_python_pass *pass, laze_status status, const laze_error *error) {
   const bool raised = laze_python_pass_end(pass, status != LAZE_OK);
-  if (status != LAZE_OK && !raised) laze_python_raise_gradient(status, error);
+  if (status != LAZE_OK && !raised) laze_python_raise_spelled(status, error);
   return status == LAZE_OK;
 }
 

@@ -9,6 +9,7 @@
  *        │  number.c, index.c   Python's operators and x[...], all as calls by name
  *        v  convert.c      item, tolist, repr
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
+ *   training               optim.c      optimisers; optim/ and nn/ are over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
  * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
@@ -42,6 +43,7 @@ int laze_python_add_scopes(PyObject *module);
 int laze_python_add_files(PyObject *module);
 int laze_python_add_gradients(PyObject *module);
 int laze_python_add_histories(PyObject *module);
+int laze_python_add_optimisers(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -112,7 +114,13 @@ laze_tensor **laze_python_handles(PyObject *tensors, bool optional, const char *
 /* Whether all sizes are known without computing anything. */
 bool laze_python_knows_shape(laze_tensor *handle);
 
+/* ---- scope.c */
+/* Whether a `with laze.step():` is open on this thread. */
+bool laze_python_in_step(void);
+
 /* ---- autograd.c: attributes and methods of tensors */
+/* Sets the exception of a call that failed, whose message gets the names of Python for those of C; gives NULL. */
+PyObject *laze_python_raise_spelled(laze_status status, const laze_error *error);
 PyObject *laze_python_get_requires_grad(PyObject *tensor, void *closure);
 int laze_python_set_requires_grad(PyObject *tensor, PyObject *value, void *closure);
 PyObject *laze_python_require_grad(PyObject *tensor, PyObject *arguments, PyObject *names);
@@ -129,8 +137,6 @@ bool laze_python_refuse_gradient(PyObject *tensor, PyObject *exception, const ch
 PyObject *laze_python_retain_grad(PyObject *tensor, PyObject *unused);
 PyObject *laze_python_get_retains_grad(PyObject *tensor, void *closure);
 PyObject *laze_python_is_inference(PyObject *tensor, PyObject *unused);
-/* Sets the exception of a call that failed; gives -1. */
-int laze_python_raise_gradient(laze_status status, const laze_error *error);
 
 /* ---- history.c: hooks and functions of Python's */
 PyObject *laze_python_register_hook(PyObject *tensor, PyObject *hook);
@@ -240,6 +246,9 @@ PyObject *laze_python_call_format(const char *name, const char *format, ...);
 void laze_python_generator_next(int64_t *seed, int64_t *offset);
 void laze_python_generator_advance(int64_t elements);
 PyObject *laze_python_manual_seed(PyObject *module, PyObject *seed);
+/* laze.get_rng_state() and laze.set_rng_state(): seed and offset as a tensor. */
+PyObject *laze_python_get_generator(PyObject *module, PyObject *unused);
+PyObject *laze_python_set_generator(PyObject *module, PyObject *tensor);
 
 /* ---- signature.c: of the operators that share a base name */
 PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count);

@@ -118,7 +118,7 @@ static laze_status call_node_hook(void *self, const laze_node_hook_call *call, l
 }
 
 static PyObject *wrap_hook(laze_status status, const laze_error *error, int64_t id) {
-  if (status != LAZE_OK) return laze_python_raise_gradient(status, error), NULL;
+  if (status != LAZE_OK) return laze_python_raise_spelled(status, error);
   PyObject *module = PyImport_ImportModule("laze.autograd");
   PyObject *made = module ? PyObject_CallMethod(module, "RemovableHandle", "L", (long long)id) : NULL;
   Py_XDECREF(module);
@@ -368,7 +368,7 @@ static PyObject *attach(PyObject *module, PyObject *arguments) {
     laze_error error = {0};
     laze_status status;
     Py_BEGIN_ALLOW_THREADS status = laze_function_attach(&options, &error);
-    Py_END_ALLOW_THREADS if (status != LAZE_OK) laze_python_raise_gradient(status, &error);
+    Py_END_ALLOW_THREADS if (status != LAZE_OK) laze_python_raise_spelled(status, &error);
     else result = wrap_outputs(outputs, arrays.outputs);
   }
   PyMem_Free(arrays.inputs);

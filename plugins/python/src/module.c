@@ -93,6 +93,10 @@ static PyMethodDef functions[] = {
      "from_dlpack(object, /)\n--\n\nA tensor that shares the memory of an object with __dlpack__."},
     {"manual_seed", laze_python_manual_seed, METH_O,
      "manual_seed(seed, /)\n--\n\nMakes laze.rand() and others draw the same numbers from here on."},
+    {"get_rng_state", laze_python_get_generator, METH_NOARGS,
+     "get_rng_state()\n--\n\nWhere laze.rand() and others are among their numbers, a tensor to be saved."},
+    {"set_rng_state", laze_python_set_generator, METH_O,
+     "set_rng_state(state, /)\n--\n\nHas laze.rand() and others go on from what get_rng_state() gave."},
     {"_rebuild", rebuild, METH_VARARGS, NULL},
     {0},
 };
@@ -109,7 +113,8 @@ static int execute(PyObject *module) {
   }
   int (*const parts[])(PyObject *) = {laze_python_add_errors,    laze_python_add_dtypes,    laze_python_add_tensor,
                                       laze_python_add_operators, laze_python_add_scopes,    laze_python_add_files,
-                                      laze_python_add_gradients, laze_python_add_histories, add_version};
+                                      laze_python_add_gradients, laze_python_add_histories, laze_python_add_optimisers,
+                                      add_version};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (parts[i](module) < 0) return -1;
   return laze_python_watch();

@@ -12,6 +12,11 @@ typedef struct {
 } scope_object;
 
 static PyTypeObject *scope_type;
+static _Thread_local int open_steps; /* of this thread */
+
+bool laze_python_in_step(void) {
+  return open_steps > 0;
+}
 
 static PyObject *make(bool is_step) {
   scope_object *made = PyObject_New(scope_object, scope_type);
@@ -26,6 +31,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   scope_object *object = (scope_object *)self;
   if (object->scope) return laze_python_raise(LAZE_FAILED_PRECONDITION, "this scope has begun already");
   object->scope = laze_scope_begin(NULL);
+  if (object->scope && object->is_step) open_steps++;
   return object->scope ? laze_python_share(self) : PyErr_NoMemory();
 }
 
@@ -44,6 +50,7 @@ static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
   Py_END_ALLOW_THREADS
       /* Out of order, or on another thread: it goes on, and can be ended later. */
       if (status == LAZE_FAILED_PRECONDITION && !object->scope) object->scope = scope;
+  if (object->is_step && !object->scope) open_steps--;
   if (status != LAZE_OK && !failed) return laze_python_raise(status, error.message);
   return laze_python_share(Py_False);
 }

@@ -16,7 +16,7 @@ from typing import Any, Callable, ContextManager, Iterator, NamedTuple, Sequence
 
 import numpy as _numpy
 
-from laze import autograd as autograd
+from laze import autograd as autograd, nn as nn, optim as optim
 from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
 from laze.autograd import no_grad as no_grad
 from laze.autograd import set_grad_enabled as set_grad_enabled
@@ -171,6 +171,8 @@ def functions():
     yield "def set_num_threads(number: _int, /) -> None: ..."
     yield "def get_num_threads() -> _int: ..."
     yield "def manual_seed(seed: _int, /) -> None: ..."
+    yield "def get_rng_state() -> Tensor: ..."
+    yield "def set_rng_state(state: Tensor, /) -> None: ..."
     yield "def load(path: Any, /) -> Tensor: ..."
     yield "def save(tensor: Any, path: Any, /) -> None: ..."
     yield "def set_budget(nodes: _int = ..., bytes: _int = ...) -> None: ..."

@@ -1,0 +1,119 @@
+"""First values of parameters, as torch.nn.init gives them: each function changes a tensor and gives it back.
+
+    >>> w = laze.nn.init.kaiming_uniform_(laze.zeros(64, 128), nonlinearity="relu").requires_grad_()
+
+They draw from the generator that laze.manual_seed() sets, or from a `seed` (and `offset`) of their own.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import laze
+from laze import _laze
+
+__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+           "orthogonal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+
+_GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much weights are larger for what follows them; `param` is the slope of leaky_relu."""
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity.startswith("conv"):
+        return 1.0
+    if nonlinearity not in _GAINS:
+        raise _laze.InvalidArgumentError(f"there is no gain for {nonlinearity!r}: expected leaky_relu, "
+                                         f"{', '.join(_GAINS)}")
+    return _GAINS[nonlinearity]
+
+
+def _fans(tensor):
+    """How many inputs a weight [out, in, ...] has for an output, and outputs for an input."""
+    if tensor.ndim < 2:
+        raise _laze.InvalidArgumentError(f"a weight has 2 dimensions at least, and this tensor {tensor.ndim}")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _give(tensor, value):
+    with laze.no_grad():
+        return _laze._assign(tensor, value.to(tensor.dtype))
+
+
+def _uniform(tensor, low, high, kwargs):
+    return _give(tensor, laze.rand(tensor.shape, dtype=tensor.dtype, **kwargs) * (high - low) + low)
+
+
+def _normal(tensor, mean, std, kwargs):
+    return _give(tensor, laze.randn(tensor.shape, dtype=tensor.dtype, **kwargs) * std + mean)
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, **kwargs: int) -> Any:
+    """Numbers from a to below b."""
+    return _uniform(tensor, a, b, kwargs)
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, **kwargs: int) -> Any:
+    """Normally distributed numbers."""
+    return _normal(tensor, mean, std, kwargs)
+
+
+def constant_(tensor: Any, val: float) -> Any:
+    return _give(tensor, laze.full_like(tensor.detach(), val))
+
+
+def zeros_(tensor: Any) -> Any:
+    return constant_(tensor, 0.0)
+
+
+def ones_(tensor: Any) -> Any:
+    return constant_(tensor, 1.0)
+
+
+def eye_(tensor: Any) -> Any:
+    """Ones on the diagonal of a matrix."""
+    return _give(tensor, laze.eye(*tensor.shape))
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, **kwargs: int) -> Any:
+    """Numbers whose spread keeps that of activations and gradients, by Glorot and Bengio (2010)."""
+    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    return _uniform(tensor, -bound, bound, kwargs)
+
+
+def xavier_normal_(tensor: Any, gain: float = 1.0, **kwargs: int) -> Any:
+    """The same, normally distributed."""
+    return _normal(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), kwargs)
+
+
+def _kaiming(tensor, a, mode, nonlinearity):
+    if mode not in ("fan_in", "fan_out"):
+        raise _laze.InvalidArgumentError(f"mode is {mode!r}: expected fan_in or fan_out")
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[mode == "fan_out"])
+
+
+def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     **kwargs: int) -> Any:
+    """Numbers whose spread keeps that of activations through rectifiers, by He and others (2015)."""
+    bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
+    return _uniform(tensor, -bound, bound, kwargs)
+
+
+def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    **kwargs: int) -> Any:
+    """The same, normally distributed."""
+    return _normal(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), kwargs)
+
+
+def orthogonal_(tensor: Any, gain: float = 1, **kwargs: int) -> Any:
+    """Rows, or columns where there are fewer, that are orthogonal and of length `gain`."""
+    if tensor.ndim < 2:
+        raise _laze.InvalidArgumentError(f"orthogonal_: the tensor has {tensor.ndim} dimensions, and not 2 or more")
+    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
+    flat = laze.randn(max(rows, columns), min(rows, columns), **kwargs)
+    q, r = laze.linalg_qr(flat)
+    q = q * laze.sign(laze.diagonal(r))
+    return _give(tensor, (q if rows >= columns else q.T).reshape(tensor.shape) * gain)
