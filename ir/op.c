@@ -78,6 +78,11 @@ const laze_argument_info *laze_op_argument(const laze_op_info *info, const char 
   return NULL;
 }
 
+int32_t laze_op_target(const laze_op_info *info) {
+  const laze_argument_info *self = laze_op_argument(info, "self");
+  return self ? (int32_t)(self - info->arguments) : 0;
+}
+
 int32_t laze_call_result_count(const laze_call *call) {
   const laze_op_info *info = laze_op_get(call->op);
   if (info->result_count >= 0 || info->region_count > 0) return info->result_count;

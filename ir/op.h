@@ -140,6 +140,7 @@ typedef struct laze_op_info {
   bool exact;           /* no rounding that could differ between two right implementations */
   bool late;            /* composite that stays one node until the expand pass */
   bool takes_numbers;   /* in a call by name, numbers alone as well */
+  uint16_t in_place;    /* where laze_in_place_names has the name of its form in place (laze_op_in_place); 0: none */
   bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
   laze_complex_form complex_form;
   laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */
@@ -181,6 +182,16 @@ laze_op laze_op_overload(const char *base, int index);
 void laze_op_rename_error(laze_error *error, const char *name);
 /* The argument of that name, or NULL. */
 const laze_argument_info *laze_op_argument(const laze_op_info *info, const char *name);
+
+/* The generated names of forms in place, each with a NUL behind it; one text, because pointers to them would be
+ * longer. */
+extern const char laze_in_place_names[];
+/* "add_.Tensor": the form whose target, an argument, gets the result; NULL: the operator has none. */
+static inline const char *laze_op_in_place(const laze_op_info *info) {
+  return info->in_place ? laze_in_place_names + info->in_place : NULL;
+}
+/* The index of that argument: that of "self", or else the first. */
+int32_t laze_op_target(const laze_op_info *info);
 
 /* Where a node comes from. */
 typedef struct laze_location {

@@ -57,6 +57,38 @@ static inline laze_tensor *laze_operand_tensor(laze_operand operand) {
   return LAZE_NOT_A_TENSOR;
 }
 
+/* --- forms that give results to tensors there are --- */
+
+/* Which form of a call gives its results away. */
+#define LAZE_IN_PLACE 1 /* laze_add_(x, y): to the argument "self", or else the first */
+#define LAZE_OUT 2      /* laze_out(z, laze_add(x, y)): to the tensor of the caller's, as out= of PyTorch */
+
+/* Gives the `count` results of a call, handles that are just made, to as many tensors, and returns the first of these:
+ * each has the value of its result from now on, and the handle of the result goes, unless it is retained. What was
+ * recorded from a tensor before has the old value still, so that tensors may be arguments of the call as well.
+ *
+ * A tensor keeps its dtype and shape. The result is cast, but no complex number to a real one, no float to an integer
+ * and nothing but bools to bool; its shape has to be the tensor's. With LAZE_OUT a tensor without elements takes the
+ * shape of the result. While gradients are recorded, a tensor that gets a result in place has its history, and may be
+ * no leaf that requires a gradient; with LAZE_OUT neither the tensor nor the result may require one.
+ *
+ * What is wrong is an error handle, which names `name` and the place; a result that is an error handle itself is passed
+ * on. Then no tensor has changed. At most 8 results. */
+LAZE_API laze_tensor *laze_results_give_at(int32_t form, const char *name, laze_tensor *const *tensors,
+                                           laze_tensor *const *results, int32_t count, const char *file, int32_t line);
+/* The same of one. */
+static inline laze_tensor *laze_result_give_at(int32_t form, const char *name, laze_tensor *tensor, laze_tensor *result,
+                                               const char *file, int32_t line) {
+  return laze_results_give_at(form, name, &tensor, &result, 1, file, line);
+}
+/* laze_out(z, laze_add(x, y)): z has the sum from now on, and is returned. */
+static inline laze_tensor *laze_out_at(laze_tensor *tensor, laze_tensor *result, const char *file, int32_t line) {
+  return laze_results_give_at(LAZE_OUT, "laze_out", &tensor, &result, 1, file, line);
+}
+#ifndef LAZE_NO_MACROS
+#define laze_out(tensor, ...) laze_out_at(tensor, __VA_ARGS__, LAZE_HERE)
+#endif
+
 static inline laze_scalar laze_scalar_same(laze_scalar number) {
   return number;
 }

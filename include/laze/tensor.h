@@ -138,10 +138,10 @@ LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *s
 LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
 /* Writes the value of `source` to `destination` in place: it is broadcast to the destination's shape and converted to
- * its dtype, which both stay. What was recorded from the destination before has the old value still. While gradients are
- * recorded, the destination follows from the source from now on, and a leaf that requires a gradient cannot be written
- * to (LAZE_FAILED_PRECONDITION); a source that does not broadcast is LAZE_INVALID_ARGUMENT. On failure the destination
- * is unchanged, and the message is in `error`; NULL: the error is the scope's. */
+ * its dtype, which both stay. What was recorded from the destination before has the old value still. While gradients
+ * are recorded, the destination follows from the source from now on, and a leaf that requires a gradient cannot be
+ * written to (LAZE_FAILED_PRECONDITION); a source that does not broadcast is LAZE_INVALID_ARGUMENT. On failure the
+ * destination is unchanged, and the message is in `error`; NULL: the error is the scope's. */
 LAZE_API laze_status laze_tensor_write(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
@@ -241,7 +241,11 @@ typedef struct laze_size_item {
  * those of the schema in its order, keyword-only ones as well, or have a name. Where several operators share a name,
  * what is passed decides, as in graph text (docs/ir.md): "sum" of (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number
  * where a tensor is wanted becomes one without dimensions. A tensor of integers where a SymInt is wanted is the size
- * itself: 0-d for one, 1-d, or several 0-d ones, for a list; it is not computed by the call. */
+ * itself: 0-d for one, 1-d, or several 0-d ones, for a list; it is not computed by the call.
+ *
+ * "add_" (or "add_.Tensor") changes its tensor in place, and an argument `out`, a tensor or a list with one for each
+ * result, gets the results of any operator ("add", "add.Tensor", and so called "add.out", "add.Tensor_out"): what
+ * laze_results_give_at() of laze/call.h says of tensors that get results. They are the results then. */
 typedef struct laze_argument {
   const char *name; /* of the schema's argument; NULL: by position. What follows one with a name has one, too */
   int32_t kind;     /* LAZE_PASS_... */

@@ -1,5 +1,6 @@
 /* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
 #include "base/float_control.h"
+#include "laze/call.h"
 #include "lazy/lazy.h"
 #include "lazy/record/named_call.h"
 #include "lazy/value/handle.h"
@@ -27,7 +28,7 @@ static laze_lazy *find_lazy(laze_context *context, const laze_named_call *given)
 }
 
 static laze_tensor *fail_call(laze_lazy *lazy, const laze_named_call *given, laze_op op, laze_error *error) {
-  if (op != LAZE_OP_NONE) laze_op_rename_error(error, given->name);
+  if (op != LAZE_OP_NONE) laze_op_rename_error(error, given->called);
   if (given->location.file) (void)laze_error_prefix(error, "%s:%d", given->location.file, (int)given->location.line);
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_handle_out_of_memory();
@@ -38,7 +39,7 @@ static laze_tensor *fail_call(laze_lazy *lazy, const laze_named_call *given, laz
 
 static int32_t record(const laze_named_frame *pack, const laze_named_call *given, laze_op op, laze_tensor **results) {
   laze_frame frame = {.context = pack->arena.context,
-                      .called = given->name,
+                      .called = given->called,
                       .op = op,
                       .operand_count = pack->operand_count,
                       .operands = pack->operands,
@@ -70,6 +71,16 @@ static int32_t record_counted(laze_lazy *lazy, const laze_named_frame *pack, con
   return count;
 }
 
+/* Gives what was recorded to the destinations of a form. */
+static int32_t give(const laze_named_call *given, laze_tensor **results, int32_t count) {
+  laze_tensor *first = laze_results_give_at(given->form, given->called, given->destinations, results, count,
+                                            given->location.file, given->location.line);
+  const bool given_away = first == given->destinations[0];
+  results[0] = first;
+  for (int32_t i = 1; i < count && given_away; i++) results[i] = given->destinations[i];
+  return given_away ? count : 1;
+}
+
 static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_tensor **results, int32_t capacity) {
   laze_lazy *lazy = find_lazy(context, given);
   if (!lazy) {
@@ -80,7 +91,9 @@ static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_
   laze_op op = LAZE_OP_NONE;
   laze_named_frame pack = {0};
   laze_arena_init(&pack.arena, lazy->context);
-  laze_status status = laze_named_call_match(given, &pack.arena, &op, &error);
+  laze_status status = laze_named_call_form(given, &pack.arena, &error);
+  if (status == LAZE_OK) status = laze_named_call_match(given, &pack.arena, &op, &error);
+  if (status == LAZE_OK) status = laze_named_call_check_form(given, op, &error);
   const laze_op_info *info = laze_op_get(op);
   if (status == LAZE_OK && info->result_count > capacity)
     status = refuse_results(info, info->result_count, capacity, &error);
@@ -92,6 +105,7 @@ static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_
     count = record_counted(lazy, &pack, given, op, results, capacity);
   else
     count = record(&pack, given, op, results);
+  if (status == LAZE_OK && given->form) count = give(given, results, count);
   laze_arena_deinit(&pack.arena);
   return count;
 }

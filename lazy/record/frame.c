@@ -358,6 +358,7 @@ int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   problem.failed = problem.out_of_memory = false;
   problem.layers = 0;
   laze_pending *newest = lazy->newest;
+  thread->record->grad_nodes = lazy->grad_nodes;
   if (record_any(thread, frame, results, &count, &problem) != LAZE_OK)
     fail_frame(thread, frame, results, count, &problem);
   laze_frame_clear(thread->record);

@@ -1,5 +1,5 @@
-/* A call by name on its way: named_call_match.c finds the operator, named_call_pack.c lays out what it takes, and
- * call_by_name.c records the frame.
+/* A call by name on its way: named_call_form.c finds which form of an operator it is, named_call_match.c the operator,
+ * named_call_pack.c lays out what it takes, and call_by_name.c records the frame.
  *
  *   passed     x, [0], keepdim=true        in any order once they have names
  *   schema     self, dim, keepdim, dtype   of the operator that fits best
@@ -13,7 +13,11 @@
 
 /* What the caller passes; borrowed. */
 typedef struct laze_named_call {
-  const char *name; /* of the operator, as the caller wrote it */
+  const char *name;                 /* of the operator, as the caller wrote it, or without the form */
+  const char *called;               /* as the caller wrote it */
+  int32_t form;                     /* LAZE_IN_PLACE, LAZE_OUT; 0: results are new tensors */
+  laze_tensor *const *destinations; /* of a form: what gets the results */
+  int32_t destination_count;
   const laze_argument *arguments;
   int32_t count;
   laze_location location;
@@ -31,6 +35,11 @@ typedef struct laze_named_frame {
   int32_t size_count;
 } laze_named_frame;
 
+/* Finds the form: `called`, `form` and `name`, and of `out` the destinations; it is no argument from then on. */
+LAZE_MUST_USE laze_status laze_named_call_form(laze_named_call *given, laze_arena *arena, laze_error *error);
+/* Whether the operator that was matched has the form, with as many results as there are destinations; finds the
+ * destination of a form in place. */
+LAZE_MUST_USE laze_status laze_named_call_check_form(laze_named_call *given, laze_op op, laze_error *error);
 /* Finds the operator, and which of its arguments each thing passed is: `by_schema`, in the arena. */
 LAZE_MUST_USE laze_status laze_named_call_match(laze_named_call *given, laze_arena *arena, laze_op *out,
                                                 laze_error *error);

@@ -1,6 +1,7 @@
 /* Which operator a call by name means: what is passed is described to the ranking of overloads. */
 #include "lazy/record/named_call.h"
 
+#include "base/context.h"
 #include "base/dtype.h"
 #include "ir/call_resolve.h"
 #include "lazy/value/handle.h"
@@ -135,9 +136,13 @@ laze_status laze_call_match(const char *name, const laze_argument *arguments, in
   laze_passed listed[MAX_ARGUMENTS];
   laze_error refusal;
   laze_op op;
-  const laze_named_call given = {.name = name, .arguments = arguments, .count = arguments ? argument_count : 0};
+  laze_arena arena;
+  laze_named_call given = {.name = name, .arguments = arguments, .count = arguments ? argument_count : 0};
   laze_positions positions = positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL;
-  laze_status status = resolve(&given, positions, listed, &op, &refusal);
+  laze_arena_init(&arena, laze_context_default());
+  laze_status status = laze_named_call_form(&given, &arena, &refusal);
+  if (status == LAZE_OK) status = resolve(&given, positions, listed, &op, &refusal);
+  laze_arena_deinit(&arena);
   if (status != LAZE_OK && error) *error = refusal;
   return status;
 }

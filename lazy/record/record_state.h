@@ -28,6 +28,7 @@ typedef struct laze_record_state {
   int64_t type_capacity;
   laze_value *operands;
   int64_t operand_capacity;
+  uint64_t grad_nodes;                        /* the youngest node of a backward graph when the last call began */
   laze_script scripts[LAZE_SCRIPT_MAX_DEPTH]; /* by depth of the scope */
   /* Where the frame has unknown sizes (lazy/value/unknown.h); of the node being recorded: whether it has some, and what
    * defines those in its attributes. */

@@ -82,6 +82,34 @@ const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out) {
   return words;
 }
 
+static void disown(laze_lazy *lazy, laze_grad_node *node, const laze_storage *storage) {
+  const int32_t count = node->saved ? node->operand_count + node->result_count : 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (node->saved[i].storage != storage) continue;
+    laze_storage_release(lazy, node->saved[i].storage);
+    node->saved[i].storage = NULL;
+  }
+}
+
+void laze_grad_edge_disown(laze_lazy *lazy, laze_edge edge, uint64_t since, const laze_storage *storage) {
+  const uint64_t mark = ++lazy->mark;
+  laze_grad_node *visited = edge.node && edge.node->number > since ? edge.node : NULL;
+  if (visited) visited->next = NULL;
+  while (visited) {
+    laze_grad_node *node = visited;
+    visited = node->next;
+    node->mark = mark;
+    disown(lazy, node, storage);
+    for (int32_t i = 0; i < node->operand_count; i++) {
+      laze_grad_node *older = node->edges[i].node;
+      if (!older || older->number <= since || older->mark == mark) continue;
+      older->mark = mark;
+      older->next = visited;
+      visited = older;
+    }
+  }
+}
+
 /* One reference less; puts a node that nothing refers to on the list. */
 static void drop(laze_edge edge, laze_grad_node **dying) {
   if (!edge.node || --edge.node->references > 0) return;

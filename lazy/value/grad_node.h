@@ -70,7 +70,7 @@ typedef struct laze_grad_function {
 } laze_grad_function;
 
 struct laze_grad_node {
-  laze_grad_node *next; /* among those that are to be freed */
+  laze_grad_node *next; /* among those that are to be freed, or that a walk is to visit */
   int64_t references;   /* of edges: of handles, nodes, frames, and backward passes */
   int64_t block_size;
   uint64_t number; /* of the context, by age; 0: not yet */
@@ -121,6 +121,9 @@ const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out);
 
 /* Keeps a value; `storage` may be NULL. */
 void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage);
+/* The tensor of `storage` gets another value: what the nodes behind `edge` that are younger than `since` have saved of
+ * it stays right, as they were made for that value, and is no tensor's any more. */
+void laze_grad_edge_disown(laze_lazy *lazy, laze_edge edge, uint64_t since, const laze_storage *storage);
 /* Lets go of what a node has saved. */
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node);
 /* The node has unknown sizes in its attributes, and references to what defines them: it learns their numbers. */

@@ -143,6 +143,12 @@ static void leave_scope(laze_slot *slot) {
   slot->next = NULL;
 }
 
+void laze_handle_drop(laze_lazy *lazy, laze_slot *slot) {
+  if (slot->retains > 0) return;
+  leave_scope(slot);
+  slot_free(lazy, slot);
+}
+
 laze_tensor *laze_tensor_take(laze_tensor *tensor) {
   laze_lazy *lazy = laze_handle_lazy(laze_tensor_retain(tensor));
   if (!lazy) return tensor;

@@ -39,6 +39,8 @@ laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error
 void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source);
 /* The slot's value is that of `cell` from now on, of which a reference is taken. */
 void laze_handle_write(laze_lazy *lazy, laze_slot *slot, laze_cell *cell);
+/* Frees the slot of a handle that nobody has: it leaves its scope. One that is retained stays. */
+void laze_handle_drop(laze_lazy *lazy, laze_slot *slot);
 /* The scope's part of releasing: frees the slots of a scope that ends, or detaches those that are retained. */
 void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope);
 

@@ -280,6 +280,29 @@ static void read_variants(gen_table *table, gen_operator *op, const gen_tree *va
   op->is_named = true;
 }
 
+/* `true`: the name follows from the operator's. Or that name. */
+static void read_in_place(gen_table *table, gen_operator *op, const gen_tree *value) {
+  const gen_schema *schema = &op->schema;
+  const char *text = text_of(table, op, "in_place", value), *dot = *schema->overload == '\0' ? "" : ".";
+  const gen_argument *target = schema->count > 0 ? &schema->arguments[operator_target(op)] : NULL;
+  const bool regular = strcmp(text, "true") == 0;
+  const char *name = regular ? memory_format("%s_%s%s", schema->base, dot, schema->overload) : text;
+  const size_t base = strcspn(name, ".");
+  op->in_place = NULL;
+  if (*text == '\0') return;
+  if (base < 2 || name[base - 1] != '_')
+    report_error(&table->report, place_of(op, value),
+                 "\"in_place: %s\" is neither true nor the name of a form, such as add_.Tensor", text);
+  else if (target == NULL || target->kind != KIND_TENSOR || target->optional || schema->result_count != 1)
+    report_error(
+        &table->report, place_of(op, value),
+        "a form in place gives a Tensor, \"self\" or the first argument, the only result; this operator has %s: "
+        "drop \"in_place\"",
+        schema->result_count != 1 ? "others" : "no such argument");
+  else
+    op->in_place = name;
+}
+
 /* What `c` lists: arguments, for which `set` is called. */
 static void read_named(gen_table *table, gen_operator *op, const char *key, const gen_tree *value,
                        const char *(*set)(gen_argument *argument)) {
@@ -366,6 +389,7 @@ static const struct {
     {"func", EVERY_CLASS, read_nothing},
     {"class", EVERY_CLASS, read_nothing},
     {"variants", EVERY_CLASS, read_variants},
+    {"in_place", EVERY_CLASS, read_in_place},
     {"compute", BIT(CLASS_ELEMENTWISE) | BIT(CLASS_COMPOSITE), read_compute},
     {"shape", EVERY_CLASS, read_shape},
     {"dtype", EVERY_CLASS, read_dtype},

@@ -273,7 +273,8 @@ static void check_complex(gen_table *table, gen_operator *op) {
   op->complex_operator = table_find(table, name);
   if (op->complex_operator == NULL) {
     report_error(&table->report, op->at,
-                 "complex: there is no operator \"%s\"; write moves, parts, folds, refused or the full name of one", name);
+                 "complex: there is no operator \"%s\"; write moves, parts, folds, refused or the full name of one",
+                 name);
     return;
   }
   const gen_schema *own = &op->schema, *other = &op->complex_operator->schema;

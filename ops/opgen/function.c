@@ -233,6 +233,10 @@ static void take_names(taken_names *names, const gen_operator *op) {
   take(names, memory_format("laze_%s", op->c_name), op);
   take(names, memory_format("laze_%s_with", op->c_name), op);
   take(names, memory_format("laze_%s_of", op->c_name), op);
+  if (op->in_place == NULL) return;
+  take(names, memory_format("laze_%s_", op->c_name), op);
+  take(names, memory_format("laze_%s_with_", op->c_name), op);
+  take(names, memory_format("laze_%s_in_place", op->c_name), op);
 }
 
 static void check_name(gen_table *table, const taken_names *names, int index) {

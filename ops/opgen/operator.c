@@ -64,6 +64,11 @@ bool operator_is_callable(const gen_operator *op) {
   return op->op_class != CLASS_CONTROL && op->op_class != CLASS_STRUCTURE;
 }
 
+int operator_target(const gen_operator *op) {
+  const int self = schema_find(&op->schema, "self");
+  return self < 0 ? 0 : self;
+}
+
 int operator_segments(const gen_operator *op) {
   int count = 0;
   for (int i = 0; i < op->schema.count; i++) count += kind_is_operand(op->schema.arguments[i].kind);
@@ -120,6 +125,17 @@ static void check_against(gen_table *table, const gen_operator *op, const gen_op
                  other->schema.name, other->at.file, other->at.line);
 }
 
+static void check_in_place(gen_table *table, const gen_operator *op, const gen_operator *other, bool is_before) {
+  const char *name = op->in_place;
+  const size_t base = strcspn(name, ".");
+  if (strcmp(other->schema.base, memory_copy(name, base)) == 0)
+    report_error(&table->report, op->at, "its form in place, %s, has the name of an operator (%s:%d); rename one", name,
+                 other->at.file, other->at.line);
+  if (is_before && other->in_place != NULL && strcmp(other->in_place, name) == 0)
+    report_error(&table->report, op->at, "its form in place, %s, is also that of %s (%s:%d); name one otherwise", name,
+                 other->schema.name, other->at.file, other->at.line);
+}
+
 /* LAZE_A_B_C may be attribute C of a_b or attribute b_c of a. */
 static void check_attribute_names(gen_table *table, const gen_operator *op, const gen_operator *other) {
   const size_t size = strlen(other->symbol);
@@ -144,6 +160,7 @@ void table_name_operators(gen_table *table) {
     for (int k = 0; k < table->count; k++) {
       if (k < i) check_against(table, op, table->operators[k]);
       if (k != i) check_attribute_names(table, op, table->operators[k]);
+      if (k != i && op->in_place != NULL) check_in_place(table, op, table->operators[k], k < i);
     }
   }
 }

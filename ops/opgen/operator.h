@@ -99,6 +99,8 @@ struct gen_operator {
   gen_complex complex;            /* what complex operands make of it */
   gen_operator *complex_operator; /* COMPLEX_OTHER: which it is then */
   bool is_method;                 /* `variants: method` */
+  const char *in_place;           /* "add_.Tensor": the form that changes its target; NULL: it has none */
+  int in_place_at;                /* where the text of all these names has it */
   bool is_named;                  /* `variants` are given: public, whatever its name begins with */
   int regions;
   const char *contents; /* NAME of laze_contents_NAME; NULL: none */
@@ -108,7 +110,7 @@ struct gen_operator {
   const gen_test *test;
   const char *doc;
   gen_derivative *derivative; /* NULL: it has none of its own */
-  bool reached; /* by the search for composites that expand into themselves */
+  bool reached;               /* by the search for composites that expand into themselves */
   bool left;
 };
 
@@ -137,6 +139,8 @@ static inline bool operator_is_public(const gen_operator *op) {
 static inline bool operator_has_function(const gen_operator *op) {
   return operator_is_public(op) && op->schema.base[0] != '_' && op->c_name != NULL && op->schema.result_count >= 0;
 }
+/* The argument that a form in place changes: "self", or else the first. */
+int operator_target(const gen_operator *op);
 /* Number of operand arguments, and of attributes. */
 int operator_segments(const gen_operator *op);
 int operator_attributes(const gen_operator *op);

@@ -1,8 +1,10 @@
 /* include/laze/functions.h and, for every file of entries, include/laze/functions/<family>.h: what the library exports
  * for each C function, and above it the macro that users call.
  *
- *   laze_mul(x, 2)  =>  laze_mul_of(x, LAZE_OPERAND(2), LAZE_HERE)     inline: a tensor or a number?
- *                   =>  laze_mul_number_at(x, number, file, line)      in the library
+ *   laze_mul(x, 2)   =>  laze_mul_of(x, LAZE_OPERAND(2), LAZE_HERE)         inline: a tensor or a number?
+ *                    =>  laze_mul_number_at(x, number, file, line)          in the library
+ *   laze_mul_(x, 2)  =>  laze_mul_in_place(x, LAZE_OPERAND(2), LAZE_HERE)   inline: laze_mul_of, then
+ *                    =>  laze_results_give_at(...)                          in the library, the same for all
  */
 #include "ops/opgen/allocate.h"
 #include "ops/opgen/function.h"
@@ -33,6 +35,7 @@ static const char *argument_note(const gen_table *table, const gen_operator *op,
 void write_call_form(const gen_table *table, const gen_operator *op, FILE *out) {
   fprintf(out, "laze_%s(%s)", op->c_name, function_arguments(op, false));
   if (function_has_more(op)) fprintf(out, ", laze_%s_with(%s)", op->c_name, function_arguments(op, true));
+  if (op->in_place != NULL) fprintf(out, ", in place laze_%s_", op->c_name);
   for (int i = 0; i < op->schema.count; i++)
     if (argument_note(table, op, i) != NULL) fprintf(out, "; %s", argument_note(table, op, i));
 }
@@ -59,15 +62,15 @@ static bool is_mixed(const gen_table *table, const gen_operator *op) {
   return false;
 }
 
-/* The parameters of the inline function that chooses: operands where operators differ. */
-static const char *mixed_parameters(const gen_table *table, const gen_operator *lead) {
+/* The parameters of an inline function: operands where operators differ, but for argument `tensor`, which is one. */
+static const char *mixed_parameters(const gen_table *table, const gen_operator *lead, int tensor) {
   const char *list = "", *further = "";
   for (int i = 0; i < lead->schema.count; i++) {
     const gen_argument *argument = &lead->schema.arguments[i];
     const char **to = argument->is_further ? &further : &list;
-    *to =
-        function_join(*to, function_is_mixed(table, lead, i) ? memory_format("laze_operand %s", c_name(argument->name))
-                                                             : function_parameter(argument));
+    const bool mixed = i != tensor && function_is_mixed(table, lead, i);
+    *to = function_join(*to, mixed ? memory_format("laze_operand %s", c_name(argument->name))
+                                   : function_parameter(argument));
   }
   if (lead->schema.result_count > 1) list = function_join(list, "laze_tensor **results");
   return memory_format("%s, const char *file, int32_t line", function_join(list, further));
@@ -110,12 +113,35 @@ static void write_choice(const gen_table *table, const gen_operator *lead, FILE 
   const char *give = lead->schema.result_count == 1 ? "return " : "";
   int next = 0;
   fprintf(out, "static inline %slaze_%s_of(%s) {\n", function_result(lead), lead->c_name,
-          mixed_parameters(table, lead));
+          mixed_parameters(table, lead, -1));
   for (const gen_operator *op; (op = function_next(table, lead, &next)) != NULL;)
     if (op != lead)
       fprintf(out, "  if (%s)\n    %slaze_%s_at(%s);\n", mixed_condition(table, op), give, op->function,
               mixed_arguments(table, op));
   fprintf(out, "  %slaze_%s_at(%s);\n}\n", give, lead->function, mixed_arguments(table, lead));
+}
+
+/* What laze_add_in_place() passes on to laze_add_of(): its parameters, of which the target may be an operand there. */
+static const char *in_place_arguments(const gen_table *table, const gen_operator *lead, int target) {
+  const char *list = "", *further = "";
+  for (int i = 0; i < lead->schema.count; i++) {
+    const gen_argument *argument = &lead->schema.arguments[i];
+    const char *name = c_name(argument->name), **to = argument->is_further ? &further : &list;
+    if (kind_is_tensors(argument->kind)) name = memory_format("%s, %s_count", name, name);
+    if (i == target && function_is_mixed(table, lead, i)) name = memory_format("laze_operand_from_tensor(%s)", name);
+    *to = function_join(*to, name);
+  }
+  return memory_format("%s, file, line", function_join(list, further));
+}
+
+static void write_in_place(const gen_table *table, const gen_operator *lead, FILE *out) {
+  const int target = operator_target(lead);
+  fprintf(out, "static inline laze_tensor *laze_%s_in_place(%s) {\n", lead->c_name,
+          mixed_parameters(table, lead, target));
+  fprintf(out, "  laze_tensor *result = laze_%s_%s(%s);\n", lead->c_name, is_mixed(table, lead) ? "of" : "at",
+          in_place_arguments(table, lead, target));
+  fprintf(out, "  return laze_result_give_at(LAZE_IN_PLACE, \"laze_%s_\", %s, result, file, line);\n}\n", lead->c_name,
+          c_name(lead->schema.arguments[target].name));
 }
 
 static void write_declarations(const gen_table *table, const gen_operator *lead, FILE *out) {
@@ -125,14 +151,22 @@ static void write_declarations(const gen_table *table, const gen_operator *lead,
   for (const gen_operator *op; (op = function_next(table, lead, &next)) != NULL;)
     fprintf(out, "LAZE_API %s;\n", function_declaration_at(op));
   if (is_mixed(table, lead)) write_choice(table, lead, out);
+  if (lead->in_place != NULL) write_in_place(table, lead, out);
 }
 
 /* --- macros --- */
 
+/* Which macro of a function. */
+typedef struct {
+  const char *suffix; /* of its name */
+  bool further;       /* it takes the further arguments */
+  bool in_place;
+} gen_macro_form;
+
 /* How the macro passes an argument that it converts; NULL: as it is. */
-static const char *conversion(const gen_table *table, const gen_operator *op, int index) {
+static const char *conversion(const gen_table *table, const gen_operator *op, int index, bool in_place) {
   const gen_argument *argument = &op->schema.arguments[index];
-  if (argument->as_integer) return NULL;
+  if (argument->as_integer || (in_place && index == operator_target(op))) return NULL;
   if (function_is_mixed(table, op, index)) return "LAZE_OPERAND";
   if (argument->kind == KIND_SCALAR || argument->kind == KIND_LITERAL || function_passes_scalar(argument))
     return "LAZE_NUMBER";
@@ -154,21 +188,23 @@ static void add_parameter(gen_macro_parameters *list, const char *name, const ch
   list->items[list->count++] = (gen_macro_parameter){name, conversion};
 }
 
-static void add_arguments(gen_macro_parameters *list, const gen_table *table, const gen_operator *op, bool further) {
+static void add_arguments(gen_macro_parameters *list, const gen_table *table, const gen_operator *op, bool in_place,
+                          bool further) {
   for (int i = 0; i < op->schema.count; i++) {
     const gen_argument *argument = &op->schema.arguments[i];
     if (argument->is_further != further) continue;
-    add_parameter(list, c_name(argument->name), conversion(table, op, i));
+    add_parameter(list, c_name(argument->name), conversion(table, op, i, in_place));
     if (kind_is_tensors(argument->kind)) add_parameter(list, memory_format("%s_count", c_name(argument->name)), NULL);
   }
 }
 
-static gen_macro_parameters list_parameters(const gen_table *table, const gen_operator *op, bool further) {
+static gen_macro_parameters list_parameters(const gen_table *table, const gen_operator *op,
+                                            const gen_macro_form *form) {
   gen_macro_parameters list = {0};
   if (function_takes_context(op)) add_parameter(&list, "context", NULL);
-  add_arguments(&list, table, op, false);
+  add_arguments(&list, table, op, form->in_place, false);
   if (op->schema.result_count > 1) add_parameter(&list, "results", NULL);
-  if (further) add_arguments(&list, table, op, true);
+  if (form->further) add_arguments(&list, table, op, form->in_place, true);
   return list;
 }
 
@@ -201,8 +237,9 @@ static void write_macro(const char *head, const char *value, FILE *out) {
 }
 
 /* #define laze_mul(self, ...) laze_mul_of(self, LAZE_OPERAND(__VA_ARGS__), LAZE_HERE), or the longer form. */
-static void write_form(const gen_table *table, const gen_operator *op, bool further, FILE *out) {
-  const gen_macro_parameters list = list_parameters(table, op, further);
+static void write_form(const gen_table *table, const gen_operator *op, const gen_macro_form *form, FILE *out) {
+  const gen_macro_parameters list = list_parameters(table, op, form);
+  const char *function = form->in_place ? "in_place" : is_mixed(table, op) ? "of" : "at";
   const int named = count_named(op, &list);
   const char *parameters = "", *arguments = "";
   for (int i = 0; i < named; i++) {
@@ -215,15 +252,18 @@ static void write_form(const gen_table *table, const gen_operator *op, bool furt
     parameters = function_join(parameters, "...");
     arguments = function_join(arguments, "__VA_ARGS__");
   }
-  if (!further) arguments = function_join(arguments, function_defaults(op));
-  write_macro(memory_format("laze_%s%s(%s)", op->c_name, further ? "_with" : "", parameters),
-              memory_format("laze_%s_%s(%s, LAZE_HERE)", op->c_name, is_mixed(table, op) ? "of" : "at", arguments),
-              out);
+  if (!form->further) arguments = function_join(arguments, function_defaults(op));
+  write_macro(memory_format("laze_%s%s(%s)", op->c_name, form->suffix, parameters),
+              memory_format("laze_%s_%s(%s, LAZE_HERE)", op->c_name, function, arguments), out);
 }
 
 static void write_macros(const gen_table *table, const gen_operator *op, FILE *out) {
-  write_form(table, op, false, out);
-  if (function_has_more(op)) write_form(table, op, true, out);
+  static const gen_macro_form forms[] = {
+      {"", false, false}, {"_with", true, false}, {"_", false, true}, {"_with_", true, true}};
+  for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+    const bool there = (!forms[i].further || function_has_more(op)) && (!forms[i].in_place || op->in_place != NULL);
+    if (there) write_form(table, op, &forms[i], out);
+  }
 }
 
 /* --- files --- */
@@ -261,6 +301,10 @@ static const char head[] =
     "LAZE_NO_STRINGS\n"
     " *   laze_sum_with(x, LAZE_F64)               the same with the arguments that the short form leaves out, in the\n"
     " *   laze_add_with(x, y, 2)                   order of the schema; LAZE_NONE, LAZE_DTYPE_NONE, NULL: the default\n"
+    " *   laze_add_(x, y)  laze_add_with_(x, y, 2) in place: x, which is returned, has the sum from now on "
+    "(laze/call.h),\n"
+    " *                                            of operators whose comment says so\n"
+    " *   laze_out(z, laze_add(x, y))              the same for another tensor, of any operator\n"
     " *\n"
     " * A function returns a new handle of the current scope, never NULL: what is wrong becomes an error handle\n"
     " * (laze/tensor.h). Operators with several results write them to `results` (may be NULL). Those without a tensor\n"

@@ -36,6 +36,7 @@ static void write_row(const gen_operator *op, FILE *out) {
   fprintf(out, "| ");
   if (operator_has_function(op)) fprintf(out, "`laze_%s(%s)` ", op->c_name, function_arguments(op, false));
   if (operator_has_function(op) && function_has_more(op)) fprintf(out, "`_with(%s)` ", function_arguments(op, true));
+  if (operator_has_function(op) && op->in_place != NULL) fprintf(out, "`laze_%s_` ", op->c_name);
   fprintf(out, "| `");
   write_cell(op->schema.text, out);
   fprintf(out, "` | %s | %s | %s | ", kind_of(op), dtypes_of(op), test_of(op));
@@ -48,7 +49,9 @@ void write_page(const gen_table *table, const gen_shard *shard, FILE *out) {
   fprintf(out, "# Operators\n\n"
                "Generated from `ops/native_functions/`. *In C* is the call of `laze/functions.h` (where several rows "
                "have the\n"
-               "same, it takes tensors and numbers; `_with` is a longer form of it). *Kind* is the class, or\n"
+               "same, it takes tensors and numbers; `_with` is a longer form of it, and the name with `_` behind it "
+               "the form in\n"
+               "place). *Kind* is the class, or\n"
                "*composite* for an operator that is recorded as others (a *late* one stays whole until just before "
                "scheduling).\n"
                "*Computes in* are the dtypes to which operands are promoted. *Test* says how near to the right value "

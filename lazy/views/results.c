@@ -1,0 +1,175 @@
+/* Forms of calls that give their results to tensors there are: add_(x, y), and add(x, y, out=z).
+ *
+ *   %0 = add x, y          the call is recorded as any other: what it is made from keeps its values, so that tensors
+ *   x: cell of %0          that share them, or are both operand and destination, need no care
+ *
+ * All results are looked at before the first is given: where one is refused, no tensor changes. */
+#include "base/dtype.h"
+#include "ir/attribute.h"
+#include "ir/op.gen.h"
+#include "laze/call.h"
+#include "lazy/lazy.h"
+#include "lazy/record/expander.h"
+#include "lazy/record/record_state.h"
+#include "lazy/record/write.h"
+#include "lazy/run/budget.h"
+#include "lazy/thread.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/failure.h"
+#include "lazy/value/handle.h"
+#include "lazy/value/pending.h"
+#include "lazy/views/sides.h"
+
+/* A call whose results are given away. */
+typedef struct {
+  int32_t form, count;
+  const char *name; /* what messages name */
+  laze_tensor *const *destinations, *const *results;
+  laze_location location;
+  laze_failure *passed_on; /* the error that a result or a destination stands for already */
+  bool takes_shape[LAZE_PENDING_MAX_RESULTS];
+  laze_write writes[LAZE_PENDING_MAX_RESULTS];
+} giving;
+
+/* --- what is refused --- */
+
+static laze_status check_dtype(const giving *self, const laze_type *to, const laze_type *from, laze_error *error) {
+  if (laze_dtype_category(from->dtype) <= laze_dtype_category(to->dtype)) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: the result is %s and cannot be cast to %s, the dtype of the tensor that gets it; convert that "
+                   "tensor first, or keep the result as a tensor of its own",
+                   self->name, laze_dtype_name(from->dtype), laze_dtype_name(to->dtype));
+}
+
+static laze_status check_shape(const giving *self, const laze_type *to, const laze_type *from, laze_error *error) {
+  bool equal = to->rank == from->rank;
+  for (int i = 0; equal && i < to->rank; i++) equal = to->sizes[i] == from->sizes[i];
+  if (equal) return LAZE_OK;
+  char text[2][128];
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the result is %s and the tensor that gets it %s; %s", self->name,
+                   laze_type_format(NULL, from, text[0], sizeof text[0]),
+                   laze_type_format(NULL, to, text[1], sizeof text[1]),
+                   self->form == LAZE_IN_PLACE ? "its shape stays as it is, so that nothing broadcasts it"
+                                               : "give one of that shape, or one without elements, which takes it");
+}
+
+/* A tensor without elements has no shape to keep. */
+static bool takes_shape(const giving *self, const laze_type *type) {
+  bool empty = false;
+  for (int i = 0; i < type->rank; i++) empty = empty || type->sizes[i] == 0;
+  return self->form == LAZE_OUT && empty;
+}
+
+static laze_status check_gradients(const giving *self, const laze_sides *sides, laze_error *error) {
+  if (self->form != LAZE_OUT || (!sides->to->grad_node && !sides->from->grad_node)) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: %s requires a gradient, and out= leaves no history behind; call it without out, or where no "
+                   "gradients are recorded",
+                   self->name, sides->to->grad_node ? "the tensor that gets the result" : "an argument");
+}
+
+static laze_failure *failure_of(const laze_slot *slot) {
+  const laze_cell *cell = slot->storage->cell;
+  return cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell) ? cell->value.failure : NULL;
+}
+
+static laze_status check_types(giving *self, const laze_sides *sides, int32_t index, laze_error *error) {
+  laze_type to, from;
+  laze_cell_type(sides->to->storage->cell, &to);
+  laze_cell_type(sides->from->storage->cell, &from);
+  LAZE_TRY(check_dtype(self, &to, &from, error));
+  self->takes_shape[index] = takes_shape(self, &to);
+  return self->takes_shape[index] ? LAZE_OK : check_shape(self, &to, &from, error);
+}
+
+/* Finds the sizes, too, that have to be known. */
+static laze_status check(giving *self, laze_thread_state *thread, int32_t index, laze_error *error) {
+  laze_sides sides = {.function = self->name, .destination = self->destinations[index], .source = self->results[index]};
+  LAZE_TRY(laze_sides_find(thread, &sides, error));
+  self->passed_on = failure_of(sides.from);
+  if (!self->passed_on) self->passed_on = failure_of(sides.to);
+  if (self->passed_on) return self->passed_on->code;
+  LAZE_TRY(laze_sides_find_sizes(thread, &sides, error));
+  if (!thread->no_grad) LAZE_TRY(check_gradients(self, &sides, error));
+  return check_types(self, &sides, index, error);
+}
+
+/* --- what is given --- */
+
+/* The result as a value of the frame; its handle, which nobody else knows, goes. What the call has kept of the tensor
+ * that gets it is the value before. */
+static laze_status push_result(laze_thread_state *thread, const laze_slot *to, laze_tensor *result, laze_value *out,
+                               laze_error *error) {
+  laze_slot *slot = laze_handle_slot(result);
+  laze_record_state *state = thread->record;
+  laze_cell *cell = slot->storage->cell;
+  laze_type type;
+  laze_cell_type(cell, &type);
+  if (laze_type_is_unknown(&type)) state->sizes = thread->lazy->unknowns.table;
+  laze_cell_retain(cell);
+  *out = (laze_value){(int32_t)state->value_count, 0};
+  LAZE_TRY(laze_frame_push(state, cell, &type, error));
+  state->values[out->node].edge = laze_edge_retain(laze_slot_edge(slot));
+  laze_grad_edge_disown(thread->lazy, laze_slot_edge(slot), state->grad_nodes, to->storage);
+  laze_handle_drop(thread->lazy, slot);
+  return LAZE_OK;
+}
+
+/* The result in the dtype of the tensor that gets it, of which nothing else stays. */
+static laze_status convert(laze_record_state *state, laze_write *write, laze_error *error) {
+  const laze_attribute dtype = laze_attribute_dtype(laze_handle_slot(write->destination)->storage->cell->dtype);
+  laze_expander expander;
+  if (state->values[write->value.node].type.dtype == dtype.value.integer) return LAZE_OK;
+  laze_expander_init(&expander, state, write->location, LAZE_OP_NONE);
+  laze_status status =
+      laze_record_call(&expander.recorder, LAZE_OP_TO_DTYPE, &write->value, 1, &dtype, &write->value, error);
+  laze_expander_deinit(&expander);
+  return status;
+}
+
+static laze_status give(giving *self, laze_thread_state *thread, laze_error *error) {
+  for (int32_t i = 0; i < self->count; i++) LAZE_TRY(check(self, thread, i, error));
+  for (int32_t i = 0; i < self->count; i++) {
+    laze_write *write = &self->writes[i];
+    *write = (laze_write){.name = self->name, .destination = self->destinations[i], .location = self->location};
+    LAZE_TRY(push_result(thread, laze_handle_slot(write->destination), self->results[i], &write->value, error));
+    LAZE_TRY(self->takes_shape[i] ? convert(thread->record, write, error)
+                                  : laze_write_prepare(thread->record, write, error));
+  }
+  for (int32_t i = 0; i < self->count; i++) laze_write_commit(thread->record, &self->writes[i]);
+  return LAZE_OK;
+}
+
+static laze_tensor *fail(const giving *self, laze_thread_state *thread, laze_error *error) {
+  if (self->passed_on) return laze_handle_create_error(thread, self->passed_on);
+  if (self->location.file) laze_error_prefix(error, "%s:%d", self->location.file, (int)self->location.line);
+  return laze_handle_fail(thread, error);
+}
+
+laze_tensor *laze_results_give_at(int32_t form, const char *name, laze_tensor *const *destinations,
+                                  laze_tensor *const *results, int32_t count, const char *file, int32_t line) {
+  giving self = {.form = form,
+                 .name = name,
+                 .count = count,
+                 .destinations = destinations,
+                 .results = results,
+                 .location = {.file = file, .line = line}};
+  laze_error error;
+  const bool countable = destinations && results && count > 0 && count <= LAZE_PENDING_MAX_RESULTS;
+  for (int32_t i = 0; countable && i < count; i++) /* noted when it arose */
+    if (destinations[i] == laze_handle_out_of_memory() || results[i] == laze_handle_out_of_memory())
+      return laze_handle_out_of_memory();
+  laze_lazy *lazy = countable ? laze_handle_lazy(results[0]) : NULL;
+  if (!lazy) lazy = laze_lazy_get(NULL); /* whose scope is told */
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) return laze_handle_out_of_memory();
+  laze_status status = countable ? give(&self, thread, &error)
+                                 : laze_fail(&error, LAZE_INVALID_ARGUMENT,
+                                             "%s: %d results are given; there are 1 to %d, each to a tensor", name,
+                                             (int)count, LAZE_PENDING_MAX_RESULTS);
+  laze_tensor *given = status == LAZE_OK ? destinations[0] : fail(&self, thread, &error);
+  laze_frame_clear(thread->record);
+  if (laze_backlog_exceeds(&thread->backlog, &lazy->budget)) laze_budget_cut(thread, lazy->newest);
+  laze_lazy_unlock(lazy);
+  return given;
+}
