@@ -113,3 +113,14 @@ void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar valu
     break;
   }
 }
+
+laze_status laze_text_give(const laze_text *from, char *text, size_t size, size_t *needed, laze_error *error) {
+  LAZE_TRY(laze_text_check(from, error));
+  const size_t whole = (size_t)from->size, cut = size == 0 ? 0 : whole < size ? whole : size - 1;
+  if (size > 0) {
+    memcpy(text, laze_text_get(from), cut);
+    text[cut] = 0;
+  }
+  if (needed) *needed = whole;
+  return LAZE_OK;
+}

@@ -25,6 +25,10 @@ const char *laze_text_get(const laze_text *text);
 void laze_text_append_scalar(laze_text *text, laze_dtype dtype, laze_scalar value);
 /* Appends a NaN given by its bits in `dtype`: widening one that signals would change them. */
 void laze_text_append_nan(laze_text *text, laze_dtype dtype, uint64_t bits);
+/* Gives a caller the text: into `size` bytes, NUL-terminated and cut where it does not fit (`text` may be NULL where
+ * size is 0); *needed (may be NULL) gets the bytes of the whole text without NUL. Fails as laze_text_check(). */
+LAZE_MUST_USE laze_status laze_text_give(const laze_text *from, char *text, size_t size, size_t *needed,
+                                         laze_error *error);
 /* LAZE_OK, or LAZE_OUT_OF_MEMORY when an append failed. */
 LAZE_MUST_USE laze_status laze_text_check(const laze_text *text, laze_error *error);
 

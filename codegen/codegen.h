@@ -3,14 +3,8 @@
 #define LAZE_CODEGEN_CODEGEN_H
 
 #include "ir/graph.h"
+#include "laze/compile.h"
 #include "runtime/backend.h"
-
-/* The backend of that name; NULL: the context's choice, or else the best one built. Static storage. LAZE_NOT_FOUND
- * names those there are. */
-LAZE_MUST_USE laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out,
-                                            laze_error *error);
-/* The index-th backend of this build, best first; NULL past the end. */
-const laze_backend *laze_backend_at(int index);
 
 /* Compiles a graph whose sizes are all constants. A program compiled earlier for a graph that differs only in sizes is
  * reused when every fact it rests on holds for the new sizes; then no pass and no code generator runs. Thread-safe; the

@@ -29,14 +29,24 @@ static const laze_backend *const backends[] = {
     NULL,
 };
 
-const laze_backend *laze_backend_at(int index) {
-  return index < 0 || index >= (int)(sizeof backends / sizeof *backends) ? NULL : backends[index];
+const laze_backend *laze_backend_at(int32_t index) {
+  return index < 0 || index >= (int32_t)(sizeof backends / sizeof *backends) ? NULL : backends[index];
+}
+
+const char *laze_backend_name(const laze_backend *backend) {
+  return backend->name;
+}
+
+const char *laze_backend_description(const laze_backend *backend) {
+  return backend->description;
 }
 
 laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out, laze_error *error) {
   char known[128] = "";
   size_t length = 0;
-  if (!name) name = laze_context_backend_name(context);
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_backend_find: out is NULL");
+  if (!context) context = laze_context_default();
+  if (!name && context) name = laze_context_backend_name(context);
   *out = backends[0];
   if (!name) return LAZE_OK;
   for (int i = 0; backends[i]; i++) {

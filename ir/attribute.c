@@ -59,10 +59,10 @@ static laze_data payload_of(const laze_attribute *attribute, place where) {
   case IN_PLACE_WORD:
   case IN_PLACE_SCALAR: break;
   case REFERRED_SIZES:
-    return (laze_data){attribute->value.items, attribute->count * (int64_t)sizeof *attribute->value.items};
+    return laze_data_of(attribute->value.items, attribute->count * (int64_t)sizeof *attribute->value.items);
   case REFERRED_REALS:
-    return (laze_data){attribute->value.reals, attribute->count * (int64_t)sizeof *attribute->value.reals};
-  case REFERRED_STRINGS: return (laze_data){attribute->value.string, string_bytes(attribute)};
+    return laze_data_of(attribute->value.reals, attribute->count * (int64_t)sizeof *attribute->value.reals);
+  case REFERRED_STRINGS: return laze_data_of(attribute->value.string, string_bytes(attribute));
   case REFERRED_BYTES: return attribute->value.data;
   }
   return (laze_data){0};
@@ -119,7 +119,7 @@ static void refer_to(laze_attribute *attribute, const void *payload, int64_t siz
   case REFERRED_SIZES: attribute->value.items = payload; break;
   case REFERRED_REALS: attribute->value.reals = payload; break;
   case REFERRED_STRINGS: attribute->value.string = payload; break;
-  case REFERRED_BYTES: attribute->value.data = (laze_data){payload, size}; break;
+  case REFERRED_BYTES: attribute->value.data = laze_data_of(payload, size); break;
   }
 }
 

@@ -38,6 +38,7 @@ laze_status laze_graph_create_sharing(laze_context *context, const char *name, l
                                       laze_error *error) {
   laze_graph *graph = laze_alloc_zero(context, sizeof *graph);
   if (!graph) return laze_fail_memory(error, "a graph", sizeof *graph);
+  graph->references = 1;
   graph->context = context;
   laze_context_retain(context);
   laze_arena_init(&graph->arena, context);
@@ -51,24 +52,26 @@ laze_status laze_graph_create_sharing(laze_context *context, const char *name, l
 }
 
 laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out, laze_error *error) {
+  if (!context) context = laze_context_default();
+  if (!context) return laze_fail_memory(error, "the default context", -1);
   return laze_graph_create_sharing(context, name, NULL, out, error);
 }
 
-laze_status laze_graph_hold(laze_graph *graph, const void *bytes, int64_t size, laze_error *error) {
+laze_status laze_graph_hold(laze_graph *graph, struct laze_blob *blob, int64_t size, laze_error *error) {
   int seen = 0;
   for (const laze_held *other = graph->held; other && seen < SEEN_AGAIN; other = other->next, seen++)
-    if (other->bytes == bytes) return LAZE_OK;
+    if (other->blob == blob) return LAZE_OK;
   laze_held *held = laze_arena_alloc(&graph->arena, sizeof *held);
   if (!held) return laze_fail_memory(error, "a constant", sizeof *held);
-  *held = (laze_held){graph->held, bytes, size};
+  *held = (laze_held){graph->held, blob, size};
   graph->held = held;
-  laze_blob_hold(bytes);
+  laze_blob_hold(blob);
   return LAZE_OK;
 }
 
 void laze_graph_destroy(laze_graph *graph) {
   if (!graph) return;
-  for (const laze_held *held = graph->held; held; held = held->next) laze_blob_release(held->bytes);
+  for (const laze_held *held = graph->held; held; held = held->next) laze_blob_release(held->blob);
   laze_context *context = graph->context;
   if (!graph->shares_sizes) laze_size_table_destroy(graph->sizes);
   laze_free(context, graph->nodes);
@@ -210,9 +213,13 @@ static int64_t round_up(int64_t bytes) {
   return (bytes + 7) & -8;
 }
 
+static laze_blob *blob_of(const laze_attribute *attribute) {
+  return attribute->kind == LAZE_ARGUMENT_DATA && attribute->present ? attribute->value.data.blob : NULL;
+}
+
 /* What is copied of what an attribute refers to. */
 static int64_t copied_bytes(const laze_attribute *attribute) {
-  return attribute->shared ? 0 : round_up(laze_attribute_payload_bytes(attribute));
+  return blob_of(attribute) ? 0 : round_up(laze_attribute_payload_bytes(attribute));
 }
 
 static laze_status copy_attributes(laze_graph *graph, const laze_call *call, int32_t count, laze_attribute *copies,
@@ -221,8 +228,8 @@ static laze_status copy_attributes(laze_graph *graph, const laze_call *call, int
   for (int32_t i = 0; i < count; i++) {
     const laze_attribute *attribute = &call->attributes[i];
     copies[i] = *attribute;
-    if (attribute->shared) {
-      LAZE_TRY(laze_graph_hold(graph, attribute->value.data.bytes, attribute->value.data.size, error));
+    if (blob_of(attribute)) {
+      LAZE_TRY(laze_graph_hold(graph, blob_of(attribute), attribute->value.data.size, error));
       continue;
     }
     laze_attribute_copy_payload(&copies[i], payload);

@@ -9,6 +9,7 @@
 #define LAZE_IR_GRAPH_H
 
 #include "ir/op.h"
+#include "laze/graph.h"
 
 /* Regions nest at most this deep, so that every traversal works with a fixed stack (ir/walk.h). */
 #define LAZE_MAX_NESTING 64
@@ -42,13 +43,14 @@ struct laze_block {
 /* A blob that a graph holds. */
 typedef struct laze_held {
   struct laze_held *next;
-  const void *bytes;
+  struct laze_blob *blob;
   int64_t size;
 } laze_held;
 
-typedef struct laze_graph {
-  laze_context *context; /* retained, unless borrows_context */
-  bool borrows_context;  /* the context's own cache holds the graph */
+struct laze_graph {
+  _Atomic int64_t references; /* of callers (laze/graph.h) */
+  laze_context *context;      /* retained, unless borrows_context */
+  bool borrows_context;       /* the context's own cache holds the graph */
   laze_arena arena;
   laze_size_table *sizes;
   const char *name;
@@ -61,10 +63,9 @@ typedef struct laze_graph {
   int64_t module_index;               /* its place there: calls are of functions before it */
   bool is_function;                   /* only called */
   bool shares_sizes;                  /* the table is another graph's, while a pass rewrites that one */
-} laze_graph;
+};
 
-LAZE_MUST_USE laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out,
-                                            laze_error *error);
+/* The end of a graph that nobody shares. NULL is ignored. */
 void laze_graph_destroy(laze_graph *graph);
 /* Gives back the memory that is there for further nodes. */
 void laze_graph_trim(laze_graph *graph);
@@ -74,9 +75,9 @@ int64_t laze_graph_bytes(const laze_graph *graph);
  * circle. The caller has a reference of its own. */
 void laze_graph_give_to_context(laze_graph *graph);
 
-/* Holds a blob (base/blob.h) of `size` bytes for as long as the graph lives. Nodes whose attributes share one make it
- * do so by themselves. */
-LAZE_MUST_USE laze_status laze_graph_hold(laze_graph *graph, const void *bytes, int64_t size, laze_error *error);
+/* Holds a blob (base/blob.h) of `size` bytes for as long as the graph lives. Nodes whose attributes have one make it do
+ * so by themselves. */
+LAZE_MUST_USE laze_status laze_graph_hold(laze_graph *graph, struct laze_blob *blob, int64_t size, laze_error *error);
 
 /* Appends a parameter to a block (the body: an input of the graph). `name` is copied, NULL makes "arg<i>". */
 LAZE_MUST_USE laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const char *name,
@@ -125,9 +126,6 @@ bool laze_graph_equal_but_sizes(const laze_graph *a, const laze_graph *b, laze_t
 /* The key of what laze_graph_equal compares, or, with `with_sizes` false, of what laze_graph_equal_but_sizes compares.
  * All zero when memory is out: keys are confirmed by comparison. */
 laze_hash laze_graph_hash(const laze_graph *graph, bool with_sizes);
-
-/* Checks every rule of docs/ir.md; LAZE_INTERNAL with the first fault. */
-LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, laze_error *error);
 
 /* Whether laze_graph_symbolise makes a symbol of this size: a constant of 1 or more, so that a batch of one runs what
  * was compiled for others. A 1 in a list attribute (`listed`), which is mostly an axis that somebody put in, stays 1,

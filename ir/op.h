@@ -10,16 +10,13 @@
 #define LAZE_IR_OP_H
 
 #include "base/overload.h"
+#include "laze/argument.h"
 #include "shape_inference/inference.h"
 
 typedef uint16_t laze_op; /* an enumerator of ir/op.gen.h, LAZE_OP_...; never stored outside the process */
 #define LAZE_OP_NONE ((laze_op)0)
 
-/* A value: result `result` of node `node`. LAZE_VALUE_NONE marks an absent one. */
-typedef struct laze_value {
-  int32_t node, result;
-} laze_value;
-#define LAZE_VALUE_NONE ((laze_value){-1, 0})
+/* LAZE_VALUE_NONE marks an absent one. */
 static inline bool laze_value_is_none(laze_value value) {
   return value.node < 0;
 }
@@ -31,14 +28,17 @@ static inline bool laze_value_equal(laze_value a, laze_value b) {
 typedef struct laze_data {
   const void *bytes;
   int64_t size;
+  struct laze_blob *blob; /* whose bytes they are (base/blob.h): graphs hold it and do not copy; NULL: they copy */
 } laze_data;
+static inline laze_data laze_data_of(const void *bytes, int64_t size) {
+  return (laze_data){.bytes = bytes, .size = size};
+}
 
 /* An attribute's value. What pointers refer to lives as long as the node (its graph's arena). An absent optional has
  * `present` false and is otherwise zero. */
 typedef struct laze_attribute {
   uint8_t kind; /* laze_argument_kind */
   bool present;
-  bool shared;   /* DATA: the bytes are a blob's (base/blob.h), which graphs hold and do not copy */
   int32_t count; /* of a list */
   union {
     int64_t integer; /* INT, BOOL (0 or 1), DTYPE */

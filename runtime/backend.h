@@ -16,7 +16,6 @@ typedef enum {
   LAZE_EMIT_OBJECT, /* bytes of a relocatable object */
 } laze_emit_kind;
 
-typedef struct laze_backend laze_backend;
 struct laze_backend {
   const char *name; /* "llvm", "interp" */
   const char *description;

@@ -277,6 +277,33 @@ laze_status laze_buffer_borrow(laze_context *context, void *data, int64_t size, 
   return LAZE_OK;
 }
 
+/* What a lent buffer calls when it goes. */
+typedef struct {
+  laze_context *context;
+  void (*release)(void *self);
+  void *self;
+} lender;
+
+static void release_lent(void *self, void *data) {
+  (void)data;
+  lender *owner = self;
+  owner->release(owner->self);
+  laze_free(owner->context, owner);
+}
+
+laze_status laze_buffer_lend(laze_context *context, void *data, int64_t size, void (*release)(void *self), void *self,
+                             laze_buffer **out, laze_error *error) {
+  lender *owner = NULL;
+  if (release) {
+    owner = laze_alloc(context, sizeof *owner);
+    if (!owner) return laze_fail_memory(error, "borrowed memory", sizeof *owner);
+    *owner = (lender){context, release, self};
+  }
+  laze_status status = laze_buffer_borrow(context, data, size, release ? release_lent : NULL, owner, out, error);
+  if (status != LAZE_OK) laze_free(context, owner);
+  return status;
+}
+
 void laze_buffer_retain(laze_buffer *buffer) {
   atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
 }

@@ -44,6 +44,9 @@ LAZE_MUST_USE laze_status laze_buffer_create(laze_context *context, int64_t size
 LAZE_MUST_USE laze_status laze_buffer_borrow(laze_context *context, void *data, int64_t size,
                                              laze_buffer_release_function release, void *self, laze_buffer **out,
                                              laze_error *error);
+/* The same with what callers of the library pass: `release` gets `self` alone. */
+LAZE_MUST_USE laze_status laze_buffer_lend(laze_context *context, void *data, int64_t size, void (*release)(void *self),
+                                           void *self, laze_buffer **out, laze_error *error);
 void laze_buffer_retain(laze_buffer *buffer);
 /* Gives one reference back; NULL is ignored. */
 void laze_buffer_release(laze_buffer *buffer);

@@ -8,6 +8,7 @@
 #ifndef LAZE_RUNTIME_PROGRAM_H
 #define LAZE_RUNTIME_PROGRAM_H
 
+#include "laze/compile.h"
 #include "runtime/buffer.h"
 #include "runtime/kernel.h"
 #include "runtime/site.h"
@@ -152,6 +153,9 @@ void laze_executable_output_type(const laze_executable *executable, int32_t inde
 /* Bytes of the plan's arena: what temporaries take while it runs. */
 int64_t laze_executable_temporary_bytes(const laze_executable *executable);
 
+/* Adds what a run takes to kernels, interpreted, work, temporary and output bytes (laze/compile.h). */
+void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost);
+
 /* Which outputs of a run failed, and why. Zero-initialise; laze_run_report_deinit() frees it. */
 typedef struct laze_run_report {
   laze_context *context;
@@ -165,6 +169,8 @@ void laze_run_report_deinit(laze_run_report *report);
 typedef struct laze_run {
   laze_buffer *const *inputs; /* borrowed, of the inputs' types */
   laze_buffer **outputs;      /* receives new references */
+  laze_buffer *const *places; /* by output: memory of the caller's in which it is to be written, no input's; NULL, also
+                                 for all: a new buffer */
   laze_type *output_types;    /* receives the types, with the sizes that the run found, of outputs that are there; NULL:
                                  not wanted */
   const laze_sites *sites;    /* who called the operators, for messages; NULL: not known */

@@ -170,6 +170,19 @@ laze_status laze_executable_create(laze_program *program, const int64_t *binding
   return status;
 }
 
+void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost) {
+  const laze_program *program = executable->program;
+  for (int64_t i = 0; i < program->step_count; i++) {
+    if (!program->steps[i].kernel) continue;
+    cost->kernels++;
+    cost->interpreted += program->steps[i].interpreted != NULL;
+    if (!executable->steps[i].unknown) cost->work += executable->steps[i].work;
+  }
+  cost->temporary_bytes += executable->temporary_bytes;
+  for (int64_t i = 0; i < program->output_count; i++)
+    cost->output_bytes += executable->values[program->outputs[i]].bytes;
+}
+
 void laze_executable_retain(laze_executable *executable) {
   atomic_fetch_add_explicit(&executable->references, 1, memory_order_relaxed);
 }

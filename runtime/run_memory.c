@@ -31,11 +31,23 @@ static laze_status note_missing(program_run *run, int64_t index, int32_t value, 
   return LAZE_OK;
 }
 
+/* The caller's memory for output `index`, which is `value`. */
+static laze_status use_place(program_run *run, int64_t index, laze_buffer *place, int64_t bytes, laze_error *error) {
+  if (place->size != bytes)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "output %lld takes %lld bytes, but its place has %lld",
+                     (long long)index, (long long)bytes, (long long)place->size);
+  laze_buffer_retain(place);
+  run->request->outputs[index] = place;
+  return LAZE_OK;
+}
+
 /* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
 laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_run *request = run->request;
   laze_error failure;
+  laze_buffer *place = request->places ? request->places[index] : NULL;
+  if (place) return use_place(run, index, place, run->values[value].bytes, error);
   laze_status status =
       laze_buffer_create(executable->program->context, run->values[value].bytes, &request->outputs[index], &failure);
   if (status == LAZE_OK) return LAZE_OK;
@@ -148,8 +160,14 @@ static laze_status repeat(program_run *run, int64_t index, int32_t value, laze_e
     if (outputs[index]) memcpy(outputs[index]->data, source->data, (size_t)outputs[index]->size);
     return LAZE_OK;
   }
-  outputs[index] = source->role == LAZE_ROLE_INPUT ? run->request->inputs[source->number] : outputs[source->number];
-  laze_buffer_retain(outputs[index]);
+  laze_buffer *same = source->role == LAZE_ROLE_INPUT ? run->request->inputs[source->number] : outputs[source->number];
+  if (run->request->places && run->request->places[index]) {
+    LAZE_TRY(program_run_create_output(run, index, value, error));
+    if (same->size > 0) memcpy(outputs[index]->data, same->data, (size_t)same->size);
+    return LAZE_OK;
+  }
+  outputs[index] = same;
+  laze_buffer_retain(same);
   return LAZE_OK;
 }
 

@@ -202,6 +202,10 @@ const char *laze_size_symbol_name(const laze_size_table *table, int64_t index) {
   return laze_size_get(table, laze_size_symbol_at(table, index))->name;
 }
 
+bool laze_size_is_valid(const laze_size_table *table, laze_size size) {
+  return laze_size_is_constant(size) || (laze_size_index(size) >= 0 && laze_size_index(size) < table->node_count);
+}
+
 const laze_size_node *laze_size_get(const laze_size_table *table, laze_size size) {
   assert(table && !laze_size_is_constant(size) && laze_size_index(size) < table->node_count);
   return &table->nodes[laze_size_index(size)];

@@ -101,6 +101,8 @@ bool laze_size_name_is_reserved(const char *name);
 /* A new symbol, called `prefix` and the lowest number from its own on that is free ("u0"). */
 LAZE_MUST_USE laze_status laze_size_fresh_symbol(laze_size_table *table, const char *prefix, laze_size *out,
                                                  laze_error *error);
+/* Whether a word is a number or one that this table has given out. */
+bool laze_size_is_valid(const laze_size_table *table, laze_size size);
 /* The entry of a size that is not a constant; borrowed, valid until the table grows. */
 const laze_size_node *laze_size_get(const laze_size_table *table, laze_size size);
 

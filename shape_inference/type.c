@@ -103,6 +103,35 @@ laze_status laze_type_init(laze_type *out, const char *what, laze_dtype dtype, i
   return check_elements(what, out, error);
 }
 
+static laze_status check_bools(const char *what, const uint8_t *bytes, int64_t count, laze_error *error) {
+  for (int64_t i = 0; i < count; i++)
+    if (bytes[i] > 1)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: element %lld is the byte %d, but a bool is 0 or 1", what,
+                       (long long)i, (int)bytes[i]);
+  return LAZE_OK;
+}
+
+laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes, const void *data,
+                              size_t size, laze_error *error) {
+  laze_size elements;
+  LAZE_TRY(laze_type_init(out, what, dtype, sizes.count, sizes.items, error));
+  LAZE_TRY(laze_type_elements(NULL, out, &elements, error));
+  int64_t bytes = elements * laze_dtype_size(dtype); /* fits: laze_type_init has checked it */
+  char text[128];
+  if ((uint64_t)bytes != (uint64_t)size)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s takes %lld bytes, but size is %zu", what,
+                     laze_type_format(NULL, out, text, sizeof text), (long long)bytes, size);
+  if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", what);
+  return dtype == LAZE_BOOL ? check_bools(what, data, elements, error) : LAZE_OK;
+}
+
+laze_status laze_type_check_aligned(const char *what, laze_dtype dtype, const void *data, laze_error *error) {
+  if ((uintptr_t)data % (uintptr_t)laze_dtype_size(dtype) == 0) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: data at %p is not aligned to the %d bytes of a %s; align it, or have it copied", what, data,
+                   (int)laze_dtype_size(dtype), laze_dtype_name(dtype));
+}
+
 laze_status laze_type_elements(laze_size_table *table, const laze_type *type, laze_size *out, laze_error *error) {
   return laze_size_product(table, type->sizes, type->rank, out, error);
 }

@@ -3,6 +3,7 @@
 #define LAZE_SHAPE_INFERENCE_TYPE_H
 
 #include "base/dtype.h"
+#include "laze/argument.h"
 #include "shape_inference/size.h"
 
 #define LAZE_MAX_RANK 16
@@ -35,6 +36,13 @@ LAZE_MUST_USE laze_status laze_type_parse(laze_size_table *table, const char **c
  * LAZE_MAX_ELEMENTS; `what` names what the type is of, in messages. */
 LAZE_MUST_USE laze_status laze_type_init(laze_type *out, const char *what, laze_dtype dtype, int rank,
                                          const int64_t *sizes, laze_error *error);
+/* The same for elements that a caller gives: `size` bytes at `data`, which must be what the type takes, and of which
+ * those of a bool are 0 or 1. `what` is the function that was called. */
+LAZE_MUST_USE laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes,
+                                            const void *data, size_t size, laze_error *error);
+/* Whether `data`, which is to be borrowed, is aligned to the dtype's size. */
+LAZE_MUST_USE laze_status laze_type_check_aligned(const char *what, laze_dtype dtype, const void *data,
+                                                  laze_error *error);
 /* The number of elements as a size expression. `table` may be NULL when every size is a constant. */
 LAZE_MUST_USE laze_status laze_type_elements(laze_size_table *table, const laze_type *type, laze_size *out,
                                              laze_error *error);

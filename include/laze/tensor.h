@@ -23,67 +23,16 @@
 #ifndef LAZE_TENSOR_H
 #define LAZE_TENSOR_H
 
+#include "laze/argument.h"
 #include "laze/context.h"
 
 #include <stdio.h>
 
 #ifdef __cplusplus
-#include <initializer_list>
 extern "C" {
 #endif
 
-typedef struct laze_tensor laze_tensor;
 typedef struct laze_scope laze_scope;
-
-/* A list of integers (sizes, axes). LAZE_INTS(2, 3) makes one in place; LAZE_SHAPE is the same word for sizes, and
- * LAZE_SHAPE_SCALAR the empty one. Borrowed during the call. */
-typedef struct laze_ints {
-  const int64_t *items;
-  int32_t count;
-} laze_ints;
-#ifdef __cplusplus
-static inline laze_ints laze_ints_of(std::initializer_list<int64_t> items) {
-  return {items.begin(), static_cast<int32_t>(items.size())};
-}
-#define LAZE_INTS(...) laze_ints_of({__VA_ARGS__})
-#define LAZE_SHAPE_SCALAR laze_ints_of({})
-#else
-#define LAZE_INTS(...)                                                                                                 \
-  ((laze_ints){(const int64_t[]){__VA_ARGS__}, (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
-#define LAZE_SHAPE_SCALAR ((laze_ints){0, 0})
-#endif
-#define LAZE_SHAPE(...) LAZE_INTS(__VA_ARGS__)
-
-/* Lists of numbers and of strings: LAZE_REALS(0.5, 2), LAZE_STRINGS("a", "b"); none: LAZE_NO_REALS, LAZE_NO_STRINGS.
- * Borrowed during the call, strings as well. */
-typedef struct laze_reals {
-  const double *items;
-  int32_t count;
-} laze_reals;
-typedef struct laze_strings {
-  const char *const *items;
-  int32_t count;
-} laze_strings;
-#ifdef __cplusplus
-static inline laze_reals laze_reals_of(std::initializer_list<double> items) {
-  return {items.begin(), static_cast<int32_t>(items.size())};
-}
-static inline laze_strings laze_strings_of(std::initializer_list<const char *> items) {
-  return {items.begin(), static_cast<int32_t>(items.size())};
-}
-#define LAZE_REALS(...) laze_reals_of({__VA_ARGS__})
-#define LAZE_STRINGS(...) laze_strings_of({__VA_ARGS__})
-#define LAZE_NO_REALS laze_reals()
-#define LAZE_NO_STRINGS laze_strings()
-#else
-#define LAZE_REALS(...)                                                                                                \
-  ((laze_reals){(const double[]){__VA_ARGS__}, (int32_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double))})
-#define LAZE_STRINGS(...)                                                                                              \
-  ((laze_strings){(const char *const[]){__VA_ARGS__},                                                                  \
-                  (int32_t)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))})
-#define LAZE_NO_REALS ((laze_reals){0, 0})
-#define LAZE_NO_STRINGS ((laze_strings){0, 0})
-#endif
 
 /* Opens a scope of the context on this thread, inside the current one. NULL: the default context. Never NULL unless
  * memory is out. Like a tensor, a scope is a number that laze looks up and that no other scope of the process ever has:
@@ -231,53 +180,17 @@ LAZE_API int32_t laze_tensor_has_size_of(laze_tensor *tensor, int32_t axis, laze
 /* Elements in all; 1 for a 0-d tensor, -1 for an error handle. */
 LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
 
-/* One of a list of sizes: a number, or (`tensor` not NULL) the value of a 0-d tensor of integers. */
-typedef struct laze_size_item {
-  laze_tensor *tensor;
-  int64_t number;
-} laze_size_item;
-
-/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools; laze/schema.h lists them. Arguments are
- * those of the schema in its order, keyword-only ones as well, or have a name. Where several operators share a name,
- * what is passed decides, as in graph text (docs/ir.md): "sum" of (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number
- * where a tensor is wanted becomes one without dimensions. A tensor of integers where a SymInt is wanted is the size
- * itself: 0-d for one, 1-d, or several 0-d ones, for a list; it is not computed by the call.
+/* Calls an operator by name ("add.Tensor" or "add"), for plugins and tools; laze/schema.h lists them, and
+ * laze/argument.h has what is passed. Where several operators share a name, what is passed decides, as in graph text
+ * (docs/ir.md): "sum" of (x, LAZE_PASS_INTEGERS) is sum.dim_IntList. A number where a tensor is wanted becomes one
+ * without dimensions. A tensor of integers where a SymInt is wanted is the size itself: 0-d for one, 1-d, or several
+ * 0-d ones, for a list; it is not computed by the call.
  *
  * "add_" (or "add_.Tensor") changes its tensor in place, and an argument `out`, a tensor or a list with one for each
  * result, gets the results of any operator ("add", "add.Tensor", and so called "add.out", "add.Tensor_out"): what
- * laze_results_give_at() of laze/call.h says of tensors that get results. They are the results then. */
-typedef struct laze_argument {
-  const char *name; /* of the schema's argument; NULL: by position. What follows one with a name has one, too */
-  int32_t kind;     /* LAZE_PASS_... */
-  int32_t count;
-  union {
-    laze_tensor *tensor;
-    laze_tensor *const *tensors; /* count; NULL: one that is absent, where each may be */
-    laze_scalar scalar;
-    int64_t integer;
-    double real;
-    const int64_t *integers;     /* count */
-    const double *reals;         /* count */
-    const laze_size_item *sizes; /* count */
-    const char *string;
-    const char *const *strings; /* count */
-  } value;
-} laze_argument;
-#define LAZE_PASS_DEFAULT 0 /* the schema's default, or absent */
-#define LAZE_PASS_TENSOR 1
-#define LAZE_PASS_TENSORS 2
-#define LAZE_PASS_SCALAR 3  /* a number; an integer among them is no bool and no dtype */
-#define LAZE_PASS_INTEGER 4 /* int, SymInt, and, as C has it, bool and ScalarType */
-#define LAZE_PASS_REAL 5
-#define LAZE_PASS_INTEGERS 6
-#define LAZE_PASS_STRING 7
-#define LAZE_PASS_BOOL 8  /* value.integer: 0 or 1, and only for what takes a bool or a number */
-#define LAZE_PASS_DTYPE 9 /* value.integer */
-#define LAZE_PASS_NONE 10 /* an optional argument that is absent, said so */
-#define LAZE_PASS_REALS 11
-#define LAZE_PASS_STRINGS 12
-#define LAZE_PASS_SIZES 13
-/* Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
+ * laze_results_give_at() of laze/call.h says of tensors that get results. They are the results then.
+ *
+ * Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
  * give one error handle, whose message lists the schemas of that name. Arguments that the schema has a default for, or
  * that are optional, may be left out. Everything passed is borrowed for the call. 0: there is no room for a result
  * (`results` NULL or `capacity` 0), and nothing was called. */

@@ -62,20 +62,22 @@ static laze_status check_count(laze_parser *parser, const laze_parsed_constant *
 }
 
 /* Memory for the elements: in the scratch arena, or shared and held by the graph. */
-static laze_status allocate(laze_parser *parser, int64_t size, laze_data *out, bool *shared, laze_error *error) {
-  *shared = size >= SHARED_FROM;
-  void *bytes = *shared ? laze_blob_create(parser->graph->context, size) : laze_arena_alloc(&parser->scratch, size);
-  *out = (laze_data){bytes, size};
+static laze_status allocate(laze_parser *parser, int64_t size, laze_data *out, laze_error *error) {
+  laze_blob *blob = size >= SHARED_FROM ? laze_blob_create(parser->graph->context, size) : NULL;
+  const void *bytes = blob                  ? laze_blob_bytes(blob)
+                      : size >= SHARED_FROM ? NULL
+                                            : laze_arena_alloc(&parser->scratch, size);
+  *out = (laze_data){bytes, size, blob};
   if (!bytes) return laze_fail_memory(error, "a constant", size);
-  if (!*shared) return LAZE_OK;
-  laze_status status = laze_graph_hold(parser->graph, bytes, size, error);
-  laze_blob_release(bytes);
+  if (!blob) return LAZE_OK;
+  laze_status status = laze_graph_hold(parser->graph, blob, size, error);
+  laze_blob_release(blob);
   return status;
 }
 
 /* The elements as the type wants them. */
 static laze_status read_elements(laze_parser *parser, const laze_parsed_constant *constant, const laze_type *type,
-                                 laze_data *out, bool *shared, laze_error *error) {
+                                 laze_data *out, laze_error *error) {
   laze_size count;
   LAZE_TRY(check_count(parser, constant, type, &count, error));
   int64_t size = count * laze_dtype_size(type->dtype); /* types have at most 2^59 elements */
@@ -83,7 +85,7 @@ static laze_status read_elements(laze_parser *parser, const laze_parsed_constant
   if (constant->form == LAZE_CONSTANT_HEX) LAZE_TRY(laze_parse_hex_check(parser, constant, type, size, error));
   if (constant->form == LAZE_CONSTANT_FILE)
     LAZE_TRY(laze_parse_file_open(parser, constant, type, size, &external, error));
-  laze_status status = allocate(parser, size, out, shared, error);
+  laze_status status = allocate(parser, size, out, error);
   void *bytes = (void *)(uintptr_t)out->bytes;
   if (status == LAZE_OK && constant->form == LAZE_CONSTANT_NUMBERS)
     status = read_numbers(parser, constant, type, bytes, error);
@@ -98,7 +100,6 @@ laze_status laze_parse_constant(laze_parser *parser, laze_statement *statement, 
   laze_parsed_constant constant;
   laze_type type;
   laze_data data;
-  bool shared;
   LAZE_TRY(laze_parse_constant_form(parser, &constant, error));
   if (constant.form == LAZE_CONSTANT_NUMBERS) constant.count = count_elements(constant.start, constant.end);
   if (!laze_lexer_at(lexer, ':')) return laze_lexer_expected(lexer, "':' and the constant's type", error);
@@ -106,13 +107,13 @@ laze_status laze_parse_constant(laze_parser *parser, laze_statement *statement, 
   laze_lexer_advance(lexer);
   LAZE_TRY(laze_parse_type(parser, &type, error));
   *lexer = before_type;
-  LAZE_TRY(read_elements(parser, &constant, &type, &data, &shared, error));
+  LAZE_TRY(read_elements(parser, &constant, &type, &data, error));
   laze_attribute *attributes = laze_arena_alloc_array(&parser->scratch, 3, sizeof *attributes);
   laze_size *sizes = laze_arena_copy(&parser->scratch, type.sizes, type.rank * (int64_t)sizeof *sizes);
   if (!attributes || !sizes) return laze_fail_memory(error, "a constant", -1);
   attributes[0] = laze_attribute_dtype(type.dtype);
   attributes[1] = laze_attribute_sizes(sizes, type.rank);
-  attributes[2] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .shared = shared, .value.data = data};
+  attributes[2] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = data};
   statement->call.attributes = attributes;
   return LAZE_OK;
 }

@@ -13,6 +13,7 @@
 #include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
+#include "laze/graph.h"
 
 #include <string.h>
 
@@ -248,5 +249,10 @@ laze_status laze_graph_read(laze_context *context, const laze_text_source *sourc
 laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file, laze_graph **out,
                              laze_error *error) {
   const laze_text_source source = {.text = text, .size = size, .file = file};
+  if (!text || size < 0 || !out)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_graph_parse: text and out must not be NULL, nor the size negative");
+  if (!context) context = laze_context_default();
+  if (!context) return laze_fail_memory(error, "the default context", -1);
   return laze_graph_read(context, &source, NULL, out, error);
 }

@@ -4,6 +4,8 @@
 
 #include "ir/module.h"
 
+#include <stdio.h>
+
 /* Appends the graph in text form, with the `laze 1` line where `with_version`. Iterative over nested regions. */
 void laze_graph_print(laze_text *text, const laze_graph *graph, bool with_version);
 /* Elements of constants that stand in a file beside the text, in the order in which they are to be written. The gaps
@@ -19,6 +21,8 @@ typedef struct laze_weights {
   int64_t size; /* of the file */
 } laze_weights;
 void laze_weights_deinit(laze_weights *weights);
+/* Writes the file of that path, whole or not at all. */
+LAZE_MUST_USE laze_status laze_weights_write(const laze_weights *weights, const char *path, laze_error *error);
 
 /* How a graph is printed; all zero: as laze_graph_print with its version. */
 typedef struct laze_print_options {
@@ -53,8 +57,16 @@ LAZE_MUST_USE laze_status laze_module_parse(laze_context *context, const laze_te
 /* Parses a module and gives its graph of that name (NULL: as laze_module_choose says), with calls inlined. */
 LAZE_MUST_USE laze_status laze_graph_read(laze_context *context, const laze_text_source *source, const char *name,
                                           laze_graph **out, laze_error *error);
-/* The same of text without files, and without a choice. */
-LAZE_MUST_USE laze_status laze_graph_parse(laze_context *context, const char *text, int64_t size, const char *file,
+/* Reads and verifies a module from a stream, which `name` names in messages; files that constants refer to are in
+ * `directory` ("": the working directory). */
+LAZE_MUST_USE laze_status laze_module_read(laze_context *context, FILE *file, const char *name, const char *directory,
+                                           laze_module **out, laze_error *error);
+/* The same from a file, with what it refers to beside it. LAZE_NOT_FOUND, LAZE_IO_ERROR: it cannot be read. */
+LAZE_MUST_USE laze_status laze_module_load(laze_context *context, const char *path, laze_module **out,
+                                           laze_error *error);
+/* A graph of the module (NULL: as laze_module_choose says), verified, with calls inlined; `file` names the module in
+ * messages. Owned by the caller. */
+LAZE_MUST_USE laze_status laze_module_take(const laze_module *module, const char *file, const char *name,
                                            laze_graph **out, laze_error *error);
 
 #endif

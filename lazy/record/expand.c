@@ -50,11 +50,11 @@ static bool constant_of(laze_expander *self, const laze_cell *cell, laze_call *o
   int64_t *number = laze_arena_alloc_array(&self->arena, 1, sizeof *number);
   if (!attributes || !sizes || !number) return false;
   for (int i = 0; i < cell->rank; i++) sizes[i] = cell->sizes[i];
-  laze_data data = {number, laze_dtype_size(cell->dtype)};
+  laze_data data = laze_data_of(number, laze_dtype_size(cell->dtype));
   if (cell->state == LAZE_CELL_SCALAR)
     laze_scalar_store(laze_cell_scalar(cell), cell->dtype, number, 0);
   else
-    data = (laze_data){cell->value.buffer->data, laze_cell_elements(cell) * laze_dtype_size(cell->dtype)};
+    data = laze_data_of(cell->value.buffer->data, laze_cell_elements(cell) * laze_dtype_size(cell->dtype));
   attributes[0] = laze_attribute_dtype(cell->dtype);
   attributes[1] = laze_attribute_sizes(sizes, cell->rank);
   attributes[2] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = data};

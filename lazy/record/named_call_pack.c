@@ -1,29 +1,15 @@
 /* What a call by name passes as a frame: operands, and attributes of the kinds that the schema has.
  *
- *   argument    passed as                             in the frame
- *   Tensor      tensor, number                        operand; a number has the dtype of the tensors beside it
- *   SymInt[]    integers, sizes, tensors, a number    sizes, and which of them tensors say
- *   float[]     reals, integers, a number             reals
+ *   argument    passed as          in the frame
+ *   Tensor      tensor, number     operand; a number has the dtype of the tensors beside it
+ *   SymInt[]    sizes, tensors     sizes, and which of them tensors say
+ *   others                         ir/argument.h
  */
 #include "lazy/record/named_call.h"
 
 #include "base/dtype.h"
-#include "ir/attribute.h"
+#include "ir/argument.h"
 #include "ir/call_resolve.h"
-
-#include <string.h>
-
-static laze_scalar scalar_of(const laze_argument *argument) {
-  if (argument->kind == LAZE_PASS_INTEGER) return laze_scalar_integer(argument->value.integer);
-  if (argument->kind == LAZE_PASS_REAL) return laze_scalar_real(argument->value.real);
-  if (argument->kind == LAZE_PASS_BOOL) return laze_scalar_boolean(argument->value.integer != 0);
-  return argument->value.scalar;
-}
-
-/* An integer or a bool, in either of the ways to pass one. */
-static int64_t integer_of(const laze_argument *argument) {
-  return argument->kind == LAZE_PASS_SCALAR ? argument->value.scalar.value.integer : argument->value.integer;
-}
 
 /* Of the tensors passed, those in lists too. */
 static laze_promotion promotion_of(const laze_named_call *given) {
@@ -46,7 +32,7 @@ static laze_promotion promotion_of(const laze_named_call *given) {
 
 /* A number where a tensor is wanted becomes one without dimensions. */
 static laze_tensor *tensor_of(const laze_named_call *given, const laze_argument *argument, laze_context *context) {
-  laze_scalar scalar = scalar_of(argument);
+  laze_scalar scalar = laze_argument_scalar(argument);
   laze_promotion beside = promotion_of(given);
   return laze_tensor_from_scalar(context, laze_call_number_dtype(scalar.dtype, &beside), scalar);
 }
@@ -71,52 +57,7 @@ static void pack_operand(laze_named_frame *pack, const laze_argument_info *info,
     *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor
                                                         : tensor_of(given, argument, pack->arena.context)};
   else
-    *operand = (laze_frame_operand){.scalar = scalar_of(argument)};
-}
-
-/* One number, in a way to pass it, that stands for a list. */
-static bool is_number(const laze_argument *argument) {
-  return argument->kind == LAZE_PASS_SCALAR || argument->kind == LAZE_PASS_INTEGER ||
-         argument->kind == LAZE_PASS_REAL || argument->kind == LAZE_PASS_BOOL;
-}
-
-/* The ranking takes any list of integers for one; of other kinds it asks itself. */
-static laze_status check_integers(const laze_argument_info *info, const laze_argument *argument, laze_error *error) {
-  if (argument->count == 0 || (argument->count > 0 && argument->value.integers)) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "argument '%s': %d integers at %p are no list; pass how many there are and where they are",
-                   info->name, (int)argument->count, (const void *)argument->value.integers);
-}
-
-static laze_status pack_reals(laze_named_frame *pack, const laze_argument_info *info, const laze_argument *argument,
-                              laze_attribute *out, laze_error *error) {
-  bool single = is_number(argument);
-  int32_t count = single ? info->list_size : argument->count;
-  if (argument->kind == LAZE_PASS_INTEGERS) LAZE_TRY(check_integers(info, argument, error));
-  double *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
-  if (!items) return laze_fail_memory(error, "a list of numbers", -1);
-  for (int32_t i = 0; i < count; i++)
-    items[i] = single                                 ? laze_scalar_as_real(scalar_of(argument))
-               : argument->kind == LAZE_PASS_INTEGERS ? (double)argument->value.integers[i]
-                                                      : argument->value.reals[i];
-  *out = laze_attribute_reals(items, count);
-  return LAZE_OK;
-}
-
-/* They lie behind each other. */
-static laze_status pack_strings(laze_named_frame *pack, const laze_argument *argument, laze_attribute *out,
-                                laze_error *error) {
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < argument->count; i++) bytes += (int64_t)strlen(argument->value.strings[i]) + 1;
-  char *packed = laze_arena_alloc(&pack->arena, bytes), *end = packed;
-  if (!packed) return laze_fail_memory(error, "a list of strings", bytes);
-  for (int32_t i = 0; i < argument->count; i++) {
-    size_t length = strlen(argument->value.strings[i]) + 1;
-    memcpy(end, argument->value.strings[i], length);
-    end += length;
-  }
-  *out = laze_attribute_strings(packed, argument->count);
-  return LAZE_OK;
+    *operand = (laze_frame_operand){.scalar = laze_argument_scalar(argument)};
 }
 
 static void add_size(laze_named_frame *pack, laze_tensor *tensor, laze_attribute *attribute, laze_size *items,
@@ -145,54 +86,23 @@ static laze_status pack_sizes(laze_named_frame *pack, const laze_argument *argum
   return LAZE_OK;
 }
 
-static laze_status pack_list(laze_named_frame *pack, const laze_argument_info *info, const laze_argument *argument,
-                             laze_attribute *out, laze_error *error) {
-  bool has_tensors =
-      argument->kind == LAZE_PASS_SIZES || argument->kind == LAZE_PASS_TENSORS || argument->kind == LAZE_PASS_TENSOR;
-  if (has_tensors) return pack_sizes(pack, argument, out, error);
-  bool single = is_number(argument);
-  int32_t count = single ? info->list_size : argument->count;
-  if (argument->kind == LAZE_PASS_INTEGERS) LAZE_TRY(check_integers(info, argument, error));
-  laze_size *items = laze_arena_alloc_array(&pack->arena, count, sizeof *items);
-  if (!items) return laze_fail_memory(error, "a list of integers", -1);
-  for (int32_t i = 0; i < count; i++) items[i] = single ? integer_of(argument) : argument->value.integers[i];
-  out->count = count;
-  out->value.items = items;
-  return LAZE_OK;
+/* Whether an argument is a list of sizes of which tensors are some. */
+static bool has_tensors(const laze_argument *argument) {
+  return argument->kind == LAZE_PASS_SIZES || argument->kind == LAZE_PASS_TENSORS || argument->kind == LAZE_PASS_TENSOR;
 }
 
 static laze_status pack_attribute(laze_named_frame *pack, const laze_argument_info *info, const laze_named_call *given,
                                   int32_t index, laze_error *error) {
   laze_attribute *out = &pack->attributes[info->position];
   const laze_argument *argument = given->by_schema[index];
-  if (!argument || argument->kind == LAZE_PASS_NONE) {
-    *out = !argument && info->has_default ? info->default_value : (laze_attribute){.kind = (uint8_t)info->kind};
-    return LAZE_OK;
-  }
+  const bool is_list = info->kind == LAZE_ARGUMENT_INT_LIST || info->kind == LAZE_ARGUMENT_SIZE_LIST;
+  const bool is_size = info->kind == LAZE_ARGUMENT_SIZE && argument && argument->kind == LAZE_PASS_TENSOR;
+  if (!is_size && !(is_list && argument && has_tensors(argument)))
+    return laze_argument_pack(&pack->arena, NULL, info, argument, out, error);
   *out = (laze_attribute){.kind = (uint8_t)info->kind, .present = true};
-  if (info->kind == LAZE_ARGUMENT_SIZE && argument->kind == LAZE_PASS_TENSOR) {
-    add_size(pack, argument->value.tensor, out, NULL, 0);
-    return LAZE_OK;
-  }
-  switch (info->kind) {
-  case LAZE_ARGUMENT_INT_LIST:
-  case LAZE_ARGUMENT_SIZE_LIST: return pack_list(pack, info, argument, out, error);
-  case LAZE_ARGUMENT_FLOAT_LIST: return pack_reals(pack, info, argument, out, error);
-  case LAZE_ARGUMENT_STRING_LIST: return pack_strings(pack, argument, out, error);
-  case LAZE_ARGUMENT_STRING: out->value.string = argument->value.string; return LAZE_OK;
-  case LAZE_ARGUMENT_LITERAL: out->value.literal = scalar_of(argument); return LAZE_OK;
-  case LAZE_ARGUMENT_FLOAT: out->value.real = laze_scalar_as_real(scalar_of(argument)); return LAZE_OK;
-  case LAZE_ARGUMENT_SIZE: out->value.size = laze_size_from_number(integer_of(argument)); return LAZE_OK;
-  case LAZE_ARGUMENT_BOOL: out->value.integer = integer_of(argument) != 0; return LAZE_OK;
-  case LAZE_ARGUMENT_INT:
-  case LAZE_ARGUMENT_DTYPE: out->value.integer = integer_of(argument); return LAZE_OK;
-  case LAZE_ARGUMENT_TENSOR:
-  case LAZE_ARGUMENT_TENSOR_LIST:
-  case LAZE_ARGUMENT_OPTIONAL_LIST:
-  case LAZE_ARGUMENT_SCALAR: break; /* operands */
-  case LAZE_ARGUMENT_DATA: break;   /* fits nothing that can be passed */
-  }
-  return laze_fail(error, LAZE_INTERNAL, "argument '%s' is no attribute of a call by name", info->name);
+  if (is_list) return pack_sizes(pack, argument, out, error);
+  add_size(pack, argument->value.tensor, out, NULL, 0);
+  return LAZE_OK;
 }
 
 laze_status laze_named_call_pack(laze_named_frame *pack, const laze_op_info *info, const laze_named_call *given,

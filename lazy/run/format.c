@@ -13,12 +13,6 @@ static void append_value(laze_text *text, const laze_value_out *value) {
   laze_array_print(text, &value->type, value->buffer ? value->buffer->data : &number);
 }
 
-static void copy_cut(const laze_text *from, char *text, size_t size) {
-  size_t length = (size_t)from->size < size ? (size_t)from->size : size - 1;
-  memcpy(text, laze_text_get(from), length);
-  text[length] = 0;
-}
-
 laze_status laze_tensor_format(laze_tensor *tensor, char *text, size_t size, size_t *needed, laze_error *error) {
   if (needed) *needed = 0;
   if (size > 0 && !text)
@@ -29,9 +23,7 @@ laze_status laze_tensor_format(laze_tensor *tensor, char *text, size_t size, siz
   laze_text written;
   laze_text_init(&written, value.context);
   append_value(&written, &value);
-  laze_status status = laze_text_check(&written, error);
-  if (status == LAZE_OK && size > 0) copy_cut(&written, text, size);
-  if (status == LAZE_OK && needed) *needed = (size_t)written.size;
+  laze_status status = laze_text_give(&written, text, size, needed, error);
   laze_text_deinit(&written);
   laze_value_give(&value);
   return status;

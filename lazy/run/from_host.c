@@ -48,31 +48,6 @@ static laze_status find_backend(laze_lazy *lazy, const laze_backend **out, laze_
   return status;
 }
 
-/* Kernels rely on it. */
-static laze_status check_bools(const char *function, const void *data, int64_t count, laze_error *error) {
-  const uint8_t *bytes = data;
-  for (int64_t i = 0; i < count; i++)
-    if (bytes[i] > 1)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: element %lld is the byte %d, but a bool is 0 or 1", function,
-                       (long long)i, (int)bytes[i]);
-  return LAZE_OK;
-}
-
-/* The type of `shape`, whose bytes must be `size`. */
-static laze_status check_data(const char *function, laze_dtype dtype, laze_ints shape, const void *data, size_t size,
-                              laze_type *type, laze_error *error) {
-  laze_size elements;
-  LAZE_TRY(laze_type_init(type, function, dtype, shape.count, shape.items, error));
-  LAZE_TRY(laze_type_elements(NULL, type, &elements, error));
-  int64_t bytes = elements * laze_dtype_size(dtype); /* fits: laze_type_init has checked it */
-  char text[128];
-  if ((uint64_t)bytes != (uint64_t)size)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s takes %lld bytes, but size is %zu", function,
-                     laze_type_format(NULL, type, text, sizeof text), (long long)bytes, size);
-  if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", function);
-  return dtype == LAZE_BOOL ? check_bools(function, data, elements, error) : LAZE_OK;
-}
-
 static laze_status copy_in(laze_lazy *lazy, const void *data, size_t size, laze_buffer **out, laze_error *error) {
   const laze_backend *backend;
   LAZE_TRY(find_backend(lazy, &backend, error));
@@ -89,38 +64,9 @@ laze_tensor *laze_tensor_from_data(laze_context *context, laze_dtype dtype, laze
   laze_error error;
   laze_type type;
   laze_buffer *buffer = NULL;
-  laze_status status = check_data("laze_tensor_from_data", dtype, shape, data, size, &type, &error);
+  laze_status status = laze_type_of_data(&type, "laze_tensor_from_data", dtype, shape, data, size, &error);
   if (status == LAZE_OK) status = copy_in(lazy, data, size, &buffer, &error);
   return laze_from_host_handle(lazy, status, &type, buffer, &error);
-}
-
-/* What a borrowed buffer calls when it goes. */
-typedef struct {
-  laze_context *context;
-  void (*release)(void *self);
-  void *self;
-} borrowed;
-
-static void release_borrowed(void *self, void *data) {
-  (void)data;
-  borrowed *owner = self;
-  owner->release(owner->self);
-  laze_free(owner->context, owner);
-}
-
-static laze_status wrap(laze_context *context, const void *data, size_t size, void (*release)(void *self), void *self,
-                        laze_buffer **out, laze_error *error) {
-  borrowed *owner = NULL;
-  if (release) {
-    owner = laze_alloc(context, sizeof *owner);
-    if (!owner) return laze_fail_memory(error, "a borrowed tensor", sizeof *owner);
-    *owner = (borrowed){context, release, self};
-  }
-  /* Inputs are only read. */
-  laze_status status = laze_buffer_borrow(context, (void *)(uintptr_t)data, (int64_t)size,
-                                          release ? release_borrowed : NULL, owner, out, error);
-  if (status != LAZE_OK) laze_free(context, owner);
-  return status;
 }
 
 laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_ints shape, const void *data, size_t size,
@@ -130,14 +76,10 @@ laze_tensor *laze_tensor_borrow(laze_context *context, laze_dtype dtype, laze_in
   laze_type type;
   laze_buffer *buffer = NULL;
   laze_status status =
-      lazy ? check_data("laze_tensor_borrow", dtype, shape, data, size, &type, &error) : LAZE_OUT_OF_MEMORY;
-  if (status == LAZE_OK && (uintptr_t)data % (uintptr_t)laze_dtype_size(dtype) != 0)
-    status =
-        laze_fail(&error, LAZE_INVALID_ARGUMENT,
-                  "laze_tensor_borrow: data at %p is not aligned to the %d bytes of a %s; align it, or copy it with "
-                  "laze_tensor_from_data",
-                  data, (int)laze_dtype_size(dtype), laze_dtype_name(dtype));
-  if (status == LAZE_OK) status = wrap(lazy->context, data, size, release, self, &buffer, &error);
+      lazy ? laze_type_of_data(&type, "laze_tensor_borrow", dtype, shape, data, size, &error) : LAZE_OUT_OF_MEMORY;
+  if (status == LAZE_OK) status = laze_type_check_aligned("laze_tensor_borrow", dtype, data, &error);
+  if (status == LAZE_OK)
+    status = laze_buffer_lend(lazy->context, (void *)(uintptr_t)data, (int64_t)size, release, self, &buffer, &error);
   if (status != LAZE_OK && release) release(self);
   return lazy ? laze_from_host_handle(lazy, status, &type, buffer, &error) : laze_handle_out_of_memory();
 }

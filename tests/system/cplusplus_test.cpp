@@ -1,5 +1,8 @@
 // Includes every public header as strict C++ (tests/system/meson.build compiles it with -pedantic-errors, as C++11 and
 // C++17): a program in C++ uses laze as it is, with the calls of C.
+#include <laze/buffer.h>
+#include <laze/compile.h>
+#include <laze/graph.h>
 #include <laze/laze.h>
 #include <laze/schema.h>
 
@@ -30,4 +33,13 @@ laze_tensor *from_cplusplus(laze_tensor *x, laze_tensor *y, laze_tensor **result
     return x;
   if (laze_optimiser_add(sgd, LAZE_TENSORS(x, y), LAZE_NO_SETTINGS, &error) != LAZE_OK) laze_optimiser_destroy(sgd);
   return laze_linear(x, laze_tensor_from_scalar(nullptr, LAZE_F32, real), nullptr);
+}
+
+laze_status graph_from_cplusplus(laze_graph *graph, laze_error *error);
+
+laze_status graph_from_cplusplus(laze_graph *graph, laze_error *error) {
+  laze_value x, y = LAZE_VALUE_NONE;
+  laze_status status = laze_graph_add_input(graph, "x", LAZE_F32, LAZE_SHAPE(2, 3), &x, error);
+  if (status == LAZE_OK) status = laze_graph_record(graph, "add", LAZE_VALUES(x, x), &y, error);
+  return status == LAZE_OK ? laze_graph_set_results(graph, LAZE_VALUES(x, y), error) : status;
 }

@@ -1,8 +1,12 @@
 /* Calls as programs write them, for compilers to look at with all warnings (tests/system/meson.build): the macros of
  * laze/call.h are read by compilers that the library was not built with. */
+#include <laze/buffer.h>
+#include <laze/compile.h>
+#include <laze/graph.h>
 #include <laze/laze.h>
 
 laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results);
+laze_status graph_from_c(laze_graph *graph, laze_error *error);
 
 laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
   const size_t size = 3;
@@ -33,4 +37,14 @@ laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results) {
     return x;
   if (laze_optimiser_add(sgd, LAZE_TENSORS(x, y), LAZE_NO_SETTINGS, &error) != LAZE_OK) laze_optimiser_destroy(sgd);
   return laze_linear(x, laze_tensor_from_scalar(NULL, LAZE_F32, real), NULL);
+}
+
+laze_status graph_from_c(laze_graph *graph, laze_error *error) {
+  laze_value x, y = LAZE_VALUE_NONE;
+  const laze_argument arguments[] = {{.kind = LAZE_PASS_VALUE, .value.value = y}};
+  const laze_graph_call call = {.struct_size = sizeof call, .name = "exp", .arguments = arguments, .argument_count = 1};
+  laze_status status = laze_graph_add_input(graph, "x", LAZE_F32, LAZE_SHAPE(2, 3), &x, error);
+  if (status == LAZE_OK) status = laze_graph_record(graph, "add", LAZE_VALUES(x, x), &y, error);
+  if (status == LAZE_OK) status = laze_graph_record_call(graph, &call, &y, 1, NULL, error);
+  return status == LAZE_OK ? laze_graph_set_results(graph, LAZE_VALUES(x, y), error) : status;
 }

@@ -2,7 +2,6 @@
  * beside it. lazec check: nothing, or what is wrong with them. */
 #include "tools/lazec/lazec.h"
 
-#include "base/file.h"
 #include "ir/text/text.h"
 
 #include <errno.h>
@@ -73,19 +72,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   }
 }
 
-static bool write_weights(const void *self, int file) {
-  static const char zeros[64];
-  const laze_weights *weights = self;
-  int64_t done = 0;
-  for (int64_t i = 0; i < weights->count; i++) {
-    const laze_weight *weight = &weights->items[i];
-    if (!laze_file_write(file, zeros, weight->offset - done)) return false; /* less than the alignment */
-    if (!laze_file_write(file, weight->bytes, weight->size)) return false;
-    done = weight->offset + weight->size;
-  }
-  return true;
-}
-
 static void list_signatures(laze_text *text, const laze_module *module) {
   for (int64_t i = 0; i < module->count; i++) {
     laze_graph_print_signature(text, module->graphs[i]);
@@ -115,8 +101,7 @@ static laze_status print(const laze_module *module, const print_options *options
   laze_text_init(&text, module->context);
   append(&text, module, graph, options, &weights);
   laze_status status = laze_text_check(&text, error);
-  if (status == LAZE_OK && options->weights)
-    status = laze_file_replace(options->weights, write_weights, &weights, error);
+  if (status == LAZE_OK && options->weights) status = laze_weights_write(&weights, options->weights, error);
   if (status == LAZE_OK) status = lazec_output_write(options->output, laze_text_get(&text), text.size, error);
   laze_weights_deinit(&weights);
   laze_text_deinit(&text);

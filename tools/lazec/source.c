@@ -117,68 +117,19 @@ laze_status lazec_context_create(laze_context **out, laze_error *error) {
   return laze_context_create(&options, out, error);
 }
 
-static laze_status read_stream(laze_text *text, FILE *file, const char *path, laze_error *error) {
-  char block[16384];
-  size_t count;
-  while ((count = fread(block, 1, sizeof block, file)) > 0) laze_text_append_bytes(text, block, (int64_t)count);
-  if (ferror(file)) return laze_fail(error, LAZE_IO_ERROR, "%s: cannot be read (%s)", path, strerror(errno));
-  return laze_text_check(text, error);
-}
-
-static laze_status read_file(laze_text *text, const char *path, laze_error *error) {
-  if (strcmp(path, "-") == 0) return read_stream(text, stdin, "standard input", error);
-  FILE *file = fopen(path, "re");
-  if (!file)
-    return laze_fail(error, errno == ENOENT ? LAZE_NOT_FOUND : LAZE_IO_ERROR, "%s: cannot be opened (%s)", path,
-                     strerror(errno));
-  laze_status status = read_stream(text, file, path, error);
-  fclose(file);
-  return status;
-}
-
-static const char *shown_name(const char *path) {
-  return strcmp(path, "-") == 0 ? "standard input" : path;
+static bool is_stdin(const char *path) {
+  return strcmp(path, "-") == 0;
 }
 
 /* Files that the text refers to are beside it; those of standard input, in the working directory. */
-static laze_status parse(laze_context *context, const laze_text *text, const char *path, laze_module **out,
-                         laze_error *error) {
-  const char *slash = strrchr(path, '/');
-  char *directory = strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
-  if (!directory) return laze_fail_memory(error, "a path", -1);
-  laze_text_source source = {laze_text_get(text), text->size, shown_name(path), directory};
-  laze_status status = laze_module_parse(context, &source, out, error);
-  free(directory);
-  if (status != LAZE_OK) return status;
-  status = laze_module_verify(*out, error);
-  if (status == LAZE_OK) return LAZE_OK;
-  laze_error_prefix(error, "%s", shown_name(path));
-  laze_module_destroy(*out);
-  *out = NULL;
-  return status;
-}
-
 laze_status lazec_module_read(laze_context *context, const char *path, laze_module **out, laze_error *error) {
-  laze_text text;
-  *out = NULL;
-  laze_text_init(&text, context);
-  laze_status status = read_file(&text, path, error);
-  if (status == LAZE_OK) status = parse(context, &text, path, out, error);
-  laze_text_deinit(&text);
-  return status;
+  return is_stdin(path) ? laze_module_read(context, stdin, "standard input", "", out, error)
+                        : laze_module_load(context, path, out, error);
 }
 
 laze_status lazec_graph_take(const laze_module *module, const char *path, const char *name, laze_graph **out,
                              laze_error *error) {
-  laze_graph *chosen;
-  laze_status status = laze_module_choose(module, name, &chosen, error);
-  if (status == LAZE_OK) status = laze_module_inline(chosen, out, error);
-  if (status != LAZE_OK) return laze_error_prefix(error, "%s", shown_name(path));
-  status = laze_graph_verify(*out, error);
-  if (status == LAZE_OK) return LAZE_OK;
-  laze_graph_destroy(*out);
-  *out = NULL;
-  return laze_error_prefix(error, "%s", shown_name(path));
+  return laze_module_take(module, is_stdin(path) ? "standard input" : path, name, out, error);
 }
 
 laze_status lazec_graph_read(laze_context *context, const char *path, const char *name, laze_graph **out,

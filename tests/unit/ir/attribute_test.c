@@ -32,7 +32,7 @@ START_TEST(attributes_differ_by_bits) {
   laze_attribute data = {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {"abcd", 4}}, changed = data;
   changed.value.data.bytes = "abce";
   assert_differ(data, changed);
-  changed.value.data = (laze_data){"abcd", 3};
+  changed.value.data = laze_data_of("abcd", 3);
   assert_differ(data, changed);
   const double reals[] = {0.5, 2}, others[] = {0.5, -0.0};
   assert_differ(laze_attribute_reals(reals, 2), laze_attribute_reals(reals, 1));

@@ -1,0 +1,87 @@
+/* Compiling graphs (laze/graph.h), and running what they are compiled to on arrays (laze/buffer.h).
+ *
+ *   laze_compiled *dense;
+ *   laze_array *y = NULL;
+ *   laze_compile_graph(graph, NULL, &dense, &error);
+ *   laze_compiled_run(dense, (laze_array *[]){x, w}, 2, &y, 1, &error);
+ *
+ * Sizes that have names in the graph stay open: code is generated once, and each combination of numbers that inputs
+ * bring costs a memory plan. Where the graph's operators ask something of a size whose answer differs (whether it is 1,
+ * say), code is made for both. Kernels are kept on disk, so that another process that compiles the same graph, read
+ * from its file (laze_graph_load()), generates none.
+ */
+#ifndef LAZE_COMPILE_H
+#define LAZE_COMPILE_H
+
+#include "laze/buffer.h"
+#include "laze/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What runs graphs: "llvm" (native code) or "interp" (the reference interpreter). Static. */
+typedef struct laze_backend laze_backend;
+
+/* The backend of that name; NULL: the context's choice (laze_context_options), or else the best one built. The context
+ * may be NULL: the default. LAZE_NOT_FOUND names those there are. */
+LAZE_API LAZE_MUST_USE laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out,
+                                                     laze_error *error);
+/* The index-th backend of this build, best first; NULL past the end. */
+LAZE_API const laze_backend *laze_backend_at(int32_t index);
+LAZE_API const char *laze_backend_name(const laze_backend *backend);
+LAZE_API const char *laze_backend_description(const laze_backend *backend);
+
+/* A compiled graph: counted, immutable to whoever uses it, and run by any number of threads at once. */
+typedef struct laze_compiled laze_compiled;
+
+/* Zero-initialise, set struct_size, and set what should differ from the default. */
+typedef struct laze_compile_options {
+  size_t struct_size;          /* sizeof(laze_compile_options) */
+  const laze_backend *backend; /* NULL: as laze_backend_find() */
+  /* Numbers for the graph's sizes, in the order of laze_graph_symbol(), with which code is made at once; -1: any; NULL:
+   * all -1. Runs have the numbers of their inputs, but what no input gives is this. */
+  const int64_t *sizes;
+  int32_t size_count;
+  int32_t reserved;
+} laze_compile_options;
+
+/* Compiles a graph, which is kept and must not be changed any more. Where the numbers that it is compiled with at first
+ * are none that it allows, code is made by the first run. LAZE_UNSUPPORTED: the backend cannot do it. *out is the
+ * caller's. */
+LAZE_API LAZE_MUST_USE laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *options,
+                                                      laze_compiled **out, laze_error *error);
+/* `compiled` is not NULL. */
+LAZE_API void laze_compiled_retain(laze_compiled *compiled);
+/* NULL is ignored. */
+LAZE_API void laze_compiled_release(laze_compiled *compiled);
+/* Borrowed. */
+LAZE_API laze_graph *laze_compiled_graph(const laze_compiled *compiled);
+
+/* Runs it on an array for each input, in their order. outputs[i] NULL: receives a new array, the caller's; an array of
+ * the result's type: its elements are written, which nobody else may look at meanwhile, and which is no input's memory.
+ * Inputs are left as they are. LAZE_INVALID_ARGUMENT: an array has another type than the graph says, or inputs
+ * contradict each other about a size; LAZE_OUT_OF_RANGE: an index in the data is. On failure arrays that were NULL
+ * still are, and the contents of others are undefined. */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_run(laze_compiled *compiled, laze_array *const *inputs,
+                                                     int32_t input_count, laze_array **outputs, int32_t output_count,
+                                                     laze_error *error);
+
+/* What one run takes. Zero-initialise and set struct_size. */
+typedef struct laze_cost {
+  size_t struct_size;  /* sizeof(laze_cost) */
+  int64_t kernels;     /* that are called, loops aside */
+  int64_t interpreted; /* of these, such as have no native code */
+  int64_t work; /* bytes moved plus operations, an estimate, 0 where a backend has none; of a loop's region once */
+  int64_t temporary_bytes; /* between inputs and outputs */
+  int64_t output_bytes;    /* what sizes say beforehand */
+  int64_t constant_bytes;  /* of the graph */
+} laze_cost;
+/* The cost of a run where sizes are as given (as in laze_compile_options; with every one that no run finds). */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_cost(laze_compiled *compiled, const int64_t *sizes, int32_t size_count,
+                                                      laze_cost *out, laze_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
