@@ -349,8 +349,9 @@ static const struct {
      "e.lz:3:8: permute: argument 'dims' is int[], given a list of sizes"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = permute %x, dims=[1]\n", "e.lz:3:8: permute"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = to %x, dtype=f128\n",
-     "e.lz:3:8: to: no overload takes these arguments:\n  to.dtype(Tensor self, ScalarType dtype) -> Tensor: argument "
-     "'dtype' is ScalarType (such as f32), given a size"},
+     "e.lz:3:8: to: no overload takes these arguments:\n"
+     "  to.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a): argument 'dtype' is ScalarType (such as f32), "
+     "given a size"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0 = exp %x : f64[2]\n", "e.lz:3:17: result 0 has type f32[2], not f64[2]"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0:2 = exp %x\n", "e.lz:3:10: exp gives 1 results; write %0:1"},
     {"laze 1\ngraph @g(%x: f32[2]) {\n  %0:2147483648 = exp %x\n", "e.lz:3:6: expected the number of results"},
