@@ -149,8 +149,8 @@ typedef struct laze_op_info {
                            (laze_call_result_count) */
   int32_t region_count;
   int32_t defines; /* the attribute with the size symbols that a node defines, counted from 1; 0: none */
-  int32_t aliased; /* the segment of the operand whose memory the results are, as far as strides allow, counted from 1; 0:
-                      none. In the IR they are values as others are */
+  int32_t aliased; /* the segment of the operand whose memory the results are, as far as strides allow, counted from 1;
+                      0: none. In the IR they are values as others are */
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */

@@ -1,5 +1,5 @@
-/* Tables of operators, and behind a line "# derivatives" one of derivatives: what opgen finds wrong is said with a place
- * and a remedy, and what it finds right becomes code, or is too long for it. */
+/* Tables of operators, and behind a line "# derivatives" one of derivatives: what opgen finds wrong is said with a
+ * place and a remedy, and what it finds right becomes code, or is too long for it. */
 #include "ops/opgen/allocate.h"
 #include "ops/opgen/inputs.h"
 #include "ops/opgen/output.h"
