@@ -6,9 +6,12 @@
 
 laze_status laze_expand_composite(laze_recorder *recorder, const laze_call *call, laze_expand_function composite,
                                   laze_value *results, laze_error *error) {
+  static const laze_value none[1];
   const laze_op origin = recorder->origin;
+  laze_call whole = *call;
+  if (!whole.operands) whole.operands = none; /* a list without items is a place, too */
   if (origin == LAZE_OP_NONE) recorder->origin = call->op;
-  const laze_status status = composite(recorder, call, results, error);
+  const laze_status status = composite(recorder, &whole, results, error);
   recorder->origin = origin;
   return status;
 }
@@ -18,6 +21,33 @@ laze_status laze_record_here(laze_recorder *recorder, const laze_call *call, laz
   located.location = recorder->location;
   located.origin = recorder->origin;
   return recorder->record(recorder, &located, results, error);
+}
+
+laze_status laze_record_unary(laze_recorder *recorder, laze_op op, laze_value a, laze_value *result,
+                              laze_error *error) {
+  return laze_record_here(recorder, &(laze_call){.op = op, .operand_count = 1, .operands = &a}, result, error);
+}
+
+laze_status laze_record_binary(laze_recorder *recorder, laze_op op, laze_value a, laze_value b, laze_value *result,
+                               laze_error *error) {
+  const laze_value operands[] = {a, b};
+  return laze_record_here(recorder, &(laze_call){.op = op, .operand_count = 2, .operands = operands}, result, error);
+}
+
+laze_status laze_record_ternary(laze_recorder *recorder, laze_op op, laze_value a, laze_value b, laze_value c,
+                                laze_value *result, laze_error *error) {
+  const laze_value operands[] = {a, b, c};
+  return laze_record_here(recorder, &(laze_call){.op = op, .operand_count = 3, .operands = operands}, result, error);
+}
+
+laze_status laze_record_integer(laze_recorder *recorder, laze_dtype dtype, int64_t value, laze_value *out,
+                                laze_error *error) {
+  return laze_record_number(recorder, dtype, laze_scalar_integer(value), out, error);
+}
+
+laze_status laze_record_real(laze_recorder *recorder, laze_dtype dtype, double value, laze_value *out,
+                             laze_error *error) {
+  return laze_record_number(recorder, dtype, laze_scalar_real(value), out, error);
 }
 
 laze_value laze_call_operand(const laze_call *call, int32_t position) {

@@ -15,6 +15,19 @@ LAZE_MUST_USE laze_status laze_expand_composite(laze_recorder *recorder, const l
 /* Records a call with the recorder's location and origin, which the call leaves out. */
 LAZE_MUST_USE laze_status laze_record_here(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                            laze_error *error);
+/* The same for operators that take so many tensors and nothing else. Most calls of composites are of these, and
+ * thousands of them are shorter for it. */
+LAZE_MUST_USE laze_status laze_record_unary(laze_recorder *recorder, laze_op op, laze_value a, laze_value *result,
+                                            laze_error *error);
+LAZE_MUST_USE laze_status laze_record_binary(laze_recorder *recorder, laze_op op, laze_value a, laze_value b,
+                                             laze_value *result, laze_error *error);
+LAZE_MUST_USE laze_status laze_record_ternary(laze_recorder *recorder, laze_op op, laze_value a, laze_value b,
+                                              laze_value c, laze_value *result, laze_error *error);
+/* laze_record_number() for a number that is written as it is. */
+LAZE_MUST_USE laze_status laze_record_integer(laze_recorder *recorder, laze_dtype dtype, int64_t value, laze_value *out,
+                                              laze_error *error);
+LAZE_MUST_USE laze_status laze_record_real(laze_recorder *recorder, laze_dtype dtype, double value, laze_value *out,
+                                           laze_error *error);
 
 /* The value of the operand argument at `position`, which is no list; LAZE_VALUE_NONE when it is absent. */
 laze_value laze_call_operand(const laze_call *call, int32_t position);

@@ -35,12 +35,24 @@ static const char *emit_size_value(gen_emitter *emitter, const gen_expression *s
   return name;
 }
 
+const char *emit_constant(const char *dtype, const char *scalar, const char *result) {
+  static const char *const makers[] = {"integer", "real"};
+  for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+    const char *start = memory_format("laze_scalar_%s(", makers[i]);
+    const size_t size = strlen(start);
+    if (strncmp(scalar, start, size) != 0) continue;
+    const char *value = memory_copy(scalar + size, strlen(scalar) - size - 1);
+    return memory_format("laze_record_%s(recorder, %s, %s, &%s, error)", makers[i], dtype, value, result);
+  }
+  return memory_format("laze_record_number(recorder, %s, %s, &%s, error)", dtype, scalar, result);
+}
+
 /* A plain number as a 0-d value of `dtype`. */
 static const char *emit_number(gen_emitter *emitter, const gen_expression *number, const char *dtype) {
   if (number->kind == KIND_SIZE) return emit_size_value(emitter, number, dtype);
   const char *scalar = emit_scalar(emitter, number), *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
-  emit_line(emitter, "LAZE_TRY(laze_record_number(recorder, %s, %s, &%s, error));", dtype, scalar, name);
+  emit_line(emitter, "LAZE_TRY(%s);", emit_constant(dtype, scalar, name));
   return name;
 }
 
@@ -174,6 +186,22 @@ static const char *emit_compacted(gen_emitter *emitter, const gen_layout *layout
   return memory_format(".operand_count = %s, .operands = %s, .segments = %s", number, name, segments);
 }
 
+/* A call of an operator that takes one to three tensors and nothing else; NULL: of another one. */
+static const char *emit_tensors_alone(const gen_operator *callee, const gen_operand *operands, const char *results) {
+  static const char *const names[] = {"unary", "binary", "ternary"};
+  const int count = callee->schema.count;
+  const char *values = "";
+  if (count < 1 || count > 3) return NULL;
+  for (int i = 0; i < count; i++) {
+    const gen_kind kind = callee->schema.arguments[i].kind;
+    if (!kind_is_operand(kind) || kind_is_tensors(kind) || operands[i].may_be_absent || operands[i].value == NULL)
+      return NULL;
+    values = join(values, operands[i].value);
+  }
+  return memory_format("laze_record_%s(recorder, LAZE_OP_%s, %s, %s, error)", names[count - 1], callee->upper, values,
+                       results);
+}
+
 static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
   const gen_expression *first = operands[0].item;
   if (count == 1 && first != NULL && kind_is_tensors(first->kind) && first->form == FORM_NAME)
@@ -289,6 +317,8 @@ const char *emit_record(gen_emitter *emitter, const gen_expression *call, const 
     count++;
   }
   emit_numbers(emitter, callee, operands, count);
+  const char *alone = emit_tensors_alone(callee, operands, results);
+  if (alone != NULL) return alone;
   const char *fields = memory_format(".op = LAZE_OP_%s", callee->upper);
   const char *given = count > 0 ? emit_operands(emitter, operands, count) : "";
   if (*given != '\0') fields = join(fields, given);

@@ -33,8 +33,8 @@ static void load_default(const gen_emitter *emitter, int index, FILE *out) {
   const char *dtype = kind_number(literal_kind(&argument->value))->dtype;
   fprintf(out, "  laze_value %s_or_default = laze_call_operand(call, %d);\n", argument->name, argument->position);
   fprintf(out, "  if (laze_value_is_none(%s_or_default))\n", argument->name);
-  fprintf(out, "    LAZE_TRY(laze_record_number(recorder, %s, %s, &%s_or_default, error));\n", dtype,
-          c_scalar_call(&argument->value), argument->name);
+  fprintf(out, "    LAZE_TRY(%s);\n",
+          emit_constant(dtype, c_scalar_call(&argument->value), memory_format("%s_or_default", argument->name)));
 }
 
 static void load_attribute(const gen_emitter *emitter, int index, FILE *out) {

@@ -295,6 +295,18 @@ static void write_file(gen_table *table, size_t index, const gen_shard *shard, c
   free(text);
 }
 
+const char *array_name(gen_arrays *arrays, const char *type, const char *items, const char *name, FILE *out) {
+  const char *text = memory_format("%s %s", type, items);
+  for (int i = 0; i < arrays->count; i++)
+    if (strcmp(arrays->texts[i], text) == 0) return arrays->names[i];
+  arrays->texts = memory_grow(arrays->texts, arrays->count, sizeof(*arrays->texts));
+  arrays->names = memory_grow(arrays->names, arrays->count, sizeof(*arrays->names));
+  arrays->texts[arrays->count] = text;
+  arrays->names[arrays->count++] = name;
+  fprintf(out, "static const %s %s[] = {%s};\n", type, name, items);
+  return name;
+}
+
 const char *output_family(const char *table_path) {
   const char *name = strrchr(table_path, '/') == NULL ? table_path : strrchr(table_path, '/') + 1;
   return memory_copy(name, strcspn(name, "."));

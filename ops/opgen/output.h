@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* A part of the operators, or of the derivatives, those of one table: so long files are split, and each stays readable. */
+/* A part of the operators, or of the derivatives, those of one table: so long files are split, and each stays readable.
+ */
 typedef struct gen_shard {
   const char *table; /* its path */
 } gen_shard;
@@ -60,6 +61,15 @@ const char *c_integer(int64_t value);
 const char *c_scalar_call(const gen_literal *value);
 /* The name, with "_" after it where C or C++ reserve it or the generated code around it uses it. */
 const char *c_name(const char *name);
+
+/* Constant arrays of a file, of which equal ones are written once. */
+typedef struct gen_arrays {
+  int count;
+  const char **texts, **names; /* "TYPE items", and what the array is called */
+} gen_arrays;
+
+/* The name of the array with these items: of one that was written before, or `name`, as which it is written now. */
+const char *array_name(gen_arrays *arrays, const char *type, const char *items, const char *name, FILE *out);
 
 /* A generated file: "ir/op.gen.c" is its name for a compiler, which is run where that is its path. */
 typedef struct gen_output {

@@ -38,12 +38,12 @@ void write_op_header(const gen_table *table, const gen_shard *shard, FILE *out) 
   fprintf(out, "\n#endif\n");
 }
 
-static void write_default_items(const gen_operator *op, const gen_argument *argument, FILE *out) {
-  if (argument->value.form != LITERAL_LIST || argument->value.count == 0) return;
-  fprintf(out, "static const laze_size %s_%s_default[] = {", op->symbol, argument->name);
+/* The name of the array of a list's default. */
+static const char *default_items(const gen_operator *op, const gen_argument *argument, gen_arrays *arrays, FILE *out) {
+  const char *items = "";
   for (int i = 0; i < argument->value.count; i++)
-    fprintf(out, "%s%s", i == 0 ? "" : ", ", c_integer(argument->value.items[i]));
-  fprintf(out, "};\n");
+    items = memory_format("%s%s%s", items, i == 0 ? "" : ", ", c_integer(argument->value.items[i]));
+  return array_name(arrays, "laze_size", items, memory_format("%s_%s_default", op->symbol, argument->name), out);
 }
 
 /* The initialiser of a laze_scalar; calls are not constant expressions. */
@@ -54,7 +54,7 @@ static const char *scalar_initialiser(const gen_literal *value) {
              : memory_format("{.dtype = %s, .value.integer = %s}", dtype, c_integer(value->integer));
 }
 
-static const char *default_text(const gen_operator *op, const gen_argument *argument) {
+static const char *default_text(const gen_operator *op, const gen_argument *argument, gen_arrays *arrays, FILE *out) {
   const gen_literal *value = &argument->value;
   const gen_kind kind = argument->kind == KIND_SCALAR ? KIND_LITERAL : argument->kind;
   const char *start = memory_format("{.kind = %s, .present = true", kind_enumerator(kind));
@@ -69,30 +69,33 @@ static const char *default_text(const gen_operator *op, const gen_argument *argu
   case KIND_INT_LIST:
   case KIND_SIZE_LIST:
     if (value->count == 0) return memory_format("%s}", start);
-    return memory_format("%s, .count = %d, .value.items = %s_%s_default}", start, value->count, op->symbol,
-                         argument->name);
+    return memory_format("%s, .count = %d, .value.items = %s}", start, value->count,
+                         default_items(op, argument, arrays, out));
   default: return memory_format("%s, .value.integer = %s}", start, c_integer(value->integer));
   }
 }
 
-static void write_argument(const gen_operator *op, const gen_argument *argument, FILE *out) {
-  fprintf(out, "    {.name = \"%s\", .kind = %s, .position = %d", argument->name, kind_enumerator(argument->kind),
-          argument->position);
+static const char *argument_text(const gen_operator *op, const gen_argument *argument, gen_arrays *arrays, FILE *out) {
+  const char *text = memory_format("{.name = \"%s\", .kind = %s, .position = %d", argument->name,
+                                   kind_enumerator(argument->kind), argument->position);
   const bool optional = argument->optional || (kind_is_operand(argument->kind) && argument_may_be_absent(argument));
-  if (optional) fprintf(out, ", .optional = true");
-  if (argument->has_default) fprintf(out, ", .has_default = true");
-  if (argument->keyword_only) fprintf(out, ", .keyword_only = true");
-  if (argument->list_size > 0) fprintf(out, ", .list_size = %d", argument->list_size);
-  if (argument->has_default) fprintf(out, ", .default_value = %s", default_text(op, argument));
-  fprintf(out, "},\n");
+  if (optional) text = memory_format("%s, .optional = true", text);
+  if (argument->has_default) text = memory_format("%s, .has_default = true", text);
+  if (argument->keyword_only) text = memory_format("%s, .keyword_only = true", text);
+  if (argument->list_size > 0) text = memory_format("%s, .list_size = %d", text, argument->list_size);
+  if (argument->has_default)
+    text = memory_format("%s, .default_value = %s", text, default_text(op, argument, arrays, out));
+  return memory_format("%s}", text);
 }
 
-static void write_arguments(const gen_operator *op, FILE *out) {
-  if (op->schema.count == 0) return;
-  for (int i = 0; i < op->schema.count; i++) write_default_items(op, &op->schema.arguments[i], out);
-  fprintf(out, "static const laze_argument_info %s_arguments[] = {\n", op->symbol);
-  for (int i = 0; i < op->schema.count; i++) write_argument(op, &op->schema.arguments[i], out);
-  fprintf(out, "};\n");
+/* The name of the array of the operator's arguments. */
+static const char *write_arguments(const gen_operator *op, gen_arrays *arrays, FILE *out) {
+  const char *items = "\n";
+  for (int i = 0; i < op->schema.count; i++)
+    items = memory_format("%s    %s,\n", items, argument_text(op, &op->schema.arguments[i], arrays, out));
+  return op->schema.count == 0
+             ? NULL
+             : array_name(arrays, "laze_argument_info", items, memory_format("%s_arguments", op->symbol), out);
 }
 
 static const char *dtype_mask(const gen_operator *op) {
@@ -110,7 +113,7 @@ static const char *c_text(const char *text) {
   return memory_format("%s%s", out, c_string(text));
 }
 
-static void write_info(const gen_operator *op, FILE *out) {
+static void write_info(const gen_operator *op, const char *arguments, FILE *out) {
   fprintf(out, "    [LAZE_OP_%s] = {.name = %s,\n", op->upper, c_string(op->schema.name));
   fprintf(out, "     .base = \"%s\",\n     .symbol = \"%s\",\n     .schema = %s,\n     .source = \"%s\",\n",
           op->schema.base, op->symbol, c_text(op->schema.text), operator_source(op));
@@ -140,7 +143,7 @@ static void write_info(const gen_operator *op, FILE *out) {
   if (op->defines > 0) fprintf(out, "     .defines = %d,\n", op->schema.arguments[op->defines - 1].position + 1);
   if (op->schema.aliased >= 0)
     fprintf(out, "     .aliased = %d,\n", op->schema.arguments[op->schema.aliased].position + 1);
-  if (op->schema.count > 0) fprintf(out, "     .arguments = %s_arguments,\n", op->symbol);
+  if (arguments != NULL) fprintf(out, "     .arguments = %s,\n", arguments);
   if (operator_has_inference(op)) fprintf(out, "     .infer = laze_infer_%s,\n", op->symbol);
   if (operator_has_expansion(op)) fprintf(out, "     .expand = laze_expand_%s,\n", op->symbol);
   if (op->when != NULL) fprintf(out, "     .must_expand = laze_must_expand_%s,\n", op->symbol);
@@ -188,12 +191,14 @@ void write_op_table(const gen_table *table, const gen_shard *shard, FILE *out) {
   fprintf(out, "/* What the operator tables say, as data. Generated by ops/opgen. */\n#include \"ir/op.gen.h\"\n\n"
                "#include \"ir/composite.gen.h\"\n#include \"ir/derivative.gen.h\"\n#include "
                "\"ir/inference.gen.h\"\n#include \"ir/known_size.h\"\n\n");
-  for (int i = 0; i < table->count; i++) write_arguments(table->operators[i], out);
+  gen_arrays arrays = {0};
+  const char **arguments = memory_take((size_t)table->count * sizeof(*arguments));
+  for (int i = 0; i < table->count; i++) arguments[i] = write_arguments(table->operators[i], &arrays, out);
   fputc('\n', out);
   write_in_place_names(table, out);
   fprintf(out, "const laze_op laze_op_count = LAZE_OP_COUNT;\n\nconst laze_op_info laze_op_infos[LAZE_OP_COUNT] = {\n");
   fprintf(out, "    [LAZE_OP_NONE] = {.name = \"\", .base = \"\", .symbol = \"\", .schema = \"\", .source = \"\"},\n");
-  for (int i = 0; i < table->count; i++) write_info(table->operators[i], out);
+  for (int i = 0; i < table->count; i++) write_info(table->operators[i], arguments[i], out);
   fprintf(out, "};\n\n");
   write_index(table, out);
 }

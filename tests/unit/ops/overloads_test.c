@@ -327,9 +327,9 @@ static laze_op in_expression(const char *code, int number) {
   char head[64], symbol[64];
   snprintf(head, sizeof head, "laze_composite_call_%d(", number);
   const char *at = strstr(code, head);
-  at = at ? strstr(at, ".op = LAZE_OP_") : NULL;
+  at = at ? strstr(at, "LAZE_OP_") : NULL;
   if (!at) return LAZE_OP_NONE;
-  at += strlen(".op = LAZE_OP_");
+  at += strlen("LAZE_OP_");
   size_t length = 0;
   for (; (isalnum((unsigned char)at[length]) || at[length] == '_') && length < sizeof symbol - 1; length++)
     symbol[length] = (char)tolower((unsigned char)at[length]);
