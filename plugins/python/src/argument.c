@@ -148,7 +148,7 @@ static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t coun
 /* An array, and not one of NumPy's scalars, which have a buffer as well. */
 static bool is_memory(PyObject *object) {
   return laze_python_has_dlpack(object) ||
-         (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyObject_HasAttrString(object, "item"));
+         (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !laze_python_has(object, "item"));
 }
 
 static bool add(converter *self, laze_argument argument) {
@@ -280,14 +280,14 @@ static bool add_builtin(converter *self, PyObject *object, bool *done) {
 
 /* A number of another library: NumPy's scalars say what they are by item(), others by __index__ or __float__. */
 static PyObject *as_number(PyObject *object) {
-  if (PyObject_HasAttrString(object, "item") && PyObject_HasAttrString(object, "dtype")) {
+  if (laze_python_has(object, "item") && laze_python_has(object, "dtype")) {
     PyObject *item = PyObject_CallMethod(object, "item", NULL);
     const bool is_number = item && (PyLong_Check(item) || PyFloat_Check(item) || PyComplex_Check(item));
     if (!is_number) Py_CLEAR(item);
     return item;
   }
   if (PyIndex_Check(object)) return PyNumber_Index(object);
-  return PyObject_HasAttrString(object, "__float__") ? PyNumber_Float(object) : NULL;
+  return laze_python_has(object, "__float__") ? PyNumber_Float(object) : NULL;
 }
 
 bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object, laze_python_takes takes,

@@ -177,6 +177,8 @@ PyObject *laze_python_from_buffer(PyObject *object, bool copy);
 PyObject *laze_python_to_array(PyObject *tensor, PyObject *dtype, bool copy);
 PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject *names);
 PyObject *laze_python_from_dlpack(PyObject *object);
+/* Whether the object has the attribute; a class, which says of its instances what they have, has none. */
+bool laze_python_has(PyObject *object, const char *name);
 bool laze_python_has_dlpack(PyObject *object);
 
 /* ---- lent.c: memory of Python that laze borrows. The callback that ends a loan comes on any thread, with the GIL or

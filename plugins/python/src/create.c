@@ -40,10 +40,10 @@ static bool add_leaf(walk *self, PyObject *leaf, int32_t depth) {
 
 /* A number of another kind, or the lists of an array. */
 static PyObject *simplify(PyObject *object) {
-  if (PyObject_HasAttrString(object, "tolist")) return PyObject_CallMethod(object, "tolist", NULL);
+  if (laze_python_has(object, "tolist")) return PyObject_CallMethod(object, "tolist", NULL);
   if (PyIndex_Check(object)) return PyNumber_Index(object);
-  if (PyObject_HasAttrString(object, "__float__")) return PyNumber_Float(object);
-  if (PyObject_HasAttrString(object, "__complex__")) return PyObject_CallMethod(object, "__complex__", NULL);
+  if (laze_python_has(object, "__float__")) return PyNumber_Float(object);
+  if (laze_python_has(object, "__complex__")) return PyObject_CallMethod(object, "__complex__", NULL);
   return laze_python_raise_type("tensor: %R is no number, and no list or array of numbers", object);
 }
 
@@ -184,7 +184,7 @@ PyObject *laze_python_from_any(PyObject *data, laze_dtype dtype, bool copy) {
   if (laze_python_is_tensor(data)) return laze_python_cast(laze_python_share(data), dtype);
   if (is_sequence(data) || is_number(data)) return laze_python_from_lists(data, dtype);
   /* NumPy's scalars have a buffer as well, and are numbers. */
-  bool scalar = PyObject_HasAttrString(data, "item") && !laze_python_has_dlpack(data);
+  bool scalar = laze_python_has(data, "item") && !laze_python_has_dlpack(data);
   if (PyObject_CheckBuffer(data) && !scalar) return laze_python_cast(laze_python_from_buffer(data, copy), dtype);
   if (!laze_python_has_dlpack(data)) return laze_python_from_lists(data, dtype);
   PyObject *tensor = laze_python_cast(laze_python_from_dlpack(data), dtype);

@@ -82,8 +82,12 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   return NULL;
 }
 
+bool laze_python_has(PyObject *object, const char *name) {
+  return !PyType_Check(object) && PyObject_HasAttrString(object, name);
+}
+
 bool laze_python_has_dlpack(PyObject *object) {
-  return PyObject_HasAttrString(object, "__dlpack__");
+  return laze_python_has(object, "__dlpack__");
 }
 
 /* The object's capsule: the versioned one, or, from objects that do not know versions, the other. */

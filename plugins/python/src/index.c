@@ -273,8 +273,8 @@ static PyObject *simplify(PyObject *item) {
     return laze_python_from_lists(item, LAZE_DTYPE_NONE);
   }
   if (laze_python_has_dlpack(item)) return laze_python_from_any(item, LAZE_DTYPE_NONE, false);
-  if (PyIndex_Check(item) && !PyObject_HasAttrString(item, "shape")) return PyNumber_Index(item);
-  if (PyObject_HasAttrString(item, "item")) { /* NumPy's scalars */
+  if (PyIndex_Check(item) && !laze_python_has(item, "shape")) return PyNumber_Index(item);
+  if (laze_python_has(item, "item")) { /* NumPy's scalars */
     PyObject *number = PyObject_CallMethod(item, "item", NULL);
     if (number && PyLong_Check(number)) return number;
     Py_XDECREF(number);

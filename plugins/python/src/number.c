@@ -9,7 +9,7 @@ static bool is_operand(PyObject *object) {
   if (PyComplex_Check(object)) return true;
   if (object == Py_None || PyUnicode_Check(object) || PyBytes_Check(object)) return false;
   if (laze_python_has_dlpack(object) || PyIndex_Check(object)) return true;
-  return PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item");
+  return laze_python_has(object, "dtype") && laze_python_has(object, "item");
 }
 
 static laze_dtype dtype_beside(laze_scalar scalar, laze_dtype other) {
