@@ -23,6 +23,7 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_PEAK_BYTES] = "peak_bytes",
     [LAZE_METRIC_IDLE_BYTES] = "idle_bytes",
     [LAZE_METRIC_AUTOGRAD_NODES] = "autograd_nodes_alive",
+    [LAZE_METRIC_SAVED_BYTES] = "autograd_saved_bytes",
     [LAZE_METRIC_NODE_BYTES] = "node_bytes",
     [LAZE_METRIC_TRACE_CACHE_BYTES] = "trace_cache_bytes",
     [LAZE_METRIC_PROGRAM_CACHE_BYTES] = "program_cache_bytes",

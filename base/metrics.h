@@ -25,6 +25,7 @@ typedef enum {
   LAZE_METRIC_PEAK_BYTES,          /* most tensor bytes held at once */
   LAZE_METRIC_IDLE_BYTES,          /* tensor memory kept for the next tensors of its size */
   LAZE_METRIC_AUTOGRAD_NODES,      /* calls and tensors that are kept for gradients */
+  LAZE_METRIC_SAVED_BYTES,         /* values that are kept for gradients, each as often as a call needs it */
   LAZE_METRIC_NODE_BYTES,          /* memory for recorded operators and handles, used or kept for the next */
   LAZE_METRIC_TRACE_CACHE_BYTES,   /* executables with their memory plans, and the traces they are found by */
   LAZE_METRIC_PROGRAM_CACHE_BYTES, /* programs, and the graphs they are found by */

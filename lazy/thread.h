@@ -18,10 +18,12 @@ typedef struct laze_thread_state {
   bool in_use;
   laze_open_scope root, *scope; /* the outermost and the innermost scope */
   laze_backlog backlog;
-  bool no_grad;              /* calls leave nothing behind for gradients */
-  bool inference;            /* and what they give never will */
-  laze_record_state *record; /* lazy/record/record_state.h; part of this object's block */
-  laze_run_state *run;       /* lazy/run/run_state.h; part of this object's block */
+  bool no_grad;                 /* calls leave nothing behind for gradients */
+  bool inference;               /* and what they give never will */
+  bool anomaly;                 /* gradients are looked through for what is no number */
+  struct laze_capture *capture; /* who notes the histories (lazy/autograd/capture.h); NULL: nobody */
+  laze_record_state *record;    /* lazy/record/record_state.h; part of this object's block */
+  laze_run_state *run;          /* lazy/run/run_state.h; part of this object's block */
 } laze_thread_state;
 
 /* Whether calls of the thread leave histories behind. */

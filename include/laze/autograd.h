@@ -89,6 +89,12 @@ LAZE_API int32_t laze_is_inference_mode(laze_context *context);
 /* Whether a tensor was made so. */
 LAZE_API int32_t laze_tensor_is_inference(laze_tensor *tensor);
 
+/* Whether backward passes of this thread look for what is no number: 0 at first. A gradient that a call gives then, and
+ * that has a NaN where it is computed, fails, and with it what depends on it; the message names the operator and where
+ * it was called. Returns what it was. */
+LAZE_API int32_t laze_set_anomaly_mode(laze_context *context, int32_t enabled);
+LAZE_API int32_t laze_is_anomaly_mode(laze_context *context);
+
 #ifdef __cplusplus
 }
 #endif

@@ -120,6 +120,31 @@ typedef struct laze_function_options {
  * requires a gradient, or this thread records none, nothing happens, and `release` is called. */
 LAZE_API LAZE_MUST_USE laze_status laze_function_attach(const laze_function_options *options, laze_error *error);
 
+/* --- checkpoints --- */
+
+/* Records `outputs` from `inputs`, the same each time that it is called. */
+typedef laze_status (*laze_checkpoint_code)(void *self, laze_tensor *const *inputs, laze_tensor **outputs,
+                                            laze_error *error);
+
+/* Zero-initialise, set struct_size and what there is. */
+typedef struct laze_checkpoint_options {
+  size_t struct_size;    /* sizeof(laze_checkpoint_options) */
+  laze_context *context; /* NULL: that of the inputs, or the default one */
+  int32_t input_count, output_count;
+  laze_tensor *const *inputs; /* NULL: no tensor */
+  laze_tensor **outputs;      /* where the caller gets what the code gave */
+  laze_checkpoint_code code;
+  void *self;
+  void (*release)(void *self); /* NULL: nothing to release */
+} laze_checkpoint_options;
+
+/* Calls the code now, and once more in each backward pass that needs it: what its calls would keep for their gradients
+ * is not kept, but computed again from the inputs, which are. The second time the inputs are others of the same values,
+ * so that nothing of it is taken from the first time; what the code uses besides (weights, say) is used as it is then.
+ * It is called in a scope of its own, and has to record the same operators; where it does not, the pass fails. Random
+ * numbers are the same where their seeds and offsets are. */
+LAZE_API LAZE_MUST_USE laze_status laze_checkpoint(const laze_checkpoint_options *options, laze_error *error);
+
 #ifdef __cplusplus
 }
 #endif

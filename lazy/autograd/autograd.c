@@ -2,6 +2,7 @@
 #include "laze/autograd.h"
 
 #include "base/dtype.h"
+#include "lazy/autograd/kernels.h"
 #include "lazy/autograd/slot.h"
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
@@ -180,6 +181,26 @@ int32_t laze_is_inference_mode(laze_context *context) {
   laze_thread_state *thread = lock_thread(context);
   if (!thread) return 0;
   const int32_t enabled = thread->inference;
+  laze_lazy_unlock(thread->lazy);
+  return enabled;
+}
+
+int32_t laze_set_anomaly_mode(laze_context *context, int32_t enabled) {
+  laze_thread_state *thread = lock_thread(context);
+  if (!thread) return 0;
+  laze_lazy *lazy = thread->lazy;
+  const int32_t before = thread->anomaly;
+  thread->anomaly = enabled != 0;
+  laze_lazy_unlock(lazy);
+  const laze_status status = enabled ? laze_kernels_register(lazy->context, NULL) : LAZE_OK;
+  (void)status; /* without memory passes say what they lack */
+  return before;
+}
+
+int32_t laze_is_anomaly_mode(laze_context *context) {
+  laze_thread_state *thread = lock_thread(context);
+  if (!thread) return 0;
+  const int32_t enabled = thread->anomaly;
   laze_lazy_unlock(thread->lazy);
   return enabled;
 }

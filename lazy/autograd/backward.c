@@ -18,6 +18,8 @@
 #include "ir/composite/support.h"
 #include "ir/derivative.h"
 #include "ir/op.gen.h"
+#include "lazy/autograd/anomaly.h"
+#include "lazy/autograd/checkpoint.h"
 #include "lazy/autograd/function.h"
 #include "lazy/autograd/hooks.h"
 #include "lazy/lazy.h"
@@ -472,6 +474,7 @@ static laze_status reach_slowly(backward *self, laze_grad_node *node, int64_t pl
   laze_status status = find_given(self, node, place, found, error);
   if (status == LAZE_OK)
     status = laze_hooks_of_operands(self->thread, node, found, &self->gradients[self->firsts[place]], records, error);
+  if (status == LAZE_OK && self->thread->anomaly) status = laze_anomaly_watch(self->thread, node, found, error);
   self->newest = NULL;
   if (status == LAZE_OK) do {
       status = record_given(self, node, found, error);
@@ -488,7 +491,11 @@ static laze_status reach_node(backward *self, laze_grad_node *node, int64_t plac
   if (node->hooks) self->newest = NULL;
   self->reached[place] = true;
   if (!laze_grad_node_is_leaf(node)) {
-    const bool slowly = node->function || laze_hooks_are_behind(node);
+    if (node->dropped) {
+      LAZE_TRY(laze_checkpoint_fill(self->thread, node->checkpoint, gradients, node->result_count, error));
+      self->newest = NULL;
+    }
+    const bool slowly = node->function || laze_hooks_are_behind(node) || self->thread->anomaly;
     return slowly ? reach_slowly(self, node, place, error) : find_given(self, node, place, NULL, error);
   }
   const bool keeps = !self->asked->found && node->handles > 0;
@@ -550,9 +557,12 @@ static void settle(backward *self, bool failed) {
     laze_gradient_release(self->lazy, &kept->gradient);
     laze_edge_release(self->lazy, kept->place);
   }
-  for (int64_t i = 0; i < self->count && !failed && !self->asked->keeps_saved; i++)
-    if (self->reached[i] && !laze_grad_node_is_leaf(self->nodes[i]))
-      laze_grad_node_release_saved(self->lazy, self->nodes[i]);
+  for (int64_t i = 0; i < self->count && self->reached; i++) {
+    laze_grad_node *node = self->nodes[i];
+    if (!self->reached[i] || laze_grad_node_is_leaf(node)) continue;
+    if (!failed && !self->asked->keeps_saved) laze_grad_node_release_saved(self->lazy, node);
+    if (node->checkpoint) laze_checkpoint_drop(self->lazy, node->checkpoint);
+  }
 }
 
 /* Puts the roots' gradients where they begin. */

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "lazy/autograd/call_out.h"
+#include "lazy/autograd/capture.h"
 #include "lazy/autograd/slot.h"
 #include "lazy/lazy.h"
 #include "lazy/record/reuse.h"
@@ -299,7 +300,7 @@ static laze_edge saved_edge(const laze_function_options *options, laze_grad_node
   return laze_edge_retain(laze_slot_edge(slot));
 }
 
-static void fill_node(const laze_function_options *options, laze_grad_node *node) {
+static void fill_node(laze_lazy *lazy, const laze_function_options *options, laze_grad_node *node) {
   int64_t *words = (int64_t *)(void *)(node->saved + node->saved_count);
   words = write_types(options->inputs, options->input_count, words);
   (void)write_types(options->outputs, options->output_count, words);
@@ -308,7 +309,7 @@ static void fill_node(const laze_function_options *options, laze_grad_node *node
   for (int32_t i = 0; i < options->saved_count; i++) {
     if (!options->saved[i]) continue;
     laze_storage *storage = laze_handle_slot(options->saved[i])->storage;
-    laze_saved_keep(&node->saved[i], storage->cell, storage);
+    laze_saved_keep(lazy, &node->saved[i], storage->cell, storage);
     node->function->saved_edges[i] = saved_edge(options, node, options->saved[i]);
   }
   node->function->flags = options->flags;
@@ -352,7 +353,8 @@ static laze_status attach(laze_thread_state *thread, const laze_function_options
   laze_grad_node *node = make_node(thread->lazy, &parts);
   if (!node) return laze_fail_memory(error, "what a gradient needs", -1);
   *attached = true;
-  fill_node(options, node);
+  fill_node(thread->lazy, options, node);
+  laze_capture_node(thread, node);
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < options->output_count && status == LAZE_OK; i++)
     status = connect(thread, options, node, i, error);

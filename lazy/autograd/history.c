@@ -16,6 +16,7 @@
 #include "ir/attribute.h"
 #include "ir/derivative.h"
 #include "ir/op.gen.h"
+#include "lazy/autograd/capture.h"
 #include "lazy/lazy.h"
 #include "lazy/record/expander.h"
 #include "lazy/record/layers.h"
@@ -149,7 +150,7 @@ static int64_t node_size(const history *self) {
 static void save_value(const history *self, laze_saved *saved, int32_t index) {
   const laze_frame_value *value = value_of(self, nth_value(self, index));
   if (is_read(self, index)) {
-    laze_saved_keep(saved, value->cell, value->storage);
+    laze_saved_keep(self->state->thread->lazy, saved, value->cell, value->storage);
   } else if (laze_type_is_unknown(&value->type)) {
     saved->cell = value->cell;
     laze_cell_retain(saved->cell);
@@ -230,6 +231,7 @@ static laze_status leave_node(history *self, laze_error *error) {
   laze_grad_node *node = size < 0 ? NULL : laze_grad_node_create(lazy, size);
   if (!node) return laze_fail_memory(error, "what a gradient needs", size);
   fill_node(self, node);
+  laze_capture_node(self->state->thread, node);
   if (self->definers > 0) {
     laze_grad_node_note_unknown(lazy, node);
     const laze_status status = each_definer(self, keep_definer, node, error);

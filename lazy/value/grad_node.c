@@ -1,6 +1,7 @@
 /* Nodes of the backward graph: what they keep, and how they go. */
 #include "lazy/value/grad_node.h"
 
+#include "base/dtype.h"
 #include "lazy/lazy.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
@@ -24,22 +25,72 @@ laze_grad_node *laze_grad_leaf_create(laze_lazy *lazy) {
   return leaf;
 }
 
-void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage) {
+static void hold(laze_lazy *lazy, laze_saved *saved, laze_cell *cell) {
+  laze_type type;
+  laze_cell_type(cell, &type);
   saved->cell = cell;
   saved->held = true;
+  saved->dropped = false;
+  saved->bytes = laze_type_is_unknown(&type) ? 0 : laze_cell_elements(cell) * laze_dtype_size(cell->dtype);
   laze_cell_retain(cell);
   cell->holds++;
+  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_SAVED_BYTES, saved->bytes);
+}
+
+static void let_go_of_value(laze_lazy *lazy, laze_saved *saved) {
+  if (saved->held) saved->cell->holds--;
+  laze_cell_release(lazy, saved->cell);
+  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_SAVED_BYTES, -saved->bytes);
+  saved->cell = NULL;
+  saved->held = false;
+  saved->bytes = 0;
+}
+
+void laze_saved_keep(laze_lazy *lazy, laze_saved *saved, laze_cell *cell, laze_storage *storage) {
+  hold(lazy, saved, cell);
+  if (saved->storage || !storage) return; /* computed again: it is checked what was used the first time */
   saved->storage = storage;
-  if (!storage) return;
   storage->references++;
   saved->version = storage->version;
 }
 
-static void let_go(laze_lazy *lazy, laze_saved *saved) {
-  if (saved->held) saved->cell->holds--;
-  laze_cell_release(lazy, saved->cell);
+void laze_saved_release(laze_lazy *lazy, laze_saved *saved) {
+  let_go_of_value(lazy, saved);
   if (saved->storage) laze_storage_release(lazy, saved->storage);
   *saved = (laze_saved){.cell = NULL};
+}
+
+void laze_grad_node_drop_saved(laze_lazy *lazy, laze_grad_node *node) {
+  for (int32_t i = 0; i < node->saved_count; i++) {
+    laze_saved *saved = &node->saved[i];
+    if (!saved->held) continue;
+    let_go_of_value(lazy, saved);
+    saved->dropped = node->dropped = true;
+    if (!saved->storage || saved->storage->references > 1) continue;
+    laze_storage_release(lazy, saved->storage);
+    saved->storage = NULL;
+  }
+}
+
+void laze_grad_checkpoint_enter(laze_grad_checkpoint *checkpoint, laze_grad_node *node, int32_t place) {
+  laze_callback_retain(&checkpoint->callback);
+  node->checkpoint = checkpoint;
+  node->checkpoint_place = place;
+  checkpoint->nodes[place] = node;
+  checkpoint->nodes_alive++;
+}
+
+static void leave_checkpoint(laze_lazy *lazy, laze_grad_node *node) {
+  laze_grad_checkpoint *checkpoint = node->checkpoint;
+  checkpoint->nodes[node->checkpoint_place] = NULL;
+  node->checkpoint = NULL;
+  if (--checkpoint->nodes_alive == 0) {
+    for (int32_t i = 0; i < checkpoint->input_count; i++) laze_saved_release(lazy, &checkpoint->inputs[i]);
+    laze_free(lazy->context, checkpoint->nodes);
+    checkpoint->nodes = NULL;
+    checkpoint->node_count = checkpoint->input_count = 0;
+  }
+  laze_callback_release(lazy, &checkpoint->callback);
 }
 
 void laze_grad_node_note_unknown(laze_lazy *lazy, laze_grad_node *node) {
@@ -64,7 +115,8 @@ void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node) {
   forget_unknown(lazy, node);
   for (int32_t i = 0; i < node->definer_count; i++) laze_cell_release(lazy, node->definers[i]);
   node->definer_count = 0;
-  for (int32_t i = 0; i < node->saved_count; i++) let_go(lazy, &node->saved[i]);
+  for (int32_t i = 0; i < node->saved_count; i++) laze_saved_release(lazy, &node->saved[i]);
+  node->dropped = false;
   node->released = true;
 }
 
@@ -83,8 +135,7 @@ const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out) {
 }
 
 static void disown(laze_lazy *lazy, laze_grad_node *node, const laze_storage *storage) {
-  const int32_t count = node->saved ? node->operand_count + node->result_count : 0;
-  for (int32_t i = 0; i < count; i++) {
+  for (int32_t i = 0; i < node->saved_count; i++) {
     if (node->saved[i].storage != storage) continue;
     laze_storage_release(lazy, node->saved[i].storage);
     node->saved[i].storage = NULL;
@@ -143,6 +194,7 @@ static void clean_up(laze_lazy *lazy, laze_grad_node *dying) {
     while (node->hooks) laze_grad_hook_remove(lazy, node->hooks);
     drop_retained(lazy, node, &dying);
     if (node->function) drop_function(lazy, node, &dying);
+    if (node->checkpoint) leave_checkpoint(lazy, node);
     for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &dying);
     if (node->gradient) {
       node->gradient->holds--;

@@ -32,6 +32,8 @@ typedef struct laze_edge {
 typedef struct laze_saved {
   laze_cell *cell;       /* referenced; NULL: of a type that `types` has, which is all that is needed */
   bool held;             /* its value is needed, so that runs store it */
+  bool dropped;          /* it would be, and is computed again for that (lazy/autograd/checkpoint.c) */
+  int64_t bytes;         /* of what is held, as far as its sizes were known then */
   laze_storage *storage; /* of the tensor that it was, referenced; NULL: it was no tensor of the caller's */
   int64_t version;       /* of the storage then */
 } laze_saved;
@@ -69,6 +71,18 @@ typedef struct laze_grad_function {
   char name[];
 } laze_grad_function;
 
+/* Calls whose operands are not kept for their gradients, but computed again. Its data is there for as long as one of
+ * its nodes is, which know it, and are known to it. */
+typedef struct laze_grad_checkpoint {
+  laze_callback callback;
+  laze_checkpoint_code code;
+  laze_grad_node **nodes; /* of its calls, in the order of recording, borrowed; NULL: it has gone. Of the context */
+  int32_t node_count, nodes_alive, input_count, output_count;
+  bool filled;        /* nodes have what was computed again */
+  laze_saved *inputs; /* what it was called with; of no cell: NULL */
+  bool *required;     /* of each, whether it required a gradient */
+} laze_grad_checkpoint;
+
 struct laze_grad_node {
   laze_grad_node *next; /* among those that are to be freed, or that a walk is to visit */
   int64_t references;   /* of edges: of handles, nodes, frames, and backward passes */
@@ -81,6 +95,9 @@ struct laze_grad_node {
   laze_grad_function *function; /* referenced; NULL: none */
   laze_grad_hook *hooks;        /* the first one */
   laze_grad_retained *retained;
+  laze_grad_checkpoint *checkpoint; /* referenced; NULL: none */
+  int32_t checkpoint_place;         /* in it */
+  bool dropped;                     /* what it saved has to be computed again */
   int32_t operand_count, result_count, saved_count;
   laze_edge *edges;        /* of the operands; a leaf has none */
   laze_saved *saved;       /* of the operands, then of the results; of a function: what it says */
@@ -120,10 +137,17 @@ const char *laze_grad_node_name(const laze_grad_node *node);
 const int64_t *laze_grad_type_read(const int64_t *words, laze_type *out);
 
 /* Keeps a value; `storage` may be NULL. */
-void laze_saved_keep(laze_saved *saved, laze_cell *cell, laze_storage *storage);
+void laze_saved_keep(laze_lazy *lazy, laze_saved *saved, laze_cell *cell, laze_storage *storage);
 /* The tensor of `storage` gets another value: what the nodes behind `edge` that are younger than `since` have saved of
  * it stays right, as they were made for that value, and is no tensor's any more. */
 void laze_grad_edge_disown(laze_lazy *lazy, laze_edge edge, uint64_t since, const laze_storage *storage);
+/* Lets go of one, whatever it kept. */
+void laze_saved_release(laze_lazy *lazy, laze_saved *saved);
+/* Lets go of values that are needed, which can be computed again; of a tensor that somebody has it is remembered which
+ * version it was. */
+void laze_grad_node_drop_saved(laze_lazy *lazy, laze_grad_node *node);
+/* Has a node belong to a checkpoint, at its place there. */
+void laze_grad_checkpoint_enter(laze_grad_checkpoint *checkpoint, laze_grad_node *node, int32_t place);
 /* Lets go of what a node has saved. */
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node);
 /* The node has unknown sizes in its attributes, and references to what defines them: it learns their numbers. */

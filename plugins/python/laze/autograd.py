@@ -16,10 +16,11 @@ from typing import Any, Callable, Sequence
 import laze
 from laze import _laze
 from laze._laze import _Node as Node
-from laze._laze import is_grad_enabled, is_inference_mode_enabled
+from laze._laze import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 
-__all__ = ["Function", "Node", "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled",
-           "is_inference_mode_enabled", "no_grad", "once_differentiable", "set_grad_enabled"]
+__all__ = ["Function", "Node", "backward", "checkpoint", "detect_anomaly", "enable_grad", "grad", "inference_mode",
+           "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "once_differentiable",
+           "set_detect_anomaly", "set_grad_enabled"]
 
 
 def _tuple(tensors):
@@ -179,6 +180,72 @@ class inference_mode(_Mode):
 
     def __init__(self, mode=True):
         super().__init__(bool(mode))
+
+
+class detect_anomaly(_Mode):
+    """Inside of it, backward passes look for NaN: where one is computed, reading what depends on it is an error that
+    names the operator whose gradient it was, and the line that called it."""
+
+    _set = staticmethod(_laze._set_anomaly_mode)
+
+    def __init__(self, check_nan=True):
+        super().__init__(bool(check_nan))
+
+
+class set_detect_anomaly(detect_anomaly):
+    """Says so from now on; with `with`, until its end."""
+
+    def __init__(self, mode, check_nan=True):
+        super().__init__(mode and check_nan)
+        self._before.append(self._set(self._mode))
+
+    def __enter__(self):
+        pass
+
+
+class _Checkpointed:
+    """What a checkpoint calls: a function of the tensors among its arguments, with the random numbers of the first time."""
+
+    def __init__(self, function, args, kwargs, preserves):
+        self._function, self._kwargs = function, kwargs
+        self._places = tuple(map(_is_tensor, args))
+        self._others = tuple(None if is_tensor else x for x, is_tensor in zip(args, self._places))
+        self._state = _laze.get_rng_state() if preserves else None
+        self.count = sum(self._places)
+        self.first = []
+
+    def _call(self, tensors):
+        spread = _spread(tensors, self._places, None)
+        args = (x if is_tensor else other for x, other, is_tensor in zip(spread, self._others, self._places))
+        return self._function(*args, **self._kwargs)
+
+    def __call__(self, *tensors):
+        if self.first is not None:
+            self.first.append(self._call(tensors))
+        elif self._state is None:
+            self._call(tensors)
+        else:
+            now = _laze.get_rng_state()
+            _laze.set_rng_state(self._state)
+            try:
+                self._call(tensors)
+            finally:
+                _laze.set_rng_state(now)
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+               preserve_rng_state: bool = True, **kwargs: Any) -> Any:
+    """function(*args, **kwargs), of which what gradients need is not kept, but computed again in the backward pass from
+    the tensors among `args`: less memory, for calling the function twice. It has to do the same each time.
+
+    use_reentrant       is taken for PyTorch's sake; there is one way
+    preserve_rng_state  the second time, random numbers are those of the first
+    """
+    code = _Checkpointed(function, args, kwargs, preserve_rng_state)
+    _laze._checkpoint(code, tuple(filter(_is_tensor, args)))
+    result, = code.first
+    code.first = None
+    return result
 
 
 class RemovableHandle:

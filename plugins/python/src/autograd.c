@@ -18,6 +18,7 @@ static const char *const spellings[][2] = {
     {"laze_tensor_register_hook", "register_hook"},
     {"laze_gradient_node_register_hook", "register_hook"},
     {"laze_function_attach", "apply"},
+    {"laze_checkpoint", "checkpoint"},
     {"laze_backward_with", "gradient="},
     {"laze_backward_into", "backward"},
     {"laze_backward", "backward"},
@@ -315,6 +316,17 @@ static PyObject *set_inference(PyObject *module, PyObject *mode) {
   return enabled < 0 ? NULL : PyBool_FromLong(laze_set_inference_mode(NULL, enabled));
 }
 
+static PyObject *set_anomaly(PyObject *module, PyObject *mode) {
+  (void)module;
+  const int enabled = PyObject_IsTrue(mode);
+  return enabled < 0 ? NULL : PyBool_FromLong(laze_set_anomaly_mode(NULL, enabled));
+}
+
+static PyObject *is_anomaly_enabled(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyBool_FromLong(laze_is_anomaly_mode(NULL));
+}
+
 static PyObject *is_inference_enabled(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   return PyBool_FromLong(laze_is_inference_mode(NULL));
@@ -327,6 +339,9 @@ static PyMethodDef functions[] = {
     {"is_grad_enabled", is_enabled, METH_NOARGS,
      "is_grad_enabled()\n--\n\nWhether operators that this thread calls are remembered for gradients."},
     {"_set_inference_mode", set_inference, METH_O, NULL},
+    {"_set_anomaly_mode", set_anomaly, METH_O, NULL},
+    {"is_anomaly_enabled", is_anomaly_enabled, METH_NOARGS,
+     "is_anomaly_enabled()\n--\n\nWhether backward passes of this thread look for NaN."},
     {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS,
      "is_inference_mode_enabled()\n--\n\nWhether this thread is in inference mode."},
     {0},

@@ -378,7 +378,50 @@ static PyObject *attach(PyObject *module, PyObject *arguments) {
   return result;
 }
 
+/* ---- Checkpoints. */
+
+/* Calls code(*tensors), which keeps what it gives itself. */
+static laze_status call_checkpoint(void *self, laze_tensor *const *inputs, laze_tensor **outputs, laze_error *error) {
+  (void)outputs;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *count = PyObject_GetAttrString(self, "count");
+  const long long number = count ? PyLong_AsLongLong(count) : -1;
+  PyObject *tensors = number < 0 ? NULL : wrap_tensors(inputs, (int32_t)number);
+  PyObject *result = tensors ? PyObject_CallObject(self, tensors) : NULL;
+  Py_XDECREF(count);
+  Py_XDECREF(tensors);
+  const laze_status status = result ? LAZE_OK : keep_exception(error);
+  Py_XDECREF(result);
+  PyGILState_Release(gil);
+  return status;
+}
+
+/* _checkpoint(code, inputs): inputs are a tuple of code.count tensors. */
+static PyObject *checkpoint(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *code, *inputs;
+  if (!PyArg_ParseTuple(arguments, "OO!:_checkpoint", &code, &PyTuple_Type, &inputs)) return NULL;
+  laze_tensor **handles = laze_python_handles(inputs, false, "checkpoint: input %zd is a %R, and no tensor");
+  if (!handles) return NULL;
+  const laze_checkpoint_options options = {.struct_size = sizeof options,
+                                           .input_count = (int32_t)PyTuple_Size(inputs),
+                                           .inputs = handles,
+                                           .code = call_checkpoint,
+                                           .self = laze_python_share(code),
+                                           .release = release_object};
+  laze_error error = {0};
+  laze_status status;
+  laze_python_pass pass;
+  laze_python_pass_begin(&pass);
+  Py_BEGIN_ALLOW_THREADS status = laze_checkpoint(&options, &error);
+  Py_END_ALLOW_THREADS PyMem_Free(handles);
+  const bool raised = laze_python_pass_end(&pass, status != LAZE_OK);
+  if (status != LAZE_OK && !raised) laze_python_raise_gradient(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : NULL;
+}
+
 static PyMethodDef functions[] = {
+    {"_checkpoint", checkpoint, METH_VARARGS, NULL},
     {"_remove_hook", remove_hook, METH_O, NULL},
     {"_attach", attach, METH_VARARGS, NULL},
     {0},

@@ -163,6 +163,7 @@ def functions():
     yield "def tensor(data: Any, dtype: Union[_DType, None] = ..., *, requires_grad: _bool = ...) -> Tensor: ..."
     yield "def is_grad_enabled() -> _bool: ..."
     yield "def is_inference_mode_enabled() -> _bool: ..."
+    yield "def is_anomaly_enabled() -> _bool: ..."
     for name in ("asarray", "as_tensor", "from_numpy"):
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."

@@ -350,5 +350,66 @@ class Inference(unittest.TestCase):
             self.assertTrue(second().requires_grad)
 
 
+class Anomalies(unittest.TestCase):
+    def test_the_forward_line_is_named(self):
+        x = leaf([0.0, 4.0])
+        with laze.autograd.detect_anomaly():
+            self.assertTrue(laze.autograd.is_anomaly_enabled())
+            root = (x * x).sqrt()  # this line
+            (root * 0).sum().backward()
+        self.assertFalse(laze.autograd.is_anomaly_enabled())
+        with open(__file__) as file:
+            line = next(i for i, text in enumerate(file, 1) if text.endswith("# this line\n"))
+        with self.assertRaisesRegex(RuntimeError, f"sqrt.*test_history.py:{line}.*NaN"):
+            x.grad.tolist()
+
+    def test_as_a_switch(self):
+        with laze.autograd.set_detect_anomaly(True):
+            self.assertTrue(laze.autograd.is_anomaly_enabled())
+        self.assertFalse(laze.autograd.is_anomaly_enabled())
+
+
+class Checkpoints(unittest.TestCase):
+    def run_with(self, call, **kwargs):
+        laze.manual_seed(7)
+        x, w = leaf([[0.5, -1.0, 2.0, 0.25] * 64] * 8), leaf(1.5)
+
+        def layers(x, factor, bias=0.0):
+            for _ in range(4):
+                x = laze.dropout((x * w * factor + bias).sin(), 0.5, True)
+            return x, factor
+
+        y, factor = call(layers, x, 1.25, bias=0.5, **kwargs)
+        self.assertEqual(factor, 1.25)
+        saved = laze.metrics()["autograd_saved_bytes"]
+        y.sum().backward()
+        return x.grad.tolist(), w.grad.item(), saved, laze.rand(3).tolist()
+
+    def test_gradients_are_equal_and_less_is_kept(self):
+        *plain, saved, after = self.run_with(lambda function, *args, **kwargs: function(*args, **kwargs))
+        *again, less, after_again = self.run_with(laze.autograd.checkpoint)
+        self.assertEqual(plain, again)
+        self.assertEqual(after, after_again)  # the second call draws none of the generator's numbers
+        self.assertLess(less * 3, saved)
+
+    def test_exceptions_come_out(self):
+        times = []
+
+        def second_is_bad(x):
+            times.append(x)
+            if len(times) > 1:
+                raise KeyError("second")
+            return x * x
+
+        x = leaf([1.0])
+        y = laze.autograd.checkpoint(second_is_bad, x)
+        with self.assertRaises(KeyError):
+            y.sum().backward()
+        times.append(None)
+        with self.assertRaises(KeyError):
+            laze.autograd.checkpoint(second_is_bad, x)
+        self.assertIsNone(x.grad)
+
+
 if __name__ == "__main__":
     unittest.main()
