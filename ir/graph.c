@@ -97,6 +97,11 @@ void laze_graph_give_to_context(laze_graph *graph) {
   laze_context_release(graph->context);
 }
 
+void laze_graph_take_from_context(laze_graph *graph) {
+  graph->borrows_context = false;
+  laze_context_retain(graph->context);
+}
+
 void laze_graph_take(laze_graph *graph, laze_graph *source) {
   laze_held **last = &source->held;
   while (*last) last = &(*last)->next;

@@ -74,6 +74,8 @@ int64_t laze_graph_bytes(const laze_graph *graph);
 /* For a graph that an object of the context will hold: from now on it does not keep the context alive, which would be a
  * circle. The caller has a reference of its own. */
 void laze_graph_give_to_context(laze_graph *graph);
+/* Undoes that, for a graph that leaves the context's object. */
+void laze_graph_take_from_context(laze_graph *graph);
 
 /* Holds a blob (base/blob.h) of `size` bytes for as long as the graph lives. Nodes whose attributes have one make it do
  * so by themselves. */

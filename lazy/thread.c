@@ -39,6 +39,7 @@ laze_thread_state *laze_thread_claim(laze_lazy *lazy) {
 
 int laze_thread_close(laze_thread_state *thread) {
   int count = 0;
+  if (thread->tracer) thread->tracer->drop(thread->tracer);
   for (; thread->scope != &thread->root; count++) laze_scope_drop(thread, thread->scope);
   laze_scope_drop(thread, &thread->root);
   return count;

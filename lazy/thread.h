@@ -5,6 +5,7 @@
 
 #include "lazy/value/backlog.h"
 #include "lazy/value/scope.h"
+#include "lazy/value/tracer.h"
 
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_record_state laze_record_state;
@@ -22,6 +23,7 @@ typedef struct laze_thread_state {
   bool inference;               /* and what they give never will */
   bool anomaly;                 /* gradients are looked through for what is no number */
   struct laze_capture *capture; /* who notes the histories (lazy/autograd/capture.h); NULL: nobody */
+  laze_tracer *tracer;          /* who follows what is recorded; NULL: nobody. Owned */
   laze_record_state *record;    /* lazy/record/record_state.h; part of this object's block */
   laze_run_state *run;          /* lazy/run/run_state.h; part of this object's block */
 } laze_thread_state;

@@ -104,6 +104,42 @@ laze_status laze_graph_borrow_constant(laze_graph *graph, laze_dtype dtype, laze
   return status;
 }
 
+/* A parameter's node becomes a constant. */
+static laze_status make_constant(laze_graph *graph, laze_node *node, laze_data data, laze_error *error) {
+  const laze_type *type = node->types[0];
+  laze_attribute *attributes = laze_arena_alloc_array(&graph->arena, 3, sizeof *attributes);
+  const void *bytes = data.blob ? data.bytes : laze_arena_copy(&graph->arena, data.bytes, data.size);
+  if (!attributes || !bytes) return laze_fail_memory(error, "a constant", data.size);
+  if (data.blob) LAZE_TRY(laze_graph_hold(graph, data.blob, data.size, error));
+  data.bytes = bytes;
+  attributes[0] = laze_attribute_dtype(type->dtype);
+  attributes[1] = laze_attribute_sizes(type->sizes, type->rank); /* the type lives as long as the graph */
+  attributes[2] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = data};
+  node->op = LAZE_OP_CONSTANT;
+  node->attributes = attributes;
+  node->name = NULL;
+  return LAZE_OK;
+}
+
+laze_status laze_graph_bind_parameters(laze_graph *graph, const int32_t *parameters, const laze_data *elements,
+                                       int64_t count, laze_error *error) {
+  laze_block *body = graph->body;
+  int32_t *nodes = laze_arena_alloc_array(&graph->arena, body->node_count + count, sizeof *nodes);
+  if (!nodes) return laze_fail_memory(error, "the nodes of a graph", -1);
+  for (int64_t i = 0; i < count; i++) {
+    LAZE_TRY(make_constant(graph, &graph->nodes[parameters[i]], elements[i], error));
+    nodes[i] = parameters[i];
+  }
+  if (body->node_count > 0) memcpy(nodes + count, body->nodes, (size_t)body->node_count * sizeof *nodes);
+  body->nodes = nodes;
+  body->node_count = body->node_capacity = body->node_count + count;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < body->parameter_count; i++)
+    if (graph->nodes[body->parameters[i]].op == LAZE_OP_PARAMETER) body->parameters[kept++] = body->parameters[i];
+  body->parameter_count = kept;
+  return LAZE_OK;
+}
+
 /* --- Results --- */
 
 laze_status laze_graph_set_results(laze_graph *graph, laze_values values, laze_error *error) {

@@ -34,7 +34,7 @@ static laze_status record(laze_recorder *self, const laze_call *call, laze_value
   if (!placed.location.file) placed.location = self->location;
   if (placed.origin == LAZE_OP_NONE) placed.origin = self->origin;
   laze_expander *expander = (laze_expander *)self;
-  laze_layers wanted = laze_op_layers(&placed);
+  laze_layers wanted = laze_op_layers(&placed) | laze_thread_layers(expander->state->thread);
   if (expander->tracks && requires_gradient(expander, &placed)) wanted |= LAZE_LAYER_AUTOGRAD;
   return laze_layers_record(expander->state, &placed, wanted, results, error);
 }

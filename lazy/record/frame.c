@@ -109,7 +109,11 @@ static laze_status push_operand(laze_thread_state *thread, const char *op, const
     return laze_fail(&problem->error, LAZE_INVALID_ARGUMENT,
                      "%s: argument '%s' is a number of dtype %d; write it as it is, or with LAZE_NUMBER", op,
                      argument->name, (int)dtype);
-  return push_scalar(thread, operand->scalar, &problem->error);
+  LAZE_TRY(push_scalar(thread, operand->scalar, &problem->error));
+  if (thread->tracer)
+    thread->tracer->number(thread->tracer, argument->name,
+                           thread->record->values[thread->record->value_count - 1].cell);
+  return LAZE_OK;
 }
 
 static laze_status push_operands(laze_thread_state *thread, const laze_frame *frame, obstacle *problem) {
@@ -258,7 +262,7 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   LAZE_TRY(push_operands(thread, frame, problem));
   LAZE_TRY(make_call(thread->record, frame, &call, &problem->error));
   if (frame->size_count > 0) LAZE_TRY(record_sizes(thread, frame, &call, problem));
-  laze_layers wanted = problem->layers | laze_op_layers(&call);
+  laze_layers wanted = problem->layers | laze_op_layers(&call) | laze_thread_layers(thread);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   *count = count_results(thread->record, info, values);
   for (int i = 0; i < *count && wanted & LAZE_LAYER_AUTOGRAD; i++)
@@ -362,7 +366,7 @@ int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   if (record_any(thread, frame, results, &count, &problem) != LAZE_OK)
     fail_frame(thread, frame, results, count, &problem);
   laze_frame_clear(thread->record);
-  if (laze_unknowns_is_worn(&lazy->unknowns)) laze_renew_unknowns(lazy);
+  if (!thread->tracer && laze_unknowns_is_worn(&lazy->unknowns)) laze_renew_unknowns(lazy);
   if (lazy->newest != newest && laze_backlog_exceeds(&thread->backlog, &lazy->budget))
     laze_budget_cut(thread, lazy->newest);
   laze_lazy_unlock(lazy);

@@ -26,6 +26,7 @@ static const layer layers[] = {
     {LAZE_LAYER_FAILURE, fail_dependents},
     {LAZE_LAYER_AUTOGRAD, laze_layer_autograd},
     {LAZE_LAYER_EXPAND, laze_layer_expand},
+    {LAZE_LAYER_TRACE, laze_layer_trace},
 };
 
 laze_status laze_layers_enter(laze_record_state *state, const laze_call *call, laze_layers wanted, laze_value *results,

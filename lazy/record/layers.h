@@ -6,11 +6,12 @@
  *               │      LAZE_LAYER_FAILURE    an operand failed when it ran: so do the results
  *               │      LAZE_LAYER_AUTOGRAD   an operand requires a gradient: so do the results
  *               │      LAZE_LAYER_EXPAND     the call is a composite, or a form that has to be expanded
+ *               │      LAZE_LAYER_TRACE      the thread has an open trace, which nodes are written to as well
  *               v                                                │
  *   record_node.c  one node  <───────────────────────────────────┘ the call itself, or others in its place
  *
  * A call that no layer wants costs the test of that word. A layer is a bit, at its height among the others, a row of
- * the table in layers.c, and whoever sets the bit: a cell or an operator. Called with the
+ * the table in layers.c, and whoever sets the bit: a cell, an operator or the thread. Called with the
  * context's lock held.
  */
 #ifndef LAZE_LAZY_RECORD_LAYERS_H
@@ -18,11 +19,12 @@
 
 #include "ir/op.h"
 #include "lazy/record/record_node.h"
+#include "lazy/thread.h"
 #include "lazy/value/cell.h"
 
 /* A set of layers. */
 typedef uint32_t laze_layers;
-enum { LAZE_LAYER_EXPAND = 1, LAZE_LAYER_AUTOGRAD = 2, LAZE_LAYER_FAILURE = 4 };
+enum { LAZE_LAYER_TRACE = 1, LAZE_LAYER_EXPAND = 2, LAZE_LAYER_AUTOGRAD = 4, LAZE_LAYER_FAILURE = 8 };
 
 /* The layers that want every call of a value. */
 static inline laze_layers laze_cell_layers(const laze_cell *cell) {
@@ -32,6 +34,11 @@ static inline laze_layers laze_cell_layers(const laze_cell *cell) {
 /* The layers that want a call whatever its operands. */
 static inline laze_layers laze_op_layers(const laze_call *call) {
   return laze_call_expands(call) ? LAZE_LAYER_EXPAND : 0;
+}
+
+/* The layers that want every call of a thread. */
+static inline laze_layers laze_thread_layers(const laze_thread_state *thread) {
+  return thread->tracer ? LAZE_LAYER_TRACE : 0;
 }
 
 /* Gives a call to the topmost of the layers that want it, of which there is one at least. */
@@ -55,6 +62,9 @@ LAZE_MUST_USE laze_status laze_layer_autograd(laze_record_state *state, const la
 /* The same: gives a value's gradient a node of its own, on the way to where it goes already. */
 LAZE_MUST_USE laze_status laze_history_pass_on(laze_record_state *state, laze_value value, laze_location location,
                                                laze_error *error);
+/* lazy/tracing/tracer.c. */
+LAZE_MUST_USE laze_status laze_layer_trace(laze_record_state *state, const laze_call *call, laze_layers below,
+                                           laze_value *results, laze_error *error);
 /* expand.c. */
 LAZE_MUST_USE laze_status laze_layer_expand(laze_record_state *state, const laze_call *call, laze_layers below,
                                             laze_value *results, laze_error *error);

@@ -52,6 +52,7 @@ static laze_status compute(laze_thread_state *thread, laze_cell *cell, laze_valu
   LAZE_TRY(laze_materialise_cell(thread, cell, error));
   LAZE_TRY(check_cell(cell, error));
   if (!out) return LAZE_OK;
+  if (thread->tracer) thread->tracer->read(thread->tracer, cell);
   laze_cell_type(cell, &out->type);
   if (cell->state == LAZE_CELL_SCALAR) {
     out->scalar = laze_cell_scalar(cell);

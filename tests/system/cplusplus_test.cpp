@@ -4,6 +4,7 @@
 #include <laze/compile.h>
 #include <laze/graph.h>
 #include <laze/laze.h>
+#include <laze/trace.h>
 #include <laze/schema.h>
 
 laze_tensor *from_cplusplus(laze_tensor *x, laze_tensor *y, laze_tensor **results);

@@ -4,6 +4,7 @@
 #include <laze/compile.h>
 #include <laze/graph.h>
 #include <laze/laze.h>
+#include <laze/trace.h>
 
 laze_tensor *from_c(laze_tensor *x, laze_tensor *y, laze_tensor **results);
 laze_status graph_from_c(laze_graph *graph, laze_error *error);

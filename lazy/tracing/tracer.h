@@ -1,0 +1,58 @@
+/* A trace that is open: the graph so far, and which value of it a cell is. Called with the context's lock held. */
+#ifndef LAZE_LAZY_TRACING_TRACER_H
+#define LAZE_LAZY_TRACING_TRACER_H
+
+#include "ir/graph.h"
+#include "lazy/run/trace_sizes.h"
+#include "lazy/value/tracer.h"
+
+typedef struct laze_thread_state laze_thread_state;
+
+/* A cell that is a value of the graph; referenced, so that no other has its address. */
+typedef struct laze_traced_cell {
+  laze_cell *cell; /* NULL: the slot is free */
+  laze_value value;
+  bool depends; /* on inputs, so that it differs from run to run */
+} laze_traced_cell;
+
+/* A seed, and the offset of the first draw under it: inputs of the graph. */
+typedef struct laze_traced_seed {
+  int64_t seed, offset;
+  laze_value seed_input, offset_input; /* the second is none before it is known */
+} laze_traced_seed;
+
+typedef struct laze_open_trace {
+  laze_tracer tracer; /* first: an open trace is a laze_tracer */
+  laze_thread_state *thread;
+  laze_graph *graph; /* owned */
+  laze_traced_cell *slots;
+  int64_t slot_count, cell_count; /* a power of two, at most half full */
+  laze_cell **captured;           /* from outside, by the parameters that stand for them; the map has references */
+  int32_t *captured_parameters;
+  int64_t captured_count, captured_capacity, parameter_capacity;
+  laze_traced_seed *seeds;
+  int64_t seed_count, seed_capacity;
+  int64_t current_seed; /* whose offset comes next; -1: none */
+  laze_size_mapping sizes;
+  laze_value *operands; /* of the node at hand */
+  int64_t operand_capacity;
+  laze_location place; /* of the last node as it was, and as the graph has it */
+  const char *place_text;
+  bool strict;
+  laze_error failure; /* of the first call that could not be traced; code LAZE_OK: none */
+  laze_error read;    /* what was read first */
+} laze_open_trace;
+
+/* An open trace for a graph, of which it becomes the owner, also on failure. */
+LAZE_MUST_USE laze_status laze_open_trace_create(laze_thread_state *thread, laze_graph *graph, laze_open_trace **out,
+                                                 laze_error *error);
+/* Closes it; NULL is ignored. The graph goes with it unless it was taken out. */
+void laze_open_trace_destroy(laze_open_trace *trace);
+/* The cell is this value from now on; whether it depends on inputs. */
+LAZE_MUST_USE laze_status laze_open_trace_put(laze_open_trace *trace, laze_cell *cell, laze_value value, bool depends,
+                                              laze_error *error);
+/* What a cell is; one from outside becomes a parameter. */
+LAZE_MUST_USE laze_status laze_open_trace_find(laze_open_trace *trace, laze_cell *cell, laze_traced_cell *out,
+                                               laze_error *error);
+
+#endif

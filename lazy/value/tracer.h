@@ -1,0 +1,17 @@
+/* Who follows what a thread records and reads: the open trace of lazy/tracing/. Called with the context's lock held. */
+#ifndef LAZE_LAZY_VALUE_TRACER_H
+#define LAZE_LAZY_VALUE_TRACER_H
+
+typedef struct laze_cell laze_cell;
+
+typedef struct laze_tracer laze_tracer;
+struct laze_tracer {
+  /* A caller takes a cell's value. */
+  void (*read)(laze_tracer *self, const laze_cell *cell);
+  /* A call is given a number, the cell, for the argument of that name. */
+  void (*number)(laze_tracer *self, const char *argument, laze_cell *cell);
+  /* The thread, or its context, ends. */
+  void (*drop)(laze_tracer *self);
+};
+
+#endif
