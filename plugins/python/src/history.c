@@ -416,7 +416,7 @@ static PyObject *checkpoint(PyObject *module, PyObject *arguments) {
   Py_BEGIN_ALLOW_THREADS status = laze_checkpoint(&options, &error);
   Py_END_ALLOW_THREADS PyMem_Free(handles);
   const bool raised = laze_python_pass_end(&pass, status != LAZE_OK);
-  if (status != LAZE_OK && !raised) laze_python_raise_gradient(status, &error);
+  if (status != LAZE_OK && !raised) laze_python_raise_spelled(status, &error);
   return status == LAZE_OK ? laze_python_share(Py_None) : NULL;
 }
 
