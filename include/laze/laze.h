@@ -11,6 +11,7 @@
 #include "laze/npy.h"
 #include "laze/opaque.h"
 #include "laze/optim.h"
+#include "laze/safetensors.h"
 #include "laze/status.h"
 #include "laze/tensor.h"
 

@@ -87,11 +87,6 @@ LAZE_API LAZE_MUST_USE laze_status laze_optimiser_step(laze_optimiser *optimiser
 /* Takes all gradients away. Behind the step, and before the end of laze's step, they need no memory that lasts. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_zero_grad(laze_optimiser *optimiser, laze_error *error);
 
-/* A tensor with a name, of a checkpoint. */
-typedef struct laze_named_tensor {
-  const char *name;
-  laze_tensor *tensor;
-} laze_named_tensor;
 /* What is remembered of parameters, which are counted through all groups: "0.step" (f32, without dimensions),
  * "0.momentum_buffer", "0.exp_avg" and so on, in the words of PyTorch; nothing of a parameter that never had a
  * gradient. With `state` NULL, *count is how many there are; otherwise its capacity, and then how many there are. Names

@@ -25,6 +25,7 @@
 
 #include "laze/argument.h"
 #include "laze/context.h"
+#include "laze/safetensors.h"
 
 #include <stdio.h>
 
@@ -162,6 +163,20 @@ LAZE_API laze_tensor *laze_tensor_load(laze_context *context, const char *path);
 /* Computes the tensor and writes it to a file, which appears whole or not at all. Fails as laze_tensor_export() and
  * laze_npy_write() do. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_save(laze_tensor *tensor, const char *path, laze_error *error);
+
+/* A tensor with a name, of a checkpoint. */
+typedef struct laze_named_tensor {
+  const char *name;
+  laze_tensor *tensor;
+} laze_named_tensor;
+/* Files of the format safetensors (laze/safetensors.h). The tensor of that name, whose memory is the file's mapping
+ * where the file aligned it to its dtype (as laze does), and a copy otherwise; or an error handle. */
+LAZE_API laze_tensor *laze_tensor_from_safetensors(laze_context *context, laze_safetensors *file, const char *name);
+/* Computes tensors of one context, in one graph, and writes them to a file with metadata (NULL if there is none). Fails
+ * as laze_tensors_materialise() and laze_safetensors_write() do. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensors_save(laze_context *context, const laze_named_tensor *tensors,
+                                                     int32_t count, const laze_safetensors_note *notes,
+                                                     int32_t note_count, const char *path, laze_error *error);
 
 /* Metadata. Dtype and rank are known without computing, and so are sizes, but for those that follow from values (of a
  * masked selection, of a slice to where a tensor says): asking for one computes the numbers that it follows from, and

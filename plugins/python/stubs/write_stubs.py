@@ -176,6 +176,10 @@ def functions():
     yield "def set_rng_state(state: Tensor, /) -> None: ..."
     yield "def load(path: Any, /) -> Tensor: ..."
     yield "def save(tensor: Any, path: Any, /) -> None: ..."
+    yield "def load_safetensors(path: Any, /) -> dict[str, Tensor]: ..."
+    yield "def safetensors_metadata(path: Any, /) -> dict[str, str]: ..."
+    yield "def save_safetensors(tensors: dict[str, Tensor], path: Any, " \
+          "metadata: Union[dict[str, str], None] = ...) -> None: ..."
     yield "def set_budget(nodes: _int = ..., bytes: _int = ...) -> None: ..."
     yield "def scope() -> ContextManager[Any]: ..."
     yield "def step() -> ContextManager[Any]: ..."

@@ -143,9 +143,90 @@ START_TEST(tensors_are_printed_with_their_type) {
 }
 END_TEST
 
+/* Tensors of a safetensors file are its mapping, and hold it. */
+START_TEST(tensors_with_names) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_error error;
+  laze_safetensors *file;
+  new_path();
+  const laze_named_tensor all[] = {{"x", scale(filled(context, 3, 1.5f), 2)},
+                                   {"flag", laze_tensor_from_scalar(context, LAZE_BOOL, laze_scalar_boolean(1))}};
+  const laze_safetensors_note note = {"step", "3"};
+  ck_assert_msg(laze_tensors_save(context, all, 2, &note, 1, path, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_msg(laze_safetensors_open(context, path, &file, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_str_eq(laze_safetensors_get_note(file, 0)->value, "3");
+  laze_tensor *x = laze_tensor_retain(laze_tensor_from_safetensors(context, file, "x"));
+  laze_export export;
+  ck_assert_int_eq(laze_tensor_export(x, &export, &error), LAZE_OK);
+  ck_assert_ptr_eq(export.data, laze_safetensors_find(file, "x")->data); /* no copy */
+  laze_export_release(&export);
+  ck_assert_double_eq(laze_tensor_item(laze_tensor_from_safetensors(context, file, "flag")), 1);
+  laze_tensor *none = laze_tensor_from_safetensors(context, file, "y");
+  ck_assert_int_eq(laze_tensor_status(none), LAZE_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(none), "no tensor \"y\""));
+  ck_assert_int_eq(laze_tensor_status(laze_tensor_from_safetensors(context, NULL, "y")), LAZE_NOT_FOUND);
+  laze_safetensors_release(file);
+  unlink(path);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  scope = laze_scope_begin(context);
+  ck_assert_float_eq(first(neg(x), 3), -3);
+  laze_tensor_release(x);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+/* Elements that lie askew are copied, and bytes that are no bools refused. */
+START_TEST(safetensors_of_others) {
+  static const char header[] = "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                               "\"x\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[1,9]}}";
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  const uint64_t length = sizeof header - 1;
+  const double value = 1.25;
+  laze_safetensors *made;
+  new_path();
+  FILE *file = fopen(path, "wb");
+  fwrite(&length, 1, 8, file);
+  fwrite(header, 1, length, file);
+  fputc(2, file);
+  fwrite(&value, 1, 8, file);
+  ck_assert_int_eq(fclose(file), 0);
+  ck_assert_int_eq(laze_safetensors_open(context, path, &made, NULL), LAZE_OK);
+  ck_assert_double_eq(laze_tensor_item(laze_tensor_from_safetensors(context, made, "x")), 1.25);
+  laze_tensor *wrong = laze_tensor_from_safetensors(context, made, "a");
+  ck_assert_int_eq(laze_tensor_status(wrong), LAZE_DATA_LOSS);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(wrong), "the byte 2 among its bools"));
+  laze_safetensors_release(made);
+  unlink(path);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
+START_TEST(what_cannot_be_saved_under_a_name) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_error error;
+  new_path();
+  unlink(path);
+  const laze_named_tensor missing = {"x", NULL}, fine = {"x", filled(context, 3, 1)}, twice[] = {fine, fine};
+  ck_assert_int_eq(laze_tensors_save(context, &missing, 1, NULL, 0, path, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensors_save(context, twice, 2, NULL, 0, path, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensors_save(context, NULL, 2, NULL, 0, path, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensors_save(context, &fine, 1, NULL, 0, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensors_save(context, &fine, 1, NULL, 0, "/nowhere/at/all", &error), LAZE_IO_ERROR);
+  ck_assert_int_ne(access(path, F_OK), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {what_was_saved_can_be_loaded, files_that_are_wrong_are_errors,
                                 a_loaded_tensor_does_not_keep_its_context, a_variable_can_grow,
-                                tensors_are_printed_with_their_type};
+                                tensors_are_printed_with_their_type, tensors_with_names,
+                                safetensors_of_others, what_cannot_be_saved_under_a_name};
   return run_tests("files", tests, sizeof tests / sizeof *tests);
 }
