@@ -62,6 +62,8 @@ typedef struct laze_lazy {
   uint64_t mark;                     /* the last one given out: marks tell what a walk has passed */
   uint64_t grad_nodes;               /* made so far: the number of the youngest (lazy/value/grad_node.h) */
   laze_unknowns unknowns;            /* sizes of pending values that are not known yet */
+  laze_grad_node *dying_nodes;       /* of backward graphs, which nothing refers to any more */
+  bool frees_nodes;                  /* somebody frees them now */
   laze_grad_node *unknown_grad_node; /* the newest node of a backward graph that has such sizes in its attributes */
   laze_budget budget;                /* of each thread */
   laze_cache *traces;                /* owned (lazy/run/trace_cache.h) */

@@ -9,20 +9,19 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
-static bool is_leaf(const laze_slot *slot) {
-  return !slot->grad_node || laze_grad_node_is_leaf(slot->grad_node);
-}
-
-static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, bool inference, laze_error *error) {
+static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool required, laze_error *error) {
+  laze_lazy *lazy = thread->lazy;
+  const bool inference = thread->inference;
   laze_slot *slot;
-  LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_require_grad", tensor, &slot, error));
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_require_grad", tensor, &slot, error));
   const laze_dtype dtype = slot->storage->cell->dtype;
   if (required && !laze_dtype_is_inexact(dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_tensor_require_grad: the tensor is of %s; only floats and complex numbers have gradients",
                      laze_dtype_name(dtype));
-  if (!required && !is_leaf(slot))
+  if (!required && !laze_slot_is_leaf(slot))
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_tensor_require_grad: the tensor follows from others that require gradients; laze_detach() "
                      "gives one that does not");
@@ -41,7 +40,7 @@ static laze_status require(laze_lazy *lazy, laze_tensor *tensor, bool required, 
 laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad, laze_error *error) {
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
-  const laze_status status = require(thread->lazy, tensor, requires_grad != 0, thread->inference, error);
+  const laze_status status = require(thread, tensor, requires_grad != 0, error);
   laze_lazy_unlock(thread->lazy);
   return status;
 }
@@ -57,20 +56,16 @@ static int32_t ask(laze_tensor *tensor, bool (*question)(const laze_slot *slot))
   return answer;
 }
 
-static bool has_edge(const laze_slot *slot) {
-  return slot->grad_node != NULL;
-}
-
 int32_t laze_tensor_requires_grad(laze_tensor *tensor) {
-  return ask(tensor, has_edge);
+  return ask(tensor, laze_slot_requires_grad);
 }
 
 int32_t laze_tensor_is_leaf(laze_tensor *tensor) {
-  return ask(tensor, is_leaf);
+  return ask(tensor, laze_slot_is_leaf);
 }
 
 static bool retains_grad(const laze_slot *slot) {
-  return !is_leaf(slot) && laze_grad_place(laze_slot_edge(slot));
+  return !laze_slot_is_leaf(slot) && laze_grad_place(laze_slot_edge(slot));
 }
 
 int32_t laze_tensor_retains_grad(laze_tensor *tensor) {
@@ -89,7 +84,7 @@ laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error) {
   laze_thread_state *thread;
   laze_slot *slot;
   LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
-  laze_status status = laze_grad_slot(thread->lazy, __func__, tensor, &slot, error);
+  laze_status status = laze_grad_slot(thread, __func__, tensor, &slot, error);
   if (status == LAZE_OK && !slot->grad_node)
     status = laze_fail(error, LAZE_FAILED_PRECONDITION,
                        "%s: the tensor does not require a gradient (laze_tensor_require_grad)", __func__);
@@ -110,20 +105,20 @@ laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
   return handle;
 }
 
-static laze_status set_grad(laze_lazy *lazy, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
+static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
   laze_slot *slot, *given = NULL;
-  LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_set_grad", tensor, &slot, error));
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", tensor, &slot, error));
   laze_grad_node *place = laze_grad_place(laze_slot_edge(slot));
   if (!place)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_tensor_set_grad: the tensor is no leaf; laze_tensor_require_grad() makes one");
-  if (gradient) LAZE_TRY(laze_grad_slot(lazy, "laze_tensor_set_grad", gradient, &given, error));
+  if (gradient) LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", gradient, &given, error));
   if (given) LAZE_TRY(laze_grad_check("laze_tensor_set_grad", slot->storage->cell, given->storage->cell, error));
   laze_cell *cell = given ? given->storage->cell : NULL;
   if (cell) laze_cell_retain(cell);
   laze_edge history = {NULL, 0};
   if (given) history = laze_edge_retain(laze_slot_edge(given));
-  laze_grad_leaf_set(lazy, place, cell, history);
+  laze_grad_leaf_set(thread->lazy, place, cell, history);
   return LAZE_OK;
 }
 
@@ -131,16 +126,37 @@ laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laz
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
   laze_status status = gradient ? laze_grad_find_sizes(__func__, thread, tensor, gradient, error) : LAZE_OK;
-  if (status == LAZE_OK) status = set_grad(thread->lazy, tensor, gradient, error);
+  if (status == LAZE_OK) status = set_grad(thread, tensor, gradient, error);
   laze_lazy_unlock(thread->lazy);
   return status;
+}
+
+/* A view of all of the tensor, which has a history of its own. */
+static laze_status detach(laze_thread_state *thread, const laze_slot *slot, laze_tensor **out, laze_error *error) {
+  laze_storage *storage = slot->storage;
+  laze_geometry geometry;
+  laze_type type;
+  laze_cell_type(storage->cell, &type);
+  *out = laze_handle_create(thread, storage->cell);
+  laze_slot *own = laze_handle_slot(*out);
+  if (!own || laze_cell_lacks_type(storage->cell)) return LAZE_OK;
+  const bool sized = laze_view_geometry(storage, &type, &geometry);
+  const laze_view_recipe recipe = {.parent = storage,
+                                   .last = storage->view ? storage->view->last : NULL,
+                                   .geometry = &geometry,
+                                   .detached = true,
+                                   .unsized = !sized};
+  return laze_view_attach(thread->lazy, own, &recipe, error);
 }
 
 laze_tensor *laze_detach(laze_tensor *tensor) {
   laze_thread_state *thread;
   if (laze_grad_lock(__func__, tensor, &thread, NULL) != LAZE_OK) return tensor;
-  const laze_slot *slot = laze_handle_slot(tensor);
-  laze_tensor *handle = slot ? laze_handle_create(thread, slot->storage->cell) : tensor;
+  laze_error error;
+  laze_slot *slot = laze_handle_slot(tensor);
+  laze_tensor *handle = tensor;
+  if (slot && (laze_slot_refresh(thread, slot, &error) != LAZE_OK || detach(thread, slot, &handle, &error) != LAZE_OK))
+    handle = laze_handle_fail(thread, &error);
   laze_lazy_unlock(thread->lazy);
   return handle;
 }

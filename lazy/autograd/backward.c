@@ -31,6 +31,7 @@
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/view.h"
 
 #include <stdlib.h>
 

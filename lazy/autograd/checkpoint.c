@@ -19,6 +19,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 static const char checkpoint_name[] = "laze_checkpoint";
 
@@ -33,11 +34,12 @@ typedef struct {
 } second_call;
 
 static laze_status check_input(const laze_saved *input, laze_error *error) {
-  if (!input->storage || input->storage->version == input->version) return LAZE_OK;
+  const int64_t version = input->storage ? laze_storage_version(input->storage) : input->version;
+  if (version == input->version) return LAZE_OK;
   return laze_fail(error, LAZE_FAILED_PRECONDITION,
                    "%s: an input was changed after the call, which is to be made again with it: it is at version "
                    "%lld, and was at version %lld",
-                   checkpoint_name, (long long)input->storage->version, (long long)input->version);
+                   checkpoint_name, (long long)version, (long long)input->version);
 }
 
 /* Another tensor of an input's value, with a gradient of its own where the input had one. Without the lock. */
@@ -176,7 +178,7 @@ static laze_status make_checkpoint(laze_thread_state *thread, const laze_checkpo
   for (int32_t i = 0; i < options->input_count; i++) {
     laze_slot *slot;
     if (!options->inputs[i]) continue;
-    LAZE_TRY(laze_grad_slot(thread->lazy, checkpoint_name, options->inputs[i], &slot, error));
+    LAZE_TRY(laze_grad_slot(thread, checkpoint_name, options->inputs[i], &slot, error));
     laze_saved_keep(thread->lazy, &made->inputs[i], slot->storage->cell, slot->storage);
     made->required[i] = slot->grad_node != NULL;
   }

@@ -18,6 +18,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 #include <string.h>
 
@@ -94,11 +95,12 @@ static laze_grad_node *make_reverse(laze_lazy *lazy, const laze_grad_node *of, c
 /* --- running --- */
 
 laze_status laze_saved_check(const laze_grad_node *node, const laze_saved *saved, laze_error *error) {
-  if (!saved->storage || saved->storage->version == saved->version) return LAZE_OK;
+  const int64_t version = saved->storage ? laze_storage_version(saved->storage) : saved->version;
+  if (version == saved->version) return LAZE_OK;
   return laze_fail(error, LAZE_FAILED_PRECONDITION,
                    "%s: a tensor that its gradient needs was changed after it was used: it is at version %lld, and was "
                    "at version %lld; change it after the backward pass, or use a copy",
-                   laze_grad_node_name(node), (long long)saved->storage->version, (long long)saved->version);
+                   laze_grad_node_name(node), (long long)version, (long long)saved->version);
 }
 
 laze_status laze_released_check(const laze_grad_node *node, laze_error *error) {

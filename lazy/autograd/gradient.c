@@ -57,7 +57,7 @@ void laze_gradient_handles_drop(laze_thread_state *thread, laze_tensor **handles
 laze_status laze_gradient_from_handle(laze_thread_state *thread, const char *what, laze_tensor *tensor,
                                       laze_gradient *out, laze_error *error) {
   laze_slot *slot;
-  LAZE_TRY(laze_grad_slot(thread->lazy, what, tensor, &slot, error));
+  LAZE_TRY(laze_grad_slot(thread, what, tensor, &slot, error));
   laze_cell_retain(slot->storage->cell);
   *out = (laze_gradient){slot->storage->cell, laze_edge_retain(laze_slot_edge(slot))};
   return LAZE_OK;

@@ -218,7 +218,7 @@ static laze_status check_hooked(const laze_slot *slot, laze_hook_place place, la
 static laze_status register_tensor_hook(laze_thread_state *thread, laze_tensor *tensor, const laze_grad_hook *model,
                                         int64_t *id, laze_error *error) {
   laze_slot *slot;
-  LAZE_TRY(laze_grad_slot(thread->lazy, "laze_tensor_register_hook", tensor, &slot, error));
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_register_hook", tensor, &slot, error));
   LAZE_TRY(check_hooked(slot, model->place, error));
   return add_hook(thread->lazy, laze_slot_edge(slot), model, id, error);
 }

@@ -4,6 +4,7 @@
 
 #include "lazy/lazy.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 static laze_slot *find_slot(const laze_gradient_node *node) {
   laze_slot *slot = laze_slot_at((const laze_tensor *)node);
@@ -37,12 +38,13 @@ static laze_gradient_node *make_handle(laze_lazy *lazy, laze_edge edge) {
 
 laze_gradient_node *laze_tensor_gradient_node(laze_tensor *tensor) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
-  if (!lazy) return NULL;
-  pthread_mutex_lock(&lazy->lock);
-  const laze_slot *slot = laze_handle_slot(tensor);
-  const bool has_node = slot && slot->grad_node && !laze_grad_node_is_leaf(slot->grad_node);
+  laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
+  if (!thread) return NULL;
+  laze_slot *slot = laze_handle_slot(tensor);
+  const bool found = slot && laze_slot_refresh(thread, slot, NULL) == LAZE_OK;
+  const bool has_node = found && slot->grad_node && !laze_grad_node_is_leaf(slot->grad_node);
   laze_gradient_node *node = has_node ? make_handle(lazy, laze_slot_edge(slot)) : NULL;
-  pthread_mutex_unlock(&lazy->lock);
+  laze_lazy_unlock(lazy);
   return node;
 }
 

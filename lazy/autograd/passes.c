@@ -9,6 +9,7 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 /* The gradient of a result that has one element. */
 static laze_status make_one(laze_thread_state *thread, const laze_cell *cell, laze_gradient *out, laze_error *error) {
@@ -29,14 +30,14 @@ static laze_status make_one(laze_thread_state *thread, const laze_cell *cell, la
 static laze_status find_root(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_edge *root,
                              laze_gradient *out, laze_error *error) {
   laze_slot *slot, *given;
-  LAZE_TRY(laze_grad_slot(thread->lazy, "laze_backward", tensor, &slot, error));
+  LAZE_TRY(laze_grad_slot(thread, "laze_backward", tensor, &slot, error));
   if (!slot->grad_node)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_backward: the tensor does not follow from one that requires a gradient "
                      "(laze_tensor_require_grad)");
   *root = laze_slot_edge(slot);
   if (!gradient) return make_one(thread, slot->storage->cell, out, error);
-  LAZE_TRY(laze_grad_slot(thread->lazy, "laze_backward", gradient, &given, error));
+  LAZE_TRY(laze_grad_slot(thread, "laze_backward", gradient, &given, error));
   LAZE_TRY(laze_grad_check("laze_backward", slot->storage->cell, given->storage->cell, error));
   laze_cell_retain(given->storage->cell);
   *out = (laze_gradient){given->storage->cell, laze_edge_retain(laze_slot_edge(given))};
@@ -80,10 +81,10 @@ static laze_status keep_targets(laze_lazy *lazy, const request *asked, const laz
   return LAZE_OK;
 }
 
-static laze_status find_targets(laze_lazy *lazy, const request *asked, laze_edge *targets, laze_error *error) {
+static laze_status find_targets(laze_thread_state *thread, const request *asked, laze_edge *targets, laze_error *error) {
   for (int32_t i = 0; i < asked->input_count; i++) {
     laze_slot *slot;
-    LAZE_TRY(laze_grad_slot(lazy, "laze_grad", asked->inputs[i], &slot, error));
+    LAZE_TRY(laze_grad_slot(thread, "laze_grad", asked->inputs[i], &slot, error));
     if (!slot->grad_node)
       return laze_fail(error, LAZE_FAILED_PRECONDITION,
                        "laze_grad: input %d does not require a gradient (laze_tensor_require_grad)", (int)i);
@@ -114,7 +115,7 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
   for (int32_t i = 0; i < asked->output_count; i++)
     LAZE_TRY(laze_grad_find_sizes("laze_backward", thread, asked->outputs[i],
                                   asked->gradients ? asked->gradients[i] : NULL, error));
-  status = find_targets(thread->lazy, asked, arrays->targets, error);
+  status = find_targets(thread, asked, arrays->targets, error);
   if (status == LAZE_OK && !asked->results) status = keep_targets(thread->lazy, asked, arrays->targets, error);
   for (; roots < asked->output_count && status == LAZE_OK; roots++)
     status = find_root(thread, asked->outputs[roots], asked->gradients ? asked->gradients[roots] : NULL,
@@ -178,7 +179,7 @@ static laze_status find_outputs(laze_thread_state *thread, const request *asked,
                                 laze_error *error) {
   for (int32_t i = 0; i < asked->output_count; i++) {
     laze_slot *slot;
-    LAZE_TRY(laze_grad_slot(thread->lazy, "laze_jvp", asked->outputs[i], &slot, error));
+    LAZE_TRY(laze_grad_slot(thread, "laze_jvp", asked->outputs[i], &slot, error));
     if (!slot->grad_node)
       return laze_fail(error, LAZE_FAILED_PRECONDITION,
                        "laze_jvp: output %d does not follow from a tensor that requires a gradient", (int)i);
@@ -197,8 +198,8 @@ static laze_status give_tangents(laze_thread_state *thread, const request *asked
   for (int32_t i = 0; i < asked->input_count; i++) {
     laze_slot *slot, *input;
     if (!asked->gradients[i] || !arrays->gradients[i].history.node) continue;
-    LAZE_TRY(laze_grad_slot(thread->lazy, "laze_jvp", asked->gradients[i], &slot, error));
-    LAZE_TRY(laze_grad_slot(thread->lazy, "laze_jvp", asked->inputs[i], &input, error));
+    LAZE_TRY(laze_grad_slot(thread, "laze_jvp", asked->gradients[i], &slot, error));
+    LAZE_TRY(laze_grad_slot(thread, "laze_jvp", asked->inputs[i], &input, error));
     LAZE_TRY(laze_grad_check("laze_jvp", input->storage->cell, slot->storage->cell, error));
     arrays->reached[*count] = arrays->gradients[i].history;
     laze_cell_retain(slot->storage->cell);
@@ -212,7 +213,7 @@ static laze_status run_jvp(laze_thread_state *thread, const request *asked, jvp_
   for (int32_t i = 0; i < asked->input_count; i++)
     if (asked->gradients[i])
       LAZE_TRY(laze_grad_find_sizes("laze_jvp", thread, asked->inputs[i], asked->gradients[i], error));
-  LAZE_TRY(find_targets(thread->lazy, asked, arrays->inputs, error));
+  LAZE_TRY(find_targets(thread, asked, arrays->inputs, error));
   LAZE_TRY(find_outputs(thread, asked, arrays, error));
   const laze_backward_pass gradients = {.root_count = asked->output_count,
                                         .roots = arrays->outputs,
@@ -235,7 +236,8 @@ static laze_status run_jvp(laze_thread_state *thread, const request *asked, jvp_
                                        .creates_history = asked->flags & LAZE_CREATE_GRAPH};
   LAZE_TRY(laze_backward_run(thread, &tangents, error));
   for (int32_t i = 0; i < asked->output_count; i++) {
-    const laze_slot *slot = laze_handle_slot(asked->outputs[i]); /* the lock may have been free meanwhile */
+    laze_slot *slot = laze_handle_slot(asked->outputs[i]); /* the lock may have been free meanwhile */
+    if (slot) LAZE_TRY(laze_slot_refresh(thread, slot, error));
     if (!arrays->tangents[i].cell && slot)
       LAZE_TRY(fill_zeros(thread, slot->storage->cell, &arrays->tangents[i], error));
     if (!arrays->tangents[i].cell)

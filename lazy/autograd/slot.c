@@ -7,15 +7,17 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
-laze_status laze_grad_slot(const laze_lazy *lazy, const char *function, laze_tensor *tensor, laze_slot **out,
+laze_status laze_grad_slot(laze_thread_state *thread, const char *function, laze_tensor *tensor, laze_slot **out,
                            laze_error *error) {
-  *out = laze_handle_lazy(tensor) == lazy ? laze_handle_slot(tensor) : NULL;
+  *out = laze_handle_lazy(tensor) == thread->lazy ? laze_handle_slot(tensor) : NULL;
   if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: a tensor is NULL", function);
   if (!*out)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: a tensor is a released handle or of another context; retain one that is used after its scope",
                      function);
+  LAZE_TRY(laze_slot_refresh(thread, *out, error));
   const laze_cell *cell = (*out)->storage->cell;
   if (cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell))
     return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
@@ -52,7 +54,7 @@ laze_status laze_grad_find_sizes(const char *function, laze_thread_state *thread
   laze_tensor *const tensors[] = {tensor, gradient};
   const int count = gradient ? 2 : 1;
   for (int i = 0; i < count; i++) {
-    LAZE_TRY(laze_grad_slot(thread->lazy, function, tensors[i], &slots[i], error));
+    LAZE_TRY(laze_grad_slot(thread, function, tensors[i], &slots[i], error));
     cells[i] = slots[i]->storage->cell;
     laze_cell_type(cells[i], &types[i]);
   }

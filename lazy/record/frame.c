@@ -3,6 +3,7 @@
 
 #include "laze/call.h"
 #include "lazy/lazy.h"
+#include "lazy/record/alias.h"
 #include "lazy/record/expander.h"
 #include "lazy/record/layers.h"
 #include "lazy/record/record_state.h"
@@ -15,12 +16,14 @@
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/view.h"
 
 /* What stands between the call and a node: layers, an error of this call, or one that an operand passes on. */
 typedef struct {
   laze_layers layers; /* that want the operands */
   laze_error error;   /* of this call, where `failed` */
   laze_failure *passed_on;
+  laze_slot *outdated; /* an operand that has to be recorded again first; NULL: there is none */
   bool failed, out_of_memory;
 } obstacle;
 
@@ -81,6 +84,10 @@ push_tensor(laze_thread_state *thread, const char *op, const char *argument, laz
                      "%s: argument '%s' is a released handle; retain a tensor that is used after its scope", op,
                      argument);
   laze_cell *cell = slot->storage->cell;
+  if (!cell) {
+    problem->outdated = slot;
+    return LAZE_FAILED_PRECONDITION;
+  }
   if (cell->state == LAZE_CELL_UNKNOWN) {
     thread->record->sizes = thread->lazy->unknowns.table;
   } else if (cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell)) {
@@ -255,6 +262,7 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
                                 laze_tensor **results, int32_t *count, obstacle *problem) {
   const laze_op_info *info = laze_op_get(frame->op);
   laze_call call;
+  laze_alias_room room;
   if (info->region_count > 0 || info->result_count > LAZE_PENDING_MAX_RESULTS)
     return laze_fail(&problem->error, LAZE_UNSUPPORTED, "%s cannot be called on tensors; build a graph", info->name);
   if (frame->size_count > 0) reset_sizes(frame);
@@ -262,6 +270,7 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
   LAZE_TRY(push_operands(thread, frame, problem));
   LAZE_TRY(make_call(thread->record, frame, &call, &problem->error));
   if (frame->size_count > 0) LAZE_TRY(record_sizes(thread, frame, &call, problem));
+  if (info->aliased > 0) LAZE_TRY(laze_alias_begin(thread, frame, &call, &room, &problem->error));
   laze_layers wanted = problem->layers | laze_op_layers(&call) | laze_thread_layers(thread);
   LAZE_TRY(laze_layers_record(thread->record, &call, wanted, values, &problem->error));
   *count = count_results(thread->record, info, values);
@@ -272,7 +281,8 @@ static laze_status record_frame(laze_thread_state *thread, const laze_frame *fra
     results[i] = value->cell->kind == LAZE_TYPE_NONE ? NULL : laze_handle_create(thread, value->cell);
     if (value->edge.node) laze_handle_set_edge(thread->lazy, results[i], value->edge);
   }
-  return LAZE_OK;
+  if (info->aliased == 0) return LAZE_OK;
+  return laze_alias_end(thread, frame, &call, values, results, *count, &problem->error);
 }
 
 /* Whether it failed because a rule had to know a size that was not known: then that is found, or problem->error says
@@ -299,14 +309,30 @@ static bool find_size(laze_thread_state *thread, const laze_frame *frame, obstac
   return sync == LAZE_OK && found;
 }
 
-/* Records the frame, anew for each size that had to be found. */
+/* Has an outdated operand recorded again. */
+static laze_status refresh_operand(laze_thread_state *thread, obstacle *problem) {
+  laze_slot *slot = problem->outdated;
+  problem->outdated = NULL;
+  laze_frame_clear(thread->record);
+  return laze_slot_refresh(thread, slot, &problem->error);
+}
+
+/* Records the frame, anew for each size that had to be found, and for each operand that had to be recorded again. */
 static laze_status record_knowing(laze_thread_state *thread, const laze_frame *frame, laze_value *values,
                                   laze_tensor **results, int32_t *count, obstacle *problem) {
-  const int64_t recorded = thread->scope->recorded;
+  int64_t recorded = thread->scope->recorded;
   for (;;) {
     laze_status status = record_frame(thread, frame, values, results, count, problem);
-    if (status == LAZE_OK || problem->passed_on || !find_size(thread, frame, problem, &status)) return status;
-    thread->scope->recorded = recorded;
+    if (status == LAZE_OK || problem->passed_on) return status;
+    if (problem->outdated) {
+      thread->scope->recorded = recorded;
+      LAZE_TRY(refresh_operand(thread, problem));
+      recorded = thread->scope->recorded;
+    } else if (find_size(thread, frame, problem, &status)) {
+      thread->scope->recorded = recorded;
+    } else {
+      return status;
+    }
     problem->layers = 0;
   }
 }
@@ -359,6 +385,7 @@ int32_t laze_frame_record(const laze_frame *frame, laze_tensor **results) {
   }
   obstacle problem;
   problem.passed_on = NULL;
+  problem.outdated = NULL;
   problem.failed = problem.out_of_memory = false;
   problem.layers = 0;
   laze_pending *newest = lazy->newest;

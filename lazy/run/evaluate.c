@@ -10,6 +10,7 @@
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/view.h"
 
 static laze_status refuse(int32_t index, const char *what, laze_error *error) {
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensors_materialise: tensor %d is %s", (int)index, what);
@@ -29,12 +30,22 @@ static laze_status find_lazy(laze_tensor *const *tensors, int32_t count, laze_la
   return LAZE_OK;
 }
 
+/* Has the views among them recorded again whose bases were written to. */
+static laze_status refresh_all(laze_thread_state *thread, laze_tensor *const *tensors, int32_t count,
+                               laze_error *error) {
+  for (int32_t i = 0; i < count; i++) {
+    laze_slot *slot = laze_handle_slot(tensors[i]);
+    if (slot) LAZE_TRY(laze_slot_refresh(thread, slot, error));
+  }
+  return LAZE_OK;
+}
+
 /* Selects the pending ones' nodes; whether there are any. */
 static bool select_pending(laze_tensor *const *tensors, int32_t count, uint64_t selection) {
   bool any = false;
   for (int32_t i = 0; i < count; i++) {
     const laze_slot *slot = laze_handle_slot(tensors[i]);
-    if (!slot || !laze_cell_is_pending(slot->storage->cell)) continue;
+    if (!slot || !slot->storage->cell || !laze_cell_is_pending(slot->storage->cell)) continue;
     slot->storage->cell->node->selected = selection;
     any = true;
   }
@@ -46,7 +57,7 @@ static laze_status find_failure(laze_tensor *const *tensors, int32_t count, laze
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < count; i++) {
     const laze_slot *slot = laze_handle_slot(tensors[i]);
-    if (!slot || slot->storage->cell->state != LAZE_CELL_ERROR) continue;
+    if (!slot || !slot->storage->cell || slot->storage->cell->state != LAZE_CELL_ERROR) continue;
     laze_failure *failure = slot->storage->cell->value.failure;
     failure->reported = true;
     if (status == LAZE_OK) status = laze_fail(error, failure->code, "%s", failure->message);
@@ -68,6 +79,7 @@ laze_status laze_tensors_materialise(laze_tensor *const *tensors, int32_t count,
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
   laze_status status = laze_lazy_backend(lazy, &backend, error);
+  if (status == LAZE_OK) status = refresh_all(thread, tensors, count, error);
   uint64_t selection = ++lazy->mark;
   if (status == LAZE_OK && select_pending(tensors, count, selection))
     status = laze_materialise_selected(thread, selection, true, error);

@@ -11,6 +11,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 #include "runtime/backend.h"
 
 #include <math.h>
@@ -146,10 +147,16 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
   bool copies = request->dtype != LAZE_DTYPE_NONE;
   laze_value_out value = {0};
   int64_t elements = 0;
+  laze_status status = laze_slot_refresh(thread, slot, &error);
+  if (status != LAZE_OK) {
+    laze_note_read_error(thread, tensor, &error, request->reports);
+    laze_lazy_unlock(lazy);
+    return status;
+  }
   laze_cell *cell = slot->storage->cell;
   laze_cell_retain(cell);
   bool sized = cell->state != LAZE_CELL_UNKNOWN; /* otherwise the same run finds the sizes */
-  laze_status status = copies && sized ? check_read(cell, request, &error) : LAZE_OK;
+  if (copies && sized) status = check_read(cell, request, &error);
   if (status == LAZE_OK) status = compute(thread, cell, copies ? &value : NULL, &error);
   if (status == LAZE_OK && copies && !sized) status = check_found(cell, request, &value, &error);
   if (status == LAZE_OK) elements = laze_cell_elements(cell);
@@ -195,10 +202,13 @@ static laze_status take_locked(const char *function, laze_thread_state *thread, 
   if (!slot)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "%s: the tensor is a released handle; retain a tensor that is used after its scope", function);
+  laze_status status = laze_slot_refresh(thread, slot, error);
   laze_cell *cell = slot->storage->cell;
-  laze_cell_retain(cell);
-  laze_status status = compute(thread, cell, out, error);
-  laze_cell_release(thread->lazy, cell);
+  if (status == LAZE_OK) {
+    laze_cell_retain(cell);
+    status = compute(thread, cell, out, error);
+    laze_cell_release(thread->lazy, cell);
+  }
   if (status != LAZE_OK) laze_note_read_error(thread, tensor, error, true);
   return status;
 }

@@ -6,6 +6,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 /* Finds the sizes of a slot's cell. */
 static void find_sizes(laze_thread_state *thread, laze_tensor *tensor, laze_cell *cell) {
@@ -15,6 +16,10 @@ static void find_sizes(laze_thread_state *thread, laze_tensor *tensor, laze_cell
   laze_cell_release(thread->lazy, cell);
 }
 
+static bool is_unknown(const laze_slot *slot) {
+  return slot->storage->cell && slot->storage->cell->state == LAZE_CELL_UNKNOWN;
+}
+
 /* The type of the tensor with its sizes; false for the handle of a failed call, and where the sizes cannot be found. A
  * value that failed when it ran keeps what it has. */
 static bool find_shape(laze_tensor *tensor, laze_type *out) {
@@ -22,13 +27,13 @@ static bool find_shape(laze_tensor *tensor, laze_type *out) {
   laze_thread_state *thread = lazy ? laze_lazy_lock(lazy) : NULL;
   if (!thread) return false;
   const laze_slot *slot = laze_handle_slot(tensor);
-  if (slot && slot->storage->cell->state == LAZE_CELL_UNKNOWN) {
+  if (slot && is_unknown(slot)) {
     find_sizes(thread, tensor, slot->storage->cell);
     slot = laze_handle_slot(tensor); /* the lock was free meanwhile */
   }
-  const laze_cell *cell = slot ? slot->storage->cell : NULL;
-  bool found = cell && cell->state != LAZE_CELL_UNKNOWN && cell->dtype != LAZE_DTYPE_NONE;
-  if (found) laze_cell_type(cell, out);
+  bool found = slot && !is_unknown(slot);
+  if (found) laze_slot_type(slot, out);
+  found = found && out->dtype != LAZE_DTYPE_NONE;
   laze_lazy_unlock(lazy);
   return found;
 }
@@ -37,10 +42,11 @@ static bool find_shape(laze_tensor *tensor, laze_type *out) {
  * Call it locked. */
 static laze_size size_of(const laze_tensor *tensor, int32_t axis) {
   const laze_slot *slot = laze_handle_slot(tensor);
-  const laze_cell *cell = slot ? slot->storage->cell : NULL;
-  if (!cell || cell->dtype == LAZE_DTYPE_NONE) return -1;
-  if (axis < 0) axis += cell->rank;
-  return axis >= 0 && axis < cell->rank ? cell->sizes[axis] : -1;
+  laze_type type = {.dtype = LAZE_DTYPE_NONE};
+  if (slot) laze_slot_type(slot, &type);
+  if (type.dtype == LAZE_DTYPE_NONE) return -1;
+  if (axis < 0) axis += type.rank;
+  return axis >= 0 && axis < type.rank ? type.sizes[axis] : -1;
 }
 
 static laze_size locked_size_of(laze_lazy *lazy, const laze_tensor *tensor, int32_t axis) {

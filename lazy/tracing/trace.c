@@ -20,6 +20,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 #include "runtime/buffer.h"
 
 #include <string.h>
@@ -40,14 +41,15 @@ static void drop_trace(laze_context *context) {
 }
 
 /* The slot of a tensor of this context. */
-static laze_status find_slot(const char *function, laze_lazy *lazy, const char *what, int32_t index,
+static laze_status find_slot(const char *function, laze_thread_state *thread, const char *what, int32_t index,
                              laze_tensor *tensor, laze_slot **out, laze_error *error) {
-  *out = tensor && laze_handle_lazy(tensor) == lazy ? laze_handle_slot(tensor) : NULL;
+  *out = tensor && laze_handle_lazy(tensor) == thread->lazy ? laze_handle_slot(tensor) : NULL;
   if (tensor == laze_handle_out_of_memory())
     return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: there was no memory for %s %d", function, what, (int)index);
   if (!*out)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s %d is %s", function, what, (int)index,
                      tensor ? "a released handle, or of another context" : "NULL");
+  LAZE_TRY(laze_slot_refresh(thread, *out, error));
   laze_cell *cell = (*out)->storage->cell;
   if (cell->state != LAZE_CELL_ERROR) return LAZE_OK;
   cell->value.failure->reported = true;
@@ -74,7 +76,7 @@ static laze_status add_input(laze_open_trace *trace, const char *name, int32_t i
   laze_slot *slot;
   laze_type type;
   laze_value value;
-  LAZE_TRY(find_slot("laze_trace_begin", lazy, "input", index, tensor, &slot, error));
+  LAZE_TRY(find_slot("laze_trace_begin", trace->thread, "input", index, tensor, &slot, error));
   laze_cell_type(slot->storage->cell, &type);
   LAZE_TRY(laze_graph_add_parameter(trace->graph, trace->graph->body, name, &type, &value, error));
   laze_cell *cell = copy_cell(lazy, slot->storage->cell);
@@ -191,7 +193,7 @@ static laze_status set_outputs(laze_open_trace *trace, laze_tensor *const *outpu
   if (!values) return laze_fail_memory(error, "the outputs of a trace", -1);
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < count && status == LAZE_OK; i++) {
-    status = find_slot("laze_trace_end", lazy, "output", i, outputs[i], &slot, error);
+    status = find_slot("laze_trace_end", trace->thread, "output", i, outputs[i], &slot, error);
     if (status == LAZE_OK) status = laze_open_trace_find(trace, slot->storage->cell, &output, error);
     if (status != LAZE_OK) break;
     values[i] = output.value;

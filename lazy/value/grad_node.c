@@ -5,6 +5,7 @@
 #include "lazy/lazy.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 #include <string.h>
 
@@ -51,7 +52,7 @@ void laze_saved_keep(laze_lazy *lazy, laze_saved *saved, laze_cell *cell, laze_s
   if (saved->storage || !storage) return; /* computed again: it is checked what was used the first time */
   saved->storage = storage;
   storage->references++;
-  saved->version = storage->version;
+  saved->version = laze_storage_version(storage);
 }
 
 void laze_saved_release(laze_lazy *lazy, laze_saved *saved) {
@@ -186,30 +187,33 @@ static void drop_retained(laze_lazy *lazy, laze_grad_node *node, laze_grad_node 
   }
 }
 
-static void clean_up(laze_lazy *lazy, laze_grad_node *dying) {
-  while (dying) {
-    laze_grad_node *node = dying;
-    dying = node->next;
-    laze_grad_node_release_saved(lazy, node);
-    while (node->hooks) laze_grad_hook_remove(lazy, node->hooks);
-    drop_retained(lazy, node, &dying);
-    if (node->function) drop_function(lazy, node, &dying);
-    if (node->checkpoint) leave_checkpoint(lazy, node);
-    for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &dying);
-    if (node->gradient) {
-      node->gradient->holds--;
-      laze_cell_release(lazy, node->gradient);
-    }
-    drop(node->history, &dying);
-    laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_AUTOGRAD_NODES, -1);
-    laze_pool_give(&lazy->pool, node, node->block_size);
+static void destroy(laze_lazy *lazy, laze_grad_node *node) {
+  laze_grad_node_release_saved(lazy, node);
+  while (node->hooks) laze_grad_hook_remove(lazy, node->hooks);
+  drop_retained(lazy, node, &lazy->dying_nodes);
+  if (node->function) drop_function(lazy, node, &lazy->dying_nodes);
+  if (node->checkpoint) leave_checkpoint(lazy, node);
+  for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &lazy->dying_nodes);
+  if (node->gradient) {
+    node->gradient->holds--;
+    laze_cell_release(lazy, node->gradient);
   }
+  drop(node->history, &lazy->dying_nodes);
+  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_AUTOGRAD_NODES, -1);
+  laze_pool_give(&lazy->pool, node, node->block_size);
 }
 
+/* What a node has saved may release edges in its turn: these wait until it is done. */
 void laze_edge_release(laze_lazy *lazy, laze_edge edge) {
-  laze_grad_node *dying = NULL;
-  drop(edge, &dying);
-  clean_up(lazy, dying);
+  drop(edge, &lazy->dying_nodes);
+  if (lazy->frees_nodes) return;
+  lazy->frees_nodes = true;
+  while (lazy->dying_nodes) {
+    laze_grad_node *node = lazy->dying_nodes;
+    lazy->dying_nodes = node->next;
+    destroy(lazy, node);
+  }
+  lazy->frees_nodes = false;
 }
 
 void laze_grad_node_enter(laze_grad_node *node) {
@@ -219,9 +223,8 @@ void laze_grad_node_enter(laze_grad_node *node) {
 void laze_grad_node_leave(laze_lazy *lazy, laze_grad_node *node) {
   if (!node || --node->handles > 0) return;
   if (laze_grad_node_is_leaf(node)) laze_grad_leaf_set(lazy, node, NULL, (laze_edge){NULL, 0});
-  laze_grad_node *dying = NULL;
-  drop_retained(lazy, node, &dying);
-  clean_up(lazy, dying);
+  drop_retained(lazy, node, &lazy->dying_nodes);
+  laze_edge_release(lazy, (laze_edge){NULL, 0});
 }
 
 laze_grad_node *laze_grad_place(laze_edge edge) {

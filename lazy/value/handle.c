@@ -6,6 +6,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/grad_node.h"
+#include "lazy/value/view.h"
 
 static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   laze_storage *storage = laze_pool_take(&lazy->pool, sizeof *storage);
@@ -13,12 +14,6 @@ static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   *storage = (laze_storage){.cell = cell, .references = 1};
   laze_cell_retain(cell);
   return storage;
-}
-
-void laze_storage_release(laze_lazy *lazy, laze_storage *storage) {
-  if (--storage->references > 0) return;
-  laze_cell_release(lazy, storage->cell);
-  laze_pool_give(&lazy->pool, storage, sizeof *storage);
 }
 
 laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
@@ -32,6 +27,7 @@ laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
     laze_scope_note(thread, NULL);
     return laze_handle_out_of_memory();
   }
+  storage->slot = slot;
   slot->storage = storage;
   slot->scope = scope;
   slot->next = scope->slots;
@@ -44,15 +40,18 @@ laze_edge laze_slot_edge(const laze_slot *slot) {
   return (laze_edge){slot->grad_node, (int32_t)slot->grad_result};
 }
 
-void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge) {
-  laze_slot *slot = laze_handle_slot(tensor);
-  if (!slot) return;
+void laze_slot_set_edge(laze_lazy *lazy, laze_slot *slot, laze_edge edge) {
   const laze_edge old = laze_slot_edge(slot);
   laze_grad_node_enter(edge.node);
   slot->grad_node = laze_edge_retain(edge).node;
   slot->grad_result = (uint32_t)edge.result % (UINT32_C(1) << (32 - LAZE_SLOT_INDEX_BITS));
   laze_grad_node_leave(lazy, old.node);
   laze_edge_release(lazy, old);
+}
+
+void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge) {
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (slot) laze_slot_set_edge(lazy, slot, edge);
 }
 
 laze_tensor *laze_handle_create_error(laze_thread_state *thread, laze_failure *failure) {
@@ -82,20 +81,23 @@ laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error
 static void update_holding(laze_slot *slot) {
   bool holding = slot->retains > 0 || slot->assigned;
   if (holding == slot->holding) return;
-  laze_storage *storage = slot->storage;
   slot->holding = holding;
-  storage->holds += holding ? 1 : -1;
-  if (holding && storage->holds == 1) storage->cell->holds++;
-  if (!holding && storage->holds == 0) storage->cell->holds--;
+  laze_storage_hold(slot->storage, holding ? 1 : -1);
+}
+
+/* The cell that a handle keeps: that of its base where it has none. */
+static laze_cell *kept_cell(const laze_slot *slot) {
+  const laze_storage *storage = slot->storage;
+  return storage->cell ? storage->cell : storage->view->base->cell;
 }
 
 static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->retains = 0;
   slot->assigned = false;
   update_holding(slot);
-  laze_storage_release(lazy, slot->storage);
   laze_grad_node_leave(lazy, slot->grad_node);
-  laze_edge_release(lazy, laze_slot_edge(slot));
+  laze_view_leave(lazy, slot->storage, laze_slot_edge(slot));
+  laze_storage_release(lazy, slot->storage);
   slot->grad_node = NULL;
   if (slot->errors) laze_quotes_clear(lazy, &slot->errors);
   slot->storage = NULL;
@@ -106,7 +108,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
 void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope) {
   for (laze_slot *slot = scope->slots, *next; slot; slot = next) {
     next = slot->next;
-    laze_cell *cell = slot->storage->cell;
+    laze_cell *cell = kept_cell(slot);
     if (cell->depth == scope->depth) cell->depth = LAZE_NO_DEPTH;
     if (slot->retains > 0) {
       slot->scope = NULL;
@@ -137,7 +139,7 @@ static void leave_scope(laze_slot *slot) {
   laze_slot **place = &scope->slots; /* the newest stand first */
   while (*place != slot) place = &(*place)->next;
   *place = slot->next;
-  laze_cell *cell = slot->storage->cell;
+  laze_cell *cell = kept_cell(slot);
   if (cell->depth == scope->depth) cell->depth = LAZE_NO_DEPTH;
   slot->scope = NULL;
   slot->next = NULL;
@@ -181,28 +183,24 @@ void laze_tensor_replace(laze_tensor **place, laze_tensor *value) {
   laze_tensor_release(old);
 }
 
-/* The slot's storage has another cell, which is held as the old one was. */
-static void set_cell(laze_lazy *lazy, laze_slot *slot, laze_cell *cell) {
-  laze_storage *storage = slot->storage;
+void laze_storage_write(laze_lazy *lazy, laze_storage *storage, laze_cell *cell) {
+  const laze_slot *slot = storage->slot;
   laze_cell *old = storage->cell;
   laze_cell_retain(cell);
   if (storage->holds > 0) {
     old->holds--;
     cell->holds++;
   }
-  if (slot->scope && old->depth == slot->scope->depth) old->depth = LAZE_NO_DEPTH;
+  if (slot && slot->scope && old->depth == slot->scope->depth) old->depth = LAZE_NO_DEPTH;
+  if (slot && slot->scope && slot->scope->depth < cell->depth) cell->depth = slot->scope->depth;
   storage->cell = cell;
   storage->version++;
   laze_cell_release(lazy, old);
+  laze_views_outdate(lazy, storage);
 }
 
 void laze_handle_assign(laze_lazy *lazy, laze_slot *destination, const laze_slot *source) {
-  set_cell(lazy, destination, source->storage->cell);
+  laze_storage_write(lazy, destination->storage, source->storage->cell);
   destination->assigned = true;
   update_holding(destination);
-}
-
-void laze_handle_write(laze_lazy *lazy, laze_slot *slot, laze_cell *cell) {
-  set_cell(lazy, slot, cell);
-  if (slot->scope && slot->scope->depth < cell->depth) cell->depth = slot->scope->depth;
 }

@@ -5,6 +5,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 const char *laze_tensor_error(laze_tensor *tensor) {
   laze_lazy *lazy = laze_handle_lazy(tensor);
@@ -17,7 +18,7 @@ const char *laze_tensor_error(laze_tensor *tensor) {
   if (slot) {
     const laze_cell *cell = slot->storage->cell;
     message = slot->errors ? slot->errors->failure->message : "";
-    if (cell->state == LAZE_CELL_ERROR) message = laze_quotes_put(lazy, &slot->errors, cell->value.failure);
+    if (cell && cell->state == LAZE_CELL_ERROR) message = laze_quotes_put(lazy, &slot->errors, cell->value.failure);
     if (slot->errors) slot->errors->given_out = true;
   }
   pthread_mutex_unlock(&lazy->lock);
@@ -33,9 +34,9 @@ laze_status laze_tensor_status(laze_tensor *tensor) {
   const laze_slot *slot = laze_handle_slot(tensor);
   if (slot) {
     const laze_cell *cell = slot->storage->cell;
-    laze_failure *failure = cell->state == LAZE_CELL_ERROR ? cell->value.failure
-                            : slot->errors                 ? slot->errors->failure
-                                                           : NULL;
+    laze_failure *failure = cell && cell->state == LAZE_CELL_ERROR ? cell->value.failure
+                            : slot->errors                         ? slot->errors->failure
+                                                                   : NULL;
     status = failure ? failure->code : LAZE_OK;
     if (failure) failure->reported = true;
   }
@@ -43,15 +44,14 @@ laze_status laze_tensor_status(laze_tensor *tensor) {
   return status;
 }
 
-/* A cell with the dtype and rank of the tensor, none for the handle of a failed call. A value that failed when it ran
- * keeps them. */
-static laze_cell find_type(laze_tensor *tensor) {
-  laze_cell found = {.dtype = LAZE_DTYPE_NONE};
+/* The type of the tensor, of no dtype for the handle of a failed call. A value that failed when it ran keeps it. */
+static laze_type find_type(laze_tensor *tensor) {
+  laze_type found = {.dtype = LAZE_DTYPE_NONE};
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (!lazy) return found;
   pthread_mutex_lock(&lazy->lock);
   const laze_slot *slot = laze_handle_slot(tensor);
-  if (slot) found = *slot->storage->cell;
+  if (slot) laze_slot_type(slot, &found);
   pthread_mutex_unlock(&lazy->lock);
   return found;
 }
@@ -61,6 +61,6 @@ laze_dtype laze_tensor_dtype(laze_tensor *tensor) {
 }
 
 int32_t laze_tensor_rank(laze_tensor *tensor) {
-  laze_cell found = find_type(tensor);
+  const laze_type found = find_type(tensor);
   return found.dtype == LAZE_DTYPE_NONE ? -1 : found.rank;
 }

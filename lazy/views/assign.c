@@ -5,13 +5,14 @@
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 #include "lazy/views/sides.h"
 
 /* Why the two cannot be assigned. */
 static laze_status check_types(const laze_sides *sides, laze_error *error) {
   laze_type types[2];
-  laze_cell_type(sides->to->storage->cell, &types[0]);
-  laze_cell_type(sides->from->storage->cell, &types[1]);
+  laze_slot_type(sides->to, &types[0]);
+  laze_slot_type(sides->from, &types[1]);
   if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
   char text[2][128];
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
@@ -41,6 +42,17 @@ static laze_status take_history(laze_thread_state *thread, const laze_sides *sid
   return status;
 }
 
+/* A view has no value of its own: it is written to. One that cannot be, because its sizes follow from values, gets the
+ * value alone. */
+static laze_status assign(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
+  laze_storage *storage = sides->to->storage;
+  if (laze_storage_is_view(storage) && !storage->view->unsized) return laze_sides_write(thread, sides, error);
+  if (laze_storage_is_view(storage)) laze_view_part(thread->lazy, storage);
+  LAZE_TRY(take_history(thread, sides, error));
+  laze_handle_assign(thread->lazy, sides->to, sides->from);
+  return LAZE_OK;
+}
+
 laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error) {
   laze_sides sides = {.function = "laze_tensor_assign", .destination = destination, .source = source};
   laze_thread_state *thread;
@@ -50,11 +62,8 @@ laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *sour
   if (status == LAZE_OK) status = laze_sides_find_sizes(thread, &sides, &failure);
   if (status == LAZE_OK) status = laze_sides_check_values(&sides, &failure);
   if (status == LAZE_OK) status = check_types(&sides, &failure);
-  if (status == LAZE_OK) status = take_history(thread, &sides, &failure);
-  if (status == LAZE_OK)
-    laze_handle_assign(thread->lazy, sides.to, sides.from);
-  else
-    laze_sides_report(thread, &sides, &failure, error);
+  if (status == LAZE_OK) status = assign(thread, &sides, &failure);
+  if (status != LAZE_OK) laze_sides_report(thread, &sides, &failure, error);
   laze_lazy_unlock(thread->lazy);
   return status;
 }

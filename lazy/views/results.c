@@ -18,6 +18,7 @@
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
+#include "lazy/value/view.h"
 #include "lazy/views/sides.h"
 
 /* A call whose results are given away. */
@@ -53,32 +54,32 @@ static laze_status check_shape(const giving *self, const laze_type *to, const la
                                                : "give one of that shape, or one without elements, which takes it");
 }
 
-/* A tensor without elements has no shape to keep. */
-static bool takes_shape(const giving *self, const laze_type *type) {
+/* A tensor without elements has no shape to keep, unless it shares memory. */
+static bool takes_shape(const giving *self, const laze_storage *storage, const laze_type *type) {
   bool empty = false;
   for (int i = 0; i < type->rank; i++) empty = empty || type->sizes[i] == 0;
-  return self->form == LAZE_OUT && empty;
+  return self->form == LAZE_OUT && empty && !storage->view && !storage->views;
 }
 
 static laze_status check_gradients(const giving *self, const laze_sides *sides, laze_error *error) {
-  if (self->form != LAZE_OUT || (!sides->to->grad_node && !sides->from->grad_node)) return LAZE_OK;
+  if (self->form != LAZE_OUT || (!laze_slot_requires_grad(sides->to) && !sides->from->grad_node)) return LAZE_OK;
   return laze_fail(error, LAZE_FAILED_PRECONDITION,
                    "%s: %s requires a gradient, and out= leaves no history behind; call it without out, or where no "
                    "gradients are recorded",
-                   self->name, sides->to->grad_node ? "the tensor that gets the result" : "an argument");
+                   self->name, laze_slot_requires_grad(sides->to) ? "the tensor that gets the result" : "an argument");
 }
 
 static laze_failure *failure_of(const laze_slot *slot) {
   const laze_cell *cell = slot->storage->cell;
-  return cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell) ? cell->value.failure : NULL;
+  return cell && cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(cell) ? cell->value.failure : NULL;
 }
 
 static laze_status check_types(giving *self, const laze_sides *sides, int32_t index, laze_error *error) {
   laze_type to, from;
-  laze_cell_type(sides->to->storage->cell, &to);
-  laze_cell_type(sides->from->storage->cell, &from);
+  laze_slot_type(sides->to, &to);
+  laze_slot_type(sides->from, &from);
   LAZE_TRY(check_dtype(self, &to, &from, error));
-  self->takes_shape[index] = takes_shape(self, &to);
+  self->takes_shape[index] = takes_shape(self, sides->to->storage, &to);
   return self->takes_shape[index] ? LAZE_OK : check_shape(self, &to, &from, error);
 }
 
@@ -117,13 +118,17 @@ static laze_status push_result(laze_thread_state *thread, const laze_slot *to, l
 
 /* The result in the dtype of the tensor that gets it, of which nothing else stays. */
 static laze_status convert(laze_record_state *state, laze_write *write, laze_error *error) {
-  const laze_attribute dtype = laze_attribute_dtype(laze_handle_slot(write->destination)->storage->cell->dtype);
+  laze_type type;
+  laze_slot_type(laze_handle_slot(write->destination), &type);
+  const laze_attribute dtype = laze_attribute_dtype(type.dtype);
   laze_expander expander;
+  write->base = write->value;
   if (state->values[write->value.node].type.dtype == dtype.value.integer) return LAZE_OK;
   laze_expander_init(&expander, state, write->location, LAZE_OP_NONE);
   laze_status status =
       laze_record_call(&expander.recorder, LAZE_OP_TO_DTYPE, &write->value, 1, &dtype, &write->value, error);
   laze_expander_deinit(&expander);
+  write->base = write->value;
   return status;
 }
 

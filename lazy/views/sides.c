@@ -7,6 +7,7 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 laze_status laze_sides_lock(const laze_sides *sides, laze_thread_state **out, laze_error *error) {
   if (error) *error = (laze_error){.code = LAZE_OK};
@@ -35,15 +36,16 @@ static laze_status find_side(const laze_lazy *lazy, const char *function, const 
 laze_status laze_sides_find(laze_thread_state *thread, laze_sides *sides, laze_error *error) {
   sides->to = sides->from = NULL;
   LAZE_TRY(find_side(thread->lazy, sides->function, "destination", sides->destination, &sides->to, error));
-  return find_side(thread->lazy, sides->function, "source", sides->source, &sides->from, error);
+  LAZE_TRY(find_side(thread->lazy, sides->function, "source", sides->source, &sides->from, error));
+  return laze_slot_refresh(thread, sides->from, error);
 }
 
 laze_status laze_sides_find_sizes(laze_thread_state *thread, laze_sides *sides, laze_error *error) {
   laze_type types[2];
   laze_cell *cells[] = {sides->to->storage->cell, sides->from->storage->cell};
-  laze_cell_type(cells[0], &types[0]);
-  laze_cell_type(cells[1], &types[1]);
-  if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
+  laze_slot_type(sides->to, &types[0]);
+  laze_slot_type(sides->from, &types[1]);
+  if (!cells[0] || laze_type_equal(&types[0], &types[1])) return LAZE_OK; /* sizes of a view without cell are known */
   laze_status status = LAZE_OK;
   for (int i = 0; i < 2; i++) laze_cell_retain(cells[i]);
   for (int i = 0; i < 2 && status == LAZE_OK; i++) status = laze_sync_cell(thread, cells[i], error);
@@ -55,8 +57,8 @@ laze_status laze_sides_find_sizes(laze_thread_state *thread, laze_sides *sides, 
 static laze_failure *passed_on(const laze_sides *sides) {
   if (!sides->to || !sides->from) return NULL;
   const laze_cell *to = sides->to->storage->cell, *from = sides->from->storage->cell;
-  if (to->state == LAZE_CELL_ERROR && laze_cell_lacks_type(to)) return to->value.failure;
-  return from->state == LAZE_CELL_ERROR ? from->value.failure : NULL;
+  if (to && to->state == LAZE_CELL_ERROR && laze_cell_lacks_type(to)) return to->value.failure;
+  return from && from->state == LAZE_CELL_ERROR ? from->value.failure : NULL;
 }
 
 laze_status laze_sides_check_values(const laze_sides *sides, laze_error *error) {

@@ -18,7 +18,7 @@ typedef struct laze_sides {
 
 /* Locks the context of the two and gives the thread's state. Where that fails, the error is told already. */
 LAZE_MUST_USE laze_status laze_sides_lock(const laze_sides *sides, laze_thread_state **out, laze_error *error);
-/* Finds the slots. */
+/* Finds the slots; that of the source has a cell then. */
 LAZE_MUST_USE laze_status laze_sides_find(laze_thread_state *thread, laze_sides *sides, laze_error *error);
 /* Finds sizes that have to be known to compare the two, unless both follow from the same values. The lock may be free
  * meanwhile. */
@@ -26,6 +26,8 @@ LAZE_MUST_USE laze_status laze_sides_find_sizes(laze_thread_state *thread, laze_
 /* The error that is passed on: the source's, or that of the call that should have made the destination. A destination
  * that failed when it ran has a type, and may get a new value. */
 LAZE_MUST_USE laze_status laze_sides_check_values(const laze_sides *sides, laze_error *error);
+/* Writes the source to the destination, of whose memory it may be (write.c). */
+LAZE_MUST_USE laze_status laze_sides_write(laze_thread_state *thread, const laze_sides *sides, laze_error *error);
 /* Tells of an error: the caller, if `error` is asked for; the scope otherwise, which knows of one that is passed on. */
 void laze_sides_report(laze_thread_state *thread, const laze_sides *sides, const laze_error *failure,
                        laze_error *error);

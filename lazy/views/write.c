@@ -12,7 +12,11 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/failure.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/pending.h"
+#include "lazy/value/view.h"
+#include "lazy/views/geometry.h"
 #include "lazy/views/sides.h"
+#include "lazy/views/steps.h"
 
 /* --- what is refused --- */
 
@@ -25,18 +29,38 @@ static laze_status find_destination(const laze_record_state *state, const laze_w
                      "%s: the tensor that is written to is a released handle, or of another context than the others",
                      write->name);
   const laze_cell *cell = (*out)->storage->cell;
-  if (cell->state != LAZE_CELL_ERROR || !laze_cell_lacks_type(cell)) return LAZE_OK;
+  if (!cell || cell->state != LAZE_CELL_ERROR || !laze_cell_lacks_type(cell)) return LAZE_OK;
   return laze_fail(error, cell->value.failure->code, "%s", cell->value.failure->message);
 }
 
-static laze_status check_leaf(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
-                              laze_error *error) {
-  if (!slot->grad_node || !laze_grad_node_is_leaf(slot->grad_node) || !laze_thread_tracks(state->thread))
-    return LAZE_OK;
-  return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                   "%s: a leaf that requires a gradient is written to; write where no gradients are recorded, or to "
-                   "a tensor that was computed from it",
-                   write->name);
+/* Whose history a write to the slot changes. */
+static laze_storage *history_of(const laze_slot *slot) {
+  laze_storage *storage = slot->storage;
+  return laze_storage_is_view(storage) && storage->view->origin ? storage->view->origin : storage;
+}
+
+/* What is written to while gradients are recorded, and takes part in them. */
+static laze_status check_history(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
+                                 laze_error *error) {
+  const laze_edge own = laze_storage_edge(history_of(slot)), written = state->values[write->value.node].edge;
+  if (!laze_thread_tracks(state->thread) || (!own.node && !written.node && !laze_slot_requires_grad(slot))) return LAZE_OK;
+  const bool is_leaf = laze_slot_requires_grad(slot) && laze_slot_is_leaf(slot);
+  if (is_leaf || (own.node && laze_grad_node_is_leaf(own.node)))
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: %s leaf that requires a gradient is written to; write where no gradients are recorded, or to "
+                     "a tensor that was computed from it",
+                     write->name, is_leaf ? "a" : "a view of a");
+  if (slot->storage->kind == LAZE_VIEW_NO_GRAD)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: a view that was made where no gradients are recorded is written to where they are; make and "
+                     "write it under one mode, or detach it",
+                     write->name);
+  if (slot->storage->kind == LAZE_VIEW_ONE_OF_SEVERAL)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: one of several views that a call gave is written to, which has no history of its own; use "
+                     "slices, or a call that is not in place",
+                     write->name);
+  return LAZE_OK;
 }
 
 static laze_status check_shape(const laze_write *write, const laze_type *to, const laze_type *from, laze_error *error) {
@@ -54,6 +78,22 @@ static laze_status check_shape(const laze_write *write, const laze_type *to, con
                    laze_type_format(NULL, to, text[1], sizeof text[1]));
 }
 
+static laze_status check_places(const laze_write *write, const laze_slot *slot, const laze_type *type,
+                                laze_error *error) {
+  laze_geometry geometry;
+  if (!slot->storage->view) return LAZE_OK;
+  if (!laze_view_geometry(slot->storage, type, &geometry))
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: a view is written to whose sizes follow from values; ask for its size (laze_tensor_size) "
+                     "before the view is made",
+                     write->name);
+  if (laze_geometry_is_injective(&geometry)) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: several elements of the tensor are one place of memory, as expand gives them; write to a copy "
+                   "(laze_clone)",
+                   write->name);
+}
+
 /* --- what is recorded --- */
 
 /* Whether the value is what the destination gets as it is: of its type, and with a history of its own, if that is to
@@ -67,40 +107,75 @@ static bool fits_as_it_is(const laze_record_state *state, const laze_slot *slot,
 
 /* The value as the destination has it: copy(destination, value), of whose operands the first gives the type. Where the
  * value has no gradient, the destination's goes on to what it was, as zeros. */
-static laze_status record_copy(laze_record_state *state, laze_write *write, const laze_slot *slot,
-                               const laze_type *type, laze_error *error) {
-  const bool tracks = laze_thread_tracks(state->thread), has_edge = state->values[write->value.node].edge.node != NULL;
+static laze_status record_copy(laze_recorder *recorder, laze_record_state *state, laze_write *write,
+                               const laze_slot *slot, const laze_type *type, laze_error *error) {
   const laze_value operands[] = {{(int32_t)state->value_count, 0}, write->value};
+  const bool has_edge = state->values[write->value.node].edge.node != NULL;
   laze_cell *cell = slot->storage->cell;
-  laze_expander expander;
-  laze_cell_retain(cell);
+  if (cell) laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(state, cell, type, error));
-  if (tracks && !has_edge) state->values[operands[0].node].edge = laze_edge_retain(laze_slot_edge(slot));
+  if (laze_thread_tracks(state->thread) && !has_edge)
+    state->values[operands[0].node].edge = laze_edge_retain(laze_slot_edge(slot));
+  return laze_record_call(recorder, LAZE_OP_COPY, operands, 2, NULL, &write->value, error);
+}
+
+/* What the base of a view is once the value is written to that. */
+static laze_status record_base(laze_recorder *recorder, laze_record_state *state, laze_write *write,
+                               const laze_view *view, laze_error *error) {
+  const laze_value base = {(int32_t)state->value_count, 0};
+  laze_cell *cell = view->base->cell;
+  laze_type type;
+  laze_cell_type(cell, &type);
+  laze_cell_retain(cell);
+  LAZE_TRY(laze_frame_push(state, cell, &type, error));
+  if (laze_thread_tracks(state->thread))
+    state->values[base.node].edge = laze_edge_retain(laze_storage_edge(history_of(view->own->slot)));
+  return laze_steps_write(recorder, view->last, base, write->value, &write->base, error);
+}
+
+static laze_status record(laze_record_state *state, laze_write *write, const laze_slot *slot, const laze_type *type,
+                          laze_error *error) {
+  laze_expander expander;
+  laze_status status = LAZE_OK;
   laze_expander_init(&expander, state, write->location, LAZE_OP_NONE);
-  expander.tracks = tracks;
-  laze_status status = laze_record_call(&expander.recorder, LAZE_OP_COPY, operands, 2, NULL, &write->value, error);
+  expander.tracks = laze_thread_tracks(state->thread);
+  if (!fits_as_it_is(state, slot, &state->values[write->value.node], type))
+    status = record_copy(&expander.recorder, state, write, slot, type, error);
+  write->base = write->value;
+  if (status == LAZE_OK && laze_storage_is_view(slot->storage))
+    status = record_base(&expander.recorder, state, write, slot->storage->view, error);
   laze_expander_deinit(&expander);
   return status;
 }
 
 laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze_error *error) {
+  laze_lazy *lazy = state->thread->lazy;
+  const laze_pending *newest = lazy->newest;
   laze_slot *slot;
   laze_type type;
   LAZE_TRY(find_destination(state, write, &slot, error));
-  laze_cell_type(slot->storage->cell, &type);
-  LAZE_TRY(check_leaf(state, write, slot, error));
+  laze_slot_type(slot, &type);
+  LAZE_TRY(check_history(state, write, slot, error));
   LAZE_TRY(check_shape(write, &type, &state->values[write->value.node].type, error));
-  if (laze_type_is_unknown(&type)) state->sizes = state->thread->lazy->unknowns.table;
-  return fits_as_it_is(state, slot, &state->values[write->value.node], &type)
-             ? LAZE_OK
-             : record_copy(state, write, slot, &type, error);
+  LAZE_TRY(check_places(write, slot, &type, error));
+  if (laze_type_is_unknown(&type)) state->sizes = lazy->unknowns.table;
+  LAZE_TRY(record(state, write, slot, &type, error));
+  laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
+  return LAZE_OK;
 }
 
 void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_lazy *lazy = state->thread->lazy;
-  const laze_frame_value *value = &state->values[write->value.node];
-  laze_handle_write(lazy, laze_handle_slot(write->destination), value->cell);
-  if (laze_thread_tracks(state->thread)) laze_handle_set_edge(lazy, write->destination, value->edge);
+  const laze_frame_value *value = &state->values[write->value.node], *base = &state->values[write->base.node];
+  laze_slot *slot = laze_handle_slot(write->destination);
+  laze_storage *storage = slot->storage, *history = history_of(slot);
+  const bool is_view = laze_storage_is_view(storage);
+  laze_storage_write(lazy, is_view ? storage->view->base : storage, base->cell);
+  if (laze_thread_tracks(state->thread)) {
+    laze_storage_set_edge(lazy, history, base->edge);
+    if (history != storage) laze_slot_set_edge(lazy, slot, value->edge);
+  }
+  if (is_view) laze_view_renew(lazy, storage, value->cell);
 }
 
 /* --- the C interface --- */
@@ -117,22 +192,25 @@ static laze_status push_source(laze_record_state *state, const laze_slot *source
   return LAZE_OK;
 }
 
+laze_status laze_sides_write(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
+  laze_write write = {.name = sides->function, .destination = sides->destination};
+  laze_status status = push_source(thread->record, sides->from, error);
+  if (status == LAZE_OK) status = laze_write_prepare(thread->record, &write, error);
+  if (status == LAZE_OK) laze_write_commit(thread->record, &write);
+  laze_frame_clear(thread->record);
+  return status;
+}
+
 laze_status laze_tensor_write(laze_tensor *destination, laze_tensor *source, laze_error *error) {
   laze_sides sides = {.function = __func__, .destination = destination, .source = source};
-  laze_write write = {.name = __func__, .destination = destination};
   laze_thread_state *thread;
   laze_error failure;
   LAZE_TRY(laze_sides_lock(&sides, &thread, error));
   laze_status status = laze_sides_find(thread, &sides, &failure);
   if (status == LAZE_OK) status = laze_sides_find_sizes(thread, &sides, &failure);
   if (status == LAZE_OK) status = laze_sides_check_values(&sides, &failure);
-  if (status == LAZE_OK) status = push_source(thread->record, sides.from, &failure);
-  if (status == LAZE_OK) status = laze_write_prepare(thread->record, &write, &failure);
-  if (status == LAZE_OK)
-    laze_write_commit(thread->record, &write);
-  else
-    laze_sides_report(thread, &sides, &failure, error);
-  laze_frame_clear(thread->record);
+  if (status == LAZE_OK) status = laze_sides_write(thread, &sides, &failure);
+  if (status != LAZE_OK) laze_sides_report(thread, &sides, &failure, error);
   if (laze_backlog_exceeds(&thread->backlog, &thread->lazy->budget)) laze_budget_cut(thread, thread->lazy->newest);
   laze_lazy_unlock(thread->lazy);
   return status;

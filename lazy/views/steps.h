@@ -1,0 +1,16 @@
+/* Steps of views, recorded again, and turned round for writes. All take values of the frame that is being recorded. */
+#ifndef LAZE_LAZY_VIEWS_STEPS_H
+#define LAZE_LAZY_VIEWS_STEPS_H
+
+#include "ir/recorder.h"
+#include "lazy/value/view.h"
+
+/* Records what the steps up to `last` (NULL: none) give of a base. */
+LAZE_MUST_USE laze_status laze_steps_apply(laze_recorder *recorder, const laze_view_step *last, laze_value base,
+                                           laze_value *out, laze_error *error);
+/* Records the base with `value` where the steps lead to, which is of the type that they give, and
+ * has a place for each element. */
+LAZE_MUST_USE laze_status laze_steps_write(laze_recorder *recorder, const laze_view_step *last, laze_value base,
+                                           laze_value value, laze_value *out, laze_error *error);
+
+#endif
