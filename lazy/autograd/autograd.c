@@ -139,7 +139,7 @@ static laze_status detach(laze_thread_state *thread, const laze_slot *slot, laze
   laze_cell_type(storage->cell, &type);
   *out = laze_handle_create(thread, storage->cell);
   laze_slot *own = laze_handle_slot(*out);
-  if (!own || laze_cell_lacks_type(storage->cell)) return LAZE_OK;
+  if (!own || storage->cell->state == LAZE_CELL_ERROR) return LAZE_OK;
   const bool sized = laze_view_geometry(storage, &type, &geometry);
   const laze_view_recipe recipe = {.parent = storage,
                                    .last = storage->view ? storage->view->last : NULL,

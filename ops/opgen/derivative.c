@@ -98,7 +98,7 @@ static void read_formula(gen_table *table, gen_derivative *derivative, const gen
   if (formula.gives == 0) return;
   if (value->form != TREE_SCALAR || *value->text == '\0') {
     report_error(&table->report, place_at(derivative, value->line),
-                 "\"%s\" is a formula, non_differentiable, not_implemented(why) or c", key->text);
+                 "\"%s\" is a formula, non_differentiable, not_implemented(why), c or c(types)", key->text);
     return;
   }
   if (strcmp(value->text, "non_differentiable") == 0) {
@@ -109,7 +109,9 @@ static void read_formula(gen_table *table, gen_derivative *derivative, const gen
     derivative->not_implemented = find_reason(value->text);
     return;
   }
-  formula.by_hand = strcmp(value->text, "c") == 0;
+  const bool asks_types = strcmp(value->text, "c(types)") == 0;
+  formula.by_hand = asks_types || strcmp(value->text, "c") == 0;
+  formula.reads = formula.by_hand && !asks_types ? ~(uint64_t)0 : 0;
   derivative->formulas = memory_grow(derivative->formulas, derivative->formula_count, sizeof(*derivative->formulas));
   derivative->formulas[derivative->formula_count++] = formula;
 }
@@ -209,10 +211,7 @@ static uint64_t find_values(const gen_expression *expression) {
 
 static void check_formula(gen_table *table, const gen_derivative *derivative, gen_formula *formula) {
   formula->function = make_function(derivative, formula);
-  if (formula->by_hand) {
-    formula->reads = ~(uint64_t)0;
-    return;
-  }
+  if (formula->by_hand) return;
   gen_program *program = program_parse(formula->text, formula->at, &table->report);
   formula->function->composite = program;
   const int errors = table->report.errors;

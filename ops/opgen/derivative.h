@@ -10,7 +10,7 @@ typedef struct gen_formula {
   const char *text;       /* as the table has it */
   const char *symbol;     /* "mul_self" of laze_gradient_mul_self */
   uint64_t gives;         /* bit i: the gradient of argument i */
-  bool by_hand;           /* `c` */
+  bool by_hand;           /* `c`, or `c(types)`, which reads no value but gradients */
   gen_operator *function; /* an operator whose arguments are all that the formula may name, and which expands to it:
                              the operator's own, its results, and their gradients */
   uint64_t reads;         /* bit i: values of its argument i, and not just their type */
