@@ -54,6 +54,14 @@ int32_t laze_operator_is_method(const laze_operator *op) {
   return op->is_method;
 }
 
+const char *laze_operator_in_place(const laze_operator *op) {
+  return laze_op_in_place(info_of(op));
+}
+
+int32_t laze_operator_target(const laze_operator *op) {
+  return laze_op_target(info_of(op));
+}
+
 int32_t laze_operator_result_count(const laze_operator *op) {
   return info_of(op)->result_count;
 }

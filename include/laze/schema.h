@@ -61,6 +61,10 @@ LAZE_API const char *laze_operator_doc(const laze_operator *op);
 /* 1 where PyTorch has a method of tensors of that base name: it is called on the argument "self", which need not be the
  * first (where.self). */
 LAZE_API int32_t laze_operator_is_method(const laze_operator *op);
+/* The name of its form in place, "add_.Tensor", by which laze_call_by_name() knows it; NULL: it has none. */
+LAZE_API const char *laze_operator_in_place(const laze_operator *op);
+/* The index of the argument that this form changes, a Tensor: that of "self", or else the first. */
+LAZE_API int32_t laze_operator_target(const laze_operator *op);
 /* At least 1; -1: the call decides, and a result may be absent (laze/opaque.h). */
 LAZE_API int32_t laze_operator_result_count(const laze_operator *op);
 /* What the schema calls a result ("values" of max.dim); "" where it gives no name; NULL where there is no such result.

@@ -149,7 +149,7 @@ static PyObject *copy_with_gradient(laze_tensor *handle) {
 PyObject *laze_python_copy_leaf(PyObject *self, PyObject *unused) {
   (void)unused;
   laze_tensor *handle = laze_python_handle(self);
-  if (!laze_tensor_requires_grad(handle)) return laze_python_share(self);
+  if (!laze_tensor_requires_grad(handle)) return laze_python_call_objects("clone", &self, 1);
   if (laze_tensor_is_leaf(handle)) return copy_with_gradient(handle);
   return laze_python_raise(LAZE_FAILED_PRECONDITION,
                            "copy: gradients go through the tensor to others, which a copy does not have; use clone() "

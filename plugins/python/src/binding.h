@@ -22,6 +22,7 @@
 #include "abi.h"
 
 #include "laze/autograd.h"
+#include "laze/call.h"
 #include "laze/context.h"
 #include "laze/dtype.h"
 #include "laze/schema.h"
@@ -197,7 +198,7 @@ void laze_python_object_end(PyObject *object);
 void laze_python_loans_settle(void);
 
 /* ---- argument.c */
-enum { LAZE_PYTHON_MAX_ARGUMENTS = 32 };
+enum { LAZE_PYTHON_MAX_ARGUMENTS = 32, LAZE_PYTHON_MAX_OUT = 8 };
 /* A set of LAZE_TAKES_...; 0: nothing is known, and what the object is decides. */
 typedef uint32_t laze_python_takes;
 #define LAZE_PYTHON_TAKES(what) ((laze_python_takes)1 << (what))
@@ -210,6 +211,11 @@ typedef struct laze_python_arguments {
   int32_t count;
   uint32_t numbers; /* by item: a number that becomes an element, and that not every dtype holds */
   PyObject *held;   /* a list of what the items point into, or NULL */
+  /* LAZE_IN_PLACE, LAZE_OUT: the results go to a tensor, or a tuple of them, borrowed, which the call gives then; 0:
+   * they are new tensors. */
+  int32_t form;
+  PyObject *destinations;
+  const char *called; /* what messages name then */
 } laze_python_arguments;
 /* Of a complex number of Python's. */
 laze_scalar laze_python_complex(PyObject *object);
@@ -240,6 +246,8 @@ bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count);
 /* The same with Python objects, None for what is absent; for calls that the package makes itself. */
 PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, int32_t count);
+/* The form in place of an operator of two arguments: gives `left`, which has the result. */
+PyObject *laze_python_call_in_place(const char *name, const char *called, PyObject *left, PyObject *right);
 /* With tensors (which may be NULL in error: gives NULL) and integers: `format` has 'T' for a PyObject *, 'i' for an
  * int64_t, 'I' for an int32_t count and an int64_t const *. */
 PyObject *laze_python_call_format(const char *name, const char *format, ...);
@@ -253,8 +261,8 @@ PyObject *laze_python_get_generator(PyObject *module, PyObject *unused);
 PyObject *laze_python_set_generator(PyObject *module, PyObject *tensor);
 
 /* ---- signature.c: of the operators that share a base name */
-PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count);
-PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count);
+PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count, bool in_place);
+PyObject *laze_python_document(const char *name, const laze_operator *const *overloads, int32_t count, bool in_place);
 
 /* ---- index.c */
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index);

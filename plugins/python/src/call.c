@@ -68,6 +68,24 @@ static PyObject *drop_results(laze_tensor **handles, int32_t count) {
   return NULL;
 }
 
+/* Gives the results of a call to the tensors of the caller's. */
+static PyObject *give(const laze_python_arguments *arguments, laze_tensor **handles, int32_t count, call_place place) {
+  PyObject *const given = arguments->destinations;
+  const bool several = PyTuple_Check(given);
+  if ((several ? PyTuple_Size(given) : 1) != count) {
+    drop_results(handles, count);
+    return laze_python_raise_type("%s: it gives %d results, and out= has %zd tensors", arguments->called, (int)count,
+                                  several ? PyTuple_Size(given) : (Py_ssize_t)1);
+  }
+  laze_tensor *tensors[LAZE_PYTHON_MAX_OUT];
+  for (int32_t i = 0; i < count; i++) tensors[i] = laze_python_handle(several ? PyTuple_GetItem(given, i) : given);
+  laze_tensor *first =
+      laze_results_give_at(arguments->form, arguments->called, tensors, handles, count, place.file, place.line);
+  if (first == tensors[0]) return laze_python_share(given);
+  drop_results(handles, count);
+  return laze_python_tensor(first); /* its error */
+}
+
 PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count) {
   laze_tensor *handles[MAX_RESULTS];
   call_place place = find_place();
@@ -85,6 +103,7 @@ PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, i
     if (again) arguments->numbers = 0;
     if (again) return laze_python_call(name, arguments, count);
   }
+  if (arguments->form) return give(arguments, handles, made, place);
   return made == 1 ? wrap_result(handles[0]) : wrap_results(handles, made);
 }
 
@@ -92,6 +111,15 @@ PyObject *laze_python_call_objects(const char *name, PyObject *const *objects, i
   laze_python_arguments arguments = {.count = 0};
   bool added = true;
   for (int32_t i = 0; added && i < count; i++) added = laze_python_argument_add(&arguments, objects[i], 0, name);
+  PyObject *result = added ? laze_python_call(name, &arguments, NULL) : NULL;
+  laze_python_arguments_clear(&arguments);
+  return result;
+}
+
+PyObject *laze_python_call_in_place(const char *name, const char *called, PyObject *left, PyObject *right) {
+  laze_python_arguments arguments = {.count = 0, .form = LAZE_IN_PLACE, .destinations = left, .called = called};
+  const bool added =
+      laze_python_argument_add(&arguments, left, 0, called) && laze_python_argument_add(&arguments, right, 0, called);
   PyObject *result = added ? laze_python_call(name, &arguments, NULL) : NULL;
   laze_python_arguments_clear(&arguments);
   return result;

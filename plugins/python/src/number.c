@@ -82,6 +82,34 @@ static PyObject *number_true_divide(PyObject *left, PyObject *right) {
   return result;
 }
 
+/* x += y: the tensor itself changes. */
+static PyObject *in_place(const char *name, const char *called, PyObject *left, PyObject *right) {
+  if (!is_operand(right)) Py_RETURN_NOTIMPLEMENTED;
+  return laze_python_call_in_place(name, called, left, right);
+}
+
+#define IN_PLACE(slot, name)                                                                                           \
+  static PyObject *slot(PyObject *left, PyObject *right) {                                                             \
+    return in_place(name, name "_", left, right);                                                                      \
+  }
+
+IN_PLACE(number_add_to, "add")
+IN_PLACE(number_subtract_from, "sub")
+IN_PLACE(number_multiply_by, "mul")
+IN_PLACE(number_divide_by, "div")
+IN_PLACE(number_floor_divide_by, "floor_divide")
+IN_PLACE(number_remainder_by, "remainder")
+IN_PLACE(number_and_with, "bitwise_and")
+IN_PLACE(number_or_with, "bitwise_or")
+IN_PLACE(number_xor_with, "bitwise_xor")
+IN_PLACE(number_left_shift_by, "bitwise_left_shift")
+IN_PLACE(number_right_shift_by, "bitwise_right_shift")
+
+static PyObject *number_raise_to(PyObject *left, PyObject *right, PyObject *modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return in_place("pow", "pow_", left, right);
+}
+
 static PyObject *number_power(PyObject *left, PyObject *right, PyObject *modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary("pow", left, right);
@@ -187,6 +215,18 @@ PyType_Slot laze_python_number_slots[] = {
     {Py_nb_xor, number_xor},
     {Py_nb_lshift, number_left_shift},
     {Py_nb_rshift, number_right_shift},
+    {Py_nb_inplace_add, number_add_to},
+    {Py_nb_inplace_subtract, number_subtract_from},
+    {Py_nb_inplace_multiply, number_multiply_by},
+    {Py_nb_inplace_true_divide, number_divide_by},
+    {Py_nb_inplace_floor_divide, number_floor_divide_by},
+    {Py_nb_inplace_remainder, number_remainder_by},
+    {Py_nb_inplace_power, number_raise_to},
+    {Py_nb_inplace_and, number_and_with},
+    {Py_nb_inplace_or, number_or_with},
+    {Py_nb_inplace_xor, number_xor_with},
+    {Py_nb_inplace_lshift, number_left_shift_by},
+    {Py_nb_inplace_rshift, number_right_shift_by},
     {Py_nb_negative, number_negative},
     {Py_nb_positive, number_positive},
     {Py_nb_absolute, number_absolute},

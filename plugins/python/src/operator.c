@@ -29,15 +29,15 @@ static PyObject *get_name(PyObject *self, void *closure) {
 
 static PyObject *get_document(PyObject *self, void *closure) {
   (void)closure;
-  return laze_python_document(((laze_python_operator *)self)->overloads,
-                              ((laze_python_operator *)self)->overload_count);
+  const laze_python_operator *op = (laze_python_operator *)self;
+  return laze_python_document(op->own_name, op->overloads, op->overload_count, op->in_place);
 }
 
 static PyObject *get_signature(PyObject *self, void *closure) {
   (void)closure;
-  if (((laze_python_operator *)self)->preset) return PyUnicode_FromString("(input)");
-  return laze_python_signature(((laze_python_operator *)self)->overloads,
-                               ((laze_python_operator *)self)->overload_count);
+  const laze_python_operator *op = (laze_python_operator *)self;
+  if (op->preset) return PyUnicode_FromString("(input)");
+  return laze_python_signature(op->overloads, op->overload_count, op->in_place);
 }
 
 static PyObject *get_overloads(PyObject *object, void *closure) {
@@ -114,20 +114,49 @@ static void note_arguments(laze_python_operator *self, const laze_operator *op) 
   self->has_elements = !self->random && strcmp(self->name, "arange") != 0;
 }
 
-static int add_overload(const laze_operator *op) {
-  const char *name = laze_operator_base_name(op);
-  laze_python_operator *self = (laze_python_operator *)PyDict_GetItemString(operators, name);
-  if (!self) {
-    self = make_operator(name);
-    if (!self || PyDict_SetItemString(operators, name, (PyObject *)self) < 0) return -1;
-    Py_DECREF(self);
-  }
+/* The operator that is called `own_name`, made where there is none; borrowed. */
+static laze_python_operator *named_operator(const char *own_name, const char *name) {
+  laze_python_operator *self = (laze_python_operator *)PyDict_GetItemString(operators, own_name);
+  if (self) return self;
+  self = make_operator(name);
+  if (!self || PyDict_SetItemString(operators, own_name, (PyObject *)self) < 0) return NULL;
+  self->own_name = own_name;
+  Py_DECREF(self);
+  return self;
+}
+
+static int add_overload(laze_python_operator *self, const laze_operator *op) {
+  if (!self) return -1;
   size_t size = (size_t)(self->overload_count + 1) * sizeof *self->overloads;
   const laze_operator **grown = realloc((void *)self->overloads, size);
   if (!grown) return PyErr_NoMemory(), -1;
   self->overloads = grown;
   grown[self->overload_count++] = op;
   note_arguments(self, op);
+  return 0;
+}
+
+/* "add_" of "add_.Tensor", kept for good. */
+static const char *base_name(const char *name) {
+  const size_t length = strcspn(name, ".");
+  char *base = malloc(length + 1);
+  if (!base) return PyErr_NoMemory(), NULL;
+  memcpy(base, name, length);
+  base[length] = 0;
+  return base;
+}
+
+/* The operators that share a base name with one, and those whose forms in place share one with its form. */
+static int add_forms(const laze_operator *op) {
+  const char *name = laze_operator_base_name(op), *form = laze_operator_in_place(op);
+  if (add_overload(named_operator(name, name), op) < 0) return -1;
+  if (!form) return 0;
+  const char *own_name = base_name(form);
+  laze_python_operator *self = own_name ? named_operator(own_name, name) : NULL;
+  if (self && self->own_name != own_name) free((void *)(uintptr_t)own_name);
+  if (add_overload(self, op) < 0) return -1;
+  self->in_place = true;
+  self->target = laze_operator_target(op);
   return 0;
 }
 
@@ -141,6 +170,9 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
   copy->varargs = source->varargs;
   copy->most = source->most;
   copy->has_elements = source->has_elements;
+  copy->in_place = source->in_place;
+  copy->target = source->target;
+  copy->random = source->random;
   memcpy(copy->takes, source->takes, sizeof copy->takes);
   return copy;
 }
@@ -165,11 +197,11 @@ static int add_casts(PyObject *tensor_type) {
   return 0;
 }
 
-/* The argument that the tensor is of a method: the one that is called self. */
+/* The argument that the tensor is of a method: the one that is called self. Forms in place that have one are methods. */
 static int32_t find_receiver(const laze_python_operator *self) {
   for (int32_t i = 0; i < self->overload_count; i++)
     for (int32_t k = 0; k < laze_operator_argument_count(self->overloads[i]); k++)
-      if (laze_operator_is_method(self->overloads[i]) &&
+      if ((self->in_place || laze_operator_is_method(self->overloads[i])) &&
           strcmp(laze_operator_argument_at(self->overloads[i], k)->name, "self") == 0)
         return k;
   return -1;
@@ -179,7 +211,7 @@ static int add_method(PyObject *tensor_type, PyObject *name, laze_python_operato
   int32_t receiver = find_receiver(op);
   if (receiver < 0 || PyObject_HasAttr(tensor_type, name)) return 0;
   if (receiver == 0) return PyObject_SetAttr(tensor_type, name, (PyObject *)op);
-  laze_python_operator *method = copy_operator(op, op->name);
+  laze_python_operator *method = copy_operator(op, op->own_name);
   if (!method) return -1;
   method->receiver = receiver;
   int status = PyObject_SetAttr(tensor_type, name, (PyObject *)method);
@@ -196,7 +228,7 @@ static int make_operators(PyObject *tensor_type) {
   operators = PyDict_New();
   if (!method_type || !operator_type || !operators) return -1;
   for (int32_t i = 0; i < laze_operator_count(); i++)
-    if (add_overload(laze_operator_at(i)) < 0) return -1;
+    if (add_forms(laze_operator_at(i)) < 0) return -1;
   PyObject *name, *op;
   Py_ssize_t position = 0;
   while (PyDict_Next(operators, &position, &name, &op))

@@ -19,8 +19,10 @@ typedef struct laze_python_operator {
   bool random;          /* seed and offset come from the generator where they are left out */
   bool has_elements;    /* its numbers become elements, or limits of them: no seeds, nor the end of an arange */
   int32_t receiver;     /* of a method: the argument that the tensor is, x.where(condition, y) */
+  int32_t target;       /* of a form in place: the argument that changes */
   laze_dtype preset;    /* of x.float(): the dtype that is passed behind the arguments */
-  const char *own_name; /* "float" */
+  const char *own_name; /* "float", "add_" */
+  bool in_place;        /* of add_: its target gets the result */
   laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS];  /* by position */
   PyObject *result_types[LAZE_PYTHON_MAX_RESULTS + 1]; /* by the number of results; made when one is needed */
 } laze_python_operator;

@@ -58,7 +58,6 @@ static bool is_so_anyway(const char *name, PyObject *value) {
       {"requires_grad", "False"},
       {"non_blocking", "False"},
       {"copy", "False"},
-      {"out", "None"},
       {"memory_format", "None", "torch.preserve_format", "torch.contiguous_format"},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -71,6 +70,45 @@ static bool is_so_anyway(const char *name, PyObject *value) {
     return found;
   }
   return false;
+}
+
+/* What out= gives: tensors that get the results. */
+static bool take_out(const laze_python_operator *self, laze_python_arguments *arguments, PyObject *value) {
+  if (value == Py_None) return true;
+  if (self->in_place)
+    return laze_python_raise_type("%s() changes its tensor, and has no argument 'out'", self->own_name) != NULL;
+  PyObject *out = PyList_Check(value) ? PySequence_Tuple(value) : laze_python_share(value);
+  if (!laze_python_argument_hold(arguments, out)) return false;
+  const bool several = PyTuple_Check(out);
+  const Py_ssize_t count = several ? PyTuple_Size(out) : 1;
+  bool tensors = count > 0 && count <= LAZE_PYTHON_MAX_OUT;
+  for (Py_ssize_t i = 0; tensors && i < count; i++)
+    tensors = laze_python_is_tensor(several ? PyTuple_GetItem(out, i) : out);
+  arguments->form = LAZE_OUT;
+  arguments->destinations = out;
+  arguments->called = self->own_name;
+  return tensors || laze_python_raise_type("%s(): argument 'out' is a tensor, or a tuple with one for each result, and "
+                                           "not %R",
+                                           self->own_name, (PyObject *)Py_TYPE(value)) != NULL;
+}
+
+/* The object that a form in place changes: that of the item which is its target. */
+static bool find_target(const laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
+                        Py_ssize_t count) {
+  const char *name = laze_operator_argument_at(self->overloads[0], self->target)->name;
+  const laze_argument *target = NULL;
+  for (int32_t i = 0; i < arguments->count; i++) {
+    const laze_argument *item = &arguments->items[i];
+    if (item->name ? strcmp(item->name, name) == 0 : i == self->target) target = item;
+  }
+  arguments->form = LAZE_IN_PLACE;
+  arguments->called = self->own_name;
+  arguments->destinations = NULL;
+  for (Py_ssize_t i = 0; target && target->kind == LAZE_PASS_TENSOR && i < count; i++)
+    if (laze_python_is_tensor(passed[i]) && laze_python_handle(passed[i]) == target->value.tensor)
+      arguments->destinations = passed[i];
+  return arguments->destinations ||
+         laze_python_raise_type("%s(): the argument that it changes, '%s', is no tensor", self->own_name, name) != NULL;
 }
 
 static bool add_positional(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
@@ -99,6 +137,10 @@ static bool add_named(laze_python_operator *self, laze_python_arguments *argumen
     const char *text = laze_python_text(PyTuple_GetItem(names, i), self->own_name);
     if (!text) return false;
     laze_python_takes takes;
+    if (strcmp(text, "out") == 0) {
+      if (!take_out(self, arguments, values[i])) return false;
+      continue;
+    }
     const char *name = find_alias(self, text, &takes);
     if (!name && (laze_python_front_takes(self, text, values[i], as_tuple) || is_so_anyway(text, values[i]))) continue;
     if (!name) {
@@ -225,11 +267,13 @@ PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed,
   arguments.count = 0;
   arguments.numbers = 0;
   arguments.held = NULL;
+  arguments.form = 0;
   bool as_tuple = false, added = add_positional(self, &arguments, passed, count);
   if (added && self->preset != LAZE_DTYPE_NONE)
     added = laze_python_argument_add(&arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
                                      self->own_name);
   if (added) added = add_named(self, &arguments, passed + count, names, &as_tuple);
+  if (added && self->in_place) added = find_target(self, &arguments, passed, count + (names ? PyTuple_Size(names) : 0));
   PyObject *result = added ? call_prepared(self, &arguments) : NULL;
   result = laze_python_front_arrange(self, &arguments, as_tuple, result);
   laze_python_arguments_clear(&arguments);

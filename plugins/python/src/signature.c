@@ -52,9 +52,10 @@ static const char *default_of(const laze_operator_argument *argument) {
   return argument->default_value && strcmp(argument->default_value, "[]") == 0 ? "()" : argument->default_value;
 }
 
-/* "(input, dim, *, dtype=None)" of `op`, where an argument that not all overloads need has a default. NULL without an
- * exception: an argument that has to be passed stands behind one that has not. */
-static PyObject *write_signature(const laze_operator *op, const laze_operator *const *overloads, int32_t count) {
+/* "(input, dim, *, dtype=None, out=None)" of `op`, where an argument that not all overloads need has a default. NULL
+ * without an exception: an argument that has to be passed stands behind one that has not. */
+static PyObject *write_signature(const laze_operator *op, const laze_operator *const *overloads, int32_t count,
+                                 bool has_out) {
   PyObject *text = PyUnicode_FromString("(");
   bool keyword_only = false, defaulted = false;
   for (int32_t k = 0; k < laze_operator_argument_count(op); k++) {
@@ -71,15 +72,26 @@ static PyObject *write_signature(const laze_operator *op, const laze_operator *c
     append(&text, PyUnicode_FromFormat("%s%s%s%s", k > 0 || keyword_only ? ", " : "", name_of(argument),
                                        value ? "=" : "", value ? value : ""));
   }
+  if (has_out)
+    append(&text, PyUnicode_FromFormat("%s%sout=None", laze_operator_argument_count(op) > 0 ? ", " : "",
+                                       keyword_only ? "" : "*, "));
   append(&text, PyUnicode_FromString(")"));
   return text;
 }
 
-PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count) {
+/* Whether results go to tensors of the caller's where these are passed: how many there are is known. */
+static bool has_out(const laze_operator *const *overloads, int32_t count, bool in_place) {
+  for (int32_t i = 0; i < count; i++)
+    if (laze_operator_result_count(overloads[i]) < 0) return false;
+  return !in_place;
+}
+
+PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t count, bool in_place) {
   for (int32_t i = 0; i < count; i++) {
     int32_t covered = 0;
     while (covered < count && covers(overloads[i], overloads[covered])) covered++;
-    PyObject *text = covered == count ? write_signature(overloads[i], overloads, count) : NULL;
+    PyObject *text =
+        covered == count ? write_signature(overloads[i], overloads, count, has_out(overloads, count, in_place)) : NULL;
     if (text || PyErr_Occurred()) return text;
   }
   /* Only the tensor is common to all. */
@@ -87,12 +99,13 @@ PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t c
   return PyUnicode_FromString(tensor ? "(input, *args, **kwargs)" : "(*args, **kwargs)");
 }
 
-PyObject *laze_python_document(const laze_operator *const *overloads, int32_t count) {
+PyObject *laze_python_document(const char *name, const laze_operator *const *overloads, int32_t count, bool in_place) {
+  const char *in_place_doc = "In place, its tensor gets the result and is returned: ";
   PyObject *text = PyUnicode_FromString("");
   for (int32_t i = 0; text && i < count; i++) {
-    PyObject *signature = write_signature(overloads[i], &overloads[i], 1);
-    append(&text, PyUnicode_FromFormat("%s%s%V\n    %s\n    Schema: %s\n", i > 0 ? "\n" : "",
-                                       laze_operator_base_name(overloads[i]), signature, "(...)",
+    PyObject *signature = write_signature(overloads[i], &overloads[i], 1, has_out(&overloads[i], 1, in_place));
+    append(&text, PyUnicode_FromFormat("%s%s%V\n    %s%s\n    Schema: %s\n", i > 0 ? "\n" : "", name, signature,
+                                       "(...)", in_place ? in_place_doc : "",
                                        laze_operator_doc(overloads[i]) ? laze_operator_doc(overloads[i]) : "",
                                        laze_operator_schema(overloads[i])));
     Py_XDECREF(signature);

@@ -314,16 +314,15 @@ static PyObject *method_format(PyObject *self, PyObject *specification) {
   return text;
 }
 
-/* Tensors do not change, so that a copy is the tensor itself; and they are all on the CPU, and row-major. */
-static PyObject *method_copy(PyObject *self, PyObject *unused) {
+/* Tensors are all on the CPU, and row-major. */
+static PyObject *method_self(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_share(self);
 }
 
-/* Gradients go through a clone to the tensor, which is a leaf of its own. */
+/* The value is shared until one of the two changes. */
 static PyObject *method_clone(PyObject *self, PyObject *unused) {
   (void)unused;
-  if (!laze_tensor_requires_grad(laze_python_handle(self))) return laze_python_share(self);
   return laze_python_call_objects("clone", &self, 1);
 }
 
@@ -389,10 +388,9 @@ static PyMethodDef methods[] = {
      "A DLPack capsule of the tensor's memory, which is read-only. Computes it."},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, NULL},
     {"clone", method_clone, METH_NOARGS,
-     "clone($self)\n--\n\nThe tensor itself, as tensors do not change; one that gradients go through where it requires "
-     "one."},
-    {"contiguous", method_copy, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
-    {"cpu", method_copy, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
+     "clone($self)\n--\n\nAnother tensor of the same values, through which gradients go to this one."},
+    {"contiguous", method_self, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
+    {"cpu", method_self, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
     {"detach", laze_python_detach, METH_NOARGS,
      "detach($self)\n--\n\nA tensor of the same values through which no gradient goes."},
     {"requires_grad_", (PyCFunction)(void (*)(void))laze_python_require_grad, METH_VARARGS | METH_KEYWORDS,
