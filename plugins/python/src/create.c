@@ -181,7 +181,12 @@ PyObject *laze_python_cast(PyObject *tensor, laze_dtype dtype) {
 }
 
 PyObject *laze_python_from_any(PyObject *data, laze_dtype dtype, bool copy) {
-  if (laze_python_is_tensor(data)) return laze_python_cast(laze_python_share(data), dtype);
+  if (laze_python_is_tensor(data)) {
+    PyObject *cast = laze_python_cast(laze_python_share(data), dtype);
+    if (!copy || cast != data) return cast;
+    Py_DECREF(cast);
+    return laze_python_call_objects("clone", &data, 1);
+  }
   if (is_sequence(data) || is_number(data)) return laze_python_from_lists(data, dtype);
   /* NumPy's scalars have a buffer as well, and are numbers. */
   bool scalar = laze_python_has(data, "item") && !laze_python_has_dlpack(data);

@@ -45,7 +45,10 @@ static PyObject *get_overloads(PyObject *object, void *closure) {
   laze_python_operator *self = (laze_python_operator *)object;
   PyObject *schemas = PyTuple_New(self->overload_count);
   for (int32_t i = 0; schemas && i < self->overload_count; i++) {
-    PyObject *schema = PyUnicode_FromString(laze_operator_schema(self->overloads[i]));
+    const laze_operator *op = self->overloads[i];
+    const char *text = laze_operator_schema(op);
+    PyObject *schema = self->in_place ? PyUnicode_FromFormat("%s%s", laze_operator_in_place(op), strchr(text, '('))
+                                      : PyUnicode_FromString(text);
     if (!schema)
       Py_CLEAR(schemas);
     else
@@ -197,7 +200,8 @@ static int add_casts(PyObject *tensor_type) {
   return 0;
 }
 
-/* The argument that the tensor is of a method: the one that is called self. Forms in place that have one are methods. */
+/* The argument that the tensor is of a method: the one that is called self. Forms in place that have one are methods.
+ */
 static int32_t find_receiver(const laze_python_operator *self) {
   for (int32_t i = 0; i < self->overload_count; i++)
     for (int32_t k = 0; k < laze_operator_argument_count(self->overloads[i]); k++)

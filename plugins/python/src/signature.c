@@ -1,4 +1,4 @@
-/* What schemas say to people: signatures and help texts.
+/* What schemas say to people: signatures and help texts, also of forms in place.
  *
  *   sum(Tensor self, *, ScalarType? dtype=None)                     sum(input, dim=..., keepdim=False, *, dtype=None)
  *   sum.dim_IntList(Tensor self, int[1]? dim=None, bool keepdim=... ──>
@@ -100,14 +100,15 @@ PyObject *laze_python_signature(const laze_operator *const *overloads, int32_t c
 }
 
 PyObject *laze_python_document(const char *name, const laze_operator *const *overloads, int32_t count, bool in_place) {
-  const char *in_place_doc = "In place, its tensor gets the result and is returned: ";
+  const char *prefix = in_place ? "In place, of what the tensor is then: " : "";
   PyObject *text = PyUnicode_FromString("");
   for (int32_t i = 0; text && i < count; i++) {
-    PyObject *signature = write_signature(overloads[i], &overloads[i], 1, has_out(&overloads[i], 1, in_place));
-    append(&text, PyUnicode_FromFormat("%s%s%V\n    %s%s\n    Schema: %s\n", i > 0 ? "\n" : "", name, signature,
-                                       "(...)", in_place ? in_place_doc : "",
-                                       laze_operator_doc(overloads[i]) ? laze_operator_doc(overloads[i]) : "",
-                                       laze_operator_schema(overloads[i])));
+    const laze_operator *op = overloads[i];
+    const char *doc = laze_operator_doc(op) ? laze_operator_doc(op) : "", *schema = laze_operator_schema(op);
+    PyObject *signature = write_signature(op, &op, 1, has_out(&op, 1, in_place));
+    append(&text, PyUnicode_FromFormat("%s%s%V\n    %s%s\n    Schema: %s%s\n", i > 0 ? "\n" : "", name, signature,
+                                       "(...)", prefix, doc, in_place ? laze_operator_in_place(op) : "",
+                                       in_place ? strchr(schema, '(') : schema));
     Py_XDECREF(signature);
   }
   return text;

@@ -94,12 +94,6 @@ class PythonOperators(unittest.TestCase):
         self.assertIs((1 - laze.tensor([True]).int()).dtype, laze.int32)
         self.assertIs((0.5 * laze.tensor([1], dtype=laze.float64)).dtype, laze.float64)
 
-    def test_in_place_forms_make_a_new_tensor(self):
-        tensor = before = laze.tensor([1, 2])
-        tensor += 1
-        tensor *= 2
-        self.assertEqual((listed(tensor), listed(before)), ([4, 6], [1, 2]))
-
     def test_what_no_operator_takes(self):
         for other in [[1, 2], "text", None, {}]:
             with self.assertRaises(TypeError):
@@ -129,7 +123,7 @@ class Calls(unittest.TestCase):
     def test_what_pytorch_says_of_places(self):
         self.assertEqual(laze.zeros(2, device="cpu", requires_grad=False, pin_memory=False).shape, (2,))
         self.assertEqual(laze.ones_like(self.x, device=None, memory_format=None).shape, (2, 2))
-        for wrong in ({"device": "cuda"}, {"requires_grad": True}, {"out": self.x}):
+        for wrong in ({"device": "cuda"}, {"requires_grad": True}, {"out": 2}):
             with self.assertRaises(TypeError):
                 laze.zeros(2, **wrong)
 
@@ -232,14 +226,15 @@ class Introspection(unittest.TestCase):
             self.assertIsInstance(inspect.signature(op), inspect.Signature, op)
 
     def test_signatures(self):
-        self.assertEqual(str(inspect.signature(laze.sum)), "(input, dim=None, keepdim=False, *, dtype=None)")
-        self.assertEqual(str(inspect.signature(laze.tensor([1]).sum)), "(dim=None, keepdim=False, *, dtype=None)")
-        self.assertEqual(str(inspect.signature(laze.linear)), "(input, weight, bias=None)")
-        self.assertEqual(str(inspect.signature(laze.zeros)), "(size, *, dtype=None)")
+        self.assertEqual(str(inspect.signature(laze.sum)), "(input, dim=None, keepdim=False, *, dtype=None, out=None)")
+        self.assertEqual(str(inspect.signature(laze.tensor([1]).sum)), "(dim=None, keepdim=False, *, dtype=None, out=None)")
+        self.assertEqual(str(inspect.signature(laze.add_)), "(input, other, *, alpha=1)")
+        self.assertEqual(str(inspect.signature(laze.linear)), "(input, weight, bias=None, *, out=None)")
+        self.assertEqual(str(inspect.signature(laze.zeros)), "(size, *, dtype=None, out=None)")
 
     def test_help(self):
         text = pydoc.plain(pydoc.render_doc(laze.add))
-        self.assertIn("add(input, other, *, alpha=1)", text)
+        self.assertIn("add(input, other, *, alpha=1, out=None)", text)
         self.assertIn("Sum of two tensors", text)
         self.assertIn("mean", pydoc.plain(pydoc.render_doc(laze.Tensor)))
 

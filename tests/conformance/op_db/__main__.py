@@ -1,9 +1,10 @@
 """Judges the Python package `laze` by op_db, the operator samples that PyTorch carries along for its own tests.
 
-  ./dev conformance torch [--grad] [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
+  ./dev conformance torch [--grad | --forms] [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
   ./dev coverage [--json]
 
-conformance calls each sample in both and compares, with --grad the gradients of its inputs; coverage says which operators of PyTorch the library has.
+conformance calls each sample in both and compares, with --grad the gradients of its inputs, with --forms what its forms
+in place and with out= give; coverage says which operators of PyTorch the library has.
 """
 import argparse
 import os
@@ -14,6 +15,7 @@ import differences
 import peer
 import report
 import worker
+from forms import FormsJudge
 from gradient import GradientJudge
 from judge import Judge, Plan
 from library import Library
@@ -31,6 +33,7 @@ def parse():
     covering.add_argument("--json", action="store_true", help="print it for programs")
     judging = commands.add_parser("torch")
     judging.add_argument("--grad", action="store_true", help="judge gradients, of the first and the second order")
+    judging.add_argument("--forms", action="store_true", help="judge forms in place, and with out=")
     judging.add_argument("--op", action="append", metavar="NAME", help="this operator of op_db only (may be repeated)")
     judging.add_argument("--dtype", action="append", choices=peer.DTYPES, metavar="D",
                          help=f"samples of this dtype only: {' '.join(peer.DTYPES)} (may be repeated)")
@@ -53,22 +56,34 @@ def chosen_operators(library, wanted):
     return there, sorted(set(chosen) - set(there))
 
 
+def has_forms(info):
+    return info.inplace_variant or info.supports_out
+
+
+def has_gradient(info):
+    return info.supports_autograd
+
+
 def judge(options):
-    known = differences.read_gradients() if options.grad else differences.read()
-    plan = Plan(options.dtype or peer.DTYPES, options.seed, options.share)
-    kind = GradientJudge if options.grad else Judge
-    operators, missing = chosen_operators(open_package(), options.op)
+    kind, subject, read, wanted = Judge, report.FORWARD, differences.read, None
     if options.grad:
-        operators = {name: infos for name, infos in operators.items() if any(info.supports_autograd for info in infos)}
-    result, progress = report.Report(known, options.grad), report.Progress(len(operators))
+        kind, subject, read, wanted = GradientJudge, report.GRADIENT, differences.read_gradients, has_gradient
+    if options.forms:
+        kind, subject, read, wanted = FormsJudge, report.FORMS, differences.read_forms, has_forms
+    known = read()
+    plan = Plan(options.dtype or peer.DTYPES, options.seed, options.share)
+    operators, missing = chosen_operators(open_package(), options.op)
+    if wanted:
+        operators = {name: infos for name, infos in operators.items() if any(map(wanted, infos))}
+    result, progress = report.Report(known, subject), report.Progress(len(operators))
     if not options.json:
-        print(report.head(options.grad))
+        print(report.head(subject))
     for name, verdicts in worker.run(operators, lambda: kind(open_package(), known, plan), options.jobs, progress.show):
         row = result.add(name, verdicts)
         progress.done += 1
         progress.clear()
         if not options.json:
-            print(report.line(row, options.grad), flush=True)
+            print(report.line(row, subject), flush=True)
     progress.clear()
     stale = list(known.stale(operators, plan.dtypes)) if options.share >= 1 else []
     if options.json:

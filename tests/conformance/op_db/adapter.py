@@ -10,6 +10,8 @@ An OpInfo is called as PyTorch's tests call it, but under a mode that sees each 
 So one rule fits all operators, methods, properties and the functions that op_db wraps around them. What asks only for
 the form of a tensor (its rank, its dtype) PyTorch answers itself.
 """
+import operator
+
 import torch
 import torch.functional
 import torch.nn.functional
@@ -66,9 +68,10 @@ class Call:
 class Redirection(TorchFunctionMode):
     """While it is entered, functions of ATen are the library's."""
 
-    def __init__(self, library):
+    def __init__(self, library, forms=False):
         super().__init__()
         self.library = library
+        self.forms = forms  # those in place and with out= are called as such
         self.calls = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -81,10 +84,10 @@ class Redirection(TorchFunctionMode):
 
     def direct(self, name, is_method, args, kwargs):
         """Calls the library with arguments of PyTorch."""
-        if name.endswith("_") and not name.endswith("__"):  # of what is written to a tensor the values are compared
+        if not self.forms and name.endswith("_") and not name.endswith("__"):  # of what is written to a tensor the values are compared
             new = WITHOUT_WRITING.get(name, name.removesuffix("_"))
             name = new if self.library.function(new) else name
-        call = Call(name, is_method, *without_places(args, kwargs, name))
+        call = Call(name, is_method, *without_places(args, kwargs, name, self.forms))
         self.calls.append(call)
         function, method = self.library.function(call.name), self.library.method(call.name)
         chosen = (method or function) if call.is_method else (function or method)
@@ -93,7 +96,13 @@ class Redirection(TorchFunctionMode):
         args, kwargs = self.convert(call.args), self.convert(call.kwargs)
         if not callable(chosen):  # a property
             return self.library.give(getattr(args[0], call.name))
-        return self.library.give(chosen(*args, **kwargs))
+        result = chosen(*args, **kwargs)
+        if self.forms and call.name.endswith("_") and result is not args[0]:
+            raise AssertionError(f"{call.name} gives another tensor than the one it changes")
+        out = kwargs.get("out")
+        if out is not None and not (result is out or (len(result) == len(out) and all(map(operator.is_, result, out)))):
+            raise AssertionError(f"{call.name} gives other tensors than out")
+        return self.library.give(result)
 
     def convert(self, value):
         if isinstance(value, torch.Tensor):
@@ -120,7 +129,7 @@ def name_of(function):
     return getattr(function, "__name__", str(function)), False
 
 
-def without_places(args, kwargs, name=""):
+def without_places(args, kwargs, name="", forms=False):
     """The arguments of a call without those that name a place: there is only one here, and PyTorch's is the CPU."""
     args = tuple(value for value in args if not isinstance(value, (torch.memory_format, torch.layout, torch.device)))
     left = {key: value for key, value in kwargs.items() if key not in PLACES}
@@ -129,7 +138,7 @@ def without_places(args, kwargs, name=""):
         left = {key: value for key, value in left.items() if key in ("dtype", "other")}
     if kwargs.get("layout") not in (None, torch.strided):
         raise Absent(f"layout {kwargs['layout']}")
-    if left.pop("out", None) is not None:
+    if not forms and left.pop("out", None) is not None:
         raise Absent("out=")
     return args, left
 

@@ -36,11 +36,35 @@ def left_out(own, schema):
     return [argument.name for argument in schema.arguments if argument.name not in names and argument.name not in PLACES]
 
 
+def without_out(name):
+    """"add.Tensor" of "add.Tensor_out", "atan2" of "atan2.out"."""
+    return name.removesuffix("_out").removesuffix(".out") if name.endswith(("_out", ".out")) else ""
+
+
+def measure_forms(library, own):
+    """Of operators that the library has, which forms PyTorch has: (in place, out) and what is missing of them, and what
+    only the library has."""
+    in_place, out = peer.forms()
+    bases = {name.partition(".")[0] for name in own}
+    wanted = [name for name in in_place if name.partition(".")[0][:-1] in bases]
+    given = [name for name in out if name in own]
+    return {
+        "in_place": [name for name in wanted if name in own],
+        "in_place_missing": [name for name in wanted if name not in own],
+        "in_place_only_here": [name for name in own if name.partition(".")[0].endswith("_") and name not in in_place],
+        "out": [name for name in given if library.takes_out(name)],
+        "out_missing": [name for name in given if not library.takes_out(name)],
+        "out_only_here": [name for name in own if name not in out and library.takes_out(name)],
+    }
+
+
 def measure(library):
     own, core, operators = library.schemas(), peer.core_overloads(), peer.operators()
+    there = [name for name in core if name in own or library.takes_out(without_out(name))]
     return {
-        "core": [name for name in core if name in own],
-        "core_missing": [name for name in core if name not in own],
+        **measure_forms(library, own),
+        "core": there,
+        "core_missing": [name for name in core if name not in there],
         "core_arguments_missing": {name: missing for name, schema in core.items()
                                    if name in own and (missing := left_out(own[name], schema))},
         "op_db": [name for name in sorted(operators) if has(library, operators[name])],
@@ -63,6 +87,10 @@ def print_page(found):
     print("core ATen, there without some arguments:")
     for name, missing in found["core_arguments_missing"].items():
         print(f"  {name}: {', '.join(missing)}")
+    print("in place, missing:")
+    print_names(found["in_place_missing"])
+    print("out=, missing:")
+    print_names(found["out_missing"])
     families = collections.defaultdict(list)
     for name in found["op_db_missing"]:
         families[family(name)].append(name.removeprefix(f"{family(name)}."))
@@ -77,6 +105,7 @@ def main(library, as_json):
         print(json.dumps(found, indent=1))
         return 0
     print_page(found)
-    for title in ("core", "op_db"):
+    print(f"only here: {len(found['in_place_only_here'])} in place, {len(found['out_only_here'])} with out=")
+    for title in ("in_place", "out", "core", "op_db"):
         print(f"{title} {len(found[title])}/{len(found[title]) + len(found[title + '_missing'])}")
     return 0

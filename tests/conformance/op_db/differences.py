@@ -9,6 +9,7 @@ import re
 import tomllib
 
 LIST = pathlib.Path(__file__).with_name("differences.toml")
+FORMS = LIST.with_name("differences_forms.toml")  # of forms in place and with out=
 GRADIENTS = LIST.with_name("differences_gradient.toml")  # of gradients; those in form only are in both
 KEYS = {"operators", "dtypes", "kinds", "outcome", "detail", "reason"}
 
@@ -59,6 +60,15 @@ def read_gradients():
     found.forms.update(forward.forms)
     found.entries += [dataclasses.replace(entry, kinds=None, is_carried=True) for entry in forward.entries
                       if entry.outcome == "refused" and (not entry.kinds or "sample" in entry.kinds)]
+    return found
+
+
+def read_forms():
+    """The list of forms; what differs in the call itself does so there as well."""
+    found, forward = read(FORMS), read(LIST)
+    found.forms.update(forward.forms)
+    found.entries += [dataclasses.replace(entry, kinds=None, is_carried=True) for entry in forward.entries
+                      if not entry.kinds or "sample" in entry.kinds]
     return found
 
 

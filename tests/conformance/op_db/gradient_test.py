@@ -152,7 +152,7 @@ class TheList(unittest.TestCase):
         with peer.reproducible():
             verdicts = [judge.judge(info, dtype, sample) for info, dtype, kind in judge.places(OPERATORS["square"])
                         for sample in judge.samples(info, dtype, kind)]
-        result = report.Report(NOTHING, of_gradients=True)
+        result = report.Report(NOTHING, report.GRADIENT)
         result.add("square", verdicts)
         self.assertRegex(result.last_line(), r"^op_db gradient: (\d+) of \1 samples agree \(100.0%\); 1 of 1 operators")
         self.assertRegex(result.aside_line(), r"^op_db second order: \d+ of \d+ samples agree \(.*; 0 of 1 operators")

@@ -26,6 +26,11 @@ class Library:
         """Whole name ("add.Tensor"): schema, of each operator; the one list of them is the library's."""
         return {schema.partition("(")[0]: schema for function in self.functions.values() for schema in function.schemas}
 
+    def takes_out(self, name):
+        """Whether an operator, by its whole name, has an argument out=."""
+        schema = self.schemas().get(name, "[]")
+        return not schema.endswith("[]") and not name.partition(".")[0].endswith("_")
+
     def function(self, name):
         return self.functions.get(name)
 

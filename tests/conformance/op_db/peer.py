@@ -19,6 +19,7 @@ from torch.testing._internal import common_methods_invocations, common_utils  # 
 DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "uint16", "uint32",
           "uint64", "complex64"]
 KINDS = ["sample", "reference", "error"]
+FORMS = IN_PLACE, OUT = "in place", "out"  # kinds of samples: those of calls that give results to tensors there are
 GRADIENTS = FIRST, SECOND = "gradient", "second order"  # kinds of samples, too: their floats require gradients
 
 
@@ -102,6 +103,39 @@ def core_overloads():
         if torch.Tag.core in operator.tags:
             found[whole] = operator._schema
     return dict(sorted(found.items()))
+
+
+def forms():
+    """(whole names of overloads in place, names of the overloads that an argument out= gives: by the name of the operator
+    whose results these are)."""
+    in_place, out, functional = [], collections.defaultdict(list), {}
+    known = set(torch._C._dispatch_get_all_op_names())
+    schemas = [schema for schema in torch._C._jit_get_all_schemas() if schema.name.startswith("aten::") and
+               schema.name + (f".{schema.overload_name}" if schema.overload_name else "") in known]
+    for schema in schemas:
+        whole = schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else "")
+        written = [argument for argument in schema.arguments if argument.alias_info and argument.alias_info.is_write]
+        if not written:
+            functional[whole] = schema
+        elif schema.name.endswith("_") and not schema.name.endswith("__") and written[0] == schema.arguments[0]:
+            in_place.append(whole)
+    by_base = collections.defaultdict(list)
+    for whole, schema in functional.items():
+        by_base[schema.name].append(whole)
+    for schema in schemas:
+        names = [argument.name for argument in schema.arguments if argument.alias_info and argument.alias_info.is_write]
+        if not names or not all(a.kwarg_only for a in schema.arguments if a.name in names):
+            continue
+        rest = [(a.name, str(a.type)) for a in schema.arguments if a.name not in names]
+        for whole in by_base[schema.name]:
+            own = [(a.name, str(a.type)) for a in functional[whole].arguments]
+            if [one for one in own if one in rest or one[0] not in PLACES] == rest:
+                out[whole].append(schema.overload_name)
+    return sorted(in_place), dict(out)
+
+
+# What an operator is told of where its result lies, and which out= has.
+PLACES = {"dtype", "layout", "device", "pin_memory", "memory_format"}
 
 
 def samples(info, kind, dtype, seed):

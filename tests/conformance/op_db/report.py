@@ -1,7 +1,7 @@
 """What a run says: a line for each operator, then what is not listed, what is absent, and the sums.
 
 Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart. Of gradients,
-those of the second order are.
+those of the second order are, and of forms those with out=.
 """
 import collections
 import dataclasses
@@ -12,6 +12,21 @@ import peer
 
 GOOD = 0.95  # of an operator's samples
 SHOWN = 3  # verdicts that are printed of one operator, dtype, kind and outcome
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """What is judged."""
+    name: str
+    aside: str  # the kind of samples that is counted apart
+    title: str  # of that
+    word: str = "agree"
+    option: str = ""  # of the command
+
+
+FORWARD = Subject("forward", "error", "wrong calls", "refused")
+GRADIENT = Subject("gradient", peer.SECOND, "second order", option=" --grad")
+FORMS = Subject("in place", peer.OUT, "out=", option=" --forms")
 
 
 @dataclasses.dataclass
@@ -34,10 +49,9 @@ def judged(counts):
 
 
 class Report:
-    def __init__(self, differences, of_gradients=False):
+    def __init__(self, differences, subject=FORWARD):
         self.differences = differences
-        self.of_gradients = of_gradients
-        self.aside = peer.SECOND if of_gradients else "error"
+        self.subject = subject
         self.rows = []
         self.unlisted = []  # verdicts
         self.listed = []  # (verdict, entry)
@@ -45,7 +59,7 @@ class Report:
     def add(self, operator, verdicts):
         row = Row(operator, collections.Counter(), collections.Counter())
         for verdict in verdicts:
-            (row.aside if verdict.kind == self.aside else row.counts)[verdict.outcome] += 1
+            (row.aside if verdict.kind == self.subject.aside else row.counts)[verdict.outcome] += 1
             if verdict.outcome == "absent":
                 row.reasons[verdict.detail] += 1
             elif verdict.outcome != "agree":
@@ -56,11 +70,11 @@ class Report:
         return row
 
     def last_line(self):
-        return sum_line("gradient" if self.of_gradients else "forward", [row.counts for row in self.rows])
+        return sum_line(self.subject.name, [row.counts for row in self.rows])
 
     def aside_line(self):
-        if self.of_gradients:
-            return sum_line(self.aside, [row.aside for row in self.rows])
+        if self.subject != FORWARD:
+            return sum_line(self.subject.title, [row.aside for row in self.rows])
         refused = sum(row.aside["agree"] for row in self.rows)
         wrong = sum(row.judged_aside() for row in self.rows)
         return f"wrong calls: {refused} of {wrong} refused ({percent(refused, wrong)})"
@@ -79,15 +93,14 @@ def percent(part, whole):
     return f"{100 * part / whole:.1f}%" if whole else "none"
 
 
-def head(of_gradients):
+def head(subject):
     return (f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   "
-            f"{'second order' if of_gradients else 'wrong calls'}")
+            f"{subject.title}")
 
 
-def line(row, of_gradients=False):
+def line(row, subject=FORWARD):
     differing = row.counts["differ"] + row.counts["crashed"]
-    word = "agree" if of_gradients else "refused"
-    aside = f"{row.aside['agree']} of {row.judged_aside()} {word}" if row.judged_aside() else ""
+    aside = f"{row.aside['agree']} of {row.judged_aside()} {subject.word}" if row.judged_aside() else ""
     return (f"{row.operator:<28}{sum(row.counts.values()):>8}{row.counts['agree']:>8}{differing:>8}"
             f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {aside}").rstrip()
 
@@ -128,16 +141,17 @@ def print_verdicts(verdicts, plan, shown):
 
 
 def again(verdict, plan):
-    grad = " --grad" if verdict.kind in peer.GRADIENTS else ""
-    return f"./dev conformance torch{grad} --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
+    option = GRADIENT.option if verdict.kind in peer.GRADIENTS else FORMS.option if verdict.kind in peer.FORMS else ""
+    return f"./dev conformance torch{option} --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
 
 
 def as_json(report, missing, stale, plan):
-    aside = "second_order" if report.of_gradients else "wrong_calls"
+    aside = report.subject.title.replace(" ", "_").removesuffix("=")
     rows = [{"operator": row.operator, "samples": sum(row.counts.values()), "agreeing": row.counts["agree"],
              "differing": row.counts["differ"], "crashed": row.counts["crashed"], "refused": row.counts["refused"],
              "absent": row.counts["absent"], "listed": row.listed, aside: row.judged_aside(),
-             f"{aside}_agreeing" if report.of_gradients else f"{aside}_refused": row.aside["agree"], "absent_because": dict(row.reasons)} for row in report.rows]
+             f"{aside}_{'refused' if report.subject == FORWARD else 'agreeing'}": row.aside["agree"],
+             "absent_because": dict(row.reasons)} for row in report.rows]
     return json.dumps({
         "seed": plan.seed, "dtypes": plan.dtypes, "share": plan.share, "operators": rows,
         "absent_operators": missing,
