@@ -1,0 +1,614 @@
+/* Derivatives against finite differences, of every operator that has formulas (the table of operators says which):
+ * arguments are drawn as for the differential tests, in f64, and each way to a derivative is compared along random
+ * directions v, weights u of the results, and weights w of the gradients:
+ *
+ *   reverse          <J^T u, v>           forward   <u, J v>            of  L(x) = <u, y(x)>
+ *   reverse, twice   the same of  G(x) = <w, J(x)^T u>,  and forward of reverse
+ *
+ * What is not smooth between x - 2 h v and x + 2 h v is not judged, and drawn again. */
+#include "ir/attribute.h"
+#include "ir/derivative.h"
+#include "ir/op.gen.h"
+#include "tests/support/cases.h"
+#include "tests/support/random_call.h"
+#include "tests/support/run.h"
+#include "tests/unit/autograd/support.h"
+
+#include <stdio.h>
+
+enum { MOST_TENSORS = 24, MOST_ELEMENTS = 64, TRIES = 12, ARGUMENTS = 32, CALL_ATTRIBUTES = 16 };
+
+/* --- a call, as it was drawn --- */
+
+static const struct {
+  int32_t rank;
+  int64_t sizes[3];
+  bool broadcast, moved;
+} shapes[] = {{0, {0}, false, false},   {1, {3}, false, false},      {2, {2, 3}, true, false},
+              {2, {3, 3}, false, true}, {3, {2, 3, 2}, true, false}, {2, {3, 3}, false, false}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* The recorder that notes the call of the operator that is asked for, with what stands before it. */
+typedef struct {
+  laze_status (*record)(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error);
+  laze_op wanted;
+  bool found;
+  int64_t nodes_before;
+  laze_value operands[TEST_CALL_OPERANDS];
+  int32_t operand_count;
+  int32_t segments[CALL_ATTRIBUTES];
+  laze_attribute attributes[CALL_ATTRIBUTES];
+  int64_t payload[512]; /* of these */
+} noted_call;
+
+static noted_call *noting; /* while a call is drawn */
+static laze_graph *noted_graph;
+
+static laze_status note_call(laze_recorder *self, const laze_call *call, laze_value *results, laze_error *error) {
+  noted_call *noted = noting;
+  if (!noted->found && call->op == noted->wanted) {
+    const laze_op_info *info = laze_op_get(call->op);
+    noted->found = true;
+    noted->nodes_before = noted_graph->body->node_count;
+    noted->operand_count = call->operand_count;
+    memcpy(noted->operands, call->operands, (size_t)call->operand_count * sizeof *call->operands);
+    for (int32_t i = 0; i < info->segment_count; i++) noted->segments[i] = call->segments ? call->segments[i] : 1;
+    char *cursor = (char *)noted->payload;
+    for (int32_t i = 0; i < info->attribute_count; i++) {
+      noted->attributes[i] = call->attributes[i];
+      laze_attribute_copy_payload(&noted->attributes[i], cursor);
+      cursor += (laze_attribute_payload_bytes(&noted->attributes[i]) + 7) & -8;
+    }
+    ck_assert(cursor <= (char *)(noted->payload + 512));
+  }
+  return noted->record(self, call, results, error);
+}
+
+/* A call of random arguments, in a graph of its own. False: it was refused. */
+static bool draw_call(laze_context *context, laze_op op, int shape, test_random *random, laze_graph **graph,
+                      noted_call *noted) {
+  test_caller caller;
+  laze_error error;
+  ck_assert_int_eq(laze_graph_create(context, "derivative", graph, &error), LAZE_OK);
+  test_caller_init(&caller, *graph, random);
+  caller.most_elements = MOST_ELEMENTS;
+  caller.fresh = true;
+  caller.dtype = LAZE_F64;
+  caller.rank = shapes[shape].rank;
+  memcpy(caller.sizes, shapes[shape].sizes, sizeof shapes[shape].sizes);
+  caller.broadcast = shapes[shape].broadcast;
+  caller.moved = shapes[shape].moved;
+  *noted = (noted_call){.record = caller.builder.recorder.record, .wanted = op};
+  noting = noted;
+  noted_graph = *graph;
+  caller.builder.recorder.record = note_call;
+  return test_random_call(&caller, op, &error) == LAZE_OK && noted->found;
+}
+
+/* --- calls of few arguments that fit: of matrices, and the like --- */
+
+/* What a free matrix x is made, so that it fits. */
+typedef enum { REGULAR /* x + 4 */, SYMMETRIC /* x + x^T */, POSITIVE /* x x^T + 1 */, TRIANGULAR, NUMBERS } fitness;
+
+static laze_tensor *fit(laze_context *context, fitness kind, laze_tensor *x) {
+  static const double apart[] = {0, 0, 0, 0, 3, 0, 0, 0, 6}, ones[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  laze_tensor *one = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(3, 3), ones, sizeof ones);
+  laze_tensor *far = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(3, 3), apart, sizeof apart);
+  laze_tensor *turned = laze_transpose(x, 0, 1);
+  if (kind == REGULAR) return laze_add(x, laze_mul(one, 4));
+  if (kind == SYMMETRIC) return laze_add(laze_add(x, turned), far);
+  if (kind == POSITIVE) return laze_add(laze_mm(x, turned), one);
+  return kind == TRIANGULAR ? laze_add(laze_triu(x, 0), laze_mul(one, 4)) : laze_add(laze_mul(x, 0.25), 2);
+}
+
+/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `right`: and a further one. */
+static const struct fitting {
+  const char *name;
+  fitness kind;
+  bool factors, right, number;
+  int32_t flags, flag[3];
+} fittings[] = {
+    {"linalg_matrix_exp", REGULAR, false, false, false, 0, {0}},
+    {"polygamma", NUMBERS, false, false, true, 0, {0}},
+    {"special_polygamma", NUMBERS, false, false, true, 0, {0}},
+    {"linalg_cholesky_ex", POSITIVE, false, false, false, 2, {0, 0}},
+    {"linalg_lu_factor_ex", REGULAR, false, false, false, 2, {1, 0}},
+    {"lu_unpack", REGULAR, true, false, false, 2, {1, 1}},
+    {"linalg_lu_solve", REGULAR, true, true, false, 2, {1, 0}},
+    {"_linalg_det", REGULAR, false, false, false, 0, {0}},
+    {"_linalg_slogdet", REGULAR, false, false, false, 0, {0}},
+    {"linalg_solve_triangular", TRIANGULAR, false, true, false, 3, {1, 1, 0}},
+    {"linalg_qr", REGULAR, false, false, false, 0, {0}},
+    {"_linalg_eigh", SYMMETRIC, false, false, false, 0, {0}},
+    {"_linalg_svd", REGULAR, false, false, false, 0, {0}},
+    {"_pinv", REGULAR, false, false, false, -1, {0}},
+    {"_pinv_symmetric", SYMMETRIC, false, false, false, -1, {0}},
+};
+
+static const struct fitting *find_fitting(laze_op op) {
+  for (size_t i = 0; i < sizeof fittings / sizeof *fittings; i++)
+    if (strcmp(fittings[i].name, laze_op_get(op)->name) == 0) return &fittings[i];
+  return NULL;
+}
+
+/* Its results; `inputs` are the free matrices. */
+static int32_t call_fitting(laze_context *context, const struct fitting *fitting, laze_tensor *const *inputs,
+                            laze_tensor **results) {
+  laze_argument arguments[8];
+  laze_tensor *factors[3], *matrix = fit(context, fitting->kind, inputs[0]);
+  int32_t count = 0;
+  if (fitting->number) arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGER, .value.integer = 1};
+  arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = matrix};
+  if (fitting->factors) {
+    if (laze_call_by_name(context, "linalg_lu_factor_ex", arguments, 1, factors, 3) != 3) return 0;
+    arguments[0].value.tensor = factors[0];
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = factors[1]};
+  }
+  if (fitting->right) arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = inputs[1]};
+  for (int32_t i = 0; i < fitting->flags; i++)
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = fitting->flag[i]};
+  for (int32_t i = 0; i < 2 && fitting->flags < 0; i++) arguments[count++] = (laze_argument){.kind = LAZE_PASS_NONE};
+  return laze_call_by_name(context, fitting->name, arguments, count, results, 8);
+}
+
+/* A graph whose parameters are the free matrices. */
+static bool draw_fitting(laze_context *context, laze_op op, test_random *random, laze_graph **graph,
+                         noted_call *noted) {
+  test_caller caller;
+  laze_error error;
+  const int64_t sizes[] = {3, 3};
+  ck_assert_int_eq(laze_graph_create(context, "derivative", graph, &error), LAZE_OK);
+  test_caller_init(&caller, *graph, random);
+  *noted = (noted_call){.wanted = op, .found = true};
+  for (int i = 0; i < 1 + find_fitting(op)->right; i++)
+    if (laze_value_is_none(test_caller_parameter(&caller, LAZE_F64, 2, sizes, 0))) return false;
+  return true;
+}
+
+/* --- tensors of it --- */
+
+/* Numbers of the inputs that have gradients, and of their weights. */
+typedef struct {
+  int32_t count; /* of parameters */
+  bool real[MOST_TENSORS];
+  int64_t elements[MOST_TENSORS];
+  double at[MOST_TENSORS][MOST_ELEMENTS], along[MOST_TENSORS][MOST_ELEMENTS], weights[MOST_TENSORS][MOST_ELEMENTS];
+  int64_t indices[MOST_TENSORS][MOST_ELEMENTS];
+} point;
+
+typedef struct {
+  laze_context *context;
+  const laze_graph *graph;
+  const noted_call *noted;
+  point *inputs;
+  double output_weights[MOST_TENSORS][MOST_ELEMENTS];
+  test_random *random;
+  bool failed, unimplemented;
+} problem;
+
+static int64_t index_bound(const laze_graph *graph, laze_value parameter) {
+  const char *found = strstr(laze_graph_node(graph, parameter)->name, "_below");
+  return found ? strtoll(found + strlen("_below"), NULL, 10) : 0;
+}
+
+static double draw(test_random *random, double low, double high) {
+  return low + (high - low) * test_random_unit(random);
+}
+
+/* What is written to an element twice has one gradient that counts, and the formulas, as PyTorch's, do not tell which:
+ * places are drawn that differ. */
+static bool overwrites(laze_op op) {
+  const char *name = laze_op_get(op)->name;
+  return strcmp(name, "_scatter") == 0 || strcmp(name, "_index_update") == 0;
+}
+
+static bool draw_indices(const problem *self, int32_t i, int64_t below) {
+  point *inputs = self->inputs;
+  const bool differ = below > 0 && overwrites(self->noted->wanted);
+  const int64_t first = below > 0 ? test_random_below(self->random, below) : 0;
+  for (int64_t k = 0; k < inputs->elements[i]; k++)
+    inputs->indices[i][k] = differ      ? (first + k) % below
+                            : below > 0 ? test_random_below(self->random, below)
+                                        : test_random_below(self->random, 2);
+  return !differ || inputs->elements[i] <= below;
+}
+
+static bool draw_inputs(const problem *self, double low, double high) {
+  const laze_block *body = self->graph->body;
+  point *inputs = self->inputs;
+  if (body->parameter_count > MOST_TENSORS) return false;
+  inputs->count = (int32_t)body->parameter_count;
+  for (int32_t i = 0; i < inputs->count; i++) {
+    const laze_value value = {body->parameters[i], 0};
+    const laze_type *type = laze_graph_type(self->graph, value);
+    const int64_t below = index_bound(self->graph, value);
+    inputs->elements[i] = test_elements(type);
+    inputs->real[i] = laze_dtype_is_float(type->dtype);
+    if (inputs->elements[i] > MOST_ELEMENTS || (inputs->real[i] && type->dtype != LAZE_F64)) return false;
+    for (int64_t k = 0; k < inputs->elements[i]; k++) {
+      inputs->at[i][k] = draw(self->random, low, high);
+      inputs->along[i][k] = draw(self->random, -1, 1);
+      inputs->weights[i][k] = draw(self->random, -1, 1);
+    }
+    if (!draw_indices(self, i, below)) return false;
+  }
+  return true;
+}
+
+static laze_tensor *make_parameter(const problem *self, int32_t i, double t, bool requires) {
+  const laze_type *type = laze_graph_type(self->graph, (laze_value){self->graph->body->parameters[i], 0});
+  double moved[MOST_ELEMENTS];
+  laze_error error;
+  const laze_ints shape = {type->sizes, type->rank};
+  if (!self->inputs->real[i]) {
+    laze_tensor *whole = laze_tensor_from_data(self->context, LAZE_I64, shape, self->inputs->indices[i],
+                                               (size_t)self->inputs->elements[i] * sizeof(int64_t));
+    return laze_to(whole, type->dtype);
+  }
+  for (int64_t k = 0; k < self->inputs->elements[i]; k++)
+    moved[k] = self->inputs->at[i][k] + t * self->inputs->along[i][k];
+  laze_tensor *tensor =
+      laze_tensor_from_data(self->context, LAZE_F64, shape, moved, (size_t)self->inputs->elements[i] * sizeof *moved);
+  if (requires) ck_assert_int_eq(laze_tensor_require_grad(tensor, 1, &error), LAZE_OK);
+  return tensor;
+}
+
+/* One attribute as an argument of a call by name. */
+static laze_argument pass_attribute(const laze_argument_info *info, const laze_attribute *attribute) {
+  laze_argument passed = {.kind = info->optional ? LAZE_PASS_NONE : LAZE_PASS_DEFAULT};
+  if (!attribute->present) return passed;
+  passed.value.integer = attribute->value.integer;
+  passed.count = attribute->count;
+  switch (info->kind) {
+  case LAZE_ARGUMENT_BOOL: passed.kind = LAZE_PASS_BOOL; break;
+  case LAZE_ARGUMENT_DTYPE: passed.kind = LAZE_PASS_DTYPE; break;
+  case LAZE_ARGUMENT_STRING:
+    passed.kind = LAZE_PASS_STRING;
+    passed.value.string = attribute->value.string;
+    break;
+  case LAZE_ARGUMENT_FLOAT:
+    passed.kind = LAZE_PASS_REAL;
+    passed.value.real = attribute->value.real;
+    break;
+  case LAZE_ARGUMENT_LITERAL:
+    passed.kind = LAZE_PASS_SCALAR;
+    passed.value.scalar = attribute->value.literal;
+    break;
+  case LAZE_ARGUMENT_FLOAT_LIST:
+    passed.kind = LAZE_PASS_REALS;
+    passed.value.reals = attribute->value.reals;
+    break;
+  case LAZE_ARGUMENT_INT_LIST:
+  case LAZE_ARGUMENT_SIZE_LIST:
+    passed.kind = LAZE_PASS_INTEGERS;
+    passed.value.integers = attribute->value.items;
+    break;
+  default: passed.kind = LAZE_PASS_INTEGER;
+  }
+  return passed;
+}
+
+/* A call on tensors that stand for the graph's values: `values` by node, of its first result. */
+static int32_t call(const problem *self, laze_op op, const laze_value *operands, const int32_t *segments,
+                    const laze_attribute *attributes, laze_tensor **values, laze_tensor **results) {
+  const laze_op_info *info = laze_op_get(op);
+  laze_argument arguments[ARGUMENTS];
+  laze_tensor *lists[TEST_CALL_OPERANDS];
+  int32_t next = 0;
+  for (int32_t i = 0; i < info->argument_count; i++) {
+    const laze_argument_info *argument = &info->arguments[i];
+    arguments[i] = (laze_argument){.kind = argument->optional ? LAZE_PASS_NONE : LAZE_PASS_DEFAULT};
+    if (!laze_argument_is_operand(argument->kind)) {
+      arguments[i] = pass_attribute(argument, &attributes[argument->position]);
+      continue;
+    }
+    const int32_t count = segments ? segments[argument->position] : 1;
+    if (count < 0) continue;
+    const bool lists_tensors =
+        argument->kind == LAZE_ARGUMENT_TENSOR_LIST || argument->kind == LAZE_ARGUMENT_OPTIONAL_LIST;
+    for (int32_t k = 0; k < count; k++)
+      lists[next + k] = laze_value_is_none(operands[next + k]) ? NULL : values[operands[next + k].node];
+    const laze_node *node = lists_tensors || !lists[next] ? NULL : laze_graph_node(self->graph, operands[next]);
+    if (lists_tensors)
+      arguments[i] = (laze_argument){.kind = LAZE_PASS_TENSORS, .count = count, .value.tensors = &lists[next]};
+    else if (argument->kind == LAZE_ARGUMENT_SCALAR && node && node->op == LAZE_OP_CONSTANT)
+      arguments[i] =
+          (laze_argument){.kind = LAZE_PASS_SCALAR,
+                          .value.scalar = laze_scalar_load(node->types[0]->dtype,
+                                                           node->attributes[LAZE_CONSTANT_DATA].value.data.bytes, 0)};
+    else
+      arguments[i] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = lists[next]};
+    next += count;
+  }
+  return laze_call_by_name(self->context, info->name, arguments, info->argument_count, results, 8);
+}
+
+/* The results of the call at x + t v; `inputs` are its parameters. 0: the call is refused on tensors. */
+static int32_t evaluate(const problem *self, double t, bool requires, laze_tensor **inputs, laze_tensor **results) {
+  const laze_block *body = self->graph->body;
+  laze_tensor **values = calloc((size_t)self->graph->node_count + 1, sizeof *values);
+  for (int32_t i = 0; i < self->inputs->count; i++) {
+    inputs[i] = make_parameter(self, i, t, requires);
+    values[body->parameters[i]] = inputs[i];
+  }
+  const struct fitting *fitting = find_fitting(self->noted->wanted);
+  for (int64_t i = 0; i < self->noted->nodes_before; i++) {
+    const laze_node *node = laze_graph_node(self->graph, (laze_value){body->nodes[i], 0});
+    laze_tensor *made[8] = {NULL};
+    if (node->op == LAZE_OP_CONSTANT) {
+      const laze_type *type = node->types[0];
+      made[0] = laze_tensor_from_data(self->context, type->dtype, (laze_ints){type->sizes, type->rank},
+                                      node->attributes[LAZE_CONSTANT_DATA].value.data.bytes,
+                                      (size_t)node->attributes[LAZE_CONSTANT_DATA].value.data.size);
+    } else {
+      (void)call(self, node->op, node->operands, node->segments, node->attributes, values, made);
+    }
+    values[body->nodes[i]] = made[0];
+  }
+  const int32_t count = fitting ? call_fitting(self->context, fitting, inputs, results)
+                                : call(self, self->noted->wanted, self->noted->operands, self->noted->segments,
+                                       self->noted->attributes, values, results);
+  free(values);
+  return laze_tensor_status(results[0]) == LAZE_OK ? count : 0;
+}
+
+/* --- numbers of tensors --- */
+
+static double dot(laze_tensor *tensor, const double *weights) {
+  double elements[MOST_ELEMENTS] = {0}, sum = 0;
+  const int64_t count = laze_tensor_elements(tensor);
+  ck_assert_msg(laze_tensor_read(tensor, LAZE_F64, elements, (size_t)count * sizeof *elements) == LAZE_OK, "%s",
+                laze_tensor_error(tensor));
+  for (int64_t k = 0; k < count; k++) sum += elements[k] * weights[k];
+  return sum;
+}
+
+static bool is_judged(laze_tensor *result) {
+  return result && laze_tensor_dtype(result) == LAZE_F64 && laze_tensor_elements(result) <= MOST_ELEMENTS;
+}
+
+/* What is asked of a point: L, or G with the gradients of which it consists. */
+typedef struct {
+  laze_tensor *inputs[MOST_TENSORS], *leaves[MOST_TENSORS], *outputs[8], *given[8], *gradients[MOST_TENSORS];
+  int32_t leaf_count, output_count, places[MOST_TENSORS];
+} tensors;
+
+static laze_tensor *weights_like(const problem *self, laze_tensor *like, const double *weights) {
+  int64_t sizes[LAZE_MAX_RANK];
+  const int32_t rank = laze_tensor_rank(like);
+  for (int32_t i = 0; i < rank; i++) sizes[i] = laze_tensor_size(like, i);
+  return laze_tensor_from_data(self->context, LAZE_F64, (laze_ints){sizes, rank}, weights,
+                               (size_t)laze_tensor_elements(like) * sizeof *weights);
+}
+
+/* The outputs that are judged, at x + t v. */
+static bool make_tensors(const problem *self, double t, tensors *out) {
+  laze_tensor *results[8] = {NULL};
+  const int32_t count = evaluate(self, t, true, out->inputs, results);
+  out->leaf_count = out->output_count = 0;
+  for (int32_t i = 0; i < self->inputs->count; i++) {
+    if (!self->inputs->real[i]) continue;
+    out->places[out->leaf_count] = i;
+    out->leaves[out->leaf_count++] = out->inputs[i];
+  }
+  for (int32_t i = 0; i < count; i++) {
+    if (!is_judged(results[i]) || !laze_tensor_requires_grad(results[i])) continue;
+    out->given[out->output_count] = weights_like(self, results[i], self->output_weights[out->output_count]);
+    out->outputs[out->output_count++] = results[i];
+  }
+  return out->leaf_count > 0 && out->output_count > 0;
+}
+
+static laze_status find_gradients(const problem *self, tensors *at, laze_error *error) {
+  (void)self;
+  return laze_grad(at->outputs, at->given, at->output_count, at->leaves, at->leaf_count,
+                   LAZE_CREATE_GRAPH | LAZE_ALLOW_UNUSED, at->gradients, error);
+}
+
+static double sum_of(const problem *self, laze_tensor *const *gradients, const tensors *at,
+                     double (*numbers)[MOST_ELEMENTS]) {
+  (void)self;
+  double sum = 0;
+  for (int32_t i = 0; i < at->leaf_count; i++)
+    if (gradients[i]) sum += dot(gradients[i], numbers[at->places[i]]);
+  return sum;
+}
+
+/* L(x + t v), or G of it. */
+static double value_at(const problem *self, double t, bool of_gradients) {
+  laze_scope *scope = laze_scope_begin(self->context);
+  tensors at;
+  laze_error error;
+  double sum = NAN;
+  if (make_tensors(self, t, &at)) {
+    sum = 0;
+    if (!of_gradients)
+      for (int32_t i = 0; i < at.output_count; i++) sum += dot(at.outputs[i], self->output_weights[i]);
+    else
+      sum = find_gradients(self, &at, &error) == LAZE_OK ? sum_of(self, at.gradients, &at, self->inputs->weights) : NAN;
+  }
+  (void)laze_scope_end(scope);
+  return sum;
+}
+
+/* The derivative along v; NaN: it is none here. */
+static double difference(const problem *self, bool of_gradients, double *scale) {
+  const double step = 0x1p-17, here = value_at(self, 0, of_gradients);
+  const double near = (value_at(self, step, of_gradients) - value_at(self, -step, of_gradients)) / (2 * step);
+  const double far = (value_at(self, 2 * step, of_gradients) - value_at(self, -2 * step, of_gradients)) / (4 * step);
+  *scale = fmax(1, fmax(fabs(here), fabs(near)));
+  return fabs(near - far) <= 1e-6 * *scale ? near : NAN;
+}
+
+/* --- judging --- */
+
+typedef struct {
+  int first, second; /* calls of which derivatives of that order were judged */
+  bool failed, unimplemented;
+} verdict;
+
+static void report(problem *self, const char *what, const char *message) {
+  if (!self->failed) test_print_graph("the call is the last one of this graph:", self->graph);
+  fprintf(stderr, "%s: %s: %s\n", laze_op_get(self->noted->wanted)->name, what, message);
+  self->failed = true;
+}
+
+/* An argument whose formula is not implemented says so, wherever it is asked for. */
+static void report_status(problem *self, const char *what, const laze_error *error) {
+  const bool says_so = error->code == LAZE_UNSUPPORTED && strstr(error->message, "is not implemented");
+  if (says_so)
+    self->unimplemented = true;
+  else
+    report(self, what, error->message);
+}
+
+/* Each operator is said once; the test fails when all were looked at. */
+static void compare(problem *self, const char *what, double got, double expected, double scale) {
+  if (fabs(got - expected) <= 2e-6 * scale) return;
+  char message[96];
+  snprintf(message, sizeof message, "%.12g, and differences say %.12g", got, expected);
+  report(self, what, message);
+}
+
+/* <u, J v> of some outputs. */
+static bool forward(problem *self, const tensors *at, laze_tensor *const *outputs, int32_t count,
+                    double (*numbers)[MOST_ELEMENTS], const int32_t *places, double *sum) {
+  laze_tensor *tangents[MOST_TENSORS], *found[MOST_TENSORS];
+  laze_error error;
+  for (int32_t i = 0; i < at->leaf_count; i++)
+    tangents[i] = weights_like(self, at->leaves[i], self->inputs->along[at->places[i]]);
+  const laze_status status = laze_jvp(outputs, count, at->leaves, tangents, at->leaf_count, 0, found, &error);
+  *sum = 0;
+  if (status != LAZE_OK) return report_status(self, "forward", &error), false;
+  for (int32_t i = 0; i < count; i++) *sum += dot(found[i], numbers[places ? places[i] : i]);
+  return true;
+}
+
+static void judge_second(problem *self, tensors *at, verdict *out) {
+  laze_tensor *firsts[MOST_TENSORS], *given[MOST_TENSORS], *seconds[MOST_TENSORS];
+  int32_t count = 0, places[MOST_TENSORS];
+  laze_error error;
+  double scale, found = 0;
+  const double expected = difference(self, true, &scale);
+  if (!isfinite(expected)) return;
+  for (int32_t i = 0; i < at->leaf_count; i++) {
+    if (!at->gradients[i] || !laze_tensor_requires_grad(at->gradients[i])) continue;
+    places[count] = at->places[i];
+    given[count] = weights_like(self, at->gradients[i], self->inputs->weights[at->places[i]]);
+    firsts[count++] = at->gradients[i];
+  }
+  if (count > 0) {
+    const laze_status status = laze_grad(firsts, given, count, at->leaves, at->leaf_count,
+                                         LAZE_RETAIN_GRAPH | LAZE_ALLOW_UNUSED, seconds, &error);
+    if (status != LAZE_OK) return report_status(self, "second order", &error);
+    found = sum_of(self, seconds, at, self->inputs->along);
+  }
+  compare(self, "second order, reverse", found, expected, scale);
+  if (count > 0 && forward(self, at, firsts, count, self->inputs->weights, places, &found))
+    compare(self, "second order, forward of reverse", found, expected, scale);
+  out->second++;
+}
+
+static void judge(problem *self, verdict *out) {
+  laze_scope *scope = laze_scope_begin(self->context);
+  tensors at;
+  laze_error error;
+  double scale, found;
+  if (make_tensors(self, 0, &at)) {
+    const double expected = difference(self, false, &scale);
+    if (isfinite(expected)) {
+      const laze_status status = find_gradients(self, &at, &error);
+      if (status != LAZE_OK)
+        report_status(self, "reverse", &error);
+      else
+        compare(self, "reverse", sum_of(self, at.gradients, &at, self->inputs->along), expected, scale);
+      if (forward(self, &at, at.outputs, at.output_count, self->output_weights, NULL, &found))
+        compare(self, "forward", found, expected, scale);
+      out->first++;
+      if (status == LAZE_OK) judge_second(self, &at, out);
+    }
+  }
+  (void)laze_scope_end(scope);
+}
+
+static const laze_differential_case *find_case(laze_op op) {
+  for (int32_t i = 0; i < laze_differential_case_count; i++)
+    if (laze_differential_cases[i].op == op) return &laze_differential_cases[i];
+  return NULL;
+}
+
+/* One call, if it can be made. */
+static void judge_call(laze_context *context, laze_op op, int shape, test_random *random, verdict *out) {
+  const laze_differential_case *item = find_case(op);
+  static point inputs;
+  static problem self;
+  laze_graph *graph;
+  noted_call noted;
+  const bool fitting = find_fitting(op) != NULL;
+  const bool drawn = fitting ? draw_fitting(context, op, random, &graph, &noted)
+                             : draw_call(context, op, shape, random, &graph, &noted);
+  self = (problem){.context = context, .graph = graph, .noted = &noted, .inputs = &inputs, .random = random};
+  for (int k = 0; k < 8; k++)
+    for (int n = 0; n < MOST_ELEMENTS; n++) self.output_weights[k][n] = draw(random, -1, 1);
+  const bool has_range = item && !fitting;
+  if (drawn && draw_inputs(&self, has_range ? item->low : -1, has_range ? item->high : 1)) judge(&self, out);
+  out->failed |= self.failed;
+  out->unimplemented |= self.unimplemented;
+  laze_graph_destroy(graph);
+}
+
+/* One call of each shape that is smooth where it is looked at. */
+static void judge_operator(laze_context *context, laze_op op, test_random *random, verdict *out) {
+  for (int shape = 0; shape < SHAPES; shape++) {
+    const int before = out->first;
+    for (int i = 0; i < TRIES && out->first == before; i++) judge_call(context, op, shape, random, out);
+  }
+}
+
+/* What has no results or no arguments of f64: complex numbers have no differences along real directions. A name that
+ * should not be here fails the test. */
+static const char *const complex_ones[] = {"imag", "complex", "_linalg_eig"};
+
+static bool is_complex(const char *name) {
+  for (size_t i = 0; i < sizeof complex_ones / sizeof *complex_ones; i++)
+    if (strcmp(complex_ones[i], name) == 0) return true;
+  return false;
+}
+
+static void check(const laze_op_info *info, const verdict *found) {
+  ck_assert_msg(!found->failed, "%s: a derivative is wrong (above)", info->name);
+  if (is_complex(info->name))
+    ck_assert_msg(found->first == 0, "%s is judged, and listed as complex", info->name);
+  else
+    ck_assert_msg(found->first > 0, "no call of %s could be judged: draw arguments that fit (fittings)", info->name);
+  if (!is_complex(info->name) && !found->unimplemented)
+    ck_assert_msg(found->second > 0, "no second derivative of %s could be judged", info->name);
+}
+
+START_TEST(formulas_agree_with_differences) {
+  autograd_fixture at = begin();
+  const uint64_t seed = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
+  const char *only = getenv("LAZE_TEST_OPERATOR");
+  int operators = 0, judged = 0;
+  for (laze_op op = 1; op < laze_op_count; op++) {
+    const laze_op_info *info = laze_op_get(op);
+    if (!info->derivative || info->derivative->gradient_count == 0 || (only && strcmp(only, info->name))) continue;
+    test_random random = {.state = seed + (uint64_t)op}; /* so that another operator changes nothing here */
+    verdict found = {0};
+    judge_operator(at.context, op, &random, &found);
+    if (found.failed)
+      fprintf(stderr, "LAZE_TEST_SEED=%llu LAZE_TEST_OPERATOR=%s\n", (unsigned long long)seed, info->name);
+    check(info, &found);
+    operators++;
+    judged += found.first > 0;
+  }
+  ck_assert_int_gt(judged, 0);
+  if (!only) ck_assert_int_eq(operators - judged, (int)(sizeof complex_ones / sizeof *complex_ones));
+  end(&at);
+}
+END_TEST
+
+int main(void) {
+  const TTest *tests[] = {formulas_agree_with_differences};
+  return run_tests("derivatives", tests, sizeof tests / sizeof *tests);
+}
