@@ -66,6 +66,11 @@ LAZE_API LAZE_MUST_USE laze_status laze_trace_call(laze_traced_function function
                                                    int32_t output_count, const laze_trace_options *options,
                                                    laze_graph **out, laze_error *error);
 
+/* What LAZE_TRACE_CHECK asks, for traces of one function that were made otherwise: LAZE_OK where they are the same
+ * graph, LAZE_FAILED_PRECONDITION with the first node that differs, and where both were recorded. */
+LAZE_API LAZE_MUST_USE laze_status laze_trace_compare(const laze_graph *first, const laze_graph *second,
+                                                      laze_error *error);
+
 /* The other direction: a compiled graph run on tensors, which are computed. `outputs` receives tensors of the current
  * scope. On failure none is set. */
 LAZE_API LAZE_MUST_USE laze_status laze_compiled_call(laze_compiled *compiled, laze_tensor *const *inputs,

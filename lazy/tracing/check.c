@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/dtype.h"
 #include "ir/attribute.h"
+#include "ir/graph.h"
 #include "ir/op.gen.h"
 #include "laze/trace.h"
 #include "runtime/array.h"
@@ -131,7 +132,8 @@ static laze_status compare(const comparison *self, laze_error *error) {
   return LAZE_OK;
 }
 
-laze_status laze_traces_compare(const laze_graph *first, const laze_graph *second, laze_error *error) {
+laze_status laze_trace_compare(const laze_graph *first, const laze_graph *second, laze_error *error) {
+  if (!first || !second) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_trace_compare: a graph is NULL");
   comparison self = {.first = first, .second = second};
   laze_arena arena;
   laze_arena_init(&arena, first->context);

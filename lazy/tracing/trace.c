@@ -293,7 +293,7 @@ static laze_status check_call(const traced_call *call, laze_tensor *const *input
     if (laze_tensor_requires_grad(inputs[i])) LAZE_TRY(laze_tensor_require_grad(others[i], 1, error));
   }
   LAZE_TRY(trace_call(call, others, tensors, &second, error));
-  const laze_status status = laze_traces_compare(first, second, error);
+  const laze_status status = laze_trace_compare(first, second, error);
   laze_graph_release(second);
   return status == LAZE_OK ? LAZE_OK : laze_error_prefix(error, "laze_trace_call");
 }

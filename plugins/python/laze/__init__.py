@@ -8,7 +8,7 @@
 Functions and methods have PyTorch's names and rules; help(laze.sum) shows one of them, dir(laze) all. Values go to NumPy
 and come from there without copies: numpy.asarray(x), laze.asarray(array).
 """
-from laze import _laze, autograd, nn, optim
+from laze import _laze, autograd, jit, nn, optim
 from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
 from laze._laze import __version__
 from laze.autograd import enable_grad, grad, inference_mode, no_grad, set_grad_enabled
@@ -31,5 +31,5 @@ def __getattr__(name):
 
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
-    "autograd", "enable_grad", "grad", "inf", "inference_mode", "nan", "newaxis", "nn", "no_grad", "optim", "pi",
+    "autograd", "enable_grad", "grad", "inf", "inference_mode", "jit", "nan", "newaxis", "nn", "no_grad", "optim", "pi",
                                                                    "set_grad_enabled"]

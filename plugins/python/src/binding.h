@@ -10,6 +10,7 @@
  *        v  convert.c      item, tolist, repr
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   training               optim.c      optimisers; optim/ and nn/ are over it
+ *   graphs                 graph.c      what functions do, traced; jit.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
  * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
@@ -45,6 +46,7 @@ int laze_python_add_files(PyObject *module);
 int laze_python_add_gradients(PyObject *module);
 int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
+int laze_python_add_graphs(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
