@@ -79,5 +79,5 @@ laze_status workload_digits_step(digits_network *network, int64_t count, laze_er
                                               (size_t)(count * DIGITS_PIXELS) * sizeof *pixels);
   laze_tensor *truth =
       laze_tensor_from_data(network->context, LAZE_I64, LAZE_SHAPE(count), labels, (size_t)count * sizeof *labels);
-  return digits_network_step(network, scope, images, truth, 0.05, error);
+  return digits_network_step(network, scope, images, truth, 1e-3, error);
 }

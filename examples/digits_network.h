@@ -4,7 +4,7 @@
  *   logits = hidden W2 + b2              [n, 128] -> [n, 10]
  *   loss   = mean of -log softmax(logits) at the labels
  *
- * trained by gradient descent with momentum.
+ * whose gradients are found backwards through what was recorded, and taken by AdamW.
  */
 #ifndef EXAMPLES_DIGITS_NETWORK_H
 #define EXAMPLES_DIGITS_NETWORK_H
@@ -17,7 +17,7 @@
 typedef struct digits_network {
   laze_context *context; /* borrowed */
   laze_tensor *parameters[DIGITS_PARAMETERS];
-  laze_tensor *velocities[DIGITS_PARAMETERS];
+  laze_optimiser *optimiser;
   laze_tensor *loss; /* of the last step, one number */
 } digits_network;
 

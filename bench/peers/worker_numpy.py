@@ -8,7 +8,9 @@ import worker
 class Network:
     def __init__(self):
         self.parameters = worker.parameters()
-        self.velocities = [np.zeros_like(p) for p in self.parameters]
+        self.means = [np.zeros_like(p) for p in self.parameters]
+        self.squares = [np.zeros_like(p) for p in self.parameters]
+        self.steps = 0
 
 
 class Library:
@@ -63,10 +65,15 @@ class Library:
         d_logits /= np.float32(len(labels))
         d_sum = (d_logits @ w2.T) * (hidden > 0)
         gradients = [images.T @ d_sum, d_sum.sum(axis=0), hidden.T @ d_logits, d_logits.sum(axis=0)]
-        for parameter, velocity, gradient in zip(network.parameters, network.velocities, gradients):
-            velocity *= worker.MOMENTUM
-            velocity += gradient
-            parameter -= worker.LEARNING_RATE * velocity
+        network.steps += 1
+        rate = worker.LEARNING_RATE / (1 - 0.9**network.steps)
+        lacks = np.sqrt(1 - 0.999**network.steps)
+        for parameter, mean, square, gradient in zip(network.parameters, network.means, network.squares, gradients):
+            parameter *= 1 - worker.LEARNING_RATE * 0.01
+            mean += 0.1 * (gradient - mean)
+            square *= 0.999
+            square += 0.001 * gradient * gradient
+            parameter -= rate * mean / (np.sqrt(square) / lacks + 1e-8)
 
     def finish(self):
         """Nothing runs behind the caller's back."""

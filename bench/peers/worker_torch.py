@@ -11,7 +11,7 @@ import worker
 class Network:
     def __init__(self, device):
         self.parameters = [torch.from_numpy(p).to(device).requires_grad_() for p in worker.parameters()]
-        self.optimiser = torch.optim.SGD(self.parameters, lr=worker.LEARNING_RATE, momentum=worker.MOMENTUM)
+        self.optimiser = torch.optim.AdamW(self.parameters, lr=worker.LEARNING_RATE)
 
 
 class Library:

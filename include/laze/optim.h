@@ -108,6 +108,16 @@ LAZE_API LAZE_MUST_USE laze_status laze_clip_grad_norm(laze_context *context, la
 LAZE_API LAZE_MUST_USE laze_status laze_clip_grad_value(laze_context *context, laze_tensor *const *parameters,
                                                         int32_t count, double limit, laze_error *error);
 
+/* How wide first values are to be spread: the standard deviation of a weight [out, in, ...], by which laze_randn() is
+ * multiplied, or, times sqrt(12), uniform numbers from -1/2 to 1/2. `gain` is 1, or what makes up for an activation:
+ * sqrt(2) for relu, 5/3 for tanh. NaN for shapes of fewer than two axes. Glorot and Bengio (2010), He and others
+ * (2015). */
+LAZE_API double laze_xavier_std(laze_ints shape, double gain);
+/* By the inputs of each output (where a weight is [in, out], these are its outputs), or the outputs of each input. */
+#define LAZE_FAN_IN 0
+#define LAZE_FAN_OUT 1
+LAZE_API double laze_kaiming_std(laze_ints shape, int32_t fan, double gain);
+
 /* Learning rates by the number of steps (or epochs) that were made, 0 at first: `lr` is the first or highest one.
  * Anything else is an expression of yours. */
 /* lr gamma^k, k one larger after each `every` steps. */

@@ -320,6 +320,15 @@ START_TEST(schedules) {
 }
 END_TEST
 
+START_TEST(spreads_of_first_values) {
+  const laze_ints weight = LAZE_SHAPE(8, 3, 2), bias = LAZE_SHAPE(8);
+  ck_assert_double_eq_tol(laze_xavier_std(weight, 2), 2 * sqrt(2.0 / (16 + 6)), 1e-15);
+  ck_assert_double_eq_tol(laze_kaiming_std(weight, LAZE_FAN_IN, 1), sqrt(1.0 / 6), 1e-15);
+  ck_assert_double_eq_tol(laze_kaiming_std(weight, LAZE_FAN_OUT, sqrt(2)), sqrt(2.0 / 16), 1e-15);
+  ck_assert(isnan(laze_xavier_std(bias, 1)) && isnan(laze_kaiming_std(bias, LAZE_FAN_IN, 1)));
+}
+END_TEST
+
 int main(void) {
   const TTest *tests[] = {settings_are_checked,
                           parameters_are_checked,
@@ -331,6 +340,7 @@ int main(void) {
                           complex_parameters_are_pairs,
                           a_hundred_parameters,
                           gradients_are_clipped,
-                          schedules};
+                          schedules,
+                          spreads_of_first_values};
   return run_tests("optim", tests, sizeof tests / sizeof *tests);
 }
