@@ -36,7 +36,8 @@ CASES = {
     "scatter": ("scatter of a million floats", 1, 0.0),
 }
 # Each is in examples/tests/in_numpy.py as well, in NumPy; both take one thread.
-EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py"))
+EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py")
+                  if "def data(" in path.read_text())
 EXAMPLE_TARGET = 0.5  # of NumPy's speed
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
 

@@ -12,7 +12,7 @@ from typing import Any
 import laze
 from laze import _laze
 
-__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+__all__ = ["calculate_gain", "constant_", "copy_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
            "orthogonal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -63,6 +63,11 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, **kwargs: int) -> 
 
 def constant_(tensor: Any, val: float) -> Any:
     return _give(tensor, laze.full_like(tensor.detach(), val))
+
+
+def copy_(tensor: Any, other: Any) -> Any:
+    """The values of another tensor of its shape: those of a checkpoint, say."""
+    return _give(tensor, other.detach())
 
 
 def zeros_(tensor: Any) -> Any:
