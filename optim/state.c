@@ -112,7 +112,7 @@ static laze_status check_complete(const laze_optimiser *optimiser, const replace
 /* A copy without history that later changes of the given tensor do not reach. */
 static void replace(laze_parameter *parameter, const replacement *with) {
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
-    laze_tensor_replace(&parameter->memories[m], with->memories[m] ? laze_detach(with->memories[m]) : NULL);
+    laze_tensor_replace(&parameter->memories[m], with->memories[m] ? laze_clone(laze_detach(with->memories[m])) : NULL);
   parameter->steps = with->steps;
 }
 

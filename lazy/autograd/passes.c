@@ -81,7 +81,8 @@ static laze_status keep_targets(laze_lazy *lazy, const request *asked, const laz
   return LAZE_OK;
 }
 
-static laze_status find_targets(laze_thread_state *thread, const request *asked, laze_edge *targets, laze_error *error) {
+static laze_status find_targets(laze_thread_state *thread, const request *asked, laze_edge *targets,
+                                laze_error *error) {
   for (int32_t i = 0; i < asked->input_count; i++) {
     laze_slot *slot;
     LAZE_TRY(laze_grad_slot(thread, "laze_grad", asked->inputs[i], &slot, error));

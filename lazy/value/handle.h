@@ -17,11 +17,11 @@ typedef struct laze_view laze_view;
 
 /* What a write changes. A handle has its own; views (lazy/value/view.h) and what gradients need refer to it besides. */
 typedef struct laze_storage {
-  laze_cell *cell;           /* referenced; NULL: of a view that has to be recorded again, or nobody needs it any more */
-  laze_slot *slot;           /* the handle; NULL: it is gone */
-  laze_view *view;           /* owned; NULL: it is a base */
-  laze_view *views;          /* of a base */
-  int64_t version;           /* of a base: counts writes */
+  laze_cell *cell;  /* referenced; NULL: of a view that has to be recorded again, or nobody needs it any more */
+  laze_slot *slot;  /* the handle; NULL: it is gone */
+  laze_view *view;  /* owned; NULL: it is a base */
+  laze_view *views; /* of a base */
+  int64_t version;  /* of a base: counts writes */
   laze_grad_node *grad_node; /* the edge of one whose handle is gone, while views follow it; referenced */
   int32_t grad_result;
   int32_t references;

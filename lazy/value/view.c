@@ -100,7 +100,7 @@ laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, const laze_view_r
   if (!view) return laze_fail_memory(error, "a view", view_size(own->cell->rank));
   *view = (laze_view){.own = own,
                       .base = above ? above->base : parent,
-                      .origin = recipe->detached          ? NULL
+                      .origin = recipe->detached         ? NULL
                                 : above && above->origin ? above->origin
                                                          : parent,
                       .last = recipe->unsized ? NULL : recipe->last,

@@ -70,8 +70,10 @@ typedef struct {
 /* Operators that are a step themselves, and as which operator, whose attributes are the same ones. */
 static laze_op whole_step(laze_op op) {
   static const laze_op steps[][2] = {
-      {LAZE_OP_DIAGONAL, LAZE_OP_DIAGONAL},         {LAZE_OP_LINALG_DIAGONAL, LAZE_OP_DIAGONAL},
-      {LAZE_OP_AS_STRIDED, LAZE_OP_AS_STRIDED},     {LAZE_OP_VIEW_AS_REAL, LAZE_OP_VIEW_AS_REAL},
+      {LAZE_OP_DIAGONAL, LAZE_OP_DIAGONAL},
+      {LAZE_OP_LINALG_DIAGONAL, LAZE_OP_DIAGONAL},
+      {LAZE_OP_AS_STRIDED, LAZE_OP_AS_STRIDED},
+      {LAZE_OP_VIEW_AS_REAL, LAZE_OP_VIEW_AS_REAL},
       {LAZE_OP_VIEW_AS_COMPLEX, LAZE_OP_VIEW_AS_COMPLEX},
   };
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -98,7 +100,8 @@ static laze_status add_step(alias *self, laze_op op, const laze_attribute *attri
   if (self->recipe.unsized) return LAZE_OK;
   *follows = laze_geometry_follow(&self->geometry, op, attributes, result);
   if (!*follows) return LAZE_OK;
-  laze_view_step *step = laze_view_step_create(lazy, self->recipe.last, op, attributes, !laze_geometry_is_injective(&self->geometry));
+  laze_view_step *step =
+      laze_view_step_create(lazy, self->recipe.last, op, attributes, !laze_geometry_is_injective(&self->geometry));
   if (!step) return laze_fail_memory(error, "a view", -1);
   laze_view_step_release(lazy, self->recipe.last);
   self->recipe.last = step;
@@ -131,10 +134,11 @@ static laze_status add_movements(alias *self, const laze_cell *result, bool *fol
 static laze_status refuse_copy(const alias *self, const laze_type *result, laze_error *error) {
   char text[128];
   if (self->call->op != LAZE_OP_VIEW && self->call->op != LAZE_OP_VIEW_AS) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "%s: elements of the tensor, which is a view, lie in another order than %s needs; use reshape, which "
-                   "copies then",
-                   laze_op_get(self->call->op)->name, laze_type_format(NULL, result, text, sizeof text));
+  return laze_fail(
+      error, LAZE_INVALID_ARGUMENT,
+      "%s: elements of the tensor, which is a view, lie in another order than %s needs; use reshape, which "
+      "copies then",
+      laze_op_get(self->call->op)->name, laze_type_format(NULL, result, text, sizeof text));
 }
 
 static laze_status find_steps(alias *self, laze_value value, bool *follows, laze_error *error) {

@@ -4,8 +4,8 @@
 
 #include "lazy/value/view.h"
 
-/* Where the result of a movement lies, whose operand lies at `geometry`, which is changed. Sizes are known. False: not in
- * the operand's memory, whatever its strides (geometry is not changed), so that it is a copy. */
+/* Where the result of a movement lies, whose operand lies at `geometry`, which is changed. Sizes are known. False: not
+ * in the operand's memory, whatever its strides (geometry is not changed), so that it is a copy. */
 bool laze_geometry_follow(laze_geometry *geometry, laze_op op, const laze_attribute *attributes,
                           const laze_type *result);
 /* Whether its elements lie one after the other in row-major order. */

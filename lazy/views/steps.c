@@ -126,8 +126,8 @@ static laze_status write_part(laze_recorder *recorder, const laze_view_step *ste
   return laze_compose_binary(recorder, LAZE_OP_COMPLEX, parts[0], parts[1], out, error);
 }
 
-static laze_status write_pairs(laze_recorder *recorder, const laze_view_step *step, laze_value before,
-                               laze_value value, laze_value *out, laze_error *error) {
+static laze_status write_pairs(laze_recorder *recorder, const laze_view_step *step, laze_value before, laze_value value,
+                               laze_value *out, laze_error *error) {
   (void)before;
   const laze_op opposite = step->op == LAZE_OP_VIEW_AS_REAL ? LAZE_OP_VIEW_AS_COMPLEX : LAZE_OP_VIEW_AS_REAL;
   return laze_compose_unary(recorder, opposite, value, out, error);
@@ -144,12 +144,10 @@ static const struct {
   laze_op op;
   write_function write;
 } writes[] = {
-    {LAZE_OP_SLICE, write_slice},       {LAZE_OP_RESHAPE, write_reshape},
-    {LAZE_OP_PERMUTE, write_permute},   {LAZE_OP_UNSQUEEZE, write_reshape},
-    {LAZE_OP_EXPAND, write_reshape},    {LAZE_OP_DIAGONAL, write_diagonal},
-    {LAZE_OP__WINDOW, write_window},    {LAZE_OP_AS_STRIDED, write_strided},
-    {LAZE_OP_REAL, write_part},         {LAZE_OP_IMAG, write_part},
-    {LAZE_OP_VIEW_AS_REAL, write_pairs}, {LAZE_OP_VIEW_AS_COMPLEX, write_pairs},
+    {LAZE_OP_SLICE, write_slice},       {LAZE_OP_RESHAPE, write_reshape},    {LAZE_OP_PERMUTE, write_permute},
+    {LAZE_OP_UNSQUEEZE, write_reshape}, {LAZE_OP_EXPAND, write_reshape},     {LAZE_OP_DIAGONAL, write_diagonal},
+    {LAZE_OP__WINDOW, write_window},    {LAZE_OP_AS_STRIDED, write_strided}, {LAZE_OP_REAL, write_part},
+    {LAZE_OP_IMAG, write_part},         {LAZE_OP_VIEW_AS_REAL, write_pairs}, {LAZE_OP_VIEW_AS_COMPLEX, write_pairs},
     {LAZE_OP__BITCAST, write_bits},
 };
 
@@ -173,9 +171,10 @@ static laze_status write_at_strides(const chain *self, laze_recorder *recorder, 
     follows = laze_geometry_follow(&geometry, self->steps[i]->op, self->steps[i]->attributes, &type);
   }
   if (!follows)
-    return laze_fail(error, LAZE_UNSUPPORTED,
-                     "a part of a view is written to several of whose elements are one place of memory; write to a copy "
-                     "(laze_clone)");
+    return laze_fail(
+        error, LAZE_UNSUPPORTED,
+        "a part of a view is written to several of whose elements are one place of memory; write to a copy "
+        "(laze_clone)");
   const laze_attribute attributes[] = {laze_attribute_sizes(geometry.sizes, geometry.rank),
                                        laze_attribute_sizes(geometry.strides, geometry.rank),
                                        laze_attribute_size(geometry.offset)};

@@ -43,7 +43,8 @@ static laze_storage *history_of(const laze_slot *slot) {
 static laze_status check_history(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
                                  laze_error *error) {
   const laze_edge own = laze_storage_edge(history_of(slot)), written = state->values[write->value.node].edge;
-  if (!laze_thread_tracks(state->thread) || (!own.node && !written.node && !laze_slot_requires_grad(slot))) return LAZE_OK;
+  if (!laze_thread_tracks(state->thread) || (!own.node && !written.node && !laze_slot_requires_grad(slot)))
+    return LAZE_OK;
   const bool is_leaf = laze_slot_requires_grad(slot) && laze_slot_is_leaf(slot);
   if (is_leaf || (own.node && laze_grad_node_is_leaf(own.node)))
     return laze_fail(error, LAZE_FAILED_PRECONDITION,

@@ -297,6 +297,7 @@ def sequences():
     case("new_full_sizes", "%r0 = new_full %a, 7, size=[2]", [like], lambda a: a.new_full([2], 7))
     case("new_empty_strided_sizes", "%r0 = new_empty_strided %a, size=[2, 3], stride=[1, 2]", [like], lambda a: a.new_zeros([2, 3]))
     case("empty_sizes", "%r0 = empty size=[2, 3]", [], lambda: torch.zeros(2, 3))
+    case("zero_dtype", "%r0 = zero %a", [like], torch.zeros_like)
     case("empty_like_dtype", "%r0 = empty_like %a", [like], torch.zeros_like)
     case("empty_strided_sizes", "%r0 = empty_strided size=[2, 3], stride=[1, 2]", [], lambda: torch.zeros(2, 3))
     case("empty_strided_uneven", "%r0 = empty_strided size=[2, 3], stride=[1]", [], lambda: torch.empty_strided((2, 3), (1,)))

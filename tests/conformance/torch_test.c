@@ -98,7 +98,7 @@ static bool is_peculiar(const char *name) {
                               " nonzero argwhere masked_select dynamic_slice dynamic_update "
                               " unique _unique2 unique_dim unique_consecutive "
                               " philox rand randn "
-                              " rand_like randn_like randint randint_like randperm "
+                              " rand_like randn_like randint randint_like randperm random "
                               " bernoulli uniform normal normal_functional log_normal exponential cauchy "
                               " geometric multinomial native_dropout dropout feature_dropout alpha_dropout "
                               " feature_alpha_dropout native_dropout_backward ";

@@ -1,6 +1,7 @@
 /* What tensors are where operators run at once: strides over memory that views share. Written for the tests of views,
- * from the definition alone: a reshape is a view if the places of its elements are those of some strides, which is found
- * out by looking at all of them. Elements are numbers that a double holds exactly; a complex one is two of them. */
+ * from the definition alone: a reshape is a view if the places of its elements are those of some strides, which is
+ * found out by looking at all of them. Elements are numbers that a double holds exactly; a complex one is two of them.
+ */
 #ifndef LAZE_TESTS_PROPERTY_STRIDED_MODEL_H
 #define LAZE_TESTS_PROPERTY_STRIDED_MODEL_H
 

@@ -170,7 +170,8 @@ static void view_permute(program *self, const entry *e) {
   }
   say(self, "\npermute t%d ", e->name);
   say_list(self, dims, e->model.rank);
-  add_entry(self, CALL(self, "permute", tensor_of(e), list(dims, e->model.rank)), model_permute(&e->model, dims), false);
+  add_entry(self, CALL(self, "permute", tensor_of(e), list(dims, e->model.rank)), model_permute(&e->model, dims),
+            false);
 }
 
 static void view_unsqueeze(program *self, const entry *e) {
@@ -185,8 +186,8 @@ static void view_select(program *self, const entry *e) {
   if (e->model.rank == 0 || e->model.sizes[dim] == 0) return;
   const int64_t index = below(self, e->model.sizes[dim]);
   say(self, "\nselect t%d %d %lld", e->name, dim, (long long)index);
-  add_entry(self, CALL(self, "select", tensor_of(e), number(dim), number(index)),
-            model_select(&e->model, dim, index), false);
+  add_entry(self, CALL(self, "select", tensor_of(e), number(dim), number(index)), model_select(&e->model, dim, index),
+            false);
 }
 
 static void view_expand(program *self, const entry *e) {
@@ -315,13 +316,13 @@ static void view_several(program *self, const entry *e) {
   const bool unbinds = test_random_one_in(&self->random, 2);
   laze_argument arguments[] = {tensor_of(e), number(unbinds ? dim : each), number(dim)};
   say(self, "\n%s t%d %lld dim %d", unbinds ? "unbind" : "split", e->name, (long long)each, dim);
-  const int32_t count =
-      laze_call_by_name(self->context, unbinds ? "unbind" : "split", arguments, unbinds ? 2 : 3, results, MODEL_MAX_ELEMENTS);
+  const int32_t count = laze_call_by_name(self->context, unbinds ? "unbind" : "split", arguments, unbinds ? 2 : 3,
+                                          results, MODEL_MAX_ELEMENTS);
   if (count != (unbinds ? size : parts)) blame(self, "there are %d parts", (int)count);
   for (int32_t i = 0; i < count && i < 3 && !self->fault[0]; i++) {
     const int64_t end = (i + 1) * each < size ? (i + 1) * each : size;
-    add_entry(self, results[i],
-              unbinds ? model_select(&model, dim, i) : model_slice(&model, dim, i * each, end, 1), false);
+    add_entry(self, results[i], unbinds ? model_select(&model, dim, i) : model_slice(&model, dim, i * each, end, 1),
+              false);
   }
   model_tensor held = model;
   model_release(&held);
@@ -374,7 +375,7 @@ static void write_somewhere(program *self) {
 /* --- programs --- */
 
 static void do_something(program *self) {
-  static void (*const views[])(program *self, const entry *e) = {
+  static void (*const views[])(program * self, const entry *e) = {
       view_slice,  view_permute, view_unsqueeze,  view_select, view_expand, view_diagonal,
       view_unfold, view_reshape, view_as_strided, view_part,   view_whole,  view_several};
   enum { VIEWS = sizeof views / sizeof *views };
@@ -408,8 +409,8 @@ static void run(program *self, uint64_t seed) {
     drop(self, index);
   }
   (void)laze_scope_end(self->scope); /* views that were refused are its errors */
-  ck_assert_msg(!self->fault[0], "seed %llu%s: %s\n%s", (unsigned long long)seed, self->at_once ? ", computed at once" : "",
-                self->fault, self->log);
+  ck_assert_msg(!self->fault[0], "seed %llu%s: %s\n%s", (unsigned long long)seed,
+                self->at_once ? ", computed at once" : "", self->fault, self->log);
 }
 
 START_TEST(programs_of_views_agree_with_strides) {
@@ -423,10 +424,8 @@ START_TEST(programs_of_views_agree_with_strides) {
   for (int64_t i = 0; i < programs; i++) {
     const uint64_t seed = first + (uint64_t)i;
     for (int at_once = 0; at_once < 2; at_once++) {
-      *self = (program){.context = context,
-                        .random = {.state = seed},
-                        .order = {.state = ~seed},
-                        .at_once = at_once == 1};
+      *self =
+          (program){.context = context, .random = {.state = seed}, .order = {.state = ~seed}, .at_once = at_once == 1};
       run(self, seed);
     }
   }

@@ -128,22 +128,37 @@ PyObject *laze_python_is_inference(PyObject *self, PyObject *unused) {
 
 PyObject *laze_python_detach(PyObject *self, PyObject *unused) {
   (void)unused;
-  laze_tensor *handle = laze_python_handle(self);
-  return laze_tensor_requires_grad(handle) ? laze_python_tensor(laze_detach(handle)) : laze_python_share(self);
+  return laze_python_tensor(laze_detach(laze_python_handle(self)));
 }
 
-/* A tensor that gets a gradient of its own, beginning with that of the one that is copied. */
-static PyObject *copy_with_gradient(laze_tensor *handle) {
-  PyObject *copy = laze_python_tensor(laze_detach(handle));
-  laze_tensor *gradient = copy ? laze_tensor_grad(handle) : NULL, *own = gradient ? laze_detach(gradient) : NULL;
-  laze_error error = {0};
-  laze_status status = copy ? laze_tensor_require_grad(laze_python_handle(copy), 1, &error) : LAZE_OK;
-  if (status == LAZE_OK && own) status = laze_tensor_set_grad(laze_python_handle(copy), own, &error);
+PyObject *laze_python_copy_values(laze_tensor *handle) {
+  PyObject *shared = laze_python_tensor(laze_detach(handle));
+  PyObject *copy = shared ? laze_python_call_objects("clone", &shared, 1) : NULL;
+  Py_XDECREF(shared);
+  return copy;
+}
+
+/* A leaf's gradient begins with a copy of that of the one that is copied. */
+static int copy_gradient(laze_tensor *leaf, laze_tensor *gradient) {
+  PyObject *own = gradient ? laze_python_copy_values(gradient) : NULL;
   if (gradient) laze_tensor_release(laze_tensor_take(gradient));
-  if (own) laze_tensor_release(laze_tensor_take(own));
-  if (status == LAZE_OK) return copy;
-  Py_XDECREF(copy);
-  return laze_python_raise_spelled(status, &error);
+  if (!own) return PyErr_Occurred() ? -1 : 0;
+  laze_error error = {0};
+  const laze_status status = laze_tensor_set_grad(leaf, laze_python_handle(own), &error);
+  Py_DECREF(own);
+  return status == LAZE_OK ? 0 : raise_status(status, &error);
+}
+
+/* A tensor that gets a gradient of its own. */
+static PyObject *copy_with_gradient(laze_tensor *handle) {
+  PyObject *copy = laze_python_copy_values(handle);
+  laze_error error = {0};
+  if (!copy) return NULL;
+  const laze_status status = laze_tensor_require_grad(laze_python_handle(copy), 1, &error);
+  const int done = status == LAZE_OK ? copy_gradient(laze_python_handle(copy), laze_tensor_grad(handle))
+                                     : raise_status(status, &error);
+  if (done < 0) Py_CLEAR(copy);
+  return copy;
 }
 
 PyObject *laze_python_copy_leaf(PyObject *self, PyObject *unused) {

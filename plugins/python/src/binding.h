@@ -124,6 +124,8 @@ bool laze_python_in_step(void);
 /* ---- autograd.c: attributes and methods of tensors */
 /* Sets the exception of a call that failed, whose message gets the names of Python for those of C; gives NULL. */
 PyObject *laze_python_raise_spelled(laze_status status, const laze_error *error);
+/* A tensor of the same values, with memory and history of its own. */
+PyObject *laze_python_copy_values(laze_tensor *handle);
 PyObject *laze_python_get_requires_grad(PyObject *tensor, void *closure);
 int laze_python_set_requires_grad(PyObject *tensor, PyObject *value, void *closure);
 PyObject *laze_python_require_grad(PyObject *tensor, PyObject *arguments, PyObject *names);

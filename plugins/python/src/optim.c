@@ -110,7 +110,7 @@ static PyObject *step(PyObject *self, PyObject *unused) {
 
 /* The number of steps is a tensor made for it, all others are the optimiser's own. */
 static bool put_state(PyObject *all, const laze_named_tensor *item, bool is_own) {
-  PyObject *tensor = laze_python_tensor(is_own ? laze_detach(item->tensor) : item->tensor);
+  PyObject *tensor = is_own ? laze_python_copy_values(item->tensor) : laze_python_tensor(item->tensor);
   const int status = tensor ? PyDict_SetItemString(all, item->name, tensor) : -1;
   Py_XDECREF(tensor);
   return status == 0;

@@ -79,10 +79,11 @@ static PyObject *write_signature(const laze_operator *op, const laze_operator *c
   return text;
 }
 
-/* Whether results go to tensors of the caller's where these are passed: how many there are is known. */
+/* Whether results go to tensors of the caller's where these are passed: how many there are is known, and no argument
+ * has the name already. */
 static bool has_out(const laze_operator *const *overloads, int32_t count, bool in_place) {
   for (int32_t i = 0; i < count; i++)
-    if (laze_operator_result_count(overloads[i]) < 0) return false;
+    if (laze_operator_result_count(overloads[i]) < 0 || find_argument(overloads[i], "out")) return false;
   return !in_place;
 }
 

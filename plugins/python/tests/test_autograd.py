@@ -64,7 +64,12 @@ class Attributes(unittest.TestCase):
     def test_detached_values_are_the_same(self):
         x, plain = leaf([1.0, 2.0]), laze.tensor([1.0])
         self.assertEqual((x.detach().tolist(), x.detach().requires_grad), ([1.0, 2.0], False))
-        self.assertIs(plain.detach(), plain)
+        other = plain.detach()
+        other.requires_grad_()
+        self.assertFalse(plain.requires_grad, "it is another tensor")
+        with laze.no_grad():
+            other += 1
+        self.assertEqual(plain.tolist(), [2.0], "of the same memory")
 
     def test_it_is_shown(self):
         self.assertEqual(repr(leaf([1.0])), "tensor([1.0], requires_grad=True)")
