@@ -116,6 +116,29 @@ LAZE_API LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, la
  * LAZE_FAILED_PRECONDITION with the first difference otherwise. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_compare(const laze_graph *a, const laze_graph *b, laze_error *error);
 
+/* --- Forward and backward --- */
+
+/* What the backward graph is given of the forward one. DEFAULT: the values of the forward pass that it uses. MIN_CUT:
+ * as few bytes as can be, where elementwise operators and such as move elements may be computed again. */
+#define LAZE_PARTITION_DEFAULT 0
+#define LAZE_PARTITION_MIN_CUT 1
+
+/* Zero-initialise and set struct_size; the graphs are the caller's. */
+typedef struct laze_partition {
+  size_t struct_size;            /* sizeof(laze_partition) */
+  laze_graph *forward;           /* inputs that are no tangents -> outputs, then what is saved */
+  laze_graph *backward;          /* what is saved, in that order, then tangents -> gradients */
+  int32_t saved_count, reserved; /* saved values, inputs among them */
+  int64_t saved_bytes;           /* of those that are no inputs */
+} laze_partition;
+/* Cuts a joint graph (laze_trace_joint()) in two. Its last `tangent_count` inputs are tangents, which say how each
+ * output counts; its first `output_count` results are the function's, and the others gradients. A saved input keeps its
+ * name. Together both compute what the joint graph does, to the bit. Its sizes are numbers (LAZE_UNSUPPORTED). On
+ * failure there are no graphs. */
+LAZE_API LAZE_MUST_USE laze_status laze_graph_partition(const laze_graph *joint, int32_t output_count,
+                                                        int32_t tangent_count, int32_t mode, laze_partition *out,
+                                                        laze_error *error);
+
 /* --- Looking --- What is borrowed lives as long as the graph is not changed. */
 
 /* A value's type. */

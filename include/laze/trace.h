@@ -66,6 +66,23 @@ LAZE_API LAZE_MUST_USE laze_status laze_trace_call(laze_traced_function function
                                                    int32_t output_count, const laze_trace_options *options,
                                                    laze_graph **out, laze_error *error);
 
+/* What a joint graph has. Zero-initialise and set struct_size. */
+typedef struct laze_joint {
+  size_t struct_size;     /* sizeof(laze_joint) */
+  int32_t output_count;   /* results: of the function first, then gradients */
+  int32_t tangent_count;  /* inputs: the last ones, for each output that depends on what requires a gradient */
+  int32_t gradient_count; /* of inputs that require one, in their order */
+  int32_t reserved;
+} laze_joint;
+/* The joint graph of a function and its gradients: the inputs, seeds and offsets of random numbers, then a tangent for
+ * each output that has a history give the outputs, then the gradient of each input that requires one (zeros where
+ * nothing depends on it). laze_graph_partition() cuts it into a forward and a backward graph. LAZE_TRACE_CHECK and
+ * names of outputs are not looked at. */
+LAZE_API LAZE_MUST_USE laze_status laze_trace_joint(laze_traced_function function, void *self,
+                                                    laze_tensor *const *inputs, int32_t input_count,
+                                                    int32_t output_count, const laze_trace_options *options,
+                                                    laze_graph **out, laze_joint *counts, laze_error *error);
+
 /* What LAZE_TRACE_CHECK asks, for traces of one function that were made otherwise: LAZE_OK where they are the same
  * graph, LAZE_FAILED_PRECONDITION with the first node that differs, and where both were recorded. */
 LAZE_API LAZE_MUST_USE laze_status laze_trace_compare(const laze_graph *first, const laze_graph *second,

@@ -1,0 +1,153 @@
+/* Joint graphs of a function and its gradients (laze_trace_joint):
+ *
+ *   inputs ──> function ──> outputs ──┐
+ *                tangents, as inputs ─┴─> laze_grad ──> gradients of inputs that require one
+ */
+#include "laze/trace.h"
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "laze/autograd.h"
+#include "lazy/lazy.h"
+#include "lazy/thread.h"
+#include "lazy/tracing/tracer.h"
+#include "lazy/value/cell.h"
+#include "lazy/value/handle.h"
+#include "runtime/buffer.h"
+
+#include <string.h>
+
+/* An input more for the open trace, of an output's type: a tensor of zeros. */
+static laze_status add_tangent(laze_thread_state *thread, laze_tensor *output, laze_tensor **out, laze_error *error) {
+  laze_open_trace *trace = (laze_open_trace *)thread->tracer;
+  const laze_slot *slot = laze_handle_slot(output);
+  laze_type type;
+  laze_value value;
+  laze_buffer *buffer;
+  laze_size elements;
+  laze_cell_type(slot->storage->cell, &type);
+  if (laze_type_is_unknown(&type))
+    return laze_fail(error, LAZE_UNSUPPORTED, "laze_trace_joint: an output has sizes that follow from values");
+  LAZE_TRY(laze_type_elements(NULL, &type, &elements, error));
+  LAZE_TRY(laze_graph_add_parameter(trace->graph, trace->graph->body, "tangent", &type, &value, error));
+  LAZE_TRY(laze_buffer_create(thread->lazy->context, elements * laze_dtype_size(type.dtype), &buffer, error));
+  memset(buffer->data, 0, (size_t)buffer->size);
+  laze_cell *cell = laze_cell_create(thread->lazy, LAZE_CELL_BUFFER, &type);
+  if (!cell) {
+    laze_buffer_release(buffer);
+    return laze_fail_memory(error, "a tangent", sizeof *cell);
+  }
+  cell->value.buffer = buffer;
+  const laze_status status = laze_open_trace_put(trace, cell, value, true, error);
+  if (status == LAZE_OK) *out = laze_handle_create(thread, cell);
+  laze_cell_release(thread->lazy, cell);
+  return status;
+}
+
+typedef struct {
+  laze_lazy *lazy;
+  int32_t input_count, output_count, tangent_count, gradient_count;
+  laze_tensor **traced;               /* inputs */
+  laze_tensor **results;              /* outputs, then gradients */
+  laze_tensor **roots, **tangents;    /* outputs that have a history */
+  laze_tensor **targets, **gradients; /* inputs that require a gradient */
+} joint_call;
+
+/* Outputs have to be tensors before they are asked anything. */
+static laze_status check_outputs(const joint_call *call, laze_error *error) {
+  for (int32_t i = 0; i < call->output_count; i++) {
+    if (call->results[i] && laze_tensor_status(call->results[i]) != LAZE_OK)
+      return laze_fail(error, laze_tensor_status(call->results[i]), "%s", laze_tensor_error(call->results[i]));
+    if (!call->results[i] || laze_handle_lazy(call->results[i]) != call->lazy || !laze_handle_slot(call->results[i]))
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "laze_trace_joint: output %d is NULL, released or of another context", (int)i);
+  }
+  return LAZE_OK;
+}
+
+static laze_status add_tangents(joint_call *call, laze_error *error) {
+  LAZE_TRY(check_outputs(call, error));
+  for (int32_t i = 0; i < call->output_count; i++)
+    if (laze_tensor_requires_grad(call->results[i])) call->roots[call->tangent_count++] = call->results[i];
+  laze_thread_state *thread = laze_lazy_lock(call->lazy);
+  if (!thread) return laze_fail_memory(error, "a joint trace", -1);
+  laze_status status = LAZE_OK;
+  for (int32_t i = 0; i < call->tangent_count && status == LAZE_OK; i++)
+    status = add_tangent(thread, call->roots[i], &call->tangents[i], error);
+  laze_lazy_unlock(call->lazy);
+  return status;
+}
+
+static laze_tensor *zeros_like(laze_context *context, laze_tensor *tensor) {
+  const laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = laze_detach(tensor)};
+  laze_tensor *result;
+  (void)laze_call_by_name(context, "zeros_like", &argument, 1, &result, 1);
+  return result;
+}
+
+/* Inputs on which no output depends have gradients of zeros. */
+static laze_status find_gradients(joint_call *call, laze_error *error) {
+  for (int32_t i = 0; i < call->input_count; i++)
+    if (laze_tensor_requires_grad(call->traced[i])) call->targets[call->gradient_count++] = call->traced[i];
+  if (call->tangent_count > 0 && call->gradient_count > 0)
+    LAZE_TRY(laze_grad(call->roots, call->tangents, call->tangent_count, call->targets, call->gradient_count,
+                       LAZE_ALLOW_UNUSED, call->gradients, error));
+  for (int32_t i = 0; i < call->gradient_count; i++)
+    call->results[call->output_count + i] =
+        call->gradients[i] ? call->gradients[i] : zeros_like(call->lazy->context, call->targets[i]);
+  return LAZE_OK;
+}
+
+static laze_status trace(joint_call *call, laze_traced_function function, void *self, laze_tensor *const *inputs,
+                         const laze_trace_options *options, laze_graph **out, laze_error *error) {
+  laze_context *context = call->lazy->context;
+  laze_error unwanted;
+  LAZE_TRY(laze_trace_begin(context, inputs, call->input_count, options, call->traced, error));
+  laze_status status = function(self, call->traced, call->results, error);
+  if (status == LAZE_OK) status = add_tangents(call, error);
+  if (status == LAZE_OK) status = find_gradients(call, error);
+  if (status == LAZE_OK)
+    return laze_trace_end(context, call->results, call->output_count + call->gradient_count, out, error);
+  const laze_status dropped = laze_trace_end(context, NULL, 0, NULL, &unwanted);
+  (void)dropped;
+  return status;
+}
+
+static laze_status trace_in_scope(joint_call *call, laze_traced_function function, void *self,
+                                  laze_tensor *const *inputs, const laze_trace_options *options, laze_graph **out,
+                                  laze_error *error) {
+  const int64_t in = call->input_count, made = call->output_count;
+  laze_tensor **room = laze_alloc_zero(call->lazy->context, (4 * in + 3 * made) * (int64_t)sizeof *room);
+  if (!room) return laze_fail_memory(error, "a joint trace", -1);
+  call->traced = room;
+  call->targets = call->traced + in;
+  call->gradients = call->targets + in;
+  call->results = call->gradients + in;
+  call->roots = call->results + made + in;
+  call->tangents = call->roots + made;
+  const laze_status status = trace(call, function, self, inputs, options, out, error);
+  laze_free(call->lazy->context, room);
+  return status;
+}
+
+laze_status laze_trace_joint(laze_traced_function function, void *self, laze_tensor *const *inputs, int32_t input_count,
+                             int32_t output_count, const laze_trace_options *options, laze_graph **out,
+                             laze_joint *counts, laze_error *error) {
+  if (!function || !out || !counts || counts->struct_size < sizeof *counts || input_count < 1 || output_count < 1 ||
+      !inputs)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_trace_joint: function, inputs, out and counts must not be NULL, counts have their "
+                     "struct_size, and there is an input and an output at least");
+  *out = NULL;
+  laze_lazy *lazy = laze_handle_lazy(inputs[0]);
+  if (!lazy) lazy = laze_lazy_get(NULL);
+  laze_scope *scope = lazy ? laze_scope_begin(lazy->context) : NULL;
+  if (!scope) return laze_fail_memory(error, "a trace", -1);
+  joint_call call = {.lazy = lazy, .input_count = input_count, .output_count = output_count};
+  const laze_status status = trace_in_scope(&call, function, self, inputs, options, out, error);
+  laze_error unread;
+  (void)laze_scope_end_error(scope, &unread);
+  if (status == LAZE_OK)
+    *counts = (laze_joint){sizeof *counts, call.output_count, call.tangent_count, call.gradient_count, 0};
+  return status;
+}

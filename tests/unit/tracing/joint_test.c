@@ -1,0 +1,236 @@
+/* Joint graphs of forward and backward pass, and how they are cut in two (row 4.7). */
+#include "tests/support/failing_allocator.h"
+#include "tests/support/suite.h"
+
+#include <laze/laze.h>
+#include <laze/trace.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static laze_context *context;
+static laze_scope *scope;
+static laze_error error;
+
+static void set_up(void) {
+  laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = 1};
+  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
+  scope = laze_scope_begin(context);
+}
+
+static void tear_down(void) {
+  (void)laze_scope_end(scope);
+  laze_context_release(context);
+}
+
+#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
+#define assert_fails(call, code, text)                                                                                 \
+  do {                                                                                                                 \
+    ck_assert_int_eq((call), (code));                                                                                  \
+    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
+  } while (0)
+
+static laze_tensor *matrix(int64_t rows, int64_t columns, float from) {
+  laze_tensor *x = laze_reshape(laze_arange(context, rows * columns, LAZE_F32), LAZE_SHAPE(rows, columns));
+  return laze_add(laze_div(x, (double)(rows * columns)), from);
+}
+
+static laze_tensor *leaf(laze_tensor *tensor) {
+  laze_tensor *detached = laze_detach(tensor);
+  assert_ok(laze_tensor_require_grad(detached, 1, &error));
+  return detached;
+}
+
+/* Two layers with a long elementwise part, of which a partition may compute much again. */
+static laze_status layers(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  laze_tensor *hidden = laze_matmul(in[0], in[1]);
+  laze_tensor *curved = laze_mul(laze_sigmoid(laze_mul(hidden, 1.5)), laze_exp(laze_neg(laze_square(hidden))));
+  out[0] = laze_matmul(laze_tanh(curved), in[2]);
+  out[1] = laze_mean(laze_square(out[0]));
+  return LAZE_OK;
+}
+
+static laze_array *array_of(laze_tensor *tensor) {
+  laze_array *array;
+  assert_ok(laze_tensor_to_array(tensor, &array, &error));
+  return array;
+}
+
+static void run(laze_graph *graph, laze_array *const *inputs, laze_array **outputs) {
+  laze_compiled *compiled;
+  assert_ok(laze_graph_verify(graph, &error));
+  assert_ok(laze_compile_graph(graph, NULL, &compiled, &error));
+  assert_ok(laze_compiled_run(compiled, inputs, laze_graph_input_count(graph), outputs, laze_graph_result_count(graph),
+                              &error));
+  laze_compiled_release(compiled);
+}
+
+static laze_graph *trace_layers(laze_tensor **inputs, laze_joint *counts) {
+  laze_graph *joint;
+  inputs[0] = matrix(6, 4, -0.5f);
+  inputs[1] = leaf(matrix(4, 8, 0.25f));
+  inputs[2] = leaf(matrix(8, 3, -1));
+  *counts = (laze_joint){.struct_size = sizeof *counts};
+  assert_ok(laze_trace_joint(layers, NULL, inputs, 3, 2, NULL, &joint, counts, &error));
+  ck_assert_int_eq(counts->tangent_count, 2);
+  ck_assert_int_eq(counts->gradient_count, 2);
+  ck_assert_int_eq(laze_graph_input_count(joint), 5);
+  ck_assert_int_eq(laze_graph_result_count(joint), 4);
+  return joint;
+}
+
+/* Forward and backward together give what backward() does, and what is saved in between is less with the cut. */
+START_TEST(row_4_7_partitions_compute_the_same_and_the_cut_saves_less) {
+  laze_tensor *inputs[3], *outputs[2], *gradients[2];
+  laze_joint counts;
+  int64_t saved[2];
+  laze_graph *joint = trace_layers(inputs, &counts);
+  laze_tensor *tangents[] = {matrix(6, 3, 1), laze_full(context, LAZE_SHAPE_SCALAR, 2, LAZE_F32)};
+  assert_ok(layers(NULL, inputs, outputs, &error));
+  assert_ok(laze_grad(outputs, tangents, 2, inputs + 1, 2, 0, gradients, &error));
+  laze_array *wanted[] = {array_of(outputs[0]), array_of(outputs[1]), array_of(gradients[0]), array_of(gradients[1])};
+  for (int mode = LAZE_PARTITION_DEFAULT; mode <= LAZE_PARTITION_MIN_CUT; mode++) {
+    laze_partition cut = {.struct_size = sizeof cut};
+    laze_array *given[3], *between[32] = {NULL}, *backward[34], *found[2] = {NULL};
+    assert_ok(laze_graph_partition(joint, counts.output_count, counts.tangent_count, mode, &cut, &error));
+    saved[mode] = cut.saved_bytes;
+    for (int i = 0; i < 3; i++) given[i] = array_of(inputs[i]);
+    ck_assert_int_eq(laze_graph_input_count(cut.forward), 3);
+    ck_assert_int_eq(laze_graph_result_count(cut.forward), 2 + cut.saved_count);
+    run(cut.forward, given, between);
+    for (int i = 0; i < cut.saved_count; i++) backward[i] = between[2 + i];
+    for (int i = 0; i < 2; i++) backward[cut.saved_count + i] = array_of(tangents[i]);
+    run(cut.backward, backward, found);
+    laze_array *got[] = {between[0], between[1], found[0], found[1]};
+    for (int i = 0; i < 4; i++) {
+      ck_assert_int_eq(laze_array_bytes(got[i]), laze_array_bytes(wanted[i]));
+      const float *a = laze_array_data(got[i]), *b = laze_array_data(wanted[i]);
+      for (int64_t k = 0; k < laze_array_bytes(got[i]) / 4; k++) ck_assert_float_eq_tol(a[k], b[k], 1e-5f);
+    }
+    for (int i = 0; i < 3; i++) laze_array_release(given[i]);
+    for (int i = 0; i < 2; i++) laze_array_release(backward[cut.saved_count + i]), laze_array_release(found[i]);
+    for (int i = 0; i < 2 + cut.saved_count; i++) laze_array_release(between[i]);
+    laze_graph_release(cut.forward);
+    laze_graph_release(cut.backward);
+  }
+  ck_assert_msg(saved[1] < saved[0], "default saves %lld bytes, the cut %lld", (long long)saved[0],
+                (long long)saved[1]);
+  for (int i = 0; i < 4; i++) laze_array_release(wanted[i]);
+  laze_graph_release(joint);
+}
+END_TEST
+
+/* What costs is computed once: the products of the forward pass are in the forward graph alone. */
+START_TEST(row_4_7_products_are_not_computed_again) {
+  static char text[1 << 16];
+  laze_tensor *inputs[3];
+  laze_joint counts;
+  laze_graph *joint = trace_layers(inputs, &counts);
+  laze_partition cut = {.struct_size = sizeof cut};
+  int products = 0;
+  assert_ok(
+      laze_graph_partition(joint, counts.output_count, counts.tangent_count, LAZE_PARTITION_MIN_CUT, &cut, &error));
+  assert_ok(laze_graph_format(cut.backward, text, sizeof text, NULL, &error));
+  for (const char *at = text; (at = strstr(at, " = mm ")) != NULL; at++) products++;
+  ck_assert_int_le(products, 3); /* dw of both layers, and what goes through the second */
+  ck_assert_ptr_nonnull(strstr(text, "%tangent: f32[6,3]"));
+  laze_graph_release(cut.forward);
+  laze_graph_release(cut.backward);
+  laze_graph_release(joint);
+}
+END_TEST
+
+/* Wrong counts, modes and graphs are refused, and leave nothing. */
+START_TEST(what_cannot_be_cut_is_refused) {
+  static const char dependent[] = "laze 1\n"
+                                  "graph @g(%x: f32[2], %t: f32[2]) -> f32[2], f32[2] {\n"
+                                  "  %0 = mul %x, %t\n"
+                                  "  return %0, %0\n"
+                                  "}\n";
+  static const char open[] = "laze 1\ngraph @g(%x: f32[n], %t: f32[n]) -> f32[n], f32[n] {\n  return %x, %t\n}\n";
+  laze_graph *graph;
+  laze_partition cut = {.struct_size = sizeof cut};
+  assert_ok(laze_graph_parse(context, dependent, sizeof dependent - 1, NULL, &graph, &error));
+  assert_fails(laze_graph_partition(graph, 3, 1, 0, &cut, &error), LAZE_INVALID_ARGUMENT, "2 results");
+  assert_fails(laze_graph_partition(graph, 1, 1, 7, &cut, &error), LAZE_INVALID_ARGUMENT, "mode 7");
+  assert_fails(laze_graph_partition(graph, 1, 1, 0, &cut, &error), LAZE_INVALID_ARGUMENT, "depends on a tangent");
+  ck_assert_ptr_null(cut.forward);
+  laze_graph_release(graph);
+  assert_ok(laze_graph_parse(context, open, sizeof open - 1, NULL, &graph, &error));
+  assert_fails(laze_graph_partition(graph, 1, 1, 0, &cut, &error), LAZE_UNSUPPORTED, "no numbers");
+  cut.struct_size = 1;
+  assert_fails(laze_graph_partition(graph, 1, 1, 0, &cut, &error), LAZE_INVALID_ARGUMENT, "struct_size");
+  laze_graph_release(graph);
+}
+END_TEST
+
+static laze_status ignores(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  out[0] = laze_mul(in[0], in[1]);
+  return LAZE_OK;
+}
+
+/* An input that nothing depends on has a gradient of zeros, and one is there for each that requires it. */
+START_TEST(unused_inputs_have_gradients_of_zeros) {
+  laze_tensor *inputs[] = {leaf(matrix(2, 2, 0)), matrix(2, 2, 1), leaf(matrix(3, 1, 0))};
+  laze_joint counts = {.struct_size = sizeof counts};
+  laze_graph *joint;
+  laze_value_type type;
+  assert_ok(laze_trace_joint(ignores, NULL, inputs, 3, 1, NULL, &joint, &counts, &error));
+  ck_assert_int_eq(counts.gradient_count, 2);
+  assert_ok(laze_graph_get_type(joint, laze_graph_result(joint, 2), &type, &error));
+  ck_assert_int_eq(type.sizes[0], 3);
+  laze_graph_release(joint);
+  counts.struct_size = 0;
+  assert_fails(laze_trace_joint(ignores, NULL, inputs, 3, 1, NULL, &joint, &counts, &error), LAZE_INVALID_ARGUMENT,
+               "struct_size");
+}
+END_TEST
+
+/* Memory may be out at any call: an error, no graphs, nothing lost. */
+START_TEST(memory_may_run_out_at_any_point) {
+  static const char text[] = "laze 1\n"
+                             "graph @g(%x: f32[40], %t: f32[40]) -> f32[40], f32[40] {\n"
+                             "  %0 = tanh %x\n"
+                             "  %1 = mul %0, %0\n"
+                             "  %2 = mul %t, %1\n"
+                             "  return %0, %2\n"
+                             "}\n";
+  for (int64_t at = 1;; at++) {
+    test_failing_allocator state = {0};
+    laze_context *own;
+    laze_graph *graph;
+    laze_error failure;
+    laze_partition cut = {.struct_size = sizeof cut};
+    ck_assert_int_eq(test_failing_context(&state, "interp", "", "", &own), LAZE_OK);
+    ck_assert_int_eq(laze_graph_parse(own, text, sizeof text - 1, NULL, &graph, NULL), LAZE_OK);
+    state.refuse_at = state.calls + at;
+    const laze_status status = laze_graph_partition(graph, 1, 1, LAZE_PARTITION_MIN_CUT, &cut, &failure);
+    const bool reached = state.calls >= state.refuse_at;
+    ck_assert((status == LAZE_OK) == (cut.forward && cut.backward));
+    laze_graph_release(cut.forward);
+    laze_graph_release(cut.backward);
+    laze_graph_release(graph);
+    laze_context_release(own);
+    ck_assert_int_eq(state.live, 0);
+    if (!reached) break;
+    ck_assert_int_eq(status, LAZE_OUT_OF_MEMORY);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("joint");
+  TCase *tests = tcase_create("all");
+  tcase_set_timeout(tests, 300);
+  tcase_add_checked_fixture(tests, set_up, tear_down);
+  tcase_add_test(tests, row_4_7_partitions_compute_the_same_and_the_cut_saves_less);
+  tcase_add_test(tests, row_4_7_products_are_not_computed_again);
+  tcase_add_test(tests, what_cannot_be_cut_is_refused);
+  tcase_add_test(tests, unused_inputs_have_gradients_of_zeros);
+  tcase_add_test(tests, memory_may_run_out_at_any_point);
+  suite_add_tcase(suite, tests);
+  return test_run_suite(suite);
+}
