@@ -43,7 +43,8 @@ LAZE_API int32_t laze_tensor_retains_grad(laze_tensor *tensor);
 /* Gives a tensor that keeps its gradient another one, of its shape and dtype; NULL: none, with which each step of a
  * training begins. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error);
-/* A tensor of the same value without history. */
+/* A tensor of the same value without history. It shares memory with the other, and its versions: what is written to one
+ * is seen in both, and has a history for that one alone. laze_clone() of it shares nothing. */
 LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
 
 /* What a backward pass does besides. */

@@ -82,16 +82,20 @@ LAZE_API void laze_tensor_replace(laze_tensor **place, laze_tensor *value);
 /* Makes the held tensor `destination` have the value of `source` from now on (parameters updated each step). Shapes and
  * dtypes must be equal, and sizes that follow from values are found to be compared (laze_tensor_size); on failure the
  * destination is unchanged, and the error is the scope's. A destination whose value failed when it ran can be given
- * another. */
+ * another. Views of the destination have the new value, too; one that is a view itself is written to
+ * (laze_tensor_write). */
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
 /* The same, with the message in `error`, which is then not the scope's (NULL: as laze_tensor_assign). */
 LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
 /* Writes the value of `source` to `destination` in place: it is broadcast to the destination's shape and converted to
- * its dtype, which both stay. What was recorded from the destination before has the old value still. While gradients
- * are recorded, the destination follows from the source from now on, and a leaf that requires a gradient cannot be
- * written to (LAZE_FAILED_PRECONDITION); a source that does not broadcast is LAZE_INVALID_ARGUMENT. On failure the
- * destination is unchanged, and the message is in `error`; NULL: the error is the scope's. */
+ * its dtype, which both stay. A view (what laze_select(), laze_reshape() and other operators give that only move
+ * elements) shares memory: its base and the base's other views have the new elements as well. What was recorded from
+ * any of them before has the old value still. While gradients are recorded, the destination follows from the source
+ * from now on. LAZE_FAILED_PRECONDITION: a leaf that requires a gradient, a view of one, one of several views that a
+ * call gave, or a view that was made where none are recorded, while they are; a view whose sizes follow from values.
+ * LAZE_INVALID_ARGUMENT: a source that does not broadcast; an expanded view. On failure the destination is unchanged,
+ * and the message is in `error`; NULL: the error is the scope's. */
 LAZE_API laze_status laze_tensor_write(laze_tensor *destination, laze_tensor *source, laze_error *error);
 
 /* Computes the tensor and copies its elements, row-major and converted to `dtype`, into `data` of exactly `size` bytes.
