@@ -75,20 +75,6 @@ laze_status laze_composite_resize_(laze_recorder *recorder, const laze_call *cal
   return laze_compose_reshape(recorder, *results, size->value.items, size->count, results, error);
 }
 
-laze_status laze_composite_atan2_out(laze_recorder *recorder, const laze_call *call, laze_value *results,
-                                     laze_error *error) {
-  const laze_type out = laze_compose_type(recorder, call->operands[2]);
-  const laze_inference inference = {recorder->sizes, laze_compose_name(call), error};
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP_ATAN2, call->operands, 2, NULL, results, error));
-  const laze_type type = laze_compose_type(recorder, *results);
-  bool same = type.rank == out.rank && laze_dtype_is_float((laze_dtype)out.dtype);
-  for (int i = 0; same && i < out.rank; i++)
-    LAZE_TRY(laze_size_must_equal(recorder, type.sizes[i], out.sizes[i], &same, error));
-  if (same) return laze_compose_to(recorder, *results, (laze_dtype)out.dtype, results, error);
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: out is %s for a result %s; expected the same sizes, and a float",
-                   inference.operator_name, laze_show(&inference, &out).text, laze_show(&inference, &type).text);
-}
-
 laze_status laze_composite_sym_size_int(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                         laze_error *error) {
   laze_size size;

@@ -458,7 +458,14 @@ static void set_c_defaults(gen_operator *op) {
   }
 }
 
+static void check_names(gen_table *table, const gen_operator *op) {
+  if (schema_find(&op->schema, "out") >= 0)
+    report_error(&table->report, op->at,
+                 "an argument \"out\" is what every operator has for its results; drop it, or name it otherwise");
+}
+
 void entry_read(gen_table *table, gen_operator *op) {
+  check_names(table, op);
   op->effect = "NONE";
   set_c_defaults(op);
   read_class(table, op);

@@ -150,8 +150,6 @@ def memory():
     case("_local_scalar_dense_one", "%r0 = _local_scalar_dense %a", [x[:1, 1:2].contiguous()], lambda a: torch.tensor(aten._local_scalar_dense(a)))
     for label, size in (("same", [3, 2]), ("less", [4]), ("none", [0, 5]), ("scalar", []), ("below", [-1]), ("pair", [-2, -3])):
         case(f"resize__{label}", f"%r0 = resize_ %a, size={size}", [x], lambda a, size=size: a.clone().resize_(size))
-    case("atan2_out", "%r0 = atan2.out %a, %b, out=%c", [x, block(3) + 1, torch.zeros(2, 3, dtype=torch.float64)],
-         lambda a, b, c: torch.atan2(a.clone(), b, out=c.clone()), tolerance=1 << 30)
     case("sym_size_int", "%r0 = sym_size %a, dim=-1", [x], lambda a: torch.tensor(a.size(-1)))
     case("sym_stride_int", "%r0 = sym_stride %a, dim=0", [x], lambda a: torch.tensor(a.stride(0)))
     case("sym_numel", "%r0 = sym_numel %a", [x], lambda a: torch.tensor(a.numel()))

@@ -270,6 +270,8 @@ PyObject *laze_python_document(const char *name, const laze_operator *const *ove
 
 /* ---- index.c */
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index);
+/* tensor[index] = value; 0 or -1. */
+int laze_python_assign(PyObject *tensor, PyObject *index, PyObject *value);
 /* Element `i` of the first axis. */
 PyObject *laze_python_select(PyObject *tensor, int64_t axis, int64_t i);
 

@@ -21,6 +21,7 @@ typedef struct {
   int32_t needed;   /* axes that the rest of the index takes */
   bool ellipsis;
   bool has_lists;
+  bool assigns;                          /* the tensor is to stay a view of the one that is indexed */
   PyObject *lists[LAZE_PYTHON_MAX_RANK]; /* by axis of the result so far; owned */
 } indexing;
 
@@ -203,9 +204,21 @@ static bool take_written_mask(indexing *self, PyObject *mask) {
   return added;
 }
 
+/* The places of a mask, as a list for each axis that it covers. */
+static bool take_mask_by_axis(indexing *self, PyObject *mask) {
+  const int64_t one = 1;
+  PyObject *places = laze_python_call_format("nonzero", "T", mask);
+  bool taken = places != NULL;
+  for (int64_t axis = 0; taken && axis < laze_tensor_rank(laze_python_handle(mask)); axis++)
+    taken = set_list(self, laze_python_call_format("select", "Tii", places, one, axis));
+  Py_XDECREF(places);
+  return taken;
+}
+
 /* The axes that a mask covers become one, of which its places are the list. */
 static bool take_mask(indexing *self, PyObject *mask) {
   int32_t rank = laze_tensor_rank(laze_python_handle(mask));
+  if (self->assigns && rank > 0) return take_mask_by_axis(self, mask);
   if (rank == 0) {
     if (!add_axis(self)) return false;
     self->axis--;
@@ -257,7 +270,7 @@ static bool take_tensor(indexing *self, PyObject *index, bool written) {
     return fail("tensors that are indices have integers or bools, and this one has %s", laze_python_dtype_name(dtype));
   PyObject *wide = laze_python_cast(laze_python_share(index), LAZE_I64);
   if (!wide) return false;
-  if (laze_tensor_rank(laze_python_handle(wide)) > 0) return set_list(self, wide);
+  if (self->assigns || laze_tensor_rank(laze_python_handle(wide)) > 0) return set_list(self, wide);
   bool taken = take_tensor_scalar(self, wide);
   Py_DECREF(wide);
   return taken;
@@ -335,14 +348,119 @@ static bool take_all(indexing *self, PyObject *items, PyObject *index) {
   return true;
 }
 
+static void clear(indexing *self, PyObject *items) {
+  for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) Py_XDECREF(self->lists[i]);
+  Py_DECREF(self->tensor);
+  Py_DECREF(items);
+}
+
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index) {
   PyObject *items = items_of(index), *result = NULL;
   if (!items) return NULL;
   indexing self = {.tensor = laze_python_share(tensor)};
   if (take_all(&self, items, index))
     result = self.has_lists ? take_lists(self.tensor, self.lists, rank_of(&self)) : laze_python_share(self.tensor);
-  for (int32_t i = 0; i < LAZE_PYTHON_MAX_RANK; i++) Py_XDECREF(self.lists[i]);
-  Py_DECREF(self.tensor);
-  Py_DECREF(items);
+  clear(&self, items);
   return result;
+}
+
+/* --- x[index] = value --- */
+
+/* What is assigned, as a tensor; a number, or a list of them, is of the tensor's dtype where that is of its kind. */
+static PyObject *value_for(PyObject *tensor, PyObject *value) {
+  laze_dtype dtype = laze_tensor_dtype(laze_python_handle(tensor));
+  const char kind = laze_python_dtype_kind(dtype);
+  const bool is_real = kind == 'f' || kind == 'c';
+  if (laze_python_is_tensor(value)) return laze_python_share(value);
+  if (PyComplex_Check(value) && kind != 'c')
+    return laze_python_raise_type("a complex number cannot be assigned to elements of %s",
+                                  laze_python_dtype_name(dtype));
+  const bool is_integer = PyLong_Check(value) && !PyBool_Check(value) && kind != 'b';
+  const bool is_written = PyFloat_Check(value) || PyList_Check(value) || PyTuple_Check(value) || PyBool_Check(value);
+  return laze_python_from_any(value, is_integer || (is_written && is_real) ? dtype : LAZE_DTYPE_NONE, false);
+}
+
+/* Leading axes of size 1 that the destination has not are left out. Takes the reference. */
+static PyObject *without_leading(PyObject *value, int32_t rank) {
+  const int64_t zero = 0;
+  while (value && laze_tensor_rank(laze_python_handle(value)) > rank) {
+    int64_t size;
+    if (!laze_python_size(laze_python_handle(value), 0, &size)) return Py_DECREF(value), NULL;
+    if (size != 1) return value;
+    PyObject *rest = laze_python_call_format("select", "Tii", value, zero, zero);
+    Py_DECREF(value);
+    value = rest;
+  }
+  return value;
+}
+
+/* The tensor, a view or all of it, gets the value. */
+static int write_to(PyObject *tensor, PyObject *value) {
+  laze_error error;
+  laze_status status = laze_tensor_write(laze_python_handle(tensor), laze_python_handle(value), &error);
+  if (status == LAZE_OK) return 0;
+  laze_python_raise(status, error.message);
+  return -1;
+}
+
+/* The elements at the places that lists say get the value: index_put_. */
+static int put_at(PyObject *tensor, PyObject *const *lists, int32_t rank, PyObject *value) {
+  laze_tensor *handles[LAZE_PYTHON_MAX_RANK];
+  PyObject *cast = laze_python_cast(laze_python_share(value), laze_tensor_dtype(laze_python_handle(tensor)));
+  if (!cast) return -1;
+  laze_python_arguments arguments = {.count = 3, .form = LAZE_IN_PLACE, .destinations = tensor, .called = "index_put_"};
+  for (int32_t i = 0; i < rank; i++) handles[i] = lists[i] ? laze_python_handle(lists[i]) : NULL;
+  arguments.items[0] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = laze_python_handle(tensor)};
+  arguments.items[1] = (laze_argument){.kind = LAZE_PASS_TENSORS, .count = rank, .value.tensors = handles};
+  arguments.items[2] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = laze_python_handle(cast)};
+  PyObject *result = laze_python_call("index_put", &arguments, NULL);
+  Py_DECREF(cast);
+  if (!result && laze_python_error_is_invalid()) laze_python_raise_as_index(); /* shapes that do not fit each other */
+  Py_XDECREF(result);
+  return result ? 0 : -1;
+}
+
+/* Whether an index is a mask, and nothing beside it, over a value without dims: masked_fill_ needs no places. */
+static bool is_mask(PyObject *tensor, PyObject *items, PyObject *value) {
+  PyObject *item = PyTuple_Size(items) == 1 ? PyTuple_GetItem(items, 0) : NULL;
+  if (!item || !laze_python_is_tensor(item) || laze_tensor_dtype(laze_python_handle(item)) != LAZE_BOOL) return false;
+  const int32_t rank = laze_tensor_rank(laze_python_handle(item));
+  return rank > 0 && rank <= laze_tensor_rank(laze_python_handle(tensor)) &&
+         laze_tensor_rank(laze_python_handle(value)) == 0;
+}
+
+static int fill_at(PyObject *tensor, PyObject *mask, PyObject *value) {
+  indexing self = {.tensor = tensor};
+  PyObject *wide = check_mask(&self, laze_python_handle(mask)) ? laze_python_share(mask) : NULL;
+  const int32_t rank = laze_tensor_rank(laze_python_handle(tensor));
+  while (wide && laze_tensor_rank(laze_python_handle(wide)) < rank) {
+    PyObject *longer = laze_python_call_format("unsqueeze", "Ti", wide, (int64_t)-1);
+    Py_DECREF(wide);
+    wide = longer;
+  }
+  PyObject *filled = wide ? laze_python_call_format("where", "TTT", wide, value, tensor) : NULL;
+  const int status = filled ? write_to(tensor, filled) : -1;
+  Py_XDECREF(wide);
+  Py_XDECREF(filled);
+  return status;
+}
+
+int laze_python_assign(PyObject *tensor, PyObject *index, PyObject *value) {
+  PyObject *items = items_of(index), *source = items ? value_for(tensor, value) : NULL;
+  int status = -1;
+  if (!source) {
+    Py_XDECREF(items);
+    return -1;
+  }
+  indexing self = {.tensor = laze_python_share(tensor), .assigns = true};
+  if (is_mask(tensor, items, source)) {
+    status = fill_at(tensor, PyTuple_GetItem(items, 0), source);
+  } else if (take_all(&self, items, index)) {
+    if (!self.has_lists) source = without_leading(source, rank_of(&self));
+    if (source)
+      status = self.has_lists ? put_at(self.tensor, self.lists, rank_of(&self), source) : write_to(self.tensor, source);
+  }
+  Py_XDECREF(source);
+  clear(&self, items);
+  return status;
 }

@@ -220,9 +220,8 @@ static int tensor_contains(PyObject *self, PyObject *value) {
 }
 
 static int tensor_assign(PyObject *self, PyObject *index, PyObject *value) {
-  (void)self, (void)index, (void)value;
-  laze_python_raise_type("tensors do not change: elements cannot be assigned or deleted; "
-                         "make a new tensor, with laze.where(mask, new, old) or laze.cat for instance");
+  if (value) return laze_python_assign(self, index, value);
+  laze_python_raise_type("elements of a tensor cannot be deleted; laze.cat joins those that are to stay");
   return -1;
 }
 

@@ -50,6 +50,9 @@ LISTS = {"Tensor": "Sequence[Tensor]", "Tensor?": "Sequence[Union[Tensor, None]]
 REFLECTED = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift divmod".split()
 
 
+CHANGING = "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()
+
+
 def python_type(text):
     optional, text = text.endswith("?"), text.rstrip("?")
     base = re.match(r"\w+", text).group()
@@ -92,6 +95,15 @@ def result_type(name, results, classes):
     return "Any" if results.endswith("[]") else "Tensor"
 
 
+def with_out(parts, results):
+    """The parameters of a function, and out=, where its results can be counted."""
+    count = results.count("Tensor")
+    out = "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
+    if count == 0 or results.endswith("[]"):
+        return parts
+    return parts + ([] if "*" in parts else ["*"]) + [f"out: Union[{out}, None] = ..."]
+
+
 def definitions(operator, classes, method=False):
     """The lines that define an operator; several of them are overloads."""
     name, found = operator.__name__, []
@@ -100,8 +112,10 @@ def definitions(operator, classes, method=False):
         parts = parameters(match["arguments"], method)
         if method and not re.search(r"Tensor(\(\w+\))? self", match["arguments"]):
             continue
+        if not method and not match["name"].endswith("_"):
+            parts = with_out(parts, match["results"])
         if name == "nonzero":
-            parts.append("*, as_tuple: _bool = ...")
+            parts += ([] if "*" in parts else ["*"]) + ["as_tuple: _bool = ..."]
         result = result_type(match["name"], match["results"], classes)
         text = f"def {name}({', '.join((['self'] if method else []) + parts)}) -> {result}: ..."
         if text not in found:
@@ -133,11 +147,13 @@ def tensor_class(classes):
              "def __complex__(self) -> complex: ...", "def __rdiv__(self, other: Any) -> Tensor: ...",
              "def __int__(self) -> _int: ...", "def __float__(self) -> _float: ...", "def __index__(self) -> _int: ...",
              "def __iter__(self) -> Iterator[Tensor]: ...", "def __getitem__(self, index: Any) -> Tensor: ...",
+             "def __setitem__(self, index: Any, value: Any) -> None: ...",
              "def __array__(self, dtype: Any = ..., copy: Union[_bool, None] = ...) -> _numpy.ndarray: ...",
              "def __dlpack__(self, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: Any = ...)"
              " -> Any: ...", "def __dlpack_device__(self) -> tuple[_int, _int]: ..."]
     lines += [f"def __{name}__(self) -> Tensor: ..." for name in ("neg", "pos", "abs", "invert")]
     lines += [f"def __{side}{name}__(self, other: Any) -> Tensor: ..." for name in REFLECTED for side in ("", "r")]
+    lines += [f"def __i{name}__(self, other: Any) -> Tensor: ...  # type: ignore[misc]" for name in CHANGING]
     lines += [f"def __{name}__(self, other: Any) -> Tensor: ...  # type: ignore[override]"
               for name in ("eq", "ne", "lt", "le", "gt", "ge")]
     named = set(re.findall(r"def (\w+)|^(\w+):", "\n".join(lines), re.MULTILINE))

@@ -17,7 +17,8 @@ class Operators(unittest.TestCase):
                 tensor = getattr(operator, name)(tensor, operand)
                 self.assertIs(tensor, before, name)
                 self.assertEqual(before.tolist(), [expected], name)
-        for name, other, expected in [("iand", 6, 4), ("ior", 6, 15), ("ixor", 6, 11), ("ilshift", 1, 26), ("irshift", 1, 6)]:
+        for name, other, expected in [("iand", 6, 4), ("ior", 6, 15), ("ixor", 6, 11), ("ilshift", 1, 26),
+                                      ("irshift", 1, 6)]:
             tensor = before = laze.tensor([13])
             tensor = getattr(operator, name)(tensor, other)
             self.assertIs(tensor, before, name)
@@ -100,6 +101,81 @@ class Methods(unittest.TestCase):
         self.assertIn("In place", laze.Tensor.clamp_.__doc__)
         self.assertIs(pickle.loads(pickle.dumps(laze.add_)), laze.add_)
         self.assertFalse(hasattr(laze.Tensor, "sum_"))
+
+
+class Elements(unittest.TestCase):
+    """x[index] = value, where x is [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]."""
+
+    def assigned(self, index, value, dtype=laze.float32):
+        x = laze.arange(12).reshape(3, 4).to(dtype)
+        x[index(x) if callable(index) else index] = value
+        return x.tolist()
+
+    def test_each_kind_of_index(self):
+        rows = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+        nine = [9] * 4
+        mask = laze.tensor([True, False, True])
+        cases = [
+            (1, 9, [rows[0], nine, rows[2]]),
+            ((2, -1), 9, [rows[0], rows[1], [8, 9, 10, 9]]),
+            ((slice(None), 1), laze.tensor([20, 21, 22]), [[0, 20, 2, 3], [4, 21, 6, 7], [8, 22, 10, 11]]),
+            ((..., slice(0, 4, 2)), 9, [[9, 1, 9, 3], [9, 5, 9, 7], [9, 9, 9, 11]]),
+            ((None, 0), laze.tensor([[9]]), [nine, rows[1], rows[2]]),
+            (slice(1, None), [[1, 2, 3, 4]], [rows[0], [1, 2, 3, 4], [1, 2, 3, 4]]),
+            (..., laze.ones(1, 1, 1), [[1] * 4] * 3),
+            (laze.tensor([0, 2]), 9, [nine, rows[1], nine]),
+            (([0, 2], [3, 0]), laze.tensor([20.0, 30.0]), [[0, 1, 2, 20], rows[1], [30, 9, 10, 11]]),
+            ((slice(None), [0, 3]), 9, [[9, 1, 2, 9], [9, 5, 6, 9], [9, 9, 10, 9]]),
+            (laze.tensor(1), 9, [rows[0], nine, rows[2]]),
+            (mask, 9, [nine, rows[1], nine]),
+            (mask, laze.tensor([[1, 1, 1, 1], [2, 2, 2, 2]]), [[1] * 4, rows[1], [2] * 4]),
+            ((mask, 1), 9, [[0, 9, 2, 3], rows[1], [8, 9, 10, 11]]),
+            (lambda x: x > 9, 0, [rows[0], rows[1], [8, 9, 0, 0]]),
+            (lambda x: x > 9, laze.tensor([1, 2]), [rows[0], rows[1], [8, 9, 1, 2]]),
+            (False, 9, rows),
+        ]
+        for index, value, expected in cases:
+            for dtype in (laze.float32, laze.int64):
+                self.assertEqual(self.assigned(index, value, dtype), expected, (index, value))
+
+    def test_views_are_written_through(self):
+        x = laze.zeros(3, 4)
+        column, turned = x[:, 1], x.T
+        column[0] = 5
+        turned[turned > 4] = 6
+        turned[2, [0, 1]] = 7
+        x[1] += 1
+        x[:, 3] *= 0
+        self.assertEqual(x.tolist(), [[0, 6, 7, 0], [1, 1, 8, 0], [0, 0, 0, 0]])
+        self.assertEqual(column.tolist(), [6, 1, 0])
+
+    def test_source_and_destination_may_overlap(self):
+        x = laze.arange(4)
+        x[1:] = x[:3]
+        self.assertEqual(x.tolist(), [0, 0, 1, 2])
+
+    def test_what_is_refused_changes_nothing(self):
+        x = laze.arange(4)
+        cases = [(4, 0, IndexError), ((0, 0), 0, IndexError), (slice(0, 3), laze.ones(2), laze.InvalidArgumentError),
+                 (slice(None, None, -1), 0, laze.InvalidArgumentError), ([0, 1], laze.ones(3), IndexError),
+                 (laze.tensor([True, False]), 0, IndexError), (0, 1j, TypeError), (0, 2**70, OverflowError)]
+        for index, value, error in cases:
+            with self.assertRaises(error, msg=index):
+                x[index] = value
+        with self.assertRaises(TypeError):
+            del x[0]
+        self.assertEqual(x.tolist(), [0, 1, 2, 3])
+
+    def test_gradients_go_to_what_was_assigned(self):
+        x = laze.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = x * 2
+        y[0] = x[1] * x[2]
+        y[1:] *= 10
+        y[laze.tensor([2])] = x[0]
+        y.sum().backward()
+        self.assertEqual((y.tolist(), x.grad.tolist()), ([6, 40, 1], [1, 23, 2]))
+        with self.assertRaisesRegex(laze.StateError, "leaf"):
+            x[0] = 1
 
 
 class Out(unittest.TestCase):

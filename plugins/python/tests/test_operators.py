@@ -227,7 +227,8 @@ class Introspection(unittest.TestCase):
 
     def test_signatures(self):
         self.assertEqual(str(inspect.signature(laze.sum)), "(input, dim=None, keepdim=False, *, dtype=None, out=None)")
-        self.assertEqual(str(inspect.signature(laze.tensor([1]).sum)), "(dim=None, keepdim=False, *, dtype=None, out=None)")
+        self.assertEqual(str(inspect.signature(laze.tensor([1]).sum)),
+                         "(dim=None, keepdim=False, *, dtype=None, out=None)")
         self.assertEqual(str(inspect.signature(laze.add_)), "(input, other, *, alpha=1)")
         self.assertEqual(str(inspect.signature(laze.linear)), "(input, weight, bias=None, *, out=None)")
         self.assertEqual(str(inspect.signature(laze.zeros)), "(size, *, dtype=None, out=None)")

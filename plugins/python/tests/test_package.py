@@ -40,7 +40,8 @@ class Stubs(unittest.TestCase):
     def test_arguments_have_types(self):
         functions = {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
         linear = functions["linear"]
-        self.assertEqual(ast.unparse(linear.args), "input: Tensor, weight: Tensor, bias: Union[Tensor, None]=...")
+        self.assertEqual(ast.unparse(linear.args), "input: Tensor, weight: Tensor, bias: Union[Tensor, None]=..., *, "
+                                                  "out: Union[Tensor, None]=...")
         self.assertTrue((FOLDER / "py.typed").exists())
 
 

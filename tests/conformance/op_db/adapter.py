@@ -84,7 +84,8 @@ class Redirection(TorchFunctionMode):
 
     def direct(self, name, is_method, args, kwargs):
         """Calls the library with arguments of PyTorch."""
-        if not self.forms and name.endswith("_") and not name.endswith("__"):  # of what is written to a tensor the values are compared
+        # Of what is written to a tensor the values are compared.
+        if not self.forms and name.endswith("_") and not name.endswith("__"):
             new = WITHOUT_WRITING.get(name, name.removesuffix("_"))
             name = new if self.library.function(new) else name
         call = Call(name, is_method, *without_places(args, kwargs, name, self.forms))

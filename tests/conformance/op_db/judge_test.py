@@ -19,6 +19,7 @@ import paste
 import peer
 import report
 import worker
+from forms import FormsJudge
 from judge import Judge, Plan, Verdict
 from library import Absent, Library
 
@@ -282,6 +283,34 @@ class Coverage(unittest.TestCase):
         self.assertEqual(found["core_arguments_missing"], {"gelu": ["approximate"]})
         self.assertEqual(found["op_db"], ["add", "nn.functional.gelu"])
         self.assertEqual(len(found["op_db"]) + len(found["op_db_missing"]), 636)
+
+
+class Forms(unittest.TestCase):
+    def verdicts(self, functions, name, kind):
+        tested = FormsJudge(Imitation(functions), NOTHING, Plan(["float32"], seed=3))
+        found = []
+        with peer.reproducible():
+            for info, dtype, asked in tested.places(OPERATORS[name]):
+                if asked == kind:
+                    found += [tested.judge(info, dtype, sample) for sample in tested.samples(info, dtype, asked)]
+        self.assertTrue(found, "op_db has such samples")
+        return {verdict.outcome for verdict in found}, " ".join(verdict.detail for verdict in found)
+
+    def test_right_forms_agree(self):
+        self.assertEqual(self.verdicts({"neg_": torch.Tensor.neg_}, "neg", peer.IN_PLACE), ({"agree"}, ""))
+        self.assertEqual(self.verdicts({"neg": torch.neg}, "neg", peer.OUT)[0], {"agree"})
+        self.assertEqual(self.verdicts({"sort": torch.sort}, "sort", peer.OUT)[0], {"agree"})
+
+    def test_each_fault_is_found(self):
+        outcome, detail = self.verdicts({"neg_": torch.neg}, "neg", peer.IN_PLACE)  # makes a new tensor
+        self.assertIn("gives another tensor", detail)
+        outcome, detail = self.verdicts({"neg": lambda x, out: torch.neg(x)}, "neg", peer.OUT)
+        self.assertIn("gives other tensors than out", detail)
+        outcome, _ = self.verdicts({"neg_": lambda x: x.neg_().add_(1)}, "neg", peer.IN_PLACE)
+        self.assertIn("differ", outcome)
+        outcome, detail = self.verdicts({"add_": lambda x, y, **rest: x}, "add", peer.IN_PLACE)
+        self.assertIn("accepted; PyTorch: output with shape", detail)
+        self.assertEqual(self.verdicts({}, "neg", peer.IN_PLACE)[0], {"absent"})
 
 
 if __name__ == "__main__":
