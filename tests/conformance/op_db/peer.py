@@ -106,7 +106,7 @@ def core_overloads():
 
 
 def forms():
-    """(whole names of overloads in place, overloads with out= by the whole name of the operator whose results they give)."""
+    """(whole names of overloads in place, those with out= by the whole name of the operator whose results they give)."""
     in_place, out, functional = [], collections.defaultdict(list), {}
     known = set(torch._C._dispatch_get_all_op_names())
     schemas = [schema for schema in torch._C._jit_get_all_schemas() if schema.name.startswith("aten::") and
