@@ -57,6 +57,7 @@ struct laze_graph {
   laze_node *nodes; /* by number, over all blocks */
   int64_t node_count, node_capacity;
   laze_block *body;
+  struct laze_signature *signature;   /* what inputs and results are for (ir/signature.h); NULL: nothing is said */
   const laze_type *const *last_types; /* of the last node that needed a type of its own: the next may share it */
   laze_held *held;                    /* elements of constants that it shares with other graphs */
   const struct laze_module *module;   /* that has it (ir/module.h); NULL: none */

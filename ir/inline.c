@@ -19,6 +19,7 @@
 #include "ir/graph_internal.h"
 #include "ir/module_internal.h"
 #include "ir/op.gen.h"
+#include "ir/signature.h"
 
 #include <string.h>
 
@@ -331,6 +332,7 @@ laze_status laze_module_inline(const laze_graph *graph, laze_graph **out, laze_e
   self.target->shares_sizes = false;
   laze_arena_init(&self.arena, graph->context);
   status = run(&self, graph);
+  if (status == LAZE_OK) status = laze_signature_copy(graph, self.target, self.error);
   release(&self);
   if (status == LAZE_OK)
     *out = self.target;

@@ -303,6 +303,40 @@ static laze_status set_forward_results(half *self, laze_partition *out, laze_err
   return status;
 }
 
+/* Inputs are what they were, and results outputs, then what is saved. */
+static laze_status sign_forward(const partition *self, laze_graph *graph, laze_error *error) {
+  const laze_block *body = graph->body;
+  laze_role *roles = laze_alloc_array(graph->context, body->parameter_count + body->result_count, sizeof *roles);
+  if (!roles) return laze_fail_memory(error, "a signature", -1);
+  laze_role *results = roles + body->parameter_count;
+  for (int32_t i = 0; i < body->parameter_count; i++) roles[i] = laze_graph_input_role(self->joint, i);
+  for (int32_t i = 0; i < body->result_count; i++)
+    results[i] =
+        i < self->output_count ? laze_graph_result_role(self->joint, i) : (laze_role){.kind = LAZE_SIGNATURE_SAVED};
+  const laze_status status = laze_graph_set_signature(graph, roles, (int32_t)body->parameter_count, results,
+                                                      (int32_t)body->result_count, error);
+  laze_free(graph->context, roles);
+  return status;
+}
+
+/* Inputs are what is saved, then tangents, and results what they were. */
+static laze_status sign_backward(const partition *self, laze_graph *graph, laze_error *error) {
+  const laze_block *body = graph->body;
+  const int64_t tangents = self->joint->body->parameter_count - self->primal_count;
+  laze_role *roles = laze_alloc_array(graph->context, body->parameter_count + body->result_count, sizeof *roles);
+  if (!roles) return laze_fail_memory(error, "a signature", -1);
+  laze_role *results = roles + body->parameter_count;
+  for (int64_t i = 0; i < body->parameter_count; i++)
+    roles[i] =
+        (laze_role){.kind = i < body->parameter_count - tangents ? LAZE_SIGNATURE_SAVED : LAZE_SIGNATURE_TANGENT};
+  for (int32_t i = 0; i < body->result_count; i++)
+    results[i] = laze_graph_result_role(self->joint, self->output_count + i);
+  const laze_status status = laze_graph_set_signature(graph, roles, (int32_t)body->parameter_count, results,
+                                                      (int32_t)body->result_count, error);
+  laze_free(graph->context, roles);
+  return status;
+}
+
 static laze_status make_forward(partition *self, laze_partition *out, laze_error *error) {
   const laze_block *body = self->joint->body;
   half forward;
@@ -315,7 +349,8 @@ static laze_status make_forward(partition *self, laze_partition *out, laze_error
   for (int32_t i = 0; i < self->output_count; i++) want(&forward, body->results[i]);
   LAZE_TRY(each_saved(self, &forward, want_saved, error));
   LAZE_TRY(append_wanted(&forward, error));
-  return set_forward_results(&forward, out, error);
+  LAZE_TRY(set_forward_results(&forward, out, error));
+  return sign_forward(self, forward.graph, error);
 }
 
 static laze_status make_backward(partition *self, laze_partition *out, laze_error *error) {
@@ -335,7 +370,8 @@ static laze_status make_backward(partition *self, laze_partition *out, laze_erro
   if (!results) return laze_fail_memory(error, "the results of a graph", -1);
   for (int64_t i = 0; i < gradients; i++)
     results[i] = backward.values[number_of(self, body->results[self->output_count + i])];
-  return laze_block_set_results(backward.graph, backward.graph->body, results, gradients, error);
+  LAZE_TRY(laze_block_set_results(backward.graph, backward.graph->body, results, gradients, error));
+  return sign_backward(self, backward.graph, error);
 }
 
 static laze_status check(const laze_graph *joint, int32_t output_count, int32_t tangent_count, int32_t mode,

@@ -116,6 +116,37 @@ LAZE_API LAZE_MUST_USE laze_status laze_graph_verify(const laze_graph *graph, la
  * LAZE_FAILED_PRECONDITION with the first difference otherwise. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_compare(const laze_graph *a, const laze_graph *b, laze_error *error);
 
+/* --- Signatures --- */
+
+/* What an input or a result is for. */
+#define LAZE_SIGNATURE_INPUT 0
+#define LAZE_SIGNATURE_PARAMETER 1 /* is trained */
+#define LAZE_SIGNATURE_BUFFER 2    /* belongs to the model, as a parameter does, and is not trained */
+#define LAZE_SIGNATURE_RANDOM 3    /* seed or offset of random numbers */
+#define LAZE_SIGNATURE_TANGENT 4   /* how an output counts */
+#define LAZE_SIGNATURE_MUTATION 5  /* results from here on: what the input `of` is to be from now on */
+#define LAZE_SIGNATURE_OUTPUT 6
+#define LAZE_SIGNATURE_LOSS 7
+#define LAZE_SIGNATURE_GRADIENT 8 /* by the input `of` */
+#define LAZE_SIGNATURE_BASE 9     /* an intermediate that outputs are views of */
+#define LAZE_SIGNATURE_SAVED 10   /* between forward and backward graph: results of the one, inputs of the other */
+#define LAZE_SIGNATURE_SIZE 11    /* the same for sizes */
+
+typedef struct laze_role {
+  int32_t kind; /* LAZE_SIGNATURE_... */
+  int32_t reserved;
+  const char *of; /* an input's name: of a mutation or gradient, else NULL */
+} laze_role;
+/* Says what inputs and results are for: one role each, copied. Results stand in the order mutations, outputs (losses
+ * among them), gradients, bases, saved tensors, saved sizes (LAZE_INVALID_ARGUMENT otherwise). The text form keeps it.
+ */
+LAZE_API LAZE_MUST_USE laze_status laze_graph_set_signature(laze_graph *graph, const laze_role *inputs,
+                                                            int32_t input_count, const laze_role *results,
+                                                            int32_t result_count, laze_error *error);
+/* Borrowed as long as the graph is not changed; INPUT and OUTPUT where nothing was said. */
+LAZE_API laze_role laze_graph_input_role(const laze_graph *graph, int32_t index);
+LAZE_API laze_role laze_graph_result_role(const laze_graph *graph, int32_t index);
+
 /* --- Forward and backward --- */
 
 /* What the backward graph is given of the forward one. DEFAULT: the values of the forward pass that it uses. MIN_CUT:

@@ -13,6 +13,7 @@
 #include "ir/control.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
+#include "ir/signature.h"
 #include "laze/graph.h"
 
 #include <string.h>
@@ -93,6 +94,61 @@ static laze_status parse_symbols(laze_parser *parser, laze_error *error) {
   return LAZE_OK;
 }
 
+/* `gradient(w)` */
+static laze_status parse_role(laze_parser *parser, laze_role *out, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  const laze_token token = lexer->token;
+  *out = (laze_role){.kind = token.kind == LAZE_TOKEN_WORD ? laze_role_find(token.start, token.length) : -1};
+  if (out->kind < 0) return laze_lexer_expected(lexer, "what an input or result is for, such as parameter", error);
+  laze_lexer_advance(lexer);
+  if (!laze_lexer_take(lexer, '(')) return LAZE_OK;
+  if (lexer->token.kind != LAZE_TOKEN_WORD) return laze_lexer_expected(lexer, "the name of an input", error);
+  char *of = laze_arena_alloc(&parser->scratch, lexer->token.length + 1);
+  if (!of) return laze_fail_memory(error, "a signature", -1);
+  memcpy(of, lexer->token.start, (size_t)lexer->token.length);
+  of[lexer->token.length] = 0;
+  out->of = of;
+  laze_lexer_advance(lexer);
+  return laze_lexer_expect(lexer, ')', error);
+}
+
+/* `(parameter, input)` */
+static laze_status parse_roles(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  LAZE_TRY(laze_lexer_expect(lexer, '(', error));
+  while (!laze_lexer_take(lexer, ')')) {
+    LAZE_TRY(laze_grow(parser->graph->context, (void **)&parser->roles, &parser->role_capacity, parser->role_count + 1,
+                       sizeof *parser->roles, error));
+    LAZE_TRY(parse_role(parser, &parser->roles[parser->role_count], error));
+    parser->role_count++;
+    if (!laze_lexer_at(lexer, ')')) LAZE_TRY(laze_lexer_expect(lexer, ',', error));
+  }
+  return LAZE_OK;
+}
+
+/* `signature (parameter, input) -> (loss, gradient(w))`: for the graph that follows. */
+static laze_status parse_signature(laze_parser *parser, laze_error *error) {
+  laze_lexer *lexer = &parser->lexer;
+  const char *at = lexer->token.start;
+  parser->role_count = 0;
+  parser->signature_at = NULL;
+  if (!laze_lexer_take_word(lexer, "signature")) return LAZE_OK;
+  parser->signature_at = at;
+  LAZE_TRY(parse_roles(parser, error));
+  parser->role_inputs = parser->role_count;
+  if (lexer->token.kind != LAZE_TOKEN_ARROW) return laze_lexer_expected(lexer, "'->'", error);
+  laze_lexer_advance(lexer);
+  return parse_roles(parser, error);
+}
+
+static laze_status set_signature(laze_parser *parser, laze_error *error) {
+  if (!parser->signature_at) return LAZE_OK;
+  const laze_status status = laze_graph_set_signature(parser->graph, parser->roles, (int32_t)parser->role_inputs,
+                                                      parser->roles + parser->role_inputs,
+                                                      (int32_t)(parser->role_count - parser->role_inputs), error);
+  return laze_parser_locate(parser, parser->signature_at, status, error);
+}
+
 static laze_status parse_version(laze_parser *parser, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   if (!laze_lexer_take_word(lexer, "laze")) return laze_lexer_expected(lexer, "'laze 1' at the start", error);
@@ -121,6 +177,7 @@ static laze_status parse_name(laze_parser *parser, bool is_function, laze_error 
 static laze_status parse_header(laze_parser *parser, laze_error *error) {
   laze_lexer *lexer = &parser->lexer;
   LAZE_TRY(parse_symbols(parser, error));
+  LAZE_TRY(parse_signature(parser, error));
   bool is_function = laze_lexer_take_word(lexer, "function");
   if (!is_function && !laze_lexer_take_word(lexer, "graph"))
     return laze_lexer_expected(lexer, "'graph' or 'function'", error);
@@ -150,6 +207,7 @@ static laze_status parse_graph(laze_parser *parser, laze_error *error) {
   LAZE_TRY(laze_parse_body(parser, &returns, error));
   LAZE_TRY(check_declared(parser, returns, error));
   LAZE_TRY(check_sizes(parser, error));
+  LAZE_TRY(set_signature(parser, error));
   if (parser->graph->is_function) laze_graph_trim(parser->graph); /* a module may have very many small ones */
   return LAZE_OK;
 }
@@ -190,6 +248,7 @@ static laze_status parse_terminated(laze_context *context, const laze_text_sourc
   laze_status status = parse_module(parser, error);
   laze_free(context, parser->declared);
   laze_free(context, parser->reserved);
+  laze_free(context, parser->roles);
   laze_free(context, parser->values);
   laze_name_table_deinit(&parser->names);
   laze_arena_deinit(&parser->scratch);

@@ -53,8 +53,11 @@ typedef struct laze_parser {
   laze_arena scratch;
   bool *reserved; /* by symbol of the `sizes` line: a statement is to define it */
   int64_t reserved_count, reserved_capacity;
-  const char *declared_at; /* behind `->`: the types are read once the sizes in them are defined; NULL: none */
-  laze_type *declared;     /* result types in the header */
+  laze_role *roles; /* of the `signature` line: inputs, then results */
+  int64_t role_count, role_inputs, role_capacity;
+  const char *signature_at; /* NULL: there is no such line */
+  const char *declared_at;  /* behind `->`: the types are read once the sizes in them are defined; NULL: none */
+  laze_type *declared;      /* result types in the header */
   int64_t declared_count, declared_capacity;
   laze_value *values; /* of the current statement's arguments */
   int64_t value_count, value_capacity;

@@ -12,6 +12,7 @@
 #include "ir/call_resolve.h"
 #include "ir/defined_size.h"
 #include "ir/op.gen.h"
+#include "ir/signature.h"
 #include "ir/walk.h"
 
 #include <string.h>
@@ -408,6 +409,7 @@ static void print_graph(laze_printer *printer) {
   for (laze_walk_event event; (event = laze_walk_next(&walk)) != LAZE_WALK_DONE && !printer->text->failed;) {
     if (event == LAZE_WALK_BLOCK) {
       if (walk.block->depth == 0) print_symbols(printer);
+      if (walk.block->depth == 0) laze_signature_print(printer->text, printer->graph);
       if (walk.block->depth == 0) print_header(printer);
       if (walk.block->depth > 0) laze_text_append(printer->text, " ");
       if (walk.block->depth > 0) print_parameters(printer, walk.block);

@@ -51,6 +51,8 @@ typedef struct {
   laze_tensor **results;              /* outputs, then gradients */
   laze_tensor **roots, **tangents;    /* outputs that have a history */
   laze_tensor **targets, **gradients; /* inputs that require a gradient */
+  laze_role *outputs;                 /* what they are for */
+  bool *trained;                      /* by input: it requires a gradient */
 } joint_call;
 
 /* Outputs have to be tensors before they are asked anything. */
@@ -98,6 +100,28 @@ static laze_status find_gradients(joint_call *call, laze_error *error) {
   return LAZE_OK;
 }
 
+/* Parameters are the inputs that require a gradient, and a loss is an output of no dimensions that has a history. */
+static laze_status sign(const joint_call *call, const laze_role *outputs, const bool *trained, laze_graph *graph,
+                        laze_error *error) {
+  const int32_t inputs = laze_graph_input_count(graph), results = laze_graph_result_count(graph);
+  laze_role *roles = laze_alloc_array(call->lazy->context, (int64_t)inputs + results, sizeof *roles);
+  if (!roles) return laze_fail_memory(error, "a signature", -1);
+  int32_t gradient = call->output_count;
+  for (int32_t i = 0; i < call->output_count; i++) roles[inputs + i] = outputs[i];
+  for (int32_t i = 0; i < inputs; i++) {
+    roles[i] = (laze_role){.kind = i >= inputs - call->tangent_count ? LAZE_SIGNATURE_TANGENT
+                                   : i >= call->input_count          ? LAZE_SIGNATURE_RANDOM
+                                   : trained[i]                      ? LAZE_SIGNATURE_PARAMETER
+                                                                     : LAZE_SIGNATURE_INPUT};
+    if (roles[i].kind == LAZE_SIGNATURE_PARAMETER)
+      roles[inputs + gradient++] =
+          (laze_role){.kind = LAZE_SIGNATURE_GRADIENT, .of = laze_graph_node(graph, laze_graph_input(graph, i))->name};
+  }
+  const laze_status status = laze_graph_set_signature(graph, roles, inputs, roles + inputs, results, error);
+  laze_free(call->lazy->context, roles);
+  return status;
+}
+
 static laze_status trace(joint_call *call, laze_traced_function function, void *self, laze_tensor *const *inputs,
                          const laze_trace_options *options, laze_graph **out, laze_error *error) {
   laze_context *context = call->lazy->context;
@@ -106,8 +130,16 @@ static laze_status trace(joint_call *call, laze_traced_function function, void *
   laze_status status = function(self, call->traced, call->results, error);
   if (status == LAZE_OK) status = add_tangents(call, error);
   if (status == LAZE_OK) status = find_gradients(call, error);
-  if (status == LAZE_OK)
-    return laze_trace_end(context, call->results, call->output_count + call->gradient_count, out, error);
+  if (status == LAZE_OK) {
+    for (int32_t i = 0; i < call->output_count; i++)
+      call->outputs[i] =
+          (laze_role){.kind = laze_tensor_rank(call->results[i]) == 0 && laze_tensor_requires_grad(call->results[i])
+                                  ? LAZE_SIGNATURE_LOSS
+                                  : LAZE_SIGNATURE_OUTPUT};
+    for (int32_t i = 0; i < call->input_count; i++) call->trained[i] = laze_tensor_requires_grad(call->traced[i]);
+    status = laze_trace_end(context, call->results, call->output_count + call->gradient_count, out, error);
+    return status == LAZE_OK ? sign(call, call->outputs, call->trained, *out, error) : status;
+  }
   const laze_status dropped = laze_trace_end(context, NULL, 0, NULL, &unwanted);
   (void)dropped;
   return status;
@@ -125,7 +157,12 @@ static laze_status trace_in_scope(joint_call *call, laze_traced_function functio
   call->results = call->gradients + in;
   call->roots = call->results + made + in;
   call->tangents = call->roots + made;
-  const laze_status status = trace(call, function, self, inputs, options, out, error);
+  call->outputs = laze_alloc_array(call->lazy->context, made, sizeof *call->outputs);
+  call->trained = laze_alloc_array(call->lazy->context, in, sizeof *call->trained);
+  const laze_status status = call->outputs && call->trained ? trace(call, function, self, inputs, options, out, error)
+                                                            : laze_fail_memory(error, "a joint trace", -1);
+  laze_free(call->lazy->context, call->outputs);
+  laze_free(call->lazy->context, call->trained);
   laze_free(call->lazy->context, room);
   return status;
 }
@@ -147,6 +184,10 @@ laze_status laze_trace_joint(laze_traced_function function, void *self, laze_ten
   const laze_status status = trace_in_scope(&call, function, self, inputs, options, out, error);
   laze_error unread;
   (void)laze_scope_end_error(scope, &unread);
+  if (status != LAZE_OK) {
+    laze_graph_release(*out);
+    *out = NULL;
+  }
   if (status == LAZE_OK)
     *counts = (laze_joint){sizeof *counts, call.output_count, call.tangent_count, call.gradient_count, 0};
   return status;

@@ -2,17 +2,18 @@
  * beside it. lazec check: nothing, or what is wrong with them. */
 #include "tools/lazec/lazec.h"
 
+#include "ir/signature.h"
 #include "ir/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_HEX = 1000, KEY_WEIGHTS, KEY_ABOVE, KEY_LIST };
+enum { KEY_HEX = 1000, KEY_WEIGHTS, KEY_ABOVE, KEY_LIST, KEY_SIGNATURE };
 
 typedef struct {
   const char *file, *graph, *output, *weights;
-  bool hexadecimal, limited, list;
+  bool hexadecimal, limited, list, signature;
   int64_t above;
 } print_options;
 
@@ -23,6 +24,7 @@ static const struct argp_option option_table[] = {
      "Constants as bytes in FILE, which the text refers to by its name: it stays in the folder of the text", 0},
     {"above", KEY_ABOVE, "NUMBER", 0, "--hex and --weights are for constants of more elements than this (16)", 0},
     {"list", KEY_LIST, NULL, 0, "Only say which graphs and functions there are, a line each", 0},
+    {"signature", KEY_SIGNATURE, NULL, 0, "Only say what inputs and results are for, a line each", 0},
     {"graph", LAZEC_KEY_GRAPH, "NAME", 0, "Only this graph, with the functions that it calls inlined", 0},
     {0},
 };
@@ -64,6 +66,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     options->limited = true;
     return 0;
   case KEY_LIST: options->list = true; return 0;
+  case KEY_SIGNATURE: options->signature = true; return 0;
   case LAZEC_KEY_GRAPH: options->graph = argument; return 0;
   case ARGP_KEY_ARG: lazec_take_file(state, argument, &options->file); return 0;
   case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
@@ -79,13 +82,41 @@ static void list_signatures(laze_text *text, const laze_module *module) {
   }
 }
 
+/* "result 1: f32[2]  gradient of w" */
+static void list_role(laze_text *text, const laze_graph *graph, const char *side, int64_t index, laze_value value,
+                      laze_role role) {
+  const laze_node *node = laze_graph_node(graph, value);
+  laze_text_format(text, "%s %lld: ", side, (long long)index);
+  laze_type_print(text, graph->sizes, laze_graph_type(graph, value));
+  laze_text_format(text, "  %s", laze_role_name(role.kind));
+  if (role.of) laze_text_format(text, " of %s", role.of);
+  if (*side == 'i') laze_text_format(text, " %s", node->name);
+  laze_text_append(text, "\n");
+}
+
+static void list_roles(laze_text *text, const laze_graph *graph) {
+  laze_text_format(text, "graph @%s\n", graph->name);
+  for (int32_t i = 0; i < laze_graph_input_count(graph); i++)
+    list_role(text, graph, "input", i, laze_graph_input(graph, i), laze_graph_input_role(graph, i));
+  for (int32_t i = 0; i < laze_graph_result_count(graph); i++)
+    list_role(text, graph, "result", i, laze_graph_result(graph, i), laze_graph_result_role(graph, i));
+}
+
+static void list_all_roles(laze_text *text, const laze_module *module, const laze_graph *graph) {
+  if (graph) list_roles(text, graph);
+  for (int64_t i = 0; !graph && i < module->count; i++)
+    if (!module->graphs[i]->is_function) list_roles(text, module->graphs[i]);
+}
+
 /* Appends what the options ask for. The graph, where they name one, is not the module's, but must live as long as the
  * weights. */
 static void append(laze_text *text, const laze_module *module, const laze_graph *graph, const print_options *options,
                    laze_weights *weights) {
   laze_print_options form = {.hexadecimal = options->hexadecimal, .large = options->above, .weights = weights};
   if (options->weights) form.file = options->weights + folder_length(options->weights);
-  if (options->list)
+  if (options->signature)
+    list_all_roles(text, module, graph);
+  else if (options->list)
     list_signatures(text, module);
   else if (graph)
     laze_graph_print_with(text, graph, &form);

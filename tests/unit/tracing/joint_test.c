@@ -142,6 +142,70 @@ START_TEST(row_4_7_products_are_not_computed_again) {
 }
 END_TEST
 
+/* Whoever runs a forward graph finds what it returns by its place, and by its name. */
+START_TEST(row_4_4_forward_results_are_in_order) {
+  laze_tensor *inputs[3];
+  laze_joint counts;
+  laze_graph *joint = trace_layers(inputs, &counts);
+  laze_partition cut = {.struct_size = sizeof cut};
+  assert_ok(laze_graph_partition(joint, counts.output_count, counts.tangent_count, 0, &cut, &error));
+  ck_assert_int_eq(laze_graph_result_role(cut.forward, 0).kind, LAZE_SIGNATURE_OUTPUT);
+  ck_assert_int_eq(laze_graph_result_role(cut.forward, 1).kind, LAZE_SIGNATURE_LOSS);
+  for (int i = 2; i < 2 + cut.saved_count; i++)
+    ck_assert_int_eq(laze_graph_result_role(cut.forward, i).kind, LAZE_SIGNATURE_SAVED);
+  laze_role inputs_of[] = {{0}, {0}, {0}}, results_of[32] = {{.kind = LAZE_SIGNATURE_SAVED}};
+  results_of[1].kind = LAZE_SIGNATURE_OUTPUT;
+  for (int i = 2; i < 2 + cut.saved_count; i++) results_of[i].kind = LAZE_SIGNATURE_SAVED;
+  assert_fails(laze_graph_set_signature(cut.forward, inputs_of, 3, results_of, 2 + cut.saved_count, &error),
+               LAZE_INVALID_ARGUMENT, "result 1 is output behind saved");
+  laze_graph_release(cut.forward);
+  laze_graph_release(cut.backward);
+  laze_graph_release(joint);
+}
+END_TEST
+
+/* What is what is in the file: another program knows parameters, gradients and the loss. */
+START_TEST(row_4_12_signatures_name_parameters_gradients_and_loss) {
+  static char text[1 << 16];
+  laze_tensor *inputs[3];
+  laze_joint counts;
+  size_t size;
+  laze_graph *joint = trace_layers(inputs, &counts), *again;
+  assert_ok(laze_graph_format(joint, text, sizeof text, &size, &error));
+  ck_assert_msg(strstr(text, "signature (input, parameter, parameter, tangent, tangent) -> (output, loss, "
+                             "gradient(arg1), gradient(arg2))\n") != NULL,
+                "%.200s", text);
+  assert_ok(laze_graph_parse(context, text, (int64_t)size, NULL, &again, &error));
+  ck_assert_int_eq(laze_graph_input_role(again, 1).kind, LAZE_SIGNATURE_PARAMETER);
+  ck_assert_int_eq(laze_graph_result_role(again, 2).kind, LAZE_SIGNATURE_GRADIENT);
+  ck_assert_str_eq(laze_graph_result_role(again, 2).of, "arg1");
+  laze_graph_release(again);
+  laze_graph_release(joint);
+}
+END_TEST
+
+/* A signature that is not the graph's is refused, with its line. */
+START_TEST(wrong_signatures_are_refused) {
+  static const char *const bad[][2] = {
+      {"signature (input) -> (output)", "it has 1 inputs and 1 results"},
+      {"signature (input, loss) -> (output)", "input 1 cannot be loss"},
+      {"signature (input, input) -> (mutation)", "names an input"},
+      {"signature (input, input) -> (mutation(z))", "which is no input"},
+      {"signature (input, input) -> (output(x))", "names nothing"},
+      {"signature (input, weight) -> (output)", "such as parameter"},
+      {"signature (input, input)", "'->'"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[512];
+    laze_graph *graph;
+    const int size = snprintf(
+        text, sizeof text, "laze 1\n%s\ngraph @g(%%x: f32[2], %%y: f32[2]) -> f32[2] {\n  return %%x\n}\n", bad[i][0]);
+    assert_fails(laze_graph_parse(context, text, size, "bad.lz", &graph, &error), LAZE_INVALID_ARGUMENT, bad[i][1]);
+    ck_assert_ptr_nonnull(strstr(error.message, "bad.lz:"));
+  }
+}
+END_TEST
+
 /* Wrong counts, modes and graphs are refused, and leave nothing. */
 START_TEST(what_cannot_be_cut_is_refused) {
   static const char dependent[] = "laze 1\n"
@@ -228,6 +292,9 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_test(tests, row_4_7_partitions_compute_the_same_and_the_cut_saves_less);
   tcase_add_test(tests, row_4_7_products_are_not_computed_again);
+  tcase_add_test(tests, row_4_4_forward_results_are_in_order);
+  tcase_add_test(tests, row_4_12_signatures_name_parameters_gradients_and_loss);
+  tcase_add_test(tests, wrong_signatures_are_refused);
   tcase_add_test(tests, what_cannot_be_cut_is_refused);
   tcase_add_test(tests, unused_inputs_have_gradients_of_zeros);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
