@@ -16,6 +16,30 @@ START_TEST(row_1_1_three_kinds_of_operator) {
 }
 END_TEST
 
+/* Where a limit touches an element, the gradient is that of PyTorch, and not half of it: images have many zeros. */
+START_TEST(limits_that_touch) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){0, 6, -3, 3, 1});
+  const struct {
+    laze_tensor *result;
+    float expected[5];
+  } cases[] = {{laze_relu(x), {0, 1, 0, 1, 1}},
+               {laze_relu6(x), {0, 0, 0, 1, 1}},
+               {laze_clamp(x, 0, 6), {1, 1, 0, 1, 1}},
+               {laze_clamp_min(x, 0), {1, 1, 0, 1, 1}},
+               {laze_clamp_max(x, 0), {1, 0, 1, 0, 0}},
+               {laze_hardtanh(x, 0, 3), {0, 0, 0, 0, 1}},
+               {laze_mul(laze_hardsigmoid(x), 6), {1, 0, 0, 0, 1}},
+               {laze_hardswish(x), {0.5f, 1, 0, 1, 5.0f / 6}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    backward(laze_sum(cases[i].result));
+    expect_all(laze_tensor_grad(x), cases[i].expected, 5, 1e-6f);
+    ck_assert_int_eq(laze_tensor_set_grad(x, NULL, NULL), LAZE_OK);
+  }
+  end(&at);
+}
+END_TEST
+
 /* Arguments without a formula decide nothing: a condition, an index, a seed. */
 START_TEST(row_1_2_only_arguments_with_a_formula_count) {
   autograd_fixture at = begin();
@@ -344,7 +368,8 @@ START_TEST(failed_values_give_failed_gradients) {
 END_TEST
 
 int main(void) {
-  const TTest *tests[] = {row_1_1_three_kinds_of_operator,
+  const TTest *tests[] = {limits_that_touch,
+                          row_1_1_three_kinds_of_operator,
                           row_1_2_only_arguments_with_a_formula_count,
                           row_1_3_an_argument_without_formula_is_refused_forward,
                           row_1_4_some_results_never_require_a_gradient,
