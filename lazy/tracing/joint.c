@@ -13,6 +13,7 @@
 #include "lazy/tracing/tracer.h"
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 #include "runtime/buffer.h"
 
 #include <string.h>
@@ -20,11 +21,12 @@
 /* An input more for the open trace, of an output's type: a tensor of zeros. */
 static laze_status add_tangent(laze_thread_state *thread, laze_tensor *output, laze_tensor **out, laze_error *error) {
   laze_open_trace *trace = (laze_open_trace *)thread->tracer;
-  const laze_slot *slot = laze_handle_slot(output);
+  laze_slot *slot = laze_handle_slot(output);
   laze_type type;
   laze_value value;
   laze_buffer *buffer;
   laze_size elements;
+  LAZE_TRY(laze_slot_refresh(thread, slot, error));
   laze_cell_type(slot->storage->cell, &type);
   if (laze_type_is_unknown(&type))
     return laze_fail(error, LAZE_UNSUPPORTED, "laze_trace_joint: an output has sizes that follow from values");

@@ -204,10 +204,15 @@ static laze_status set_outputs(laze_open_trace *trace, laze_tensor *const *outpu
   return status;
 }
 
+/* An output that is a view, whose base was written to, is recorded again: so the trace is open until outputs are found.
+ */
 static laze_status fill(laze_open_trace *trace, laze_tensor *const *outputs, int32_t count, const char *const *names,
                         laze_error *error) {
+  laze_status status = trace->failure.code;
+  if (status == LAZE_OK) status = set_outputs(trace, outputs, count, names, error);
+  trace->thread->tracer = NULL;
   if (trace->failure.code != LAZE_OK) return laze_fail(error, trace->failure.code, "%s", trace->failure.message);
-  LAZE_TRY(set_outputs(trace, outputs, count, names, error));
+  LAZE_TRY(status);
   if (trace->strict && trace->read.code != LAZE_OK)
     return laze_fail(error, trace->read.code, "%s", trace->read.message);
   return bind_captured(trace, error);
@@ -220,9 +225,8 @@ static laze_status close_trace(laze_thread_state *thread, laze_tensor *const *ou
   if (!trace)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_trace_end: no trace is open on this thread; laze_trace_begin opens one");
-  thread->tracer = NULL;
-  *read = trace->read;
   laze_status status = out ? fill(trace, outputs, count, names, error) : LAZE_OK;
+  *read = trace->read;
   if (status == LAZE_OK && out) {
     *out = trace->graph;
     laze_graph_take_from_context(trace->graph);

@@ -210,6 +210,38 @@ START_TEST(row_3_3_writes_are_recorded_as_the_values_they_give) {
 }
 END_TEST
 
+static laze_status write_through_views(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  laze_tensor *base = laze_clone(in[0]), *first = laze_slice(base, 0, 0, 2, 1), *last = laze_slice(base, 0, 1, 3, 1);
+  laze_add_(last, 10);
+  laze_mul_(in[0], 5); /* of the function's own */
+  out[0] = base;
+  out[1] = first; /* a view from before the write, which sees it */
+  return LAZE_OK;
+}
+
+/* Writes through views are what they come to: the graph has neither, and a view that is returned has seen them. */
+START_TEST(row_3_3_writes_through_views_are_functional) {
+  laze_tensor *x = three(1, 2, 3), *other = three(4, 5, 6), *results[2];
+  laze_compiled *compiled;
+  float got[3];
+  laze_graph *graph = trace(write_through_views, NULL, &x, 1, 2, LAZE_TRACE_CHECK | LAZE_TRACE_STRICT);
+  assert_ok(laze_compile_graph(graph, NULL, &compiled, &error));
+  assert_ok(laze_compiled_call(compiled, &other, 1, results, 2, &error));
+  ck_assert_int_eq(laze_tensor_read(results[0], LAZE_F32, got, sizeof got), LAZE_OK);
+  ck_assert_float_eq(got[0], 4);
+  ck_assert_float_eq(got[1], 15);
+  ck_assert_float_eq(got[2], 16);
+  ck_assert_int_eq(laze_tensor_read(results[1], LAZE_F32, got, 2 * sizeof *got), LAZE_OK);
+  ck_assert_float_eq(got[0], 4);
+  ck_assert_float_eq(got[1], 15);
+  ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, got, sizeof got), LAZE_OK);
+  ck_assert_float_eq(got[2], 3);
+  laze_compiled_release(compiled);
+  laze_graph_release(graph);
+}
+END_TEST
+
 /* --- 3.4 --- */
 
 static laze_status factories(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
@@ -555,6 +587,7 @@ int main(void) {
   tcase_add_test(tests, row_3_2_operators_are_nodes_or_their_parts);
   tcase_add_test(tests, row_3_2_what_cannot_be_traced_is_named);
   tcase_add_test(tests, row_3_3_writes_are_recorded_as_the_values_they_give);
+  tcase_add_test(tests, row_3_3_writes_through_views_are_functional);
   tcase_add_test(tests, row_3_4_options_of_factories_are_attributes);
   tcase_add_test(tests, row_3_4_random_state_is_an_input);
   tcase_add_test(tests, row_3_5_a_trace_is_saved_loaded_and_run);
