@@ -23,6 +23,7 @@ static const bench_part parts[] = {
     {"memory", "peak of a chain of matrix products, growth of a long loop, caches over many lengths", bench_memory},
     {"products", "f32 matrix products, one thread", bench_products},
     {"shapes", "reductions, joins, stencils and broadcasts of awkward shapes, beside plain C loops", bench_shapes},
+    {"training", "recording passes and updates, and a step of the digits at batch 512", bench_training},
     {"loops", "graphs with loops of 2,000 small steps, run by lazec", bench_loops},
 };
 #define PART_COUNT (sizeof parts / sizeof *parts)
@@ -71,7 +72,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   case 'o':
     options->only = argument;
     if (find_part(argument) == NULL)
-      argp_error(state, "no part \"%s\"; there are record, sizes, chain, first, memory, products, shapes and loops",
+      argp_error(state,
+                 "no part \"%s\"; there are record, sizes, chain, first, memory, products, shapes, training and loops",
                  argument);
     return 0;
   default: return ARGP_ERR_UNKNOWN;
