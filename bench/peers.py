@@ -45,8 +45,8 @@ FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the nex
 class Worker:
     """One library in its own process."""
 
-    def __init__(self, name, command, environment):
-        self.name = name
+    def __init__(self, name, command, environment, cases=None):
+        self.name, self.cases = name, cases  # None: all
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -71,7 +71,12 @@ def start_workers(programs, environment):
         Worker("numpy", [python, str(HERE / "worker_numpy.py")], environment),
         Worker("torch eager", [python, str(HERE / "worker_torch.py")], environment),
         Worker("torch lazy", [python, str(HERE / "worker_torch.py"), "lazy"], environment),
+        Worker("torch inductor", [python, str(HERE / "worker_torch.py"), "inductor"], environment, ["digits"]),
     ]
+
+
+def with_case(workers, case):
+    return [worker for worker in workers if worker.cases is None or case in worker.cases]
 
 
 def check(workers, cases, folder):
@@ -80,7 +85,7 @@ def check(workers, cases, folder):
         if tolerance is None:
             continue
         results = {}
-        for worker in workers:
+        for worker in with_case(workers, case):
             path = folder / f"{worker.name.replace(' ', '-')}-{case}.f32"
             worker.ask(f"check {case} {path}")
             results[worker.name] = np.fromfile(path, dtype=np.float32).astype(np.float64)
@@ -95,10 +100,10 @@ def check(workers, cases, folder):
 
 def measure(workers, cases, rounds):
     """{case: {library: seconds}}. A round asks every library once; the first warms up and is left out."""
-    times = {case: {worker.name: [] for worker in workers} for case in cases}
+    times = {case: {worker.name: [] for worker in with_case(workers, case)} for case in cases}
     for case, (_, count, _) in cases.items():
         for turn in range(rounds + 1):
-            for worker in workers:
+            for worker in with_case(workers, case):
                 seconds = float(worker.ask(f"time {case} {count} {FIRST_SIZE + 20 * turn}"))
                 time.sleep(0.01)  # threads that still spin after one library's work would slow the next
                 if turn > 0:

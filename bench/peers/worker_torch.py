@@ -1,4 +1,5 @@
-"""The cases in PyTorch, as its users write them: eager on the CPU, or on its lazy backend with the argument `lazy`."""
+"""The cases in PyTorch, as its users write them: eager on the CPU, on its lazy backend with the argument `lazy`, or the
+training step compiled by its inductor with the argument `inductor`."""
 
 import sys
 
@@ -8,6 +9,10 @@ import torch.nn.functional as F
 import worker
 
 
+def loss_of(w1, b1, w2, b2, images, labels):
+    return F.cross_entropy(F.relu(images @ w1 + b1) @ w2 + b2, labels)
+
+
 class Network:
     def __init__(self, device):
         self.parameters = [torch.from_numpy(p).to(device).requires_grad_() for p in worker.parameters()]
@@ -15,8 +20,9 @@ class Network:
 
 
 class Library:
-    def __init__(self, lazy):
+    def __init__(self, lazy, loss):
         self.device = "lazy" if lazy else "cpu"
+        self.loss_of = loss
         if lazy:
             import torch._lazy
             import torch._lazy.ts_backend
@@ -73,9 +79,7 @@ class Library:
         return self.ended(torch.zeros_like(self.million).scatter(0, self.places, self.million))
 
     def step(self, network, images, labels):
-        w1, b1, w2, b2 = network.parameters
-        hidden = F.relu(self.tensor(images) @ w1 + b1)
-        network.loss = F.cross_entropy(hidden @ w2 + b2, self.tensor(labels))
+        network.loss = self.loss_of(*network.parameters, self.tensor(images), self.tensor(labels))
         network.optimiser.zero_grad()
         network.loss.backward()
         network.optimiser.step()
@@ -89,4 +93,5 @@ class Library:
 
 
 if __name__ == "__main__":
-    worker.serve(Library(sys.argv[1:] == ["lazy"]))
+    compiled = torch.compile(loss_of) if sys.argv[1:] == ["inductor"] else loss_of
+    worker.serve(Library(sys.argv[1:] == ["lazy"], compiled))
