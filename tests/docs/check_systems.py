@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Checks that docs/systems.md says the truth: where each row lives is there, and so are the tests that it names.
+
+usage: check_systems.py SOURCE
+
+Where: what stands in backquotes and has a slash is a file or folder. Test: `file: name, name` are tests of a file
+(below tests/, unless it is plugins/), `name` alone is a test somewhere, `file` alone is a file. A row that says
+*later* is listed here, and no row is listed that does not: the list only gets shorter. Exit status 1 lists what is
+wrong.
+"""
+import pathlib
+import re
+import sys
+
+LATER = {"1.18 to 1.22", "3.3", "4.1 to 4.3, 4.5, 4.6, 4.8 to 4.11, 4.13", "4.4", "5.4", "5.7", "5.9", "5.10",
+         "5.12", "5.16", "5.17", "5.19", "5.20"}
+ROW = re.compile(r"^\| (\d+\.\d+(?:(?: to |, )\d+\.\d+)*) \|(.*)\|\s*$")
+QUOTED = re.compile(r"`([^`]+)`")
+FILE = re.compile(r"[\w/]+\.(?:c|py|yaml|h|md)$")
+
+
+def all_tests(root):
+    """Names of tests by file."""
+    found = {}
+    for path in [*root.glob("tests/**/*.c"), *root.glob("tests/**/*.py"), *root.glob("plugins/**/test_*.py")]:
+        text = path.read_text(errors="replace")
+        names = set(re.findall(r"START_TEST\((\w+)\)|def (test_\w+)|\{\s*\"(\w+)\",", text))
+        found[path.relative_to(root).as_posix()] = {name for group in names for name in group if name}
+    return found
+
+
+def files_named(name, tests):
+    return [path for path in tests if path == name or path.endswith("/" + name)]
+
+
+def check_test(quoted, tests, root, fail):
+    file, _, names = quoted.partition(": ")
+    if not names and not FILE.match(quoted):
+        known = any(quoted in found for found in tests.values())
+        if not known and not (root / "tests" / quoted).exists():
+            fail(f"there is no test {quoted}")
+        return
+    places = files_named(file, tests)
+    if not places:
+        if not list(root.glob(f"tests/**/{file}")):
+            fail(f"there is no file {file}")
+        return
+    for name in filter(None, names.split(", ")):
+        if not any(name in tests[path] for path in places):
+            fail(f"{file} has no test {name}")
+
+
+def check_row(number, cells, tests, root, fail):
+    capability, where, named = cells[0], cells[1], cells[-1]
+    if "*later*" in "|".join(cells) and number not in LATER:
+        fail("is marked later, and not listed (LATER)")
+    if "*later*" not in "|".join(cells) and number in LATER:
+        fail("is listed (LATER), and not marked: take it off the list")
+    if capability.strip().startswith("*later*"):
+        return
+    for quoted in QUOTED.findall(where):
+        if "/" in quoted and not (root / quoted).exists():
+            fail(f"there is no {quoted}")
+    if where.strip() == "–":
+        return
+    if not QUOTED.findall(named) and "](" not in named:
+        fail("names no test")
+    for quoted in QUOTED.findall(named):
+        if not quoted.startswith(("./dev", "LAZE_")):
+            check_test(quoted, tests, root, fail)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    tests, errors, rows = all_tests(root), [], set()
+    for line, text in enumerate((root / "docs/systems.md").read_text().splitlines(), 1):
+        match = ROW.match(text)
+        if not match:
+            continue
+        number = match[1]
+        rows.add(number)
+        check_row(number, match[2].split("|"), tests, root,
+                  lambda what: errors.append(f"docs/systems.md:{line}: row {number}: {what}"))
+    errors += [f"docs/systems.md: there is no row {number} (LATER)" for number in sorted(LATER - rows)]
+    print("\n".join(errors) if errors else f"{len(rows)} rows, of which {len(LATER)} say later")
+    sys.exit(bool(errors) or not rows)
+
+
+if __name__ == "__main__":
+    main()
