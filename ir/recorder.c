@@ -17,7 +17,7 @@ laze_status laze_record_number(laze_recorder *recorder, laze_dtype dtype, laze_s
   laze_attribute attributes[] = {
       laze_attribute_dtype(dtype),
       laze_attribute_sizes(NULL, 0),
-      {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {&element, laze_dtype_size(dtype)}},
+      {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of(&element, laze_dtype_size(dtype))},
   };
   laze_call call = {.op = LAZE_OP_CONSTANT, .attributes = attributes};
   return recorder->record(recorder, &call, out, error);

@@ -145,7 +145,7 @@ static laze_status update(const laze_optimiser *optimiser, const laze_parameter_
 static laze_status record(laze_optimiser *optimiser, laze_error *error) {
   laze_parameter_group *group;
   laze_tensor *gradient;
-  shared_numbers numbers = {NULL};
+  shared_numbers numbers = {.group = NULL};
   int64_t index = 0, missing;
   LAZE_TRY(check_values(optimiser, &missing, error));
   if (missing > 0) LAZE_TRY(make_memories(optimiser, missing, error));

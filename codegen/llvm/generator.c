@@ -3,6 +3,7 @@
 #include "codegen/llvm/generator.h"
 #include "codegen/llvm/kernel.h"
 #include "codegen/llvm/reserve.h"
+#include "ir/op.gen.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
@@ -204,6 +205,7 @@ static const char *llvm_file(void) {
 
 static const laze_llvm_generator table = {
     .version = LAZE_LLVM_GENERATOR_VERSION,
+    .operators = LAZE_OP_NUMBERING,
     .llvm_file = llvm_file,
     .compile = compile,
 };

@@ -8,7 +8,7 @@
 
 struct laze_loop_kernel;
 
-#define LAZE_LLVM_GENERATOR_VERSION 4
+#define LAZE_LLVM_GENERATOR_VERSION 5
 
 typedef enum { LAZE_LLVM_OBJECT, LAZE_LLVM_IR, LAZE_LLVM_ASSEMBLY } laze_llvm_output;
 
@@ -40,7 +40,8 @@ typedef struct laze_llvm_request {
 } laze_llvm_request;
 
 typedef struct laze_llvm_generator {
-  int32_t version; /* LAZE_LLVM_GENERATOR_VERSION; checked by who opens it */
+  int32_t version;    /* LAZE_LLVM_GENERATOR_VERSION; checked by who opens it */
+  uint64_t operators; /* LAZE_OP_NUMBERING: kernels name operators by number; checked, too */
   /* The file that LLVM was loaded from: the generator's own, or that of a shared library. Lives as long as it is
    * loaded. NULL: not known. Thread-safe. */
   const char *(*llvm_file)(void);

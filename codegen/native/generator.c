@@ -7,6 +7,7 @@
 #include "codegen/native/generator.h"
 
 #include "codegen/native/compile_gate.h"
+#include "ir/op.gen.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -38,6 +39,8 @@ static laze_status open_table(laze_generator *generator, laze_error *error) {
   if (table->version != LAZE_LLVM_GENERATOR_VERSION)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s is of another version (%d, expected %d): install both from one build",
                      path, (int)table->version, LAZE_LLVM_GENERATOR_VERSION);
+  if (table->operators != LAZE_OP_NUMBERING)
+    return laze_fail(error, LAZE_UNSUPPORTED, "%s numbers operators otherwise: install both from one build", path);
   generator->table = table;
   generator->is_identified = laze_generator_names_llvm(table->llvm_file());
   laze_compile_gate_arm(); /* before the exit handlers of an LLVM that is a shared library */

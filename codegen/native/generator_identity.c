@@ -3,11 +3,16 @@
  *
  *   static LLVM   build id of the generator
  *   shared LLVM   build id of the generator, and of the library that it was linked with
+ *
+ * and how operators are numbered, which kernels name by number: a library may have been built anew without the
+ * generator.
  */
 #include "codegen/native/generator.h"
 
+#include "ir/op.gen.h"
 #include "runtime/build_id.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The file that is to hold LLVM; NULL: there is no generator. */
@@ -20,7 +25,7 @@ laze_status laze_generator_identity(laze_text *out, laze_error *error) {
   const char *path = laze_generator_path(buffer, sizeof buffer);
   if (!path) return laze_fail(error, LAZE_NOT_FOUND, "the LLVM code generator is not installed beside this library");
   LAZE_TRY(laze_build_id_read(path, id, error));
-  laze_text_append(out, id);
+  laze_text_format(out, "%s operators %016" PRIx64, id, LAZE_OP_NUMBERING);
   if (*LAZE_LLVM_FILE) {
     LAZE_TRY(laze_build_id_read(LAZE_LLVM_FILE, id, error));
     laze_text_format(out, " llvm %s", id);

@@ -19,7 +19,7 @@ static laze_status record_indices(laze_recorder *recorder, const int64_t *indice
                                  laze_attribute_sizes(sizes, 2),
                                  {.kind = LAZE_ARGUMENT_DATA,
                                   .present = true,
-                                  .value.data = {indices, sizes[0] * sizes[1] * (int64_t)sizeof *indices}}};
+                                  .value.data = laze_data_of(indices, sizes[0] * sizes[1] * (int64_t)sizeof *indices)}};
   return laze_record_call(recorder, LAZE_OP_CONSTANT, NULL, 0, attributes, out, error);
 }
 

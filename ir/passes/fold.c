@@ -53,7 +53,7 @@ static laze_status record_constant(laze_rewrite *rewrite, const laze_node *node,
       laze_attribute_sizes(type->sizes, type->rank),
       {.kind = LAZE_ARGUMENT_DATA,
        .present = true,
-       .value.data = {elements, element_count(type) * laze_dtype_size(type->dtype)}},
+       .value.data = laze_data_of(elements, element_count(type) * laze_dtype_size(type->dtype))},
   };
   laze_call call = {.op = LAZE_OP_CONSTANT,
                     .attributes = attributes,

@@ -91,7 +91,7 @@ static laze_status check(giving *self, laze_thread_state *thread, int32_t index,
   if (!self->passed_on) self->passed_on = failure_of(sides.to);
   if (self->passed_on) return self->passed_on->code;
   LAZE_TRY(laze_sides_find_sizes(thread, &sides, error));
-  if (!thread->no_grad) LAZE_TRY(check_gradients(self, &sides, error));
+  if (laze_thread_tracks(thread)) LAZE_TRY(check_gradients(self, &sides, error));
   return check_types(self, &sides, index, error);
 }
 

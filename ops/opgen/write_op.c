@@ -4,6 +4,7 @@
 #include "ops/opgen/allocate.h"
 #include "ops/opgen/output.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,15 @@ static void write_positions(const gen_operator *op, FILE *out) {
   fprintf(out, " };\n");
 }
 
+/* FNV-1a of the names in their order: two builds with the same number the operators alike. */
+static uint64_t hash_names(const gen_table *table) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (int i = 0; i < table->count; i++)
+    for (const char *name = table->operators[i]->schema.name; name != NULL; name = *name == '\0' ? NULL : name + 1)
+      hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
 void write_op_header(const gen_table *table, const gen_shard *shard, FILE *out) {
   (void)shard;
   fprintf(out,
@@ -29,6 +39,11 @@ void write_op_header(const gen_table *table, const gen_shard *shard, FILE *out) 
           "/* Number 0 is LAZE_OP_NONE. */\nenum {\n");
   for (int i = 0; i < table->count; i++) fprintf(out, "  LAZE_OP_%s = %d,\n", table->operators[i]->upper, i + 1);
   fprintf(out, "  LAZE_OP_COUNT = %d,\n};\n\n", table->count + 1);
+  fprintf(
+      out,
+      "/* Libraries that pass numbers to each other have the same. */\n#define LAZE_OP_NUMBERING UINT64_C(0x%016" PRIx64
+      ")\n\n",
+      hash_names(table));
   fprintf(out, "/* The operators, without LAZE_OP_NONE, sorted by base name (strcmp), those of one base name in the "
                "order of the\n"
                " * tables. */\n"

@@ -68,7 +68,7 @@ START_TEST(random_bits_are_kept) {
     laze_attribute attributes[] = {
         laze_attribute_dtype(LAZE_F32),
         laze_attribute_sizes(sizes, 1),
-        {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = {bits, sizeof bits}},
+        {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of(bits, sizeof bits)},
     };
     laze_call call = {.op = LAZE_OP_CONSTANT, .attributes = attributes};
     laze_graph *graph;
