@@ -108,6 +108,11 @@ static laze_status add_step(alias *self, laze_op op, const laze_attribute *attri
   return LAZE_OK;
 }
 
+/* A conversion to the dtype that is there already moves nothing. */
+static bool is_identity(const laze_pending *node) {
+  return node->op == LAZE_OP_TO_DTYPE && node->operands[0]->dtype == node->cells[0].dtype;
+}
+
 /* The movements from the argument to the result. */
 static laze_status add_movements(alias *self, const laze_cell *result, bool *follows, laze_error *error) {
   enum { MOST = 8 };
@@ -118,7 +123,7 @@ static laze_status add_movements(alias *self, const laze_cell *result, bool *fol
     *follows = count < MOST && node && laze_cell_is_pending(cell) && node->result_count == 1 &&
                laze_pending_call_operands(node) == 1;
     if (!*follows) return LAZE_OK;
-    nodes[count++] = node;
+    if (!is_identity(node)) nodes[count++] = node;
   }
   while (count-- > 0 && *follows) {
     laze_type type;

@@ -21,7 +21,8 @@ class Views(unittest.TestCase):
 
     def test_methods_are_views(self):
         x = laze.arange(6).reshape(2, 3)
-        for view in (x.t(), x.reshape(3, 2), x.unsqueeze(0), x.view(6), x.transpose(0, 1), x.detach()):
+        for view in (x.t(), x.reshape(3, 2), x.unsqueeze(0), x.view(6), x.transpose(0, 1), x.detach(),
+                     x.to(x.dtype), x.to(laze.int64).contiguous()):
             self.write(view, 1)
             self.assertEqual(self.values(x), [[1, 1, 1], [1, 1, 1]])
             self.write(x, 0)
@@ -29,7 +30,7 @@ class Views(unittest.TestCase):
 
     def test_an_index_of_a_list_or_a_mask_is_a_copy(self):
         x = laze.tensor([1.0, 2.0, 3.0])
-        for part in (x[[0, 2]], x[x > 1], x.clone(), x + 0):
+        for part in (x[[0, 2]], x[x > 1], x.clone(), x + 0, x.to(laze.float64)):
             self.write(part, 9.0)
         self.assertEqual(self.values(x), [1, 2, 3])
 
