@@ -33,8 +33,9 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_require_grad(laze_tensor *tensor,
 LAZE_API int32_t laze_tensor_requires_grad(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_is_leaf(laze_tensor *tensor);
 
-/* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with, a handle of the
- * current scope; NULL: none so far, or it keeps none. */
+/* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with, as it is
+ * now: a handle of the current scope, which later passes leave as it is and which nothing may write to (it would not
+ * reach the leaf); NULL: none so far, or it keeps none. */
 LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
 /* Has a tensor that is no leaf keep its gradient as one does, from the next pass on; a leaf keeps it in any case.
  * LAZE_FAILED_PRECONDITION: it requires none. Asking whether it does: of a leaf 0. */

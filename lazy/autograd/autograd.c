@@ -100,7 +100,9 @@ laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
   const laze_slot *slot = laze_handle_slot(tensor);
   const laze_grad_node *place = slot ? laze_grad_place(laze_slot_edge(slot)) : NULL;
   laze_tensor *handle = place && place->gradient ? laze_handle_create(thread, place->gradient) : NULL;
-  if (handle && place->history.node) laze_handle_set_edge(thread->lazy, handle, place->history);
+  laze_slot *own = handle ? laze_handle_slot(handle) : NULL;
+  if (own) own->storage->snapshot = 1;
+  if (own && place->history.node) laze_handle_set_edge(thread->lazy, handle, place->history);
   laze_lazy_unlock(thread->lazy);
   return handle;
 }

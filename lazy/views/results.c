@@ -83,10 +83,22 @@ static laze_status check_types(giving *self, const laze_sides *sides, int32_t in
   return self->takes_shape[index] ? LAZE_OK : check_shape(self, &to, &from, error);
 }
 
+/* The handle of a result goes, so that nothing else may need it. */
+static laze_status check_alone(const giving *self, int32_t index, laze_error *error) {
+  for (int32_t i = 0; i < self->count; i++)
+    if (self->results[index] == self->destinations[i] || (i < index && self->results[index] == self->results[i]))
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "%s: result %d is %s; each result goes to one tensor, and is none of those that get one",
+                       self->name, (int)index,
+                       self->results[index] == self->destinations[i] ? "a tensor that gets one" : "given twice");
+  return LAZE_OK;
+}
+
 /* Finds the sizes, too, that have to be known. */
 static laze_status check(giving *self, laze_thread_state *thread, int32_t index, laze_error *error) {
   laze_sides sides = {.function = self->name, .destination = self->destinations[index], .source = self->results[index]};
   LAZE_TRY(laze_sides_find(thread, &sides, error));
+  LAZE_TRY(check_alone(self, index, error));
   self->passed_on = failure_of(sides.from);
   if (!self->passed_on) self->passed_on = failure_of(sides.to);
   if (self->passed_on) return self->passed_on->code;
@@ -97,8 +109,7 @@ static laze_status check(giving *self, laze_thread_state *thread, int32_t index,
 
 /* --- what is given --- */
 
-/* The result as a value of the frame; its handle, which nobody else knows, goes. What the call has kept of the tensor
- * that gets it is the value before. */
+/* The result as a value of the frame. What the call has kept of the tensor that gets it is the value before. */
 static laze_status push_result(laze_thread_state *thread, const laze_slot *to, laze_tensor *result, laze_value *out,
                                laze_error *error) {
   laze_slot *slot = laze_handle_slot(result);
@@ -112,7 +123,6 @@ static laze_status push_result(laze_thread_state *thread, const laze_slot *to, l
   LAZE_TRY(laze_frame_push(state, cell, &type, error));
   state->values[out->node].edge = laze_edge_retain(laze_slot_edge(slot));
   laze_grad_edge_disown(thread->lazy, laze_slot_edge(slot), state->grad_nodes, to->storage);
-  laze_handle_drop(thread->lazy, slot);
   return LAZE_OK;
 }
 
@@ -141,7 +151,10 @@ static laze_status give(giving *self, laze_thread_state *thread, laze_error *err
     LAZE_TRY(self->takes_shape[i] ? convert(thread->record, write, error)
                                   : laze_write_prepare(thread->record, write, error));
   }
-  for (int32_t i = 0; i < self->count; i++) laze_write_commit(thread->record, &self->writes[i]);
+  for (int32_t i = 0; i < self->count; i++) {
+    laze_handle_drop(thread->lazy, laze_handle_slot(self->results[i])); /* which nobody else knows */
+    laze_write_commit(thread->record, &self->writes[i]);
+  }
   return LAZE_OK;
 }
 
@@ -154,7 +167,7 @@ static laze_tensor *fail(const giving *self, laze_thread_state *thread, laze_err
 laze_tensor *laze_results_give_at(int32_t form, const char *name, laze_tensor *const *destinations,
                                   laze_tensor *const *results, int32_t count, const char *file, int32_t line) {
   giving self = {.form = form,
-                 .name = name,
+                 .name = name ? name : __func__,
                  .count = count,
                  .destinations = destinations,
                  .results = results,
@@ -170,7 +183,7 @@ laze_tensor *laze_results_give_at(int32_t form, const char *name, laze_tensor *c
   if (!thread) return laze_handle_out_of_memory();
   laze_status status = countable ? give(&self, thread, &error)
                                  : laze_fail(&error, LAZE_INVALID_ARGUMENT,
-                                             "%s: %d results are given; there are 1 to %d, each to a tensor", name,
+                                             "%s: %d results are given; there are 1 to %d, each to a tensor", self.name,
                                              (int)count, LAZE_PENDING_MAX_RESULTS);
   laze_tensor *given = status == LAZE_OK ? destinations[0] : fail(&self, thread, &error);
   laze_frame_clear(thread->record);

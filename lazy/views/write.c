@@ -39,6 +39,23 @@ static laze_storage *history_of(const laze_slot *slot) {
   return laze_storage_is_view(storage) && storage->view->origin ? storage->view->origin : storage;
 }
 
+/* What is written to by nobody, or not here. */
+static laze_status check_storage(const laze_record_state *state, const laze_write *write, const laze_storage *storage,
+                                 laze_error *error) {
+  if (storage->snapshot)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: what is written to is the gradient of a leaf as it was when it was asked for, so that the "
+                     "leaf would not see it; give the leaf another gradient (laze_tensor_set_grad), or write to a copy "
+                     "(laze_clone)",
+                     write->name);
+  if (storage->inference && !state->thread->inference)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: the tensor was made in inference mode and is written to outside of it; write to a copy "
+                     "(laze_clone) that is made outside",
+                     write->name);
+  return LAZE_OK;
+}
+
 /* What is written to while gradients are recorded, and takes part in them. */
 static laze_status check_history(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
                                  laze_error *error) {
@@ -156,6 +173,7 @@ laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze
   laze_type type;
   LAZE_TRY(find_destination(state, write, &slot, error));
   laze_slot_type(slot, &type);
+  LAZE_TRY(check_storage(state, write, slot->storage, error));
   LAZE_TRY(check_history(state, write, slot, error));
   LAZE_TRY(check_shape(write, &type, &state->values[write->value.node].type, error));
   LAZE_TRY(check_places(write, slot, &type, error));

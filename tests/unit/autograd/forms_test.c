@@ -263,6 +263,50 @@ START_TEST(results_leave_no_handles) {
 }
 END_TEST
 
+/* The handles of results go, so that none may be needed elsewhere: nothing is lost where one is. */
+START_TEST(results_are_given_once) {
+  autograd_fixture at = begin();
+  laze_tensor *x = constant(&at, (float[]){1, 2}), *y = constant(&at, (float[]){3, 4});
+  laze_tensor *empty = laze_tensor_from_data(at.context, LAZE_F32, LAZE_SHAPE(0), NULL, 0), *sum = laze_add(x, y);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_out(x, x)), "result 0 is a tensor that gets one"));
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_out(empty, empty)), "result 0 is a tensor that gets one"));
+  laze_tensor *results[] = {sum, sum}, *destinations[] = {x, y};
+  laze_tensor *given = laze_results_give_at(LAZE_OUT, NULL, destinations, results, 2, NULL, 0);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(given), "laze_results_give_at: result 1 is given twice"));
+  laze_tensor *crossed[] = {y, sum}, *reached[] = {x, y};
+  given = laze_results_give_at(LAZE_OUT, "both", reached, crossed, 2, NULL, 0);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(given), "both: result 0 is a tensor that gets one"));
+  expect(x, 0, (float[]){1, 2});
+  expect(y, 0, (float[]){3, 4});
+  expect(sum, 0, (float[]){4, 6});
+  (void)laze_scope_end(at.scope); /* has the errors */
+  at.scope = laze_scope_begin(at.context);
+  end(&at);
+}
+END_TEST
+
+/* A write that nobody would see is refused, as is one that a history could not notice. */
+START_TEST(gradients_and_what_inference_made_are_not_written_to) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2});
+  ck_assert_int_eq(laze_backward(laze_sum(x), &error), LAZE_OK);
+  laze_tensor *gradient = laze_tensor_grad(x), *two = constant(&at, (float[]){2, 2});
+  ck_assert_int_eq(laze_tensor_write(gradient, two, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "the gradient of a leaf as it was when it was asked for"));
+  ck_assert_int_eq(laze_tensor_write(laze_slice(gradient, 0, 0, 1, 1), laze_slice(two, 0, 0, 1, 1), &error),
+                   LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_tensor_write(laze_clone(gradient), two, &error), LAZE_OK);
+  laze_set_inference_mode(at.context, 1);
+  laze_tensor *made = laze_add(two, 1);
+  ck_assert_int_eq(laze_tensor_write(made, two, &error), LAZE_OK);
+  laze_set_inference_mode(at.context, 0);
+  ck_assert_int_eq(laze_tensor_write(made, two, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "made in inference mode"));
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {
       row_5_5_a_form_in_place_changes_its_tensor_and_gives_it,
@@ -278,6 +322,8 @@ int main(void) {
       row_1_9_and_only_there,
       row_1_8_what_others_kept_is_noticed,
       results_leave_no_handles,
+      results_are_given_once,
+      gradients_and_what_inference_made_are_not_written_to,
   };
   return run_tests("forms", tests, sizeof tests / sizeof *tests);
 }
