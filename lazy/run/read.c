@@ -75,6 +75,7 @@ void laze_note_read_error(laze_thread_state *thread, laze_tensor *tensor, const 
   laze_failure *failure = laze_failure_create(lazy, error);
   if (!reported || !failure) laze_scope_note(thread, failure);
   if (slot && failure) (void)laze_quotes_put(lazy, &slot->errors, failure);
+  if (slot && !slot->errors) slot->unsaid = true;
   laze_failure_release(lazy, failure);
 }
 

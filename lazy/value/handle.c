@@ -94,6 +94,7 @@ static laze_cell *kept_cell(const laze_slot *slot) {
 static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->retains = 0;
   slot->assigned = false;
+  slot->unsaid = false;
   update_holding(slot);
   laze_grad_node_leave(lazy, slot->grad_node);
   laze_view_leave(lazy, slot->storage, laze_slot_edge(slot));

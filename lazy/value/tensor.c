@@ -17,7 +17,8 @@ const char *laze_tensor_error(laze_tensor *tensor) {
   laze_slot *slot = laze_handle_slot(tensor);
   if (slot) {
     const laze_cell *cell = slot->storage->cell;
-    message = slot->errors ? slot->errors->failure->message : "";
+    const char *other = slot->unsaid ? "out of memory: there was none to note what went wrong" : "";
+    message = slot->errors ? slot->errors->failure->message : other;
     if (cell && cell->state == LAZE_CELL_ERROR) message = laze_quotes_put(lazy, &slot->errors, cell->value.failure);
     if (slot->errors) slot->errors->given_out = true;
   }
@@ -37,7 +38,7 @@ laze_status laze_tensor_status(laze_tensor *tensor) {
     laze_failure *failure = cell && cell->state == LAZE_CELL_ERROR ? cell->value.failure
                             : slot->errors                         ? slot->errors->failure
                                                                    : NULL;
-    status = failure ? failure->code : LAZE_OK;
+    status = failure ? failure->code : slot->unsaid ? LAZE_OUT_OF_MEMORY : LAZE_OK;
     if (failure) failure->reported = true;
   }
   pthread_mutex_unlock(&lazy->lock);
