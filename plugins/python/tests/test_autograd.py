@@ -142,6 +142,16 @@ class Passes(unittest.TestCase):
                 w = (w - 0.25 * w.grad).requires_grad_()
         self.assertAlmostEqual(w[0].item(), 3.0, places=5)
 
+    def test_a_gradient_is_not_written_to(self):
+        x = leaf([1.0, 2.0])
+        x.sum().backward()
+        with self.assertRaisesRegex(laze.Error, "the gradient of a leaf as it was when it was asked for"):
+            x.grad.zero_()
+        with self.assertRaises(laze.Error):
+            x.grad[0] = 5.0
+        x.grad = x.grad * 2
+        self.assertEqual(x.grad.tolist(), [2.0, 2.0])
+
     def test_a_given_gradient(self):
         x = leaf([1.0, 2.0])
         (x * x).backward(laze.tensor([1.0, 10.0]))
