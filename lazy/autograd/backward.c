@@ -126,10 +126,10 @@ static laze_status make_room(backward *self, laze_error *error) {
   laze_context *context = self->lazy->context;
   self->firsts = laze_alloc_array(context, self->count, sizeof *self->firsts);
   self->wanted = laze_alloc_array(context, self->count, sizeof *self->wanted);
-  self->reached = laze_alloc_array(context, self->count, sizeof *self->reached);
+  self->reached = laze_alloc_zero(context, self->count * (int64_t)sizeof *self->reached);
   if (!self->firsts || !self->wanted || !self->reached) return laze_fail_memory(error, "a backward pass", self->count);
   for (int64_t i = 0; i < self->count; i++) {
-    self->wanted[i] = self->reached[i] = false;
+    self->wanted[i] = false;
     self->firsts[i] = self->gradient_count;
     self->gradient_count += self->nodes[i]->result_count;
   }

@@ -102,13 +102,15 @@ END_TEST
 START_TEST(nothing_is_merged_with_the_first_time) {
   autograd_fixture at = begin();
   int64_t executed[2];
+  block blocks[2]; /* histories let go of them when the scope ends */
   for (int checkpointed = 0; checkpointed < 2; checkpointed++) {
     laze_tensor *x = numbers(&at, true), *y = NULL;
-    block self = {.weight = laze_detach(scalar_leaf(&at, 0.5f))};
+    block *self = &blocks[checkpointed];
+    *self = (block){.weight = laze_detach(scalar_leaf(&at, 0.5f))};
     if (checkpointed)
-      y = checkpoint(&self, x);
+      y = checkpoint(self, x);
     else
-      ck_assert_int_eq(run_block(&self, &x, &y, NULL), LAZE_OK);
+      ck_assert_int_eq(run_block(self, &x, &y, NULL), LAZE_OK);
     laze_tensor *loss = laze_sum(y);
     backward(loss);
     const int64_t before = metric(at.context, "nodes_executed");
@@ -126,13 +128,15 @@ START_TEST(checkpoints_serve_several_passes) {
   autograd_fixture at = begin();
   laze_error error;
   float expected[3], found[3];
+  block blocks[2]; /* histories let go of them when the scope ends */
   for (int checkpointed = 0; checkpointed < 2; checkpointed++) {
     laze_tensor *x = leaf(&at, (float[]){0.5f, -1, 2}), *y = NULL, *first = NULL, *second = NULL;
-    block self = {.weight = scalar_leaf(&at, 1.5f)};
+    block *self = &blocks[checkpointed];
+    *self = (block){.weight = scalar_leaf(&at, 1.5f)};
     if (checkpointed)
-      y = checkpoint(&self, x);
+      y = checkpoint(self, x);
     else
-      ck_assert_int_eq(run_block(&self, &x, &y, NULL), LAZE_OK);
+      ck_assert_int_eq(run_block(self, &x, &y, NULL), LAZE_OK);
     laze_tensor *loss = laze_sum(y);
     for (int i = 0; i < 2; i++) {
       ck_assert_msg(laze_grad(&loss, NULL, 1, &x, 1, LAZE_CREATE_GRAPH, &first, &error) == LAZE_OK, "%s",
@@ -162,21 +166,23 @@ START_TEST(checkpoints_may_be_nested) {
   autograd_fixture at = begin();
   laze_error error;
   float found[2][3];
+  block blocks[2]; /* histories let go of them when the scope ends */
   for (int checkpointed = 0; checkpointed < 2; checkpointed++) {
     laze_tensor *x = leaf(&at, (float[]){0.5f, -1, 2}), *y = NULL;
-    block self = {.weight = scalar_leaf(&at, 1.5f)};
+    block *self = &blocks[checkpointed];
+    *self = (block){.weight = scalar_leaf(&at, 1.5f)};
     const laze_checkpoint_options options = {.struct_size = sizeof options,
                                              .input_count = 1,
                                              .output_count = 1,
                                              .inputs = &x,
                                              .outputs = &y,
                                              .code = run_outer,
-                                             .self = &self};
+                                             .self = self};
     if (checkpointed) {
       ck_assert_msg(laze_checkpoint(&options, &error) == LAZE_OK, "%s", error.message);
     } else {
       laze_tensor *e = laze_exp(x), *inner = NULL;
-      ck_assert_int_eq(run_block(&self, &e, &inner, NULL), LAZE_OK);
+      ck_assert_int_eq(run_block(self, &e, &inner, NULL), LAZE_OK);
       y = laze_mul(inner, x);
     }
     backward(laze_sum(y));

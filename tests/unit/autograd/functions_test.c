@@ -153,15 +153,16 @@ START_TEST(tangents_follow_from_jvp_or_backward) {
   autograd_fixture at = begin();
   laze_error error;
   const laze_function_code jvps[] = {NULL, square_jvp, square_jvp};
+  square squares[3] = {{0}}; /* histories let go of them when the scope ends */
   for (int i = 0; i < 3; i++) {
-    square self = {0};
+    square *self = &squares[i];
     laze_tensor *x = leaf(&at, (float[]){1, 2}), *w = leaf(&at, (float[]){3, 4}), *found = NULL;
     laze_tensor *inputs[] = {x, w}, *tangents[] = {constant(&at, (float[]){1, 10}), constant(&at, (float[]){2, 5})};
-    laze_tensor *y = apply_with(&at, &self, laze_mul(x, 1), w, i == 2 ? LAZE_FUNCTION_ONCE : 0, jvps[i]);
+    laze_tensor *y = apply_with(&at, self, laze_mul(x, 1), w, i == 2 ? LAZE_FUNCTION_ONCE : 0, jvps[i]);
     laze_tensor *z = laze_mul(y, 2);
     ck_assert_msg(laze_jvp(&z, 1, inputs, tangents, 2, 0, &found, &error) == LAZE_OK, "%s", error.message);
     expect(found, 0, (float[]){2 * (6 + 2), 2 * (160 + 20)});
-    ck_assert_int_eq(self.calls, 1);
+    ck_assert_int_eq(self->calls, 1);
     tangents[0] = NULL;
     ck_assert_int_eq(laze_jvp(&z, 1, inputs, tangents, 2, 0, &found, &error), LAZE_OK);
     expect(found, 0, (float[]){4, 40});
