@@ -29,11 +29,22 @@ static bool find_argument(const laze_frame *frame, const laze_call *call, int32_
   return *out != NULL;
 }
 
+/* Whether a view that is its own base lies as a tensor does that never was a view. */
+static bool is_row_major(const laze_slot *slot) {
+  laze_geometry geometry;
+  laze_type type;
+  if (laze_storage_is_view(slot->storage)) return false;
+  laze_slot_type(slot, &type);
+  return laze_view_geometry(slot->storage, &type, &geometry) && geometry.offset == 0 &&
+         laze_geometry_is_contiguous(&geometry);
+}
+
 laze_status laze_alias_begin(laze_thread_state *thread, const laze_frame *frame, laze_call *call, laze_alias_room *room,
                              laze_error *error) {
   laze_slot *slot;
   int32_t operand;
-  if (frame->op != LAZE_OP_AS_STRIDED || !find_argument(frame, call, &operand, &slot) || !slot->storage->view)
+  if (frame->op != LAZE_OP_AS_STRIDED || !find_argument(frame, call, &operand, &slot) || !slot->storage->view ||
+      is_row_major(slot))
     return LAZE_OK;
   const laze_view *view = slot->storage->view;
   const laze_storage *base = view->base;
@@ -92,12 +103,13 @@ static bool has_unknown_sizes(laze_op op, const laze_attribute *attributes) {
   return false;
 }
 
-/* Adds a step. *follows false: strides do not allow it. */
+/* Adds a step. *follows false: it is no movement, or strides do not allow it. */
 static laze_status add_step(alias *self, laze_op op, const laze_attribute *attributes, const laze_type *result,
                             bool *follows, laze_error *error) {
   laze_lazy *lazy = self->thread->lazy;
+  *follows = laze_geometry_is_movement(op);
   self->recipe.unsized |= laze_type_is_unknown(result) || has_unknown_sizes(op, attributes);
-  if (self->recipe.unsized) return LAZE_OK;
+  if (!*follows || self->recipe.unsized) return LAZE_OK;
   *follows = laze_geometry_follow(&self->geometry, op, attributes, result);
   if (!*follows) return LAZE_OK;
   laze_view_step *step =
@@ -151,7 +163,7 @@ static laze_status find_steps(alias *self, laze_value value, bool *follows, laze
   const laze_op op = whole_step(self->call->op);
   if (self->call->op == LAZE_OP_CONTIGUOUS && !self->recipe.unsized)
     *follows = laze_geometry_is_contiguous(&self->geometry);
-  if (!*follows || self->recipe.unsized) return LAZE_OK;
+  if (!*follows) return LAZE_OK;
   return op == LAZE_OP_NONE ? add_movements(self, result->cell, follows, error)
                             : add_step(self, op, self->call->attributes, &result->type, follows, error);
 }

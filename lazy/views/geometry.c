@@ -202,6 +202,12 @@ static const struct {
     {LAZE_OP__BITCAST, follow_bitcast},
 };
 
+bool laze_geometry_is_movement(laze_op op) {
+  bool found = false;
+  for (size_t i = 0; i < sizeof movements / sizeof *movements && !found; i++) found = movements[i].op == op;
+  return found;
+}
+
 bool laze_geometry_follow(laze_geometry *geometry, laze_op op, const laze_attribute *attributes,
                           const laze_type *result) {
   for (size_t i = 0; i < sizeof movements / sizeof *movements; i++) {

@@ -4,6 +4,8 @@
 
 #include "lazy/value/view.h"
 
+/* Whether the operator gives elements of its operand in other places, so that its results may be views. */
+bool laze_geometry_is_movement(laze_op op);
 /* Where the result of a movement lies, whose operand lies at `geometry`, which is changed. Sizes are known. False: not
  * in the operand's memory, whatever its strides (geometry is not changed), so that it is a copy. */
 bool laze_geometry_follow(laze_geometry *geometry, laze_op op, const laze_attribute *attributes,

@@ -354,12 +354,23 @@ static void clear(indexing *self, PyObject *items) {
   Py_DECREF(items);
 }
 
+/* What an index that takes all of the tensor gives: a view, as any other slice is. A tensor whose sizes are not known
+ * is given itself, as views of it cannot be written to. */
+static PyObject *all_of(PyObject *tensor) {
+  laze_tensor *handle = laze_python_handle(tensor);
+  for (int32_t axis = 0; axis < laze_tensor_rank(handle); axis++)
+    if (!laze_tensor_knows_size(handle, axis)) return laze_python_share(tensor);
+  return laze_python_call_format("alias", "T", tensor);
+}
+
 PyObject *laze_python_subscript(PyObject *tensor, PyObject *index) {
   PyObject *items = items_of(index), *result = NULL;
   if (!items) return NULL;
   indexing self = {.tensor = laze_python_share(tensor)};
   if (take_all(&self, items, index))
-    result = self.has_lists ? take_lists(self.tensor, self.lists, rank_of(&self)) : laze_python_share(self.tensor);
+    result = self.has_lists          ? take_lists(self.tensor, self.lists, rank_of(&self))
+             : self.tensor == tensor ? all_of(tensor)
+                                     : laze_python_share(self.tensor);
   clear(&self, items);
   return result;
 }

@@ -46,6 +46,12 @@ static PyObject *from_dlpack(PyObject *module, PyObject *object) {
   return laze_python_from_dlpack(object);
 }
 
+static PyObject *detach(PyObject *module, PyObject *object) {
+  (void)module;
+  if (!laze_python_is_tensor(object)) return laze_python_raise_type("detach: %R is no tensor", object);
+  return laze_python_detach(object, NULL);
+}
+
 /* What pickle calls: a tensor of dtype, shape and bytes, which may require a gradient. */
 static PyObject *rebuild(PyObject *module, PyObject *arguments) {
   (void)module;
@@ -91,6 +97,8 @@ static PyMethodDef functions[] = {
      "from_numpy(data, dtype=None)\n--\n\nThe same as asarray()."},
     {"from_dlpack", from_dlpack, METH_O,
      "from_dlpack(object, /)\n--\n\nA tensor that shares the memory of an object with __dlpack__."},
+    {"detach", detach, METH_O,
+     "detach(input, /)\n--\n\nA tensor that shares the values of another, through which no gradient goes."},
     {"manual_seed", laze_python_manual_seed, METH_O,
      "manual_seed(seed, /)\n--\n\nMakes laze.rand() and others draw the same numbers from here on."},
     {"get_rng_state", laze_python_get_generator, METH_NOARGS,

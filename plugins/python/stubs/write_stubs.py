@@ -183,6 +183,7 @@ def functions():
     for name in ("asarray", "as_tensor", "from_numpy"):
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."
+    yield "def detach(input: Tensor, /) -> Tensor: ..."
     yield "@overload\ndef evaluate(tensor: Tensor, /) -> Tensor: ..."
     yield "@overload\ndef evaluate(*tensors: Tensor) -> tuple[Tensor, ...]: ..."
     yield "def set_num_threads(number: _int, /) -> None: ..."

@@ -19,6 +19,61 @@ class Views(unittest.TestCase):
         self.write(x[1, None, ::2], [-1.0])
         self.assertEqual(self.values(x), [[9, 0, 7], [-1, 0, -1]])
 
+    def test_an_index_that_takes_all_is_a_view(self):
+        for index in (slice(None), ..., (slice(None), slice(None)), (slice(0, 2), ...), ()):
+            x = laze.ones(2, 3).requires_grad_()
+            view = x[index]
+            self.assertIsNot(view, x)
+            self.assertFalse(view.is_leaf)
+            gradient, = laze.autograd.grad(view.sum() + 3 * x.sum(), view)
+            self.assertEqual(gradient.tolist(), [[1, 1, 1]] * 2)
+            y = laze.ones(2, 3)
+            y[index].requires_grad_()
+            self.assertFalse(y.requires_grad)
+            self.write(y[index], 0.0)
+            y[index] += 5
+            self.assertEqual(self.values(y), [[5, 5, 5]] * 2)
+
+    def test_functions_that_give_their_argument_back_give_a_view(self):
+        for give in (laze.atleast_1d, laze.atleast_2d, laze.atleast_3d, laze.detach,
+                     lambda x: x.sum_to_size(1, 1, 3), lambda x: laze.dropout(x, 0.5, False),
+                     lambda x: laze.nn.functional.dropout(x, 0.5, False)):
+            x = laze.ones(1, 1, 3)
+            self.write(give(x), 2.0)
+            self.assertEqual(self.values(x), [[[2, 2, 2]]])
+        x = laze.ones(3)
+        self.write(laze.atleast_3d(x), 2.0)
+        self.assertEqual(self.values(x), [2, 2, 2])
+        for part in (x.sum_to_size(1), laze.dropout(x, 0.5, True)):
+            self.write(part, 9.0)
+        self.assertEqual(self.values(x), [2, 2, 2])
+
+    def test_what_is_computed_of_unknown_sizes_is_a_copy(self):
+        x = laze.arange(5.0)
+        for compute in (lambda part: part.to(laze.float64), lambda part: laze.dropout(part, 1.0, True),
+                        lambda part: part.sum_to_size(1)):
+            part = x[x > 1]
+            result = compute(part)
+            part.mul_(2)
+            result.add_(1)
+            self.assertEqual(self.values(part), [4, 6, 8])
+            self.assertIn(self.values(result), ([3, 4, 5], [1, 1, 1], [10]))
+        part = x[x > 1]
+        part[:].mul_(2)
+        self.assertEqual(self.values(part), [4, 6, 8])
+
+    def test_detach_of_no_tensor_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "detach"):
+            laze.detach(1.0)
+
+    def test_as_strided_is_of_the_memory_of_a_new_tensor(self):
+        x = laze.tensor([[1.0, 2.0], [3.0, 4.0]])
+        self.assertEqual(self.values(laze.tensor([[1.0, 2.0], [3.0, 4.0]]).as_strided([1], [1], 0)), [1])
+        view = x.as_strided([2, 2], [1, 2])
+        self.assertEqual(self.values(view), [[1, 3], [2, 4]])
+        self.write(view[0], [7.0, 8.0])
+        self.assertEqual(self.values(x), [[7, 2], [8, 4]])
+
     def test_methods_are_views(self):
         x = laze.arange(6).reshape(2, 3)
         for view in (x.t(), x.reshape(3, 2), x.unsqueeze(0), x.view(6), x.transpose(0, 1), x.detach(),
