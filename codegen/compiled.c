@@ -179,9 +179,9 @@ laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *op
                                laze_error *error) {
   static const laze_compile_options defaults = {.struct_size = sizeof defaults};
   laze_compiled *self = NULL;
+  if (out) *out = NULL;
   if (!graph || !out)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compile_graph: graph and out must not be NULL");
-  *out = NULL;
   if (!options) options = &defaults;
   if (options->struct_size < sizeof *options)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,

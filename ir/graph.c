@@ -204,7 +204,9 @@ laze_status laze_graph_add_parameter(laze_graph *graph, laze_block *block, const
                    : laze_arena_format(&graph->arena, "arg%lld", (long long)block->parameter_count);
   if (!node.name) return laze_fail_memory(error, "a parameter's name", -1);
   LAZE_TRY(share_type(graph, &call, type, &node.types, error));
-  return push_node(graph, block, &node, out, error);
+  LAZE_TRY(push_node(graph, block, &node, out, error));
+  if (block == graph->body) graph->signature = NULL; /* it says nothing of this one */
+  return LAZE_OK;
 }
 
 /* Segments that are all 1 are left out, so that equal nodes look equal. */
@@ -372,6 +374,7 @@ laze_status laze_block_set_results(laze_graph *graph, laze_block *block, const l
     if (laze_graph_type(graph, values[i])->kind == LAZE_TYPE_NONE)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "graph %s: result %lld is one that is absent", graph->name,
                        (long long)i);
+  if (block == graph->body && count != block->result_count) graph->signature = NULL;
   block->results = copy;
   block->result_count = count;
   return LAZE_OK;

@@ -92,6 +92,12 @@ static laze_status check(const laze_graph *graph, const laze_role *inputs, int32
   return LAZE_OK;
 }
 
+laze_status laze_signature_check(const laze_graph *graph, laze_error *error) {
+  const laze_signature *signature = graph->signature;
+  if (!signature) return LAZE_OK;
+  return check(graph, signature->inputs, signature->input_count, signature->results, signature->result_count, error);
+}
+
 static laze_role *copy_roles(laze_graph *graph, const laze_role *from, int32_t count) {
   laze_role *copy = laze_arena_alloc_array(&graph->arena, count, sizeof *copy);
   for (int32_t i = 0; copy && i < count; i++) {

@@ -17,6 +17,8 @@ const char *laze_role_name(int32_t kind);
 int32_t laze_role_find(const char *name, int32_t length);
 /* Appends "signature (parameter, input) -> (loss, gradient(w))" and a newline; nothing where the graph has none. */
 void laze_signature_print(laze_text *text, const laze_graph *graph);
+/* Whether it is one that this graph may have; LAZE_OK where it has none. */
+LAZE_MUST_USE laze_status laze_signature_check(const laze_graph *graph, laze_error *error);
 /* Gives `to` the signature of a graph with as many inputs and results; nothing where that has none. */
 LAZE_MUST_USE laze_status laze_signature_copy(const laze_graph *from, laze_graph *to, laze_error *error);
 

@@ -3,6 +3,7 @@
 #include "ir/defined_size.h"
 #include "ir/module_internal.h"
 #include "ir/op.gen.h"
+#include "ir/signature.h"
 #include "ir/walk.h"
 
 #include <stdarg.h>
@@ -173,6 +174,11 @@ static laze_status check_defined(verifier *state) {
   return status == LAZE_OK ? LAZE_OK : fault(state, -1, "%s", reason.message);
 }
 
+static laze_status check_signature(verifier *state) {
+  laze_error reason;
+  return laze_signature_check(state->graph, &reason) == LAZE_OK ? LAZE_OK : fault(state, -1, "%s", reason.message);
+}
+
 static laze_status check_graph(verifier *state) {
   laze_walk walk;
   laze_status status = LAZE_OK;
@@ -185,6 +191,7 @@ static laze_status check_graph(verifier *state) {
     if (event == LAZE_WALK_BLOCK_END) status = check_results(state, walk.block);
   }
   if (status == LAZE_OK) status = check_defined(state);
+  if (status == LAZE_OK) status = check_signature(state);
   for (int64_t i = 0; status == LAZE_OK && i < state->graph->node_count; i++)
     if (!state->owners[i]) status = fault(state, i, "is in no block");
   return status;

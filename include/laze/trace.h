@@ -58,10 +58,12 @@ LAZE_API LAZE_MUST_USE laze_status laze_trace_begin(laze_context *context, laze_
 LAZE_API LAZE_MUST_USE laze_status laze_trace_end(laze_context *context, laze_tensor *const *outputs,
                                                   int32_t output_count, laze_graph **out, laze_error *error);
 
-/* A function to be traced: sets each of its outputs to a tensor. Another status than LAZE_OK ends the trace. */
+/* A function to be traced: sets each of its outputs to a tensor, and leaves the trace open. Another status than LAZE_OK
+ * ends it; `error`, which is not NULL, is to say why. */
 typedef laze_status (*laze_traced_function)(void *self, laze_tensor *const *inputs, laze_tensor **outputs,
                                             laze_error *error);
-/* Both around a call of the function, in a scope of its own. Inputs are of one context. */
+/* Both around a call of the function, in a scope of its own. Inputs are of one context. A call in it that failed, which
+ * nobody read, fails the trace. *out is the graph, which is the caller's, or NULL. */
 LAZE_API LAZE_MUST_USE laze_status laze_trace_call(laze_traced_function function, void *self,
                                                    laze_tensor *const *inputs, int32_t input_count,
                                                    int32_t output_count, const laze_trace_options *options,

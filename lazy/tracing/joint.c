@@ -129,7 +129,8 @@ static laze_status trace(joint_call *call, laze_traced_function function, void *
   laze_context *context = call->lazy->context;
   laze_error unwanted;
   LAZE_TRY(laze_trace_begin(context, inputs, call->input_count, options, call->traced, error));
-  laze_status status = function(self, call->traced, call->results, error);
+  laze_status status =
+      laze_traced_function_call("laze_trace_joint", context, function, self, call->traced, call->results, error);
   if (status == LAZE_OK) status = add_tangents(call, error);
   if (status == LAZE_OK) status = find_gradients(call, error);
   if (status == LAZE_OK) {
@@ -172,24 +173,19 @@ static laze_status trace_in_scope(joint_call *call, laze_traced_function functio
 laze_status laze_trace_joint(laze_traced_function function, void *self, laze_tensor *const *inputs, int32_t input_count,
                              int32_t output_count, const laze_trace_options *options, laze_graph **out,
                              laze_joint *counts, laze_error *error) {
+  if (out) *out = NULL;
   if (!function || !out || !counts || counts->struct_size < sizeof *counts || input_count < 1 || output_count < 1 ||
       !inputs)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_trace_joint: function, inputs, out and counts must not be NULL, counts have their "
                      "struct_size, and there is an input and an output at least");
-  *out = NULL;
   laze_lazy *lazy = laze_handle_lazy(inputs[0]);
   if (!lazy) lazy = laze_lazy_get(NULL);
   laze_scope *scope = lazy ? laze_scope_begin(lazy->context) : NULL;
   if (!scope) return laze_fail_memory(error, "a trace", -1);
   joint_call call = {.lazy = lazy, .input_count = input_count, .output_count = output_count};
-  const laze_status status = trace_in_scope(&call, function, self, inputs, options, out, error);
-  laze_error unread;
-  (void)laze_scope_end_error(scope, &unread);
-  if (status != LAZE_OK) {
-    laze_graph_release(*out);
-    *out = NULL;
-  }
+  laze_status status = trace_in_scope(&call, function, self, inputs, options, out, error);
+  status = laze_traced_scope_end(scope, status, out, error);
   if (status == LAZE_OK)
     *counts = (laze_joint){sizeof *counts, call.output_count, call.tangent_count, call.gradient_count, 0};
   return status;

@@ -267,6 +267,44 @@ laze_status laze_trace_end(laze_context *context, laze_tensor *const *outputs, i
 
 /* --- Functions --- */
 
+/* Whether the open trace is the one of this call. */
+static laze_status check_owner(const char *caller, laze_context *context, const void *owner, laze_error *error) {
+  laze_thread_state *thread;
+  LAZE_TRY(lock(caller, context, &thread, error));
+  const laze_open_trace *trace = (const laze_open_trace *)thread->tracer;
+  const bool same = trace && trace->owner == owner;
+  laze_lazy_unlock(thread->lazy);
+  if (same) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: the function ended the trace that it was called in; leave laze_trace_end to %s", caller,
+                   caller);
+}
+
+laze_status laze_traced_function_call(const char *caller, laze_context *context, laze_traced_function function,
+                                      void *self, laze_tensor *const *inputs, laze_tensor **outputs,
+                                      laze_error *error) {
+  laze_thread_state *thread;
+  laze_error said = {.code = LAZE_OK};
+  LAZE_TRY(lock(caller, context, &thread, error));
+  ((laze_open_trace *)thread->tracer)->owner = &said;
+  laze_lazy_unlock(thread->lazy);
+  const laze_status status = function(self, inputs, outputs, &said);
+  if (status == LAZE_OK) return check_owner(caller, context, &said, error);
+  if (*said.message) return laze_fail(error, status, "%s", said.message);
+  return laze_fail(error, status, "%s: the function failed with %s and gave no message; write one into its error",
+                   caller, laze_status_name(status));
+}
+
+laze_status laze_traced_scope_end(laze_scope *scope, laze_status status, laze_graph **graph, laze_error *error) {
+  laze_error unread;
+  const laze_status ended = laze_scope_end_error(scope, &unread);
+  if (status == LAZE_OK && ended != LAZE_OK) status = laze_fail(error, ended, "%s", unread.message);
+  if (status == LAZE_OK) return LAZE_OK;
+  laze_graph_release(*graph);
+  *graph = NULL;
+  return status;
+}
+
 typedef struct {
   laze_traced_function function;
   void *self;
@@ -281,7 +319,8 @@ static laze_status trace_call(const traced_call *call, laze_tensor *const *input
   laze_tensor **outputs = tensors + call->input_count;
   LAZE_TRY(laze_trace_begin(call->context, inputs, call->input_count, call->options, tensors, error));
   for (int32_t i = 0; i < call->output_count; i++) outputs[i] = NULL;
-  const laze_status status = call->function(call->self, tensors, outputs, error);
+  const laze_status status =
+      laze_traced_function_call("laze_trace_call", call->context, call->function, call->self, tensors, outputs, error);
   if (status == LAZE_OK)
     return end_trace(call->context, outputs, call->output_count, call->options->output_names, out, error);
   drop_trace(call->context);
@@ -317,22 +356,15 @@ static laze_status trace_in_scope(const traced_call *call, laze_tensor *const *i
 laze_status laze_trace_call(laze_traced_function function, void *self, laze_tensor *const *inputs, int32_t input_count,
                             int32_t output_count, const laze_trace_options *options, laze_graph **out,
                             laze_error *error) {
+  if (out) *out = NULL;
   if (!function || !out || input_count < 0 || output_count < 0 || (input_count > 0 && !inputs))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_trace_call: function, inputs and out must not be NULL, nor a count negative");
-  *out = NULL;
   LAZE_TRY(check_options("laze_trace_call", &options, error));
   laze_lazy *lazy = input_count > 0 ? laze_handle_lazy(inputs[0]) : NULL;
   if (!lazy) lazy = laze_lazy_get(NULL);
   laze_scope *scope = lazy ? laze_scope_begin(lazy->context) : NULL;
   if (!scope) return laze_fail_memory(error, "a trace", -1);
   const traced_call call = {function, self, lazy->context, input_count, output_count, options};
-  laze_status status = trace_in_scope(&call, inputs, out, error);
-  laze_error unread; /* what nobody read was on the way to an output, or is nobody's */
-  (void)laze_scope_end_error(scope, &unread);
-  if (status != LAZE_OK) {
-    laze_graph_release(*out);
-    *out = NULL;
-  }
-  return status;
+  return laze_traced_scope_end(scope, trace_in_scope(&call, inputs, out, error), out, error);
 }

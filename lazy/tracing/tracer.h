@@ -3,6 +3,7 @@
 #define LAZE_LAZY_TRACING_TRACER_H
 
 #include "ir/graph.h"
+#include "laze/trace.h"
 #include "lazy/run/trace_sizes.h"
 #include "lazy/value/tracer.h"
 
@@ -25,6 +26,7 @@ typedef struct laze_open_trace {
   laze_tracer tracer; /* first: an open trace is a laze_tracer */
   laze_thread_state *thread;
   laze_graph *graph; /* owned */
+  const void *owner; /* the call of a function that it is of; NULL: laze_trace_begin() opened it */
   laze_traced_cell *slots;
   int64_t slot_count, cell_count; /* a power of two, at most half full */
   laze_cell **captured;           /* from outside, by the parameters that stand for them; the map has references */
@@ -54,5 +56,18 @@ LAZE_MUST_USE laze_status laze_open_trace_put(laze_open_trace *trace, laze_cell 
 /* What a cell is; one from outside becomes a parameter. */
 LAZE_MUST_USE laze_status laze_open_trace_find(laze_open_trace *trace, laze_cell *cell, laze_traced_cell *out,
                                                laze_error *error);
+
+/* What follows is called without the lock, by `caller`, whose name messages begin with. */
+
+/* Calls a function in the trace that the thread has just opened, which is to be open still when it returns. A failure
+ * has a message, also where the function gave none. Whoever calls ends the trace. */
+LAZE_MUST_USE laze_status laze_traced_function_call(const char *caller, laze_context *context,
+                                                    laze_traced_function function, void *self,
+                                                    laze_tensor *const *inputs, laze_tensor **outputs,
+                                                    laze_error *error);
+/* Ends the scope around it. A call that failed in there, which nobody read, is an error, for the graph lacks it:
+ * without LAZE_OK there is no graph. */
+LAZE_MUST_USE laze_status laze_traced_scope_end(laze_scope *scope, laze_status status, laze_graph **graph,
+                                                laze_error *error);
 
 #endif

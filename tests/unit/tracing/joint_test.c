@@ -1,4 +1,5 @@
 /* Joint graphs of forward and backward pass, and how they are cut in two (row 4.7). */
+#include "ir/signature.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/suite.h"
 
@@ -253,6 +254,89 @@ START_TEST(unused_inputs_have_gradients_of_zeros) {
 }
 END_TEST
 
+static laze_status lost_write(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  laze_tensor *y = laze_mul(in[0], 2);
+  laze_add_(y, laze_zeros(context, 5, LAZE_F32));
+  out[0] = y;
+  return LAZE_OK;
+}
+
+static laze_status ends_the_trace(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  const bool *another = self;
+  laze_tensor *traced[1];
+  out[0] = laze_exp(in[0]);
+  laze_status status = laze_trace_end(context, NULL, 0, NULL, failure);
+  if (status == LAZE_OK && *another) status = laze_trace_begin(context, in, 1, NULL, traced, failure);
+  return status;
+}
+
+static laze_status says_nothing(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)in, (void)out, (void)failure;
+  return LAZE_NOT_FOUND;
+}
+
+/* What goes wrong in the function is an error of the trace, and the next one may begin. */
+START_TEST(faults_of_the_function_are_errors) {
+  laze_tensor *x = leaf(matrix(2, 2, 0)), *inputs[] = {x, x};
+  laze_joint counts = {.struct_size = sizeof counts};
+  laze_graph *joint;
+  assert_fails(laze_trace_joint(lost_write, NULL, &x, 1, 1, NULL, &joint, &counts, &error), LAZE_INVALID_ARGUMENT,
+               "laze_add: shapes");
+  ck_assert_ptr_null(joint);
+  for (int round = 0; round < 2; round++) {
+    bool another = round == 1;
+    assert_fails(laze_trace_joint(ends_the_trace, &another, &x, 1, 1, NULL, &joint, &counts, &error),
+                 LAZE_FAILED_PRECONDITION, "laze_trace_joint: the function ended the trace");
+    ck_assert_ptr_null(joint);
+  }
+  assert_fails(laze_trace_joint(says_nothing, NULL, &x, 1, 1, NULL, &joint, &counts, &error), LAZE_NOT_FOUND,
+               "laze_trace_joint: the function failed with NOT_FOUND");
+  assert_ok(laze_trace_joint(ignores, NULL, inputs, 2, 1, NULL, &joint, &counts, &error));
+  laze_graph_release(joint);
+}
+END_TEST
+
+/* A signature that counts other inputs or results than the graph could be saved, but not loaded. */
+START_TEST(a_signature_goes_when_inputs_or_results_change) {
+  static const char text[] = "laze 1\n"
+                             "signature (parameter) -> (loss)\n"
+                             "graph @g(%x: f32[2]) -> f32[2] {\n"
+                             "  return %x\n"
+                             "}\n";
+  for (int round = 0; round < 3; round++) {
+    char printed[512];
+    size_t size;
+    laze_graph *graph, *again;
+    laze_value y;
+    assert_ok(laze_graph_parse(context, text, sizeof text - 1, NULL, &graph, &error));
+    const laze_value x = laze_graph_input(graph, 0);
+    if (round == 0) assert_ok(laze_graph_add_input(graph, "y", LAZE_F32, LAZE_SHAPE(2), &y, &error));
+    if (round == 1) assert_ok(laze_graph_set_results(graph, LAZE_VALUES(x, x), &error));
+    if (round == 2) assert_ok(laze_graph_set_results(graph, LAZE_VALUES(x), &error)); /* as many */
+    ck_assert_int_eq(laze_graph_input_role(graph, 0).kind,
+                     round == 2 ? LAZE_SIGNATURE_PARAMETER : LAZE_SIGNATURE_INPUT);
+    assert_ok(laze_graph_verify(graph, &error));
+    assert_ok(laze_graph_format(graph, printed, sizeof printed, &size, &error));
+    assert_ok(laze_graph_parse(context, printed, (int64_t)size, NULL, &again, &error));
+    laze_graph_release(again);
+    laze_graph_release(graph);
+  }
+}
+END_TEST
+
+/* And where one is of other counts all the same, the graph does not keep the rules. */
+START_TEST(verifying_looks_at_the_signature) {
+  static const char text[] =
+      "laze 1\nsignature (parameter) -> (loss)\ngraph @g(%x: f32[2]) -> f32[2] {\n  return %x\n}\n";
+  laze_graph *graph;
+  assert_ok(laze_graph_parse(context, text, sizeof text - 1, NULL, &graph, &error));
+  graph->signature->result_count = 0;
+  assert_fails(laze_graph_verify(graph, &error), LAZE_INTERNAL, "1 inputs and 0 results");
+  laze_graph_release(graph);
+}
+END_TEST
+
 /* Memory may be out at any call: an error, no graphs, nothing lost. */
 START_TEST(memory_may_run_out_at_any_point) {
   static const char text[] = "laze 1\n"
@@ -297,6 +381,9 @@ int main(void) {
   tcase_add_test(tests, wrong_signatures_are_refused);
   tcase_add_test(tests, what_cannot_be_cut_is_refused);
   tcase_add_test(tests, unused_inputs_have_gradients_of_zeros);
+  tcase_add_test(tests, faults_of_the_function_are_errors);
+  tcase_add_test(tests, a_signature_goes_when_inputs_or_results_change);
+  tcase_add_test(tests, verifying_looks_at_the_signature);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);

@@ -528,6 +528,87 @@ START_TEST(errors_end_the_trace) {
 }
 END_TEST
 
+static laze_status lost_write(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  laze_add_(in[0], laze_zeros(context, 5, LAZE_F32));
+  out[0] = laze_exp(in[0]);
+  return LAZE_OK;
+}
+
+static laze_status handled_failure(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  ck_assert_int_ne(laze_tensor_status(laze_matmul(in[0], laze_zeros(context, 5, LAZE_F32))), LAZE_OK);
+  out[0] = laze_exp(in[0]);
+  return LAZE_OK;
+}
+
+/* The handle of a failed write is seldom looked at: without the error there would be a graph that lacks the write. */
+START_TEST(a_failed_call_that_nobody_read_fails_the_trace) {
+  laze_tensor *x = three(1, 2, 3);
+  laze_graph *graph;
+  assert_fails(laze_trace_call(lost_write, NULL, &x, 1, 1, NULL, &graph, &error), LAZE_INVALID_ARGUMENT,
+               "laze_add: shapes");
+  ck_assert_ptr_null(graph);
+  laze_graph_release(trace(handled_failure, NULL, &x, 1, 1, 0)); /* the function knows of it */
+}
+END_TEST
+
+static laze_status says_nothing(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)in, (void)out, (void)failure;
+  return LAZE_NOT_FOUND;
+}
+
+/* A message of before would be taken for this failure's. */
+START_TEST(a_failure_without_a_message_is_given_one) {
+  laze_tensor *x = three(1, 2, 3);
+  laze_graph *graph;
+  error = (laze_error){LAZE_OK, "of before"};
+  assert_fails(laze_trace_call(says_nothing, NULL, &x, 1, 1, NULL, &graph, &error), LAZE_NOT_FOUND,
+               "laze_trace_call: the function failed with NOT_FOUND");
+  ck_assert_int_eq(error.code, LAZE_NOT_FOUND);
+}
+END_TEST
+
+static laze_status ends_the_trace(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  const bool *another = self;
+  laze_tensor *traced[1];
+  out[0] = laze_exp(in[0]);
+  laze_status status = laze_trace_end(context, NULL, 0, NULL, failure);
+  if (status == LAZE_OK && *another) status = laze_trace_begin(context, in, 1, NULL, traced, failure);
+  return status;
+}
+
+/* A graph of whatever trace is open would not be the function's. */
+START_TEST(a_function_that_ends_its_trace_is_refused) {
+  laze_tensor *x = three(1, 2, 3);
+  laze_graph *graph;
+  for (int round = 0; round < 2; round++) {
+    bool another = round == 1;
+    assert_fails(laze_trace_call(ends_the_trace, &another, &x, 1, 1, NULL, &graph, &error), LAZE_FAILED_PRECONDITION,
+                 "ended the trace");
+    ck_assert_ptr_null(graph);
+  }
+  laze_graph_release(trace(early_and_late, NULL, &x, 1, 1, 0));
+}
+END_TEST
+
+/* Whoever releases what was to be made, whatever the status, releases nothing of before. */
+START_TEST(wrong_arguments_leave_nothing_in_out) {
+  laze_tensor *x = three(1, 2, 3);
+  laze_graph *const graph = trace(early_and_late, NULL, &x, 1, 1, 0);
+  laze_graph *out = graph;
+  laze_compiled *compiled, *made;
+  assert_ok(laze_compile_graph(graph, NULL, &compiled, &error));
+  made = compiled;
+  assert_fails(laze_trace_call(NULL, NULL, &x, 1, 1, NULL, &out, &error), LAZE_INVALID_ARGUMENT, "must not be NULL");
+  ck_assert_ptr_null(out);
+  assert_fails(laze_compile_graph(NULL, NULL, &made, &error), LAZE_INVALID_ARGUMENT, "must not be NULL");
+  ck_assert_ptr_null(made);
+  laze_compiled_release(compiled);
+  laze_graph_release(graph);
+}
+END_TEST
+
 /* A context that goes with an open trace takes it along. */
 START_TEST(an_open_trace_goes_with_its_context) {
   test_failing_allocator state = {0};
@@ -547,6 +628,7 @@ END_TEST
 static laze_context *traced_context;
 static laze_status several(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
   (void)self, (void)failure;
+  (void)laze_exp_(in[0]);
   laze_tensor *noisy = laze_add(in[0], laze_rand(traced_context, 3, 1, 2, LAZE_F32));
   out[0] = laze_softmax(laze_mul(noisy, laze_ones(traced_context, 3, LAZE_F32)), 0);
   return LAZE_OK;
@@ -566,6 +648,8 @@ START_TEST(memory_may_run_out_at_any_point) {
     const laze_status status = laze_trace_call(several, NULL, &x, 1, 1, NULL, &graph, &failure);
     const bool reached = state.calls >= state.refuse_at;
     ck_assert((status == LAZE_OK) == (graph != NULL));
+    state.refuse_at = 0;
+    if (graph) ck_assert_int_eq(count_of(graph, " = exp "), 1); /* a write that had no memory is not left out */
     ck_assert_msg(status == LAZE_OK || status == LAZE_OUT_OF_MEMORY, "%s", failure.message);
     laze_graph_release(graph);
     (void)laze_scope_end(inner);
@@ -600,6 +684,10 @@ int main(void) {
   tcase_add_test(tests, row_3_6_gradients_are_nodes_like_others);
   tcase_add_test(tests, row_3_6_a_training_step_is_one_graph);
   tcase_add_test(tests, errors_end_the_trace);
+  tcase_add_test(tests, a_failed_call_that_nobody_read_fails_the_trace);
+  tcase_add_test(tests, a_failure_without_a_message_is_given_one);
+  tcase_add_test(tests, a_function_that_ends_its_trace_is_refused);
+  tcase_add_test(tests, wrong_arguments_leave_nothing_in_out);
   tcase_add_test(tests, an_open_trace_goes_with_its_context);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
   suite_add_tcase(suite, tests);
