@@ -52,6 +52,7 @@ laze_status laze_graph_create_sharing(laze_context *context, const char *name, l
 }
 
 laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out, laze_error *error) {
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_create: out must not be NULL");
   if (!context) context = laze_context_default();
   if (!context) return laze_fail_memory(error, "the default context", -1);
   return laze_graph_create_sharing(context, name, NULL, out, error);

@@ -121,13 +121,13 @@ laze_status laze_graph_set_signature(laze_graph *graph, const laze_role *inputs,
 }
 
 laze_role laze_graph_input_role(const laze_graph *graph, int32_t index) {
-  const laze_signature *signature = graph->signature;
+  const laze_signature *signature = graph ? graph->signature : NULL;
   if (!signature || index < 0 || index >= signature->input_count) return (laze_role){LAZE_SIGNATURE_INPUT, 0, NULL};
   return signature->inputs[index];
 }
 
 laze_role laze_graph_result_role(const laze_graph *graph, int32_t index) {
-  const laze_signature *signature = graph->signature;
+  const laze_signature *signature = graph ? graph->signature : NULL;
   if (!signature || index < 0 || index >= signature->result_count) return (laze_role){LAZE_SIGNATURE_OUTPUT, 0, NULL};
   return signature->results[index];
 }

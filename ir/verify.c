@@ -199,6 +199,7 @@ static laze_status check_graph(verifier *state) {
 
 laze_status laze_graph_verify(const laze_graph *graph, laze_error *error) {
   laze_error unwanted;
+  if (!graph) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_verify: the graph is NULL");
   verifier state = {.graph = graph, .error = error ? error : &unwanted};
   state.owners = laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *state.owners);
   if (!state.owners) return laze_fail_memory(error, "the verifier", graph->node_count * (int64_t)sizeof *state.owners);

@@ -225,6 +225,7 @@ static const laze_algorithm algorithms[] = {
                   [SGD_NESTEROV] = {"nesterov", 0, LAZE_SETTING_FLAG},
                   [SGD_MAXIMIZE] = {"maximize", 0, LAZE_SETTING_FLAG}},
      .memories = {"momentum_buffer"},
+     .uncounted = true,
      .initial = -1,
      .check = sgd_check,
      .remembers = sgd_remembers,

@@ -4,6 +4,8 @@
 #include "laze/functions.h"
 #include "optim/optimiser.h"
 
+#include <math.h>
+
 /* The norm of each gradient; how many there are. */
 static int32_t fill_norms(laze_tensor *const *parameters, int32_t count, double order, laze_tensor **norms) {
   int32_t found = 0;
@@ -35,6 +37,12 @@ static laze_status check_list(const char *function, laze_context **context, laze
   if (count < 0 || (count > 0 && !parameters))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d tensors at %p are no list", function, (int)count,
                      (const void *)parameters);
+  for (int32_t i = 0; i < count; i++) {
+    const laze_status status = laze_tensor_status(parameters[i]);
+    if (status != LAZE_OK)
+      return laze_fail(error, status, "%s: parameter %d is an error: %s", function, (int)i,
+                       laze_tensor_error(parameters[i]));
+  }
   if (limit >= 0) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the limit is %g: expected 0 or more", function, limit);
 }
@@ -56,6 +64,9 @@ laze_status laze_clip_grad_norm(laze_context *context, laze_tensor *const *param
   if (!norm) norm = &local;
   *norm = NULL;
   LAZE_TRY(check_list("laze_clip_grad_norm", &context, parameters, count, max_norm, error));
+  if (isnan(order) || order == 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_clip_grad_norm: the order is %g: expected 2, 1, HUGE_VAL or another that is not 0", order);
   const int32_t recorded = laze_set_grad_enabled(context, 0);
   const laze_status status = clip_norm(context, parameters, count, max_norm, order, norm, error);
   (void)laze_set_grad_enabled(context, recorded);

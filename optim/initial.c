@@ -5,7 +5,7 @@
 
 /* Inputs of an output (axis 1), or outputs of an input (axis 0), of a weight [out, in, ...]. */
 static double fan_of(laze_ints shape, int axis) {
-  if (shape.count < 2) return NAN;
+  if (shape.count < 2 || !shape.items) return NAN;
   double fan = (double)shape.items[axis];
   for (int32_t i = 2; i < shape.count; i++) fan *= (double)shape.items[i];
   return fan;

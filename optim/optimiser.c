@@ -46,6 +46,9 @@ static laze_status refuse_name(const laze_algorithm *algorithm, const char *name
 /* Changes settings, all or none. */
 static laze_status change(const laze_algorithm *algorithm, double *settings, laze_settings given, laze_error *error) {
   double next[LAZE_OPTIM_SETTINGS];
+  if (given.count < 0 || (given.count > 0 && !given.items))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d settings at %p are no list; use LAZE_SETTINGS",
+                     algorithm->name, (int)given.count, (const void *)given.items);
   memcpy(next, settings, sizeof next);
   for (int32_t i = 0; i < given.count; i++) {
     const int at = find_setting(algorithm, given.items[i].name);
@@ -74,6 +77,7 @@ static laze_status change_all(laze_optimiser *optimiser, laze_settings settings,
 }
 
 laze_status laze_optimiser_set(laze_optimiser *optimiser, int32_t group, laze_settings settings, laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_set", error);
   if (group == LAZE_ALL_GROUPS) return change_all(optimiser, settings, error);
   if (group < 0 || group >= optimiser->group_count)
     return laze_fail(error, LAZE_OUT_OF_RANGE,
@@ -84,15 +88,20 @@ laze_status laze_optimiser_set(laze_optimiser *optimiser, int32_t group, laze_se
 }
 
 double laze_optimiser_get(const laze_optimiser *optimiser, int32_t group, const char *name) {
-  const int at = find_setting(optimiser->algorithm, name);
+  const int at = optimiser ? find_setting(optimiser->algorithm, name) : -1;
   if (at < 0 || group < LAZE_ALL_GROUPS || group >= optimiser->group_count) return NAN;
   return group == LAZE_ALL_GROUPS ? optimiser->settings[at] : optimiser->groups[group].settings[at];
 }
 
 /* ---- Life. */
 
+laze_status laze_optimiser_missing(const char *function, laze_error *error) {
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the optimiser is NULL", function);
+}
+
 laze_status laze_optimiser_create(laze_context *context, const char *algorithm, laze_settings settings,
                                   laze_optimiser **out, laze_error *error) {
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_optimiser_create: out must not be NULL");
   *out = NULL;
   const laze_algorithm *found = laze_algorithm_find(algorithm);
   if (!found)
@@ -171,6 +180,7 @@ static laze_status fill_group(const laze_optimiser *optimiser, laze_tensor *cons
 
 laze_status laze_optimiser_add(laze_optimiser *optimiser, laze_tensor *const *parameters, int32_t count,
                                laze_settings settings, laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_add", error);
   laze_context *context = optimiser->context;
   laze_parameter_group group = {.count = 0};
   laze_error local; /* prefixes need a message */
@@ -193,7 +203,7 @@ laze_status laze_optimiser_add(laze_optimiser *optimiser, laze_tensor *const *pa
 }
 
 int32_t laze_optimiser_groups(const laze_optimiser *optimiser) {
-  return (int32_t)optimiser->group_count;
+  return optimiser ? (int32_t)optimiser->group_count : 0;
 }
 
 int64_t laze_optimiser_parameter_count(const laze_optimiser *optimiser) {

@@ -44,7 +44,8 @@ typedef struct laze_algorithm {
   const char *name;
   laze_setting_info settings[LAZE_OPTIM_SETTINGS + 1];
   const char *memories[LAZE_OPTIM_MEMORIES];
-  int initial; /* the setting that the first memory begins with; -1: 0, as all others do */
+  bool uncounted; /* its state in PyTorch has no "step": a parameter with memories has made one */
+  int initial;    /* the setting that the first memory begins with; -1: 0, as all others do */
   /* Settings that do not go together; may be NULL. */
   laze_status (*check)(const double *settings, laze_error *error);
   /* What is remembered under these settings: a bit for each name. */
@@ -78,6 +79,8 @@ struct laze_optimiser {
   char *names; /* of the last laze_optimiser_get_state() */
 };
 
+/* The refusal of an optimiser that is NULL. */
+laze_status laze_optimiser_missing(const char *function, laze_error *error);
 /* Parameters of all groups, and one of them, counted through; and its group. */
 int64_t laze_optimiser_parameter_count(const laze_optimiser *optimiser);
 laze_parameter *laze_optimiser_parameter(const laze_optimiser *optimiser, int64_t index, laze_parameter_group **group);

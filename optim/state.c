@@ -13,7 +13,10 @@ static const char step_name[] = "step";
 
 /* A parameter of the state: what a name without its number names. */
 static bool has_state(const laze_parameter *parameter, int place) {
-  return place == 0 ? parameter->steps > 0 : parameter->memories[place - 1] != NULL;
+  bool remembered = parameter->steps > 0;
+  if (place > 0) return parameter->memories[place - 1] != NULL;
+  for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) remembered = remembered || parameter->memories[m];
+  return remembered; /* also 0 steps, beside memories: they are not taken without */
 }
 
 static const char *state_name(const laze_optimiser *optimiser, int place) {
@@ -22,6 +25,8 @@ static const char *state_name(const laze_optimiser *optimiser, int place) {
 
 laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tensor *state, int32_t *count,
                                      laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_get_state", error);
+  if (!count) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_optimiser_get_state: count must not be NULL");
   const int64_t parameters = laze_optimiser_parameter_count(optimiser);
   const int32_t capacity = state ? *count : 0;
   laze_parameter_group *group;
@@ -51,6 +56,7 @@ laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tenso
 typedef struct {
   laze_tensor *memories[LAZE_OPTIM_MEMORIES]; /* borrowed; NULL: none */
   int64_t steps;
+  bool counted; /* steps were given */
 } replacement;
 
 static laze_status refuse(const laze_named_tensor *item, laze_status code, const char *why, laze_error *error) {
@@ -66,11 +72,17 @@ static bool fits(laze_tensor *memory, laze_tensor *parameter) {
   return true;
 }
 
+static laze_status refuse_again(const laze_named_tensor *item, laze_error *error) {
+  return refuse(item, LAZE_INVALID_ARGUMENT, "is given twice; give each name once", error);
+}
+
 static laze_status take_step(const laze_named_tensor *item, replacement *out, laze_error *error) {
+  if (out->counted) return refuse_again(item, error);
   const double steps = laze_tensor_elements(item->tensor) == 1 ? laze_tensor_item(item->tensor) : -1;
   if (!(steps >= 0 && steps <= 0x1p52))
     return refuse(item, LAZE_INVALID_ARGUMENT, "is no number of steps: expected one element, 0 or more", error);
   out->steps = (int64_t)steps;
+  out->counted = true;
   return LAZE_OK;
 }
 
@@ -88,6 +100,7 @@ static laze_status take_item(const laze_optimiser *optimiser, const laze_named_t
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) {
     const char *name = optimiser->algorithm->memories[m];
     if (!name || strcmp(end + 1, name) != 0) continue;
+    if (all[index].memories[m]) return refuse_again(item, error);
     all[index].memories[m] = item->tensor;
     if (fits(item->tensor, parameter->tensor)) return LAZE_OK;
     return refuse(item, LAZE_INVALID_ARGUMENT, "has another shape or dtype than its parameter", error);
@@ -95,29 +108,54 @@ static laze_status take_item(const laze_optimiser *optimiser, const laze_named_t
   return refuse(item, LAZE_INVALID_ARGUMENT, "is nothing that the optimiser remembers", error);
 }
 
-/* A parameter that has made steps has all memories that its settings ask for. */
-static laze_status check_complete(const laze_optimiser *optimiser, const replacement *all, laze_error *error) {
+static laze_status refuse_without(const laze_optimiser *optimiser, int64_t index, const char *name, laze_error *error) {
+  return laze_fail(error, LAZE_NOT_FOUND,
+                   "laze_optimiser_set_state: \"%" PRId64 ".%s\" is missing, which %s remembers of a parameter", index,
+                   name, optimiser->algorithm->name);
+}
+
+/* Memories come with the number of steps, and steps with all memories that the settings ask for. */
+static laze_status complete(const laze_optimiser *optimiser, replacement *all, laze_error *error) {
+  const laze_algorithm *algorithm = optimiser->algorithm;
   laze_parameter_group *group;
   for (int64_t i = 0; laze_optimiser_parameter(optimiser, i, &group); i++) {
-    const unsigned wanted = all[i].steps > 0 ? optimiser->algorithm->remembers(group->settings) : 0;
+    bool remembered = false;
+    for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) remembered = remembered || all[i].memories[m];
+    if (remembered && !all[i].counted) {
+      if (!algorithm->uncounted) return refuse_without(optimiser, i, step_name, error);
+      all[i].steps = 1;
+    }
+    const unsigned wanted = all[i].steps > 0 ? algorithm->remembers(group->settings) : 0;
     for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
-      if (wanted >> m & 1 && !all[i].memories[m])
-        return laze_fail(error, LAZE_NOT_FOUND,
-                         "laze_optimiser_set_state: \"%" PRId64 ".%s\" is missing, which %s remembers of a parameter",
-                         i, optimiser->algorithm->memories[m], optimiser->algorithm->name);
+      if (wanted >> m & 1 && !all[i].memories[m]) return refuse_without(optimiser, i, algorithm->memories[m], error);
   }
   return LAZE_OK;
 }
 
-/* A copy without history that later changes of the given tensor do not reach. */
+/* Makes the memories copies without history, which later changes of the given tensors do not reach. */
+static laze_status copy_memories(replacement *all, int64_t count, laze_error *error) {
+  for (int64_t i = 0; i < count; i++)
+    for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) {
+      if (!all[i].memories[m]) continue;
+      all[i].memories[m] = laze_clone(laze_detach(all[i].memories[m]));
+      const laze_status status = laze_tensor_status(all[i].memories[m]);
+      if (status != LAZE_OK)
+        return laze_fail(error, status, "laze_optimiser_set_state: %s", laze_tensor_error(all[i].memories[m]));
+    }
+  return LAZE_OK;
+}
+
 static void replace(laze_parameter *parameter, const replacement *with) {
-  for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
-    laze_tensor_replace(&parameter->memories[m], with->memories[m] ? laze_clone(laze_detach(with->memories[m])) : NULL);
+  for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) laze_tensor_replace(&parameter->memories[m], with->memories[m]);
   parameter->steps = with->steps;
 }
 
 laze_status laze_optimiser_set_state(laze_optimiser *optimiser, const laze_named_tensor *state, int32_t count,
                                      laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_set_state", error);
+  if (count < 0 || (count > 0 && !state))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_optimiser_set_state: %d tensors at %p are no list", (int)count,
+                     (const void *)state);
   const int64_t parameters = laze_optimiser_parameter_count(optimiser);
   replacement *all = laze_alloc_zero(optimiser->context, parameters * (int64_t)sizeof *all);
   if (!all) return laze_fail_memory(error, "what an optimiser remembers", parameters * (int64_t)sizeof *all);
@@ -125,7 +163,8 @@ laze_status laze_optimiser_set_state(laze_optimiser *optimiser, const laze_named
   laze_scope *scope = laze_scope_begin(optimiser->context);
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < count && status == LAZE_OK; i++) status = take_item(optimiser, &state[i], all, error);
-  if (status == LAZE_OK) status = check_complete(optimiser, all, error);
+  if (status == LAZE_OK) status = complete(optimiser, all, error);
+  if (status == LAZE_OK) status = copy_memories(all, parameters, error);
   for (int64_t i = 0; i < parameters && status == LAZE_OK; i++)
     replace(laze_optimiser_parameter(optimiser, i, &group), &all[i]);
   laze_free(optimiser->context, all);

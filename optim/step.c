@@ -157,6 +157,7 @@ static laze_status record(laze_optimiser *optimiser, laze_error *error) {
 }
 
 laze_status laze_optimiser_step(laze_optimiser *optimiser, laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_step", error);
   laze_scope *scope = laze_scope_begin(optimiser->context); /* what formulas leave behind goes with it */
   const int32_t recorded = laze_set_grad_enabled(optimiser->context, 0);
   const laze_status status = record(optimiser, error);
@@ -166,6 +167,7 @@ laze_status laze_optimiser_step(laze_optimiser *optimiser, laze_error *error) {
 }
 
 laze_status laze_optimiser_zero_grad(laze_optimiser *optimiser, laze_error *error) {
+  if (!optimiser) return laze_optimiser_missing("laze_optimiser_zero_grad", error);
   for (int64_t i = 0; i < optimiser->group_count; i++)
     for (int32_t k = 0; k < optimiser->groups[i].count; k++) {
       laze_tensor *tensor = optimiser->groups[i].parameters[k].tensor;

@@ -76,6 +76,7 @@ static laze_status read_file(laze_safetensors *self, const char *path, laze_erro
 laze_status laze_safetensors_open(laze_context *context, const char *path, laze_safetensors **out, laze_error *error) {
   laze_error local; /* prefixes need a message */
   if (!error) error = &local;
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_safetensors_open: out must not be NULL");
   *out = NULL;
   if (!path)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_safetensors_open: path is NULL: expected a file name");
@@ -108,25 +109,25 @@ void laze_safetensors_release(laze_safetensors *file) {
 }
 
 int32_t laze_safetensors_count(const laze_safetensors *file) {
-  return (int32_t)file->header.item_count;
+  return file ? (int32_t)file->header.item_count : 0;
 }
 
 const laze_safetensors_item *laze_safetensors_get(const laze_safetensors *file, int32_t index) {
-  return index >= 0 && index < file->header.item_count ? &file->header.items[index] : NULL;
+  return index >= 0 && index < laze_safetensors_count(file) ? &file->header.items[index] : NULL;
 }
 
 const laze_safetensors_item *laze_safetensors_find(const laze_safetensors *file, const char *name) {
-  for (int64_t i = 0; name && i < file->header.item_count; i++)
+  for (int32_t i = 0; name && i < laze_safetensors_count(file); i++)
     if (strcmp(file->header.items[i].name, name) == 0) return &file->header.items[i];
   return NULL;
 }
 
 int32_t laze_safetensors_note_count(const laze_safetensors *file) {
-  return (int32_t)file->header.note_count;
+  return file ? (int32_t)file->header.note_count : 0;
 }
 
 const laze_safetensors_note *laze_safetensors_get_note(const laze_safetensors *file, int32_t index) {
-  return index >= 0 && index < file->header.note_count ? &file->header.notes[index] : NULL;
+  return index >= 0 && index < laze_safetensors_note_count(file) ? &file->header.notes[index] : NULL;
 }
 
 /* --- Writing --- */

@@ -21,7 +21,7 @@
  * Graphs are counted. One that is being built is used by one thread at a time; one that is finished may be read by many
  * and must not be changed while another thread reads it. Functions that fail leave the graph as it was, but for nodes
  * that nothing uses. Everything passed is borrowed for the call and copied, where nothing else is said; a NULL that is
- * not allowed is LAZE_INVALID_ARGUMENT.
+ * not allowed is LAZE_INVALID_ARGUMENT; to functions without a status it is a graph with no name and nothing in it.
  */
 #ifndef LAZE_GRAPH_H
 #define LAZE_GRAPH_H
@@ -143,7 +143,7 @@ typedef struct laze_role {
 LAZE_API LAZE_MUST_USE laze_status laze_graph_set_signature(laze_graph *graph, const laze_role *inputs,
                                                             int32_t input_count, const laze_role *results,
                                                             int32_t result_count, laze_error *error);
-/* Borrowed as long as the graph is not changed; INPUT and OUTPUT where nothing was said. */
+/* Borrowed as long as the graph is not changed; INPUT and OUTPUT where nothing was said, or there is no graph. */
 LAZE_API laze_role laze_graph_input_role(const laze_graph *graph, int32_t index);
 LAZE_API laze_role laze_graph_result_role(const laze_graph *graph, int32_t index);
 

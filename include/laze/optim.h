@@ -14,7 +14,8 @@
  *
  * Names, formulas and defaults are those of PyTorch's torch.optim. Numbers among the settings, and the number of the
  * step, are inputs of the graph: changing them compiles nothing. What switches a part of a formula on or off (a
- * momentum or weight decay of 0, a flag) is another graph. Threads: one at a time uses an optimiser.
+ * momentum or weight decay of 0, a flag) is another graph. Threads: one at a time uses an optimiser. An optimiser,
+ * a list or a place for results that is NULL is LAZE_INVALID_ARGUMENT, where nothing else is said.
  */
 #ifndef LAZE_OPTIM_H
 #define LAZE_OPTIM_H
@@ -70,6 +71,7 @@ LAZE_API void laze_optimiser_destroy(laze_optimiser *optimiser);
  * group. They are retained. The groups are counted from 0. On failure there is no new group. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_add(laze_optimiser *optimiser, laze_tensor *const *parameters,
                                                       int32_t count, laze_settings settings, laze_error *error);
+/* 0 of NULL. */
 LAZE_API int32_t laze_optimiser_groups(const laze_optimiser *optimiser);
 
 #define LAZE_ALL_GROUPS (-1)
@@ -77,7 +79,7 @@ LAZE_API int32_t laze_optimiser_groups(const laze_optimiser *optimiser);
  * of them change. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_set(laze_optimiser *optimiser, int32_t group, laze_settings settings,
                                                       laze_error *error);
-/* The setting of a group (LAZE_ALL_GROUPS: of those to come); NaN where there is none of the name. */
+/* The setting of a group (LAZE_ALL_GROUPS: of those to come); NaN where there is none of the name, or no optimiser. */
 LAZE_API double laze_optimiser_get(const laze_optimiser *optimiser, int32_t group, const char *name);
 
 /* Records a step: each parameter that has a gradient is assigned its next value, and so is what is remembered of it.
@@ -93,25 +95,27 @@ LAZE_API LAZE_MUST_USE laze_status laze_optimiser_zero_grad(laze_optimiser *opti
  * live until the next call on the optimiser, tensors are handles of the current scope or the optimiser's own. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tensor *state,
                                                             int32_t *count, laze_error *error);
-/* Has it remember `state` instead of what it did. LAZE_INVALID_ARGUMENT: a name, shape or dtype that fits no parameter;
- * LAZE_NOT_FOUND: one that the settings need is missing of a parameter. Nothing has changed then. */
+/* Has it remember `state` instead of what it did. LAZE_INVALID_ARGUMENT: a name, shape or dtype that fits no parameter,
+ * or a name that is given twice; LAZE_NOT_FOUND: one that the settings need is missing of a parameter, or the "step" of
+ * one of which there is more (sgd's may be, as in PyTorch: it is 1 then). Nothing has changed then. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_set_state(laze_optimiser *optimiser, const laze_named_tensor *state,
                                                             int32_t count, laze_error *error);
 
 /* Multiplies the gradients of the parameters that have one by max_norm / (norm + 1e-6), where that is below 1, with the
- * norm of all of them together: of `order` 2, 1, HUGE_VAL or another. *norm (may be NULL) is what it was before, a
- * handle of the current scope; computes nothing. NULL context: the default, otherwise that of the parameters. */
+ * norm of all of them together: of `order` 2, 1, HUGE_VAL or another that is neither 0 nor NaN. A parameter that is
+ * NULL, or an error, is refused before anything changes. *norm (may be NULL) is what it was before, a handle of the
+ * current scope; computes nothing. NULL context: the default, otherwise that of the parameters. */
 LAZE_API LAZE_MUST_USE laze_status laze_clip_grad_norm(laze_context *context, laze_tensor *const *parameters,
                                                        int32_t count, double max_norm, double order, laze_tensor **norm,
                                                        laze_error *error);
-/* Limits each element of the gradients to -limit to limit. */
+/* Limits each element of the gradients to -limit to limit; of parameters as above. */
 LAZE_API LAZE_MUST_USE laze_status laze_clip_grad_value(laze_context *context, laze_tensor *const *parameters,
                                                         int32_t count, double limit, laze_error *error);
 
 /* How wide first values are to be spread: the standard deviation of a weight [out, in, ...], by which laze_randn() is
  * multiplied, or, times sqrt(12), uniform numbers from -1/2 to 1/2. `gain` is 1, or what makes up for an activation:
- * sqrt(2) for relu, 5/3 for tanh. NaN for shapes of fewer than two axes. Glorot and Bengio (2010), He and others
- * (2015). */
+ * sqrt(2) for relu, 5/3 for tanh. NaN for shapes of fewer than two axes, or NULL. Glorot and Bengio (2010), He and
+ * others (2015). */
 LAZE_API double laze_xavier_std(laze_ints shape, double gain);
 /* By the inputs of each output (where a weight is [in, out], these are its outputs), or the outputs of each input. */
 #define LAZE_FAN_IN 0

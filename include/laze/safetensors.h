@@ -38,10 +38,11 @@ typedef struct laze_safetensors_note {
 
 /* Maps a file and checks its header. On success *out is to be released; on failure it is NULL. The file must not be
  * changed or cut while it is mapped: replace it by another of its name, as laze_safetensors_write() does, and who has
- * the old one keeps it. LAZE_INVALID_ARGUMENT: `path` is NULL or names no regular file; LAZE_NOT_FOUND, LAZE_IO_ERROR:
- * it cannot be opened; LAZE_DATA_LOSS: it is no such file, or damaged (lengths that do not fit, names that come twice,
- * tensors that overlap or leave a gap, a header of more than 100 MB, anything the format does not have);
- * LAZE_UNSUPPORTED: a dtype that laze does not have; LAZE_OUT_OF_MEMORY. The message names the file. */
+ * the old one keeps it. LAZE_INVALID_ARGUMENT: `path` or `out` is NULL, or the path names no regular file;
+ * LAZE_NOT_FOUND, LAZE_IO_ERROR: it cannot be opened; LAZE_DATA_LOSS: it is no such file, or damaged (lengths that do
+ * not fit, names that come twice, tensors that overlap or leave a gap, a header of more than 100 MB, anything the
+ * format does not have); LAZE_UNSUPPORTED: a dtype that laze does not have; LAZE_OUT_OF_MEMORY. The message names the
+ * file. */
 LAZE_API LAZE_MUST_USE laze_status laze_safetensors_open(laze_context *context, const char *path,
                                                          laze_safetensors **out, laze_error *error);
 /* The mapping goes with the last reference; each tensor that was made of the file is one. */
@@ -50,7 +51,7 @@ LAZE_API void laze_safetensors_retain(laze_safetensors *file);
 LAZE_API void laze_safetensors_release(laze_safetensors *file);
 
 /* Its arrays, in the order of their elements, which is that of the structures in memory too; borrowed from the file.
- * NULL: there is none of the index or the name. */
+ * NULL: there is none of the index or the name. A file that is NULL has none. */
 LAZE_API int32_t laze_safetensors_count(const laze_safetensors *file);
 LAZE_API const laze_safetensors_item *laze_safetensors_get(const laze_safetensors *file, int32_t index);
 LAZE_API const laze_safetensors_item *laze_safetensors_find(const laze_safetensors *file, const char *name);

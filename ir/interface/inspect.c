@@ -7,35 +7,36 @@
 #include "ir/text/text.h"
 
 const char *laze_graph_name(const laze_graph *graph) {
-  return graph->name;
+  return graph ? graph->name : NULL;
 }
 
 int32_t laze_graph_input_count(const laze_graph *graph) {
-  return (int32_t)graph->body->parameter_count;
+  return graph ? (int32_t)graph->body->parameter_count : 0;
 }
 
 int32_t laze_graph_result_count(const laze_graph *graph) {
-  return (int32_t)graph->body->result_count;
+  return graph ? (int32_t)graph->body->result_count : 0;
 }
 
 laze_value laze_graph_input(const laze_graph *graph, int32_t index) {
-  if (index < 0 || index >= graph->body->parameter_count) return LAZE_VALUE_NONE;
+  if (index < 0 || index >= laze_graph_input_count(graph)) return LAZE_VALUE_NONE;
   return (laze_value){graph->body->parameters[index], 0};
 }
 
 laze_value laze_graph_result(const laze_graph *graph, int32_t index) {
-  return index < 0 || index >= graph->body->result_count ? LAZE_VALUE_NONE : graph->body->results[index];
+  return index < 0 || index >= laze_graph_result_count(graph) ? LAZE_VALUE_NONE : graph->body->results[index];
 }
 
 int32_t laze_graph_node_count(const laze_graph *graph) {
-  return (int32_t)graph->body->node_count;
+  return graph ? (int32_t)graph->body->node_count : 0;
 }
 
 int32_t laze_graph_node_at(const laze_graph *graph, int32_t index) {
-  return index < 0 || index >= graph->body->node_count ? -1 : graph->body->nodes[index];
+  return index < 0 || index >= laze_graph_node_count(graph) ? -1 : graph->body->nodes[index];
 }
 
 static laze_status find_node(const laze_graph *graph, int32_t node, const laze_node **out, laze_error *error) {
+  if (!graph) return laze_fail(error, LAZE_INVALID_ARGUMENT, "the graph to look at is NULL");
   if (node < 0 || node >= graph->node_count)
     return laze_fail(error, LAZE_OUT_OF_RANGE, "graph %s: there is no node %d; it has %lld, inputs included",
                      graph->name, (int)node, (long long)graph->node_count);
@@ -177,17 +178,18 @@ const void *laze_graph_constant(const laze_graph *graph, laze_value value, int64
 }
 
 int32_t laze_graph_symbol_count(const laze_graph *graph) {
-  return (int32_t)laze_size_symbol_count(graph->sizes);
+  return graph ? (int32_t)laze_size_symbol_count(graph->sizes) : 0;
 }
 
 const char *laze_graph_symbol(const laze_graph *graph, int32_t index) {
-  return index < 0 || index >= laze_size_symbol_count(graph->sizes) ? NULL : laze_size_symbol_name(graph->sizes, index);
+  return index < 0 || index >= laze_graph_symbol_count(graph) ? NULL : laze_size_symbol_name(graph->sizes, index);
 }
 
 laze_status laze_graph_format_size(const laze_graph *graph, int64_t size, char *text, size_t text_size, size_t *needed,
                                    laze_error *error) {
-  if (!text && text_size > 0)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_format_size: text is NULL for %zu bytes", text_size);
+  if (!graph || (!text && text_size > 0))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_format_size: the graph, or text for %zu bytes, is NULL",
+                     text_size);
   if (!laze_size_is_valid(graph->sizes, size))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_format_size: %lld is no size of graph %s",
                      (long long)size, graph->name);

@@ -317,6 +317,34 @@ START_TEST(there_is_nothing_outside) {
 }
 END_TEST
 
+/* A NULL is refused, or has nothing in it: a binding whose object was released gets an error to show, and no crash. */
+START_TEST(no_graph_is_refused_or_empty) {
+  laze_node_info info = {.struct_size = sizeof info};
+  laze_value_type type;
+  laze_argument argument;
+  char text[8];
+  assert_fails(laze_graph_create(context, "g", NULL, &error), LAZE_INVALID_ARGUMENT, "out must not be NULL");
+  assert_fails(laze_graph_verify(NULL, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  assert_fails(laze_graph_get_node(NULL, 0, &info, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  assert_fails(laze_graph_get_argument(NULL, 0, 0, &argument, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  assert_fails(laze_graph_get_type(NULL, (laze_value){0, 0}, &type, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  assert_fails(laze_graph_format_size(NULL, 1, text, sizeof text, NULL, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  ck_assert_ptr_null(laze_graph_name(NULL));
+  ck_assert_int_eq(laze_graph_input_count(NULL), 0);
+  ck_assert_int_eq(laze_graph_result_count(NULL), 0);
+  ck_assert_int_eq(laze_graph_node_count(NULL), 0);
+  ck_assert_int_eq(laze_graph_symbol_count(NULL), 0);
+  ck_assert_int_eq(laze_graph_input(NULL, 0).node, -1);
+  ck_assert_int_eq(laze_graph_result(NULL, 0).node, -1);
+  ck_assert_int_eq(laze_graph_operand(NULL, 0, 0).node, -1);
+  ck_assert_int_eq(laze_graph_node_at(NULL, 0), -1);
+  ck_assert_ptr_null(laze_graph_symbol(NULL, 0));
+  ck_assert_ptr_null(laze_graph_constant(NULL, (laze_value){0, 0}, NULL));
+  ck_assert_int_eq(laze_graph_input_role(NULL, 0).kind, LAZE_SIGNATURE_INPUT);
+  ck_assert_int_eq(laze_graph_result_role(NULL, 0).kind, LAZE_SIGNATURE_OUTPUT);
+}
+END_TEST
+
 static laze_status build_all(laze_context *from, laze_error *failure) {
   static const float data[100] = {0};
   laze_graph *built = NULL;
@@ -368,6 +396,7 @@ int main(void) {
   tcase_add_test(tests, files_go_both_ways);
   tcase_add_test(tests, what_is_wrong_is_said);
   tcase_add_test(tests, there_is_nothing_outside);
+  tcase_add_test(tests, no_graph_is_refused_or_empty);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);

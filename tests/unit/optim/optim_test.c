@@ -1,5 +1,6 @@
 /* Optimisers: what they refuse, what they remember, and how much is compiled for them. The formulas are compared with
  * PyTorch's in tests/conformance/optim_test.c. */
+#include "tests/support/failing_allocator.h"
 #include "tests/unit/autograd/support.h"
 
 static laze_optimiser *make(autograd_fixture *at, const char *algorithm, laze_settings settings) {
@@ -63,6 +64,36 @@ START_TEST(settings_are_checked) {
   ck_assert(isnan(laze_optimiser_get(sgd, 0, "alpha")));
   laze_optimiser_destroy(sgd);
   laze_optimiser_destroy(NULL);
+  end(&at);
+}
+END_TEST
+
+/* A NULL is an error to show, and no crash. */
+START_TEST(no_optimiser_and_no_list_are_refused) {
+  autograd_fixture at = begin();
+  laze_optimiser *none, *sgd = make(&at, "sgd", LAZE_NO_SETTINGS);
+  laze_error error;
+  int32_t count = 0;
+  refuses(laze_optimiser_create(at.context, "sgd", LAZE_NO_SETTINGS, NULL, &error), &error, LAZE_INVALID_ARGUMENT,
+          "out must not be NULL");
+  const laze_settings lists[] = {{NULL, 3}, {NULL, -3}};
+  for (int i = 0; i < 2; i++) {
+    refuses(laze_optimiser_create(at.context, "sgd", lists[i], &none, &error), &error, LAZE_INVALID_ARGUMENT,
+            "no list");
+    ck_assert_ptr_null(none);
+    refuses(laze_optimiser_set(sgd, LAZE_ALL_GROUPS, lists[i], &error), &error, LAZE_INVALID_ARGUMENT, "no list");
+    refuses(laze_optimiser_add(sgd, NULL, 0, lists[i], &error), &error, LAZE_INVALID_ARGUMENT, "no list");
+  }
+  refuses(laze_optimiser_add(NULL, NULL, 0, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  refuses(laze_optimiser_set(NULL, 0, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  refuses(laze_optimiser_step(NULL, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  refuses(laze_optimiser_zero_grad(NULL, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  refuses(laze_optimiser_get_state(NULL, NULL, &count, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  refuses(laze_optimiser_get_state(sgd, NULL, NULL, &error), &error, LAZE_INVALID_ARGUMENT, "count must not be NULL");
+  refuses(laze_optimiser_set_state(NULL, NULL, 0, &error), &error, LAZE_INVALID_ARGUMENT, "is NULL");
+  ck_assert_int_eq(laze_optimiser_groups(NULL), 0);
+  ck_assert(isnan(laze_optimiser_get(NULL, 0, "lr")));
+  laze_optimiser_destroy(sgd);
   end(&at);
 }
 END_TEST
@@ -205,6 +236,115 @@ START_TEST(state_is_checked) {
 }
 END_TEST
 
+/* What is refused as a whole leaves what was remembered before. */
+START_TEST(a_state_with_gaps_is_refused) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -2});
+  laze_optimiser *adam = make(&at, "adam", LAZE_NO_SETTINGS);
+  laze_named_tensor state[3];
+  int32_t count = 3;
+  laze_error error;
+  add(adam, &x, 1);
+  descend(&at, adam, x);
+  ck_assert_int_eq(laze_optimiser_get_state(adam, state, &count, NULL), LAZE_OK);
+  ck_assert_int_eq(count, 3);
+  const laze_named_tensor steps[] = {state[0], state[1], state[2], state[0]};
+  const laze_named_tensor means[] = {state[0], state[1], state[2], {"00.exp_avg", state[1].tensor}};
+  refuses(laze_optimiser_set_state(adam, NULL, 1, &error), &error, LAZE_INVALID_ARGUMENT, "no list");
+  refuses(laze_optimiser_set_state(adam, state, -1, &error), &error, LAZE_INVALID_ARGUMENT, "no list");
+  refuses(laze_optimiser_set_state(adam, state + 1, 2, &error), &error, LAZE_NOT_FOUND, "\"0.step\" is missing");
+  refuses(laze_optimiser_set_state(adam, steps, 4, &error), &error, LAZE_INVALID_ARGUMENT, "\"0.step\" is given twice");
+  refuses(laze_optimiser_set_state(adam, means, 4, &error), &error, LAZE_INVALID_ARGUMENT, "is given twice");
+  laze_named_tensor now[3];
+  ck_assert_int_eq(laze_optimiser_get_state(adam, now, &count, NULL), LAZE_OK);
+  ck_assert_int_eq(count, 3);
+  ck_assert_double_eq(laze_tensor_item(now[0].tensor), 1);
+  ck_assert_ptr_eq(now[1].tensor, state[1].tensor);
+  laze_optimiser_destroy(adam);
+  end(&at);
+}
+END_TEST
+
+/* Memories beside 0 steps, as adagrad has them in PyTorch before the first, come back as they were given. */
+START_TEST(a_state_without_steps_goes_both_ways) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, -2});
+  laze_optimiser *adagrad = make(&at, "adagrad", LAZE_NO_SETTINGS);
+  const laze_named_tensor given[] = {{"0.step", laze_zeros(at.context, LAZE_SHAPE_SCALAR, LAZE_F32)},
+                                     {"0.sum", laze_zeros(at.context, 2, LAZE_F32)}};
+  laze_named_tensor state[2];
+  int32_t count = 2;
+  laze_error error;
+  add(adagrad, &x, 1);
+  ck_assert_msg(laze_optimiser_set_state(adagrad, given, 2, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_int_eq(laze_optimiser_get_state(adagrad, state, &count, NULL), LAZE_OK);
+  ck_assert_int_eq(count, 2);
+  ck_assert_msg(laze_optimiser_set_state(adagrad, state, count, &error) == LAZE_OK, "%s", error.message);
+  laze_optimiser_destroy(adagrad);
+  end(&at);
+}
+END_TEST
+
+/* PyTorch counts no steps of sgd: a momentum says that there was a first one, which alone is not dampened. */
+START_TEST(momentum_comes_without_steps) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1});
+  laze_optimiser *sgd = make(&at, "sgd", LAZE_SETTINGS({"lr", 1}, {"momentum", 0.5}, {"dampening", 0.5}));
+  const laze_named_tensor given = {"0.momentum_buffer", constant(&at, (float[]){2})};
+  laze_error error;
+  add(sgd, &x, 1);
+  ck_assert_msg(laze_optimiser_set_state(sgd, &given, 1, &error) == LAZE_OK, "%s", error.message);
+  descend(&at, sgd, x);
+  expect(x, 0, (float[]){1 - (0.5f * 2 + 0.5f * 2)});
+  laze_optimiser_destroy(sgd);
+  end(&at);
+}
+END_TEST
+
+/* One allocation fails in laze_optimiser_set_state(), which then has changed nothing; false: it was not reached. */
+static bool fails_whole(int64_t allocation) {
+  enum { PARAMETERS = 200, ITEMS = 3 * PARAMETERS }; /* more copies than there is room for without an allocation */
+  test_failing_allocator allocator = {0};
+  autograd_fixture at = {NULL, NULL};
+  ck_assert_int_eq(test_failing_context(&allocator, "interp", "", "", &at.context), LAZE_OK);
+  at.scope = laze_scope_begin(at.context);
+  laze_optimiser *adam = make(&at, "adam", LAZE_NO_SETTINGS);
+  static laze_named_tensor given[ITEMS], before[ITEMS], now[ITEMS];
+  static char names[ITEMS][24];
+  laze_tensor *parameters[PARAMETERS], *zero = constant(&at, (float[]){0});
+  for (int i = 0; i < ITEMS; i++) {
+    snprintf(names[i], sizeof names[i], "%d.%s", i / 3, (const char *[]){"step", "exp_avg", "exp_avg_sq"}[i % 3]);
+    given[i] = (laze_named_tensor){names[i], zero};
+  }
+  for (int i = 0; i < PARAMETERS; i++) parameters[i] = laze_zeros(at.context, 1, LAZE_F32);
+  add(adam, parameters, PARAMETERS);
+  ck_assert_int_eq(laze_optimiser_set_state(adam, given, ITEMS, NULL), LAZE_OK);
+  int32_t count = ITEMS;
+  ck_assert_int_eq(laze_optimiser_get_state(adam, before, &count, NULL), LAZE_OK);
+  allocator.refuse_at = allocator.calls + allocation;
+  const laze_status status = laze_optimiser_set_state(adam, given, ITEMS, NULL);
+  const bool reached = allocator.calls >= allocator.refuse_at;
+  allocator.refuse_at = 0;
+  ck_assert_int_eq(laze_optimiser_get_state(adam, now, &count, NULL), LAZE_OK);
+  for (int i = 0; i < ITEMS; i++)
+    ck_assert_msg(i % 3 == 0 || (now[i].tensor == before[i].tensor) == (status != LAZE_OK), "allocation %lld: %s",
+                  (long long)allocation, names[i]);
+  ck_assert(reached || status == LAZE_OK);
+  laze_optimiser_destroy(adam);
+  (void)laze_scope_end(at.scope);
+  laze_context_release(at.context);
+  ck_assert_int_eq(allocator.live, 0);
+  return reached;
+}
+
+/* A state that is replaced in part is that of no training. */
+START_TEST(without_memory_the_state_stays) {
+  int64_t allocation = 1;
+  while (fails_whole(allocation)) allocation++;
+  ck_assert_int_gt(allocation, 4);
+}
+END_TEST
+
 /* A gradient that is an error is returned by the step, which then has changed no parameter, neither before nor behind.
  */
 START_TEST(a_gradient_that_failed_changes_nothing) {
@@ -306,6 +446,27 @@ START_TEST(gradients_are_clipped) {
 }
 END_TEST
 
+/* What is no parameter, or no norm, is refused before the gradients of others change. */
+START_TEST(clipping_is_all_or_nothing) {
+  autograd_fixture at = begin();
+  char junk[64] = {0};
+  laze_tensor *x = leaf(&at, (float[]){0, 0}), *norm;
+  laze_error error;
+  ck_assert_int_eq(laze_tensor_set_grad(x, constant(&at, (float[]){2, -4}), NULL), LAZE_OK);
+  laze_tensor *const wrong[] = {NULL, (laze_tensor *)(void *)junk};
+  for (int i = 0; i < 2; i++) {
+    laze_tensor *all[] = {x, wrong[i]};
+    refuses(laze_clip_grad_norm(at.context, all, 2, 1, 2, &norm, &error), &error, LAZE_INVALID_ARGUMENT, "parameter 1");
+    refuses(laze_clip_grad_value(at.context, all, 2, 1, &error), &error, LAZE_INVALID_ARGUMENT, "parameter 1");
+  }
+  refuses(laze_clip_grad_norm(at.context, &x, 1, 1, 0, &norm, &error), &error, LAZE_INVALID_ARGUMENT, "order is 0");
+  refuses(laze_clip_grad_norm(at.context, &x, 1, 1, NAN, &norm, &error), &error, LAZE_INVALID_ARGUMENT, "order is nan");
+  ck_assert_ptr_null(norm);
+  expect(laze_tensor_grad(x), 0, (float[]){2, -4});
+  end(&at);
+}
+END_TEST
+
 START_TEST(schedules) {
   ck_assert_double_eq(laze_schedule_step(1, 9, 10, 0.5), 1);
   ck_assert_double_eq(laze_schedule_step(1, 20, 10, 0.5), 0.25);
@@ -326,20 +487,28 @@ START_TEST(spreads_of_first_values) {
   ck_assert_double_eq_tol(laze_kaiming_std(weight, LAZE_FAN_IN, 1), sqrt(1.0 / 6), 1e-15);
   ck_assert_double_eq_tol(laze_kaiming_std(weight, LAZE_FAN_OUT, sqrt(2)), sqrt(2.0 / 16), 1e-15);
   ck_assert(isnan(laze_xavier_std(bias, 1)) && isnan(laze_kaiming_std(bias, LAZE_FAN_IN, 1)));
+  const laze_ints none = {NULL, 2};
+  ck_assert(isnan(laze_xavier_std(none, 1)) && isnan(laze_kaiming_std(none, LAZE_FAN_IN, 1)));
 }
 END_TEST
 
 int main(void) {
   const TTest *tests[] = {settings_are_checked,
+                          no_optimiser_and_no_list_are_refused,
                           parameters_are_checked,
                           numbers_that_change_compile_nothing,
                           groups_and_parameters_apart,
                           state_goes_on,
                           state_is_checked,
+                          a_state_with_gaps_is_refused,
+                          a_state_without_steps_goes_both_ways,
+                          momentum_comes_without_steps,
+                          without_memory_the_state_stays,
                           a_gradient_that_failed_changes_nothing,
                           complex_parameters_are_pairs,
                           a_hundred_parameters,
                           gradients_are_clipped,
+                          clipping_is_all_or_nothing,
                           schedules,
                           spreads_of_first_values};
   return run_tests("optim", tests, sizeof tests / sizeof *tests);

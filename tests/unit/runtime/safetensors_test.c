@@ -256,6 +256,22 @@ START_TEST(what_cannot_be_written_is_refused) {
 }
 END_TEST
 
+/* A file that was not opened has nothing in it, and one that has no place to go to is not opened. */
+START_TEST(no_file_is_refused_or_empty) {
+  const char byte = 0;
+  const laze_safetensors_item item = {"x", LAZE_I8, 0, {0}, &byte, 1};
+  laze_error error;
+  ck_assert_int_eq(laze_safetensors_write(context, path, &item, 1, NULL, 0, &error), LAZE_OK);
+  ck_assert_int_eq(laze_safetensors_open(context, path, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "out must not be NULL"));
+  ck_assert_int_eq(laze_safetensors_count(NULL), 0);
+  ck_assert_ptr_null(laze_safetensors_get(NULL, 0));
+  ck_assert_ptr_null(laze_safetensors_find(NULL, "x"));
+  ck_assert_int_eq(laze_safetensors_note_count(NULL), 0);
+  ck_assert_ptr_null(laze_safetensors_get_note(NULL, 0));
+}
+END_TEST
+
 /* Memory that is not there, at each allocation in turn. */
 static int64_t allowed;
 
@@ -304,6 +320,7 @@ int main(void) {
   tcase_add_loop_test(group, a_header_that_lies_is_refused, 0, sizeof refused / sizeof *refused);
   tcase_add_test(group, lengths_that_lie_are_refused);
   tcase_add_test(group, what_cannot_be_written_is_refused);
+  tcase_add_test(group, no_file_is_refused_or_empty);
   tcase_add_test(group, without_memory_it_is_an_error);
   suite_add_tcase(suite, group);
   return test_run_suite(suite);
