@@ -29,7 +29,8 @@ START_TEST(attributes_differ_by_bits) {
   laze_attribute truth = one;
   truth.value.literal = laze_scalar_boolean(1);
   assert_differ(one, truth);
-  laze_attribute data = {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of("abcd", 4)}, changed = data;
+  laze_attribute data = {.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of("abcd", 4)},
+                 changed = data;
   changed.value.data.bytes = "abce";
   assert_differ(data, changed);
   changed.value.data = laze_data_of("abcd", 3);
@@ -78,7 +79,8 @@ static int all_kinds(laze_attribute out[24]) {
   out[count++] = laze_attribute_strings("one\0\0three", 3);
   out[count++] = laze_attribute_strings(NULL, 0);
   out[count++] = laze_attribute_literal(laze_scalar_boolean(1));
-  out[count++] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of("elements!", 9)};
+  out[count++] =
+      (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true, .value.data = laze_data_of("elements!", 9)};
   out[count++] = (laze_attribute){.kind = LAZE_ARGUMENT_DATA, .present = true};
   out[count++] = laze_attribute_absent(LAZE_ARGUMENT_STRING);
   return count;

@@ -224,9 +224,9 @@ START_TEST(what_cannot_be_saved_under_a_name) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {what_was_saved_can_be_loaded, files_that_are_wrong_are_errors,
-                                a_loaded_tensor_does_not_keep_its_context, a_variable_can_grow,
-                                tensors_are_printed_with_their_type, tensors_with_names,
-                                safetensors_of_others, what_cannot_be_saved_under_a_name};
+  const TTest *const tests[] = {
+      what_was_saved_can_be_loaded, files_that_are_wrong_are_errors,     a_loaded_tensor_does_not_keep_its_context,
+      a_variable_can_grow,          tensors_are_printed_with_their_type, tensors_with_names,
+      safetensors_of_others,        what_cannot_be_saved_under_a_name};
   return run_tests("files", tests, sizeof tests / sizeof *tests);
 }
