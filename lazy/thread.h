@@ -21,6 +21,7 @@ typedef struct laze_thread_state {
   laze_backlog backlog;
   bool no_grad;                 /* calls leave nothing behind for gradients */
   bool inference;               /* and what they give never will */
+  int32_t passes;               /* backward passes that are under way, one in a hook of another */
   bool anomaly;                 /* gradients are looked through for what is no number */
   struct laze_capture *capture; /* who notes the histories (lazy/autograd/capture.h); NULL: nobody */
   laze_tracer *tracer;          /* who follows what is recorded; NULL: nobody. Owned */

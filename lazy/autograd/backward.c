@@ -616,11 +616,22 @@ static void finish(backward *self) {
   laze_free(context, self->segments);
 }
 
+/* A hook may begin a pass, also the one that called it, which then would never end. */
+static laze_status check_depth(const laze_thread_state *thread, laze_error *error) {
+  enum { MOST_PASSES = 16 };
+  if (thread->passes <= MOST_PASSES) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "a backward pass is the %dth inside of another; a hook must not begin the pass that called it",
+                   (int)thread->passes);
+}
+
 laze_status laze_backward_run(laze_thread_state *thread, const laze_backward_pass *pass, laze_error *error) {
   backward self = {.thread = thread, .lazy = thread->lazy, .asked = pass, .newest = thread->lazy->newest};
   for (int32_t i = 0; i < pass->root_count; i++) (void)laze_edge_retain(pass->roots[i]); /* the rest hangs on these */
   for (int32_t i = 0; i < pass->target_count; i++) (void)laze_edge_retain(pass->targets[i]); /* but what is unused */
-  laze_status status = find_nodes(&self, error);
+  thread->passes++;
+  laze_status status = check_depth(thread, error);
+  if (status == LAZE_OK) status = find_nodes(&self, error);
   if (status == LAZE_OK) status = make_room(&self, error);
   if (status == LAZE_OK) mark_wanted(&self);
   if (status == LAZE_OK) status = begin(&self, error);
@@ -631,5 +642,6 @@ laze_status laze_backward_run(laze_thread_state *thread, const laze_backward_pas
   if (self.failed) laze_cell_spread_failures(self.lazy, self.newest ? self.newest->newer : self.lazy->oldest);
   if (status == LAZE_OK) hand_over(&self);
   finish(&self);
+  thread->passes--;
   return status;
 }

@@ -45,6 +45,17 @@ class Hooks(unittest.TestCase):
         loss.backward()
         self.assertEqual(x.grad.tolist(), [7.0])
 
+    def test_a_hook_may_begin_another_pass_and_not_its_own(self):
+        x, y = laze.tensor([1.0, 2.0], requires_grad=True), laze.tensor([3.0], requires_grad=True)
+        own, other = (x * x).sum(), (y * 2).sum()
+        x.register_hook(lambda gradient: own.backward(retain_graph=True))
+        with self.assertRaisesRegex(laze.Error, "must not begin the pass that called it"):
+            own.backward(retain_graph=True)
+        z = laze.tensor([1.0], requires_grad=True)
+        z.register_hook(lambda gradient: other.backward(retain_graph=True))
+        (z * 3).sum().backward()
+        self.assertEqual((y.grad.tolist(), z.grad.tolist()), ([2.0], [3.0]))
+
     def test_what_they_give_is_looked_at(self):
         x = leaf([1.0])
         with x.register_hook(lambda gradient: 1):
