@@ -2,8 +2,9 @@
  * mapped and not read.
  *
  *   8 bytes      length of the header, little-endian
- *   header       JSON: {"w": {"dtype": "F32", "shape": [2,3], "data_offsets": [0,24]}, ...}, maybe "__metadata__", a
- * map of strings; spaces behind it elements     of all tensors, row-major, one behind the other without a gap
+ *   header       JSON: {"w": {"dtype": "F32", "shape": [2,3], "data_offsets": [0,24]}, ...}; "__metadata__" may be
+ *                among it, a map of strings, and spaces behind it
+ *   elements     of all tensors, row-major, one behind the other without a gap
  *
  * Tensors of such a file: laze_tensor_from_safetensors(), laze_tensors_save() (laze/tensor.h). All functions are
  * thread-safe.
