@@ -204,26 +204,10 @@ static PyObject *clip_value(PyObject *module, PyObject *arguments) {
   return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
 }
 
-/* _assign(tensor, value): gives the tensor another value. */
-static PyObject *assign(PyObject *module, PyObject *arguments) {
-  (void)module;
-  PyObject *tensor, *value;
-  laze_error error = {0};
-  laze_status status;
-  if (!PyArg_ParseTuple(arguments, "OO:_assign", &tensor, &value)) return NULL;
-  if (!laze_python_is_tensor(tensor) || !laze_python_is_tensor(value))
-    return laze_python_raise_type("a tensor was expected, and a %R was given",
-                                  Py_TYPE(laze_python_is_tensor(tensor) ? value : tensor));
-  Py_BEGIN_ALLOW_THREADS status =
-      laze_tensor_assign_error(laze_python_handle(tensor), laze_python_handle(value), &error);
-  Py_END_ALLOW_THREADS return status == LAZE_OK ? laze_python_share(tensor) : laze_python_raise_spelled(status, &error);
-}
-
 static PyMethodDef functions[] = {
     {"_optimiser", create, METH_O, NULL},
     {"_clip_grad_norm", clip_norm, METH_VARARGS, NULL},
     {"_clip_grad_value", clip_value, METH_VARARGS, NULL},
-    {"_assign", assign, METH_VARARGS, NULL},
     {0},
 };
 

@@ -40,7 +40,7 @@ def _fans(tensor):
 
 def _give(tensor, value):
     with laze.no_grad():
-        return _laze._assign(tensor, value.to(tensor.dtype))
+        return tensor.copy_(value)
 
 
 def _uniform(tensor, low, high, kwargs):
