@@ -187,7 +187,7 @@ static void run(void) {
 int main(int argc, char **argv) {
   if (argc != 2) fuzz_fail("usage: %s CORPUS", argv[0]);
   int64_t seed = test_setting("LAZE_TEST_SEED", 1);
-  int64_t mutations = MUTATIONS * test_setting("LAZE_TEST_FACTOR", 1);
+  int64_t mutations = test_count(MUTATIONS);
   read_corpus(argv[1]);
   catch_signals();
   for (int i = 0; i < corpus_count; i++) {

@@ -41,7 +41,7 @@ void test_print_failing(const laze_graph *graph, uint64_t seed, test_property pr
 void test_check_graphs(laze_context *context, int64_t count, const test_graph_options *options, test_property property,
                        void *self) {
   uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
-  count *= test_setting("LAZE_TEST_FACTOR", 1);
+  count = test_count(count);
   if (getenv("LAZE_TEST_ONE")) count = 1;
   for (uint64_t seed = first; seed < first + (uint64_t)count; seed++) {
     test_random random = {.state = seed};
@@ -165,7 +165,7 @@ void test_check_programs(const test_way *a, const test_way *b, const test_text_o
   uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
   int32_t steps = 0;
   two_ways ways = {a, b};
-  for (uint64_t seed = first; seed < first + (uint64_t)(count * test_setting("LAZE_TEST_FACTOR", 1)); seed++) {
+  for (uint64_t seed = first; seed < first + (uint64_t)test_count(count); seed++) {
     char message[4000] = "";
     laze_graph *graph = test_random_program(a->context, seed, options);
     bool right = agree(&ways, graph, seed, message, sizeof message) || fails_for_nobody(a, b, graph, seed);

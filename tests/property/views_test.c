@@ -414,7 +414,7 @@ static void run(program *self, uint64_t seed) {
 }
 
 START_TEST(programs_of_views_agree_with_strides) {
-  const int64_t programs = 10000 * test_setting("LAZE_TEST_FACTOR", 1);
+  const int64_t programs = test_count(10000);
   const uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 20261129);
   laze_context_options options = {
       .struct_size = sizeof options, .backend = "interp", .cache_directory = "", .threads = 1};

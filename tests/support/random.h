@@ -43,5 +43,10 @@ static inline int64_t test_setting(const char *name, int64_t otherwise) {
   const char *text = getenv(name);
   return text ? strtoll(text, NULL, 0) : otherwise;
 }
+/* How many programs to draw, where a test draws `count`: LAZE_TEST_FACTOR times as many, or one of LAZE_TEST_PART. */
+static inline int64_t test_count(int64_t count) {
+  count = count * test_setting("LAZE_TEST_FACTOR", 1) / test_setting("LAZE_TEST_PART", 1);
+  return count > 0 ? count : 1;
+}
 
 #endif
