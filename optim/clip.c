@@ -53,7 +53,7 @@ static laze_status clip_norm(laze_context *context, laze_tensor *const *paramete
   laze_tensor *factor = laze_clamp_max(laze_div(max_norm, laze_add(*norm, 1e-6)), 1.0);
   for (int32_t i = 0; i < count; i++) {
     laze_tensor *gradient = laze_tensor_grad(parameters[i]);
-    if (gradient) LAZE_TRY(laze_tensor_set_grad(parameters[i], laze_mul(gradient, factor), error));
+    if (gradient) LAZE_TRY(laze_tensor_write(gradient, laze_mul(gradient, factor), error));
   }
   return LAZE_OK;
 }
@@ -80,7 +80,7 @@ laze_status laze_clip_grad_value(laze_context *context, laze_tensor *const *para
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < count && status == LAZE_OK; i++) {
     laze_tensor *gradient = laze_tensor_grad(parameters[i]);
-    if (gradient) status = laze_tensor_set_grad(parameters[i], laze_clamp(gradient, -limit, limit), error);
+    if (gradient) status = laze_tensor_write(gradient, laze_clamp(gradient, -limit, limit), error);
   }
   (void)laze_set_grad_enabled(context, recorded);
   return status;

@@ -33,16 +33,18 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_require_grad(laze_tensor *tensor,
 LAZE_API int32_t laze_tensor_requires_grad(laze_tensor *tensor);
 LAZE_API int32_t laze_tensor_is_leaf(laze_tensor *tensor);
 
-/* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with, as it is
- * now: a handle of the current scope, which later passes leave as it is and which nothing may write to (it would not
- * reach the leaf); NULL: none so far, or it keeps none. */
+/* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with: a handle of the
+ * current scope, of the memory in which it is. Later passes add to it there, and what is written to it
+ * (laze_tensor_write(), calls in place) reaches the leaf, until that has another gradient: a pass with LAZE_CREATE_GRAPH
+ * gives it one, as does one that adds to what cannot be written to, such as what laze_expand() gave. NULL: none so far,
+ * or it keeps none. */
 LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
 /* Has a tensor that is no leaf keep its gradient as one does, from the next pass on; a leaf keeps it in any case.
  * LAZE_FAILED_PRECONDITION: it requires none. Asking whether it does: of a leaf 0. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error);
 LAZE_API int32_t laze_tensor_retains_grad(laze_tensor *tensor);
-/* Gives a tensor that keeps its gradient another one, of its shape and dtype; NULL: none, with which each step of a
- * training begins. */
+/* Gives a tensor that keeps its gradient another one, of its shape and dtype, with which it shares memory and history
+ * from then on; NULL: none, with which each step of a training begins. What was asked for before stays as it is. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error);
 /* A tensor of the same value without history. It shares memory with the other, and its versions: what is written to one
  * is seen in both, and has a history for that one alone. laze_clone() of it shares nothing. */

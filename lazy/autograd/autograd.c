@@ -2,6 +2,7 @@
 #include "laze/autograd.h"
 
 #include "base/dtype.h"
+#include "lazy/autograd/gradient.h"
 #include "lazy/autograd/kernels.h"
 #include "lazy/autograd/slot.h"
 #include "lazy/lazy.h"
@@ -97,14 +98,24 @@ laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error) {
 laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
   laze_thread_state *thread;
   if (laze_grad_lock(__func__, tensor, &thread, NULL) != LAZE_OK) return NULL;
+  laze_error error;
   const laze_slot *slot = laze_handle_slot(tensor);
   const laze_grad_node *place = slot ? laze_grad_place(laze_slot_edge(slot)) : NULL;
-  laze_tensor *handle = place && place->gradient ? laze_handle_create(thread, place->gradient) : NULL;
-  laze_slot *own = handle ? laze_handle_slot(handle) : NULL;
-  if (own) own->storage->snapshot = 1;
-  if (own && place->history.node) laze_handle_set_edge(thread->lazy, handle, place->history);
+  laze_tensor *handle = NULL;
+  if (place && place->gradient && laze_gradient_of_leaf(thread, place, &handle, &error) != LAZE_OK)
+    handle = laze_handle_fail(thread, &error);
   laze_lazy_unlock(thread->lazy);
   return handle;
+}
+
+/* Whether a tensor is all of what a leaf keeps, as laze_tensor_grad() gives it. */
+static bool is_kept_already(const laze_grad_node *leaf, const laze_slot *given) {
+  const laze_view *view = given->storage->view;
+  if (!leaf->gradient || !view) return false;
+  laze_storage *kept = leaf->gradient->storage;
+  const laze_view *above = kept->view;
+  laze_storage *base = above ? above->base : kept, *origin = above && above->origin ? above->origin : kept;
+  return view->base == base && view->origin == origin && view->last == (above ? above->last : NULL) && !view->unsized;
 }
 
 static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
@@ -116,12 +127,15 @@ static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze
                      "laze_tensor_set_grad: the tensor is no leaf; laze_tensor_require_grad() makes one");
   if (gradient) LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", gradient, &given, error));
   if (given) LAZE_TRY(laze_grad_check("laze_tensor_set_grad", slot->storage->cell, given->storage->cell, error));
-  laze_cell *cell = given ? given->storage->cell : NULL;
-  if (cell) laze_cell_retain(cell);
-  laze_edge history = {NULL, 0};
-  if (given) history = laze_edge_retain(laze_slot_edge(given));
-  laze_grad_leaf_set(thread->lazy, place, cell, history);
-  return LAZE_OK;
+  if (given && is_kept_already(place, given)) return LAZE_OK;
+  laze_slot *own = given ? laze_slot_create_kept(thread->lazy, given->storage->cell) : NULL;
+  if (given && !own) return laze_fail_memory(error, "a gradient", -1);
+  const laze_status status = own ? laze_gradient_share(thread->lazy, own, given, false, error) : LAZE_OK;
+  if (status == LAZE_OK)
+    laze_grad_leaf_set(thread->lazy, place, own);
+  else
+    laze_handle_drop(thread->lazy, own);
+  return status;
 }
 
 laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
@@ -135,20 +149,9 @@ laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laz
 
 /* A view of all of the tensor, which has a history of its own. */
 static laze_status detach(laze_thread_state *thread, const laze_slot *slot, laze_tensor **out, laze_error *error) {
-  laze_storage *storage = slot->storage;
-  laze_geometry geometry;
-  laze_type type;
-  laze_cell_type(storage->cell, &type);
-  *out = laze_handle_create(thread, storage->cell);
+  *out = laze_handle_create(thread, slot->storage->cell);
   laze_slot *own = laze_handle_slot(*out);
-  if (!own || storage->cell->state == LAZE_CELL_ERROR) return LAZE_OK;
-  const bool sized = laze_view_geometry(storage, &type, &geometry);
-  const laze_view_recipe recipe = {.parent = storage,
-                                   .last = storage->view ? storage->view->last : NULL,
-                                   .geometry = &geometry,
-                                   .detached = true,
-                                   .unsized = !sized};
-  return laze_view_attach(thread->lazy, own, &recipe, error);
+  return own ? laze_gradient_share(thread->lazy, own, slot, true, error) : LAZE_OK;
 }
 
 laze_tensor *laze_detach(laze_tensor *tensor) {

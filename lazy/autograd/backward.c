@@ -25,6 +25,7 @@
 #include "lazy/lazy.h"
 #include "lazy/record/expander.h"
 #include "lazy/record/record_state.h"
+#include "lazy/record/write.h"
 #include "lazy/run/size_sync.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
@@ -35,11 +36,14 @@
 
 #include <stdlib.h>
 
-/* A gradient that is to be added to what is kept, or what was kept before that. */
+/* A gradient that is to be added to what is kept, and what puts that back. */
 typedef struct {
   laze_edge place; /* referenced */
   laze_gradient gradient;
-  bool stored; /* the gradient is what was kept before */
+  enum { NOT_STORED, REPLACED, WRITTEN } stored;
+  laze_slot *before;    /* REPLACED: what was kept, owned; NULL: nothing */
+  laze_storage *memory; /* WRITTEN: that of what is kept, referenced, */
+  laze_cell *value;     /* and its value before, referenced */
 } kept_gradient;
 
 typedef struct {
@@ -511,29 +515,68 @@ static laze_status reach_all(backward *self, laze_error *error) {
 
 /* --- what is kept --- */
 
-/* The sum of a gradient and of what is kept already takes that one's place. */
-static laze_status store(backward *self, kept_gradient *kept, laze_error *error) {
-  laze_grad_node *place = kept->place.node;
-  laze_gradient *gradient = &kept->gradient;
-  laze_status status = LAZE_OK;
-  if (place->gradient) {
-    laze_expander expander;
-    laze_value before;
-    laze_type type;
-    laze_cell_type(place->gradient, &type);
-    laze_expander_init(&expander, self->thread->record, place->location, LAZE_OP_NONE);
-    expander.tracks = self->asked->creates_history;
-    status = push_value(self, place->gradient, &type, place->history, &before, error);
-    if (status == LAZE_OK) status = add_up(self, &expander.recorder, before, gradient, error);
-    laze_expander_deinit(&expander);
-    laze_frame_clear(self->thread->record);
-  }
-  if (status != LAZE_OK) return status;
-  const laze_gradient sum = *gradient, old = {place->gradient, laze_edge_retain(place->history)};
-  if (old.cell) laze_cell_retain(old.cell);
-  laze_grad_leaf_set(self->lazy, place, sum.cell, sum.history);
-  *kept = (kept_gradient){.place = kept->place, .gradient = old, .stored = true};
+/* The gradient takes the place of what is kept. */
+static laze_status replace_kept(backward *self, kept_gradient *kept, laze_error *error) {
+  laze_slot *own = laze_slot_create_kept(self->lazy, kept->gradient.cell);
+  if (!own) return laze_fail_memory(error, "a gradient", -1);
+  laze_slot_set_edge(self->lazy, own, kept->gradient.history);
+  kept->before = kept->place.node->gradient;
+  kept->place.node->gradient = own;
+  kept->stored = REPLACED;
   return LAZE_OK;
+}
+
+/* Writes the gradient to what is kept, which everybody sees who has asked for that. *done false: that cannot be written
+ * to, as what expand gives. */
+static laze_status write_kept(backward *self, kept_gradient *kept, bool *done, laze_error *error) {
+  const laze_slot *own = kept->place.node->gradient;
+  laze_thread_state *thread = self->thread;
+  laze_write write = {.name = "a backward pass", .destination = laze_slot_handle(own)};
+  laze_type type;
+  const bool no_grad = thread->no_grad;
+  thread->no_grad = true;
+  laze_cell_type(kept->gradient.cell, &type);
+  laze_status status = push_value(self, kept->gradient.cell, &type, (laze_edge){NULL, 0}, &write.value, error);
+  if (status == LAZE_OK) status = laze_write_prepare(thread->record, &write, error);
+  *done = status == LAZE_OK;
+  if (*done) {
+    kept->memory = own->storage->view ? own->storage->view->base : own->storage;
+    kept->memory->references++;
+    kept->value = kept->memory->cell;
+    laze_cell_retain(kept->value);
+    kept->stored = WRITTEN;
+    laze_write_commit(thread->record, &write);
+  }
+  thread->no_grad = no_grad;
+  laze_frame_clear(thread->record);
+  return status == LAZE_INVALID_ARGUMENT || status == LAZE_FAILED_PRECONDITION ? LAZE_OK : status;
+}
+
+/* Adds a gradient to what is kept already. */
+static laze_status add_kept(backward *self, kept_gradient *kept, laze_error *error) {
+  const laze_slot *own = kept->place.node->gradient;
+  laze_expander expander;
+  laze_value before;
+  laze_type type;
+  LAZE_TRY(laze_slot_refresh(self->thread, kept->place.node->gradient, error));
+  laze_cell_type(own->storage->cell, &type);
+  laze_expander_init(&expander, self->thread->record, kept->place.node->location, LAZE_OP_NONE);
+  expander.tracks = self->asked->creates_history;
+  laze_status status = push_value(self, own->storage->cell, &type, laze_slot_edge(own), &before, error);
+  if (status == LAZE_OK) status = add_up(self, &expander.recorder, before, &kept->gradient, error);
+  laze_expander_deinit(&expander);
+  laze_frame_clear(self->thread->record);
+  return status;
+}
+
+/* What has a history is another tensor than what was kept before. */
+static laze_status store(backward *self, kept_gradient *kept, laze_error *error) {
+  bool written = false;
+  if (kept->place.node->gradient) {
+    LAZE_TRY(add_kept(self, kept, error));
+    if (!self->asked->creates_history) LAZE_TRY(write_kept(self, kept, &written, error));
+  }
+  return written ? LAZE_OK : replace_kept(self, kept, error);
 }
 
 static laze_status store_all(backward *self, laze_error *error) {
@@ -547,17 +590,24 @@ static laze_status store_all(backward *self, laze_error *error) {
   return LAZE_OK;
 }
 
+/* Lets go of what puts back what was kept before, which `failed` does. */
+static void settle_kept(laze_lazy *lazy, kept_gradient *kept, bool failed) {
+  if (kept->stored == REPLACED && failed)
+    laze_grad_leaf_set(lazy, kept->place.node, kept->before);
+  else if (kept->stored == REPLACED && kept->before)
+    laze_handle_drop(lazy, kept->before);
+  if (kept->stored == WRITTEN) {
+    if (failed) laze_storage_write(lazy, kept->memory, kept->value);
+    laze_cell_release(lazy, kept->value);
+    laze_storage_release(lazy, kept->memory);
+  }
+  laze_gradient_release(lazy, &kept->gradient);
+  laze_edge_release(lazy, kept->place);
+}
+
 /* Ends the pass: on failure what was kept before is put back, otherwise nodes let go of what they have saved. */
 static void settle(backward *self, bool failed) {
-  for (int64_t i = 0; i < self->kept_count; i++) {
-    kept_gradient *kept = &self->kept[i];
-    if (failed && kept->stored) {
-      laze_grad_leaf_set(self->lazy, kept->place.node, kept->gradient.cell, kept->gradient.history);
-      kept->gradient = (laze_gradient){.cell = NULL};
-    }
-    laze_gradient_release(self->lazy, &kept->gradient);
-    laze_edge_release(self->lazy, kept->place);
-  }
+  for (int64_t i = 0; i < self->kept_count; i++) settle_kept(self->lazy, &self->kept[i], failed);
   for (int64_t i = 0; i < self->count && self->reached; i++) {
     laze_grad_node *node = self->nodes[i];
     if (!self->reached[i] || laze_grad_node_is_leaf(node)) continue;

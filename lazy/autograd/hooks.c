@@ -73,17 +73,33 @@ static laze_status replace(laze_thread_state *thread, laze_tensor *replacement, 
   return LAZE_OK;
 }
 
+static laze_status call_hook(laze_thread_state *thread, laze_grad_hook *hook, laze_tensor *gradient, bool records,
+                             laze_tensor **replacement, laze_error *error) {
+  laze_call_out out = {.what = "a hook"};
+  *replacement = NULL;
+  laze_call_out_begin(&out, thread, &hook->callback, records);
+  const laze_status status = hook->of_tensor(hook->callback.self, gradient, replacement, &out.error);
+  return laze_call_out_end(&out, status, error);
+}
+
 static laze_status call_tensor_hook(laze_thread_state *thread, laze_grad_hook *hook, laze_gradient *gradient,
                                     bool records, laze_error *error) {
-  laze_tensor *handle, *replacement = NULL;
-  laze_call_out out = {.what = "a hook"};
+  laze_tensor *handle, *replacement;
   if (!hook->node || !gradient->cell) return LAZE_OK;
   LAZE_TRY(laze_gradient_handles(thread, gradient, 1, &handle, error));
-  const bool replaces = hook->place == LAZE_HOOK_OF_TENSOR;
-  laze_call_out_begin(&out, thread, &hook->callback, records);
-  laze_status status = hook->of_tensor(hook->callback.self, handle, &replacement, &out.error);
-  status = laze_call_out_end(&out, status, error);
-  if (status == LAZE_OK && replaces) status = replace(thread, replacement, gradient, error);
+  laze_status status = call_hook(thread, hook, handle, records, &replacement, error);
+  if (status == LAZE_OK) status = replace(thread, replacement, gradient, error);
+  laze_gradient_handles_drop(thread, &handle, 1);
+  return status;
+}
+
+/* What it writes to the gradient stays. */
+static laze_status call_leaf_hook(laze_thread_state *thread, laze_grad_hook *hook, const laze_grad_node *leaf,
+                                  bool records, laze_error *error) {
+  laze_tensor *handle, *replacement;
+  if (!hook->node || !leaf->gradient) return LAZE_OK;
+  LAZE_TRY(laze_gradient_of_leaf(thread, leaf, &handle, error));
+  const laze_status status = call_hook(thread, hook, handle, records, &replacement, error);
   laze_gradient_handles_drop(thread, &handle, 1);
   return status;
 }
@@ -103,10 +119,8 @@ laze_status laze_hooks_of_leaf(laze_thread_state *thread, laze_grad_node *leaf, 
   hook_list hooks;
   LAZE_TRY(find_hooks(thread->lazy, leaf, LAZE_HOOK_OF_LEAF, &hooks, error));
   laze_status status = LAZE_OK;
-  for (int32_t i = 0; i < hooks.count && status == LAZE_OK; i++) {
-    laze_gradient gradient = {leaf->gradient, leaf->history}; /* borrowed */
-    status = call_tensor_hook(thread, hooks.items[i], &gradient, records, error);
-  }
+  for (int32_t i = 0; i < hooks.count && status == LAZE_OK; i++)
+    status = call_leaf_hook(thread, hooks.items[i], leaf, records, error);
   free_hooks(thread->lazy, &hooks);
   return status;
 }

@@ -194,11 +194,7 @@ static void destroy(laze_lazy *lazy, laze_grad_node *node) {
   if (node->function) drop_function(lazy, node, &lazy->dying_nodes);
   if (node->checkpoint) leave_checkpoint(lazy, node);
   for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &lazy->dying_nodes);
-  if (node->gradient) {
-    node->gradient->holds--;
-    laze_cell_release(lazy, node->gradient);
-  }
-  drop(node->history, &lazy->dying_nodes);
+  laze_grad_leaf_set(lazy, node, NULL);
   laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_AUTOGRAD_NODES, -1);
   laze_pool_give(&lazy->pool, node, node->block_size);
 }
@@ -222,7 +218,7 @@ void laze_grad_node_enter(laze_grad_node *node) {
 
 void laze_grad_node_leave(laze_lazy *lazy, laze_grad_node *node) {
   if (!node || --node->handles > 0) return;
-  if (laze_grad_node_is_leaf(node)) laze_grad_leaf_set(lazy, node, NULL, (laze_edge){NULL, 0});
+  if (laze_grad_node_is_leaf(node)) laze_grad_leaf_set(lazy, node, NULL);
   drop_retained(lazy, node, &lazy->dying_nodes);
   laze_edge_release(lazy, (laze_edge){NULL, 0});
 }
@@ -269,13 +265,8 @@ void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook) {
   laze_callback_release(lazy, &hook->callback);
 }
 
-void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history) {
-  laze_cell *old = leaf->gradient;
-  const laze_edge old_history = leaf->history;
-  leaf->gradient = cell;
-  leaf->history = history;
-  if (cell) cell->holds++;
-  if (old) old->holds--;
-  laze_cell_release(lazy, old);
-  laze_edge_release(lazy, old_history);
+void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_slot *gradient) {
+  laze_slot *old = leaf->gradient;
+  leaf->gradient = gradient;
+  if (old) laze_handle_drop(lazy, old);
 }

@@ -4,11 +4,11 @@
  *   y = mul(x, w)      handle of y ──edge──> node of mul ──edges──> leaf of x, leaf of w
  *                                            saves w for x's gradient, x for w's
  *
- * A leaf is a node without formula: the gradient of a tensor is kept there. A function is a node whose gradients the
- * caller computes. Edges point from newer nodes to older ones
- * (`number`), so that there are no cycles, and a walk by falling numbers meets each node after all that use it. (The
- * history of a leaf's gradient may lead back to the leaf, but it goes with the leaf's last tensor.) All functions are
- * called with the context's lock held.
+ * A leaf is a node without formula: the gradient of a tensor is kept there, as a tensor of which those that the caller
+ * asks for are views (lazy/value/view.h): all see what passes add and what is written. A function is a node whose
+ * gradients the caller computes. Edges point from newer nodes to older ones (`number`), so that there are no cycles,
+ * and a walk by falling numbers meets each node after all that use it. (The history of a leaf's gradient may lead back
+ * to the leaf, but it goes with the leaf's last tensor.) All functions are called with the context's lock held.
  */
 #ifndef LAZE_LAZY_VALUE_GRAD_NODE_H
 #define LAZE_LAZY_VALUE_GRAD_NODE_H
@@ -20,6 +20,7 @@
 typedef struct laze_cell laze_cell;
 typedef struct laze_grad_node laze_grad_node;
 typedef struct laze_lazy laze_lazy;
+typedef struct laze_slot laze_slot;
 typedef struct laze_storage laze_storage;
 
 /* Where a value comes from, for gradients: a result of a node. */
@@ -110,11 +111,11 @@ struct laze_grad_node {
   laze_cell **definers;
   int32_t definer_count;
   bool unknown;
-  bool lost;           /* of these sizes some cannot be computed */
-  bool released;       /* what was saved is gone: a backward pass has used it */
-  int64_t handles;     /* how many tensors of the caller's have their gradient here */
-  laze_cell *gradient; /* of a leaf: what has come together so far, referenced and held; NULL: nothing */
-  laze_edge history;   /* of that gradient */
+  bool lost;       /* of these sizes some cannot be computed */
+  bool released;   /* what was saved is gone: a backward pass has used it */
+  int64_t handles; /* how many tensors of the caller's have their gradient here */
+  laze_slot
+      *gradient; /* of a leaf: what has come together so far, a tensor that nobody has a handle of; NULL: nothing */
 };
 
 static inline laze_edge laze_edge_retain(laze_edge edge) {
@@ -165,7 +166,7 @@ bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge);
 void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook);
 /* Has it called no more, unless it is being called. */
 void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook);
-/* Gives a leaf another gradient, whose reference of `cell` and of its history are taken over; NULL: none. */
-void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_cell *cell, laze_edge history);
+/* Gives a leaf another gradient, which is taken over (laze_slot_create_kept()); NULL: none. */
+void laze_grad_leaf_set(laze_lazy *lazy, laze_grad_node *leaf, laze_slot *gradient);
 
 #endif

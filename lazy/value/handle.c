@@ -16,19 +16,29 @@ static laze_storage *storage_create(laze_lazy *lazy, laze_cell *cell) {
   return storage;
 }
 
-laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
-  laze_lazy *lazy = thread->lazy;
-  laze_open_scope *scope = thread->scope;
+/* A slot of no scope, with a storage of its own. */
+static laze_slot *slot_create(laze_lazy *lazy, laze_cell *cell) {
   laze_slot *slot = laze_slot_take(&lazy->slots);
   laze_storage *storage = slot ? storage_create(lazy, cell) : NULL;
-  if (storage) storage->inference = thread->inference;
   if (!storage) {
     if (slot) laze_slot_give(&lazy->slots, slot);
-    laze_scope_note(thread, NULL);
-    return laze_handle_out_of_memory();
+    return NULL;
   }
   storage->slot = slot;
   slot->storage = storage;
+  slot->scope = NULL;
+  slot->next = NULL;
+  return slot;
+}
+
+laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell) {
+  laze_open_scope *scope = thread->scope;
+  laze_slot *slot = slot_create(thread->lazy, cell);
+  if (!slot) {
+    laze_scope_note(thread, NULL);
+    return laze_handle_out_of_memory();
+  }
+  slot->storage->inference = thread->inference;
   slot->scope = scope;
   slot->next = scope->slots;
   scope->slots = slot;
@@ -42,10 +52,10 @@ laze_edge laze_slot_edge(const laze_slot *slot) {
 
 void laze_slot_set_edge(laze_lazy *lazy, laze_slot *slot, laze_edge edge) {
   const laze_edge old = laze_slot_edge(slot);
-  laze_grad_node_enter(edge.node);
+  if (!slot->kept) laze_grad_node_enter(edge.node);
   slot->grad_node = laze_edge_retain(edge).node;
   slot->grad_result = (uint32_t)edge.result % (UINT32_C(1) << (32 - LAZE_SLOT_INDEX_BITS));
-  laze_grad_node_leave(lazy, old.node);
+  if (!slot->kept) laze_grad_node_leave(lazy, old.node);
   laze_edge_release(lazy, old);
 }
 
@@ -79,10 +89,18 @@ laze_tensor *laze_handle_fail(laze_thread_state *thread, const laze_error *error
 
 /* Counts the handle among those that hold its storage, or no longer. */
 static void update_holding(laze_slot *slot) {
-  bool holding = slot->retains > 0 || slot->assigned;
+  bool holding = slot->retains > 0 || slot->assigned || slot->kept;
   if (holding == slot->holding) return;
   slot->holding = holding;
   laze_storage_hold(slot->storage, holding ? 1 : -1);
+}
+
+laze_slot *laze_slot_create_kept(laze_lazy *lazy, laze_cell *cell) {
+  laze_slot *slot = slot_create(lazy, cell);
+  if (!slot) return NULL;
+  slot->kept = true;
+  update_holding(slot);
+  return slot;
 }
 
 /* The cell that a handle keeps: that of its base where it has none. */
@@ -95,8 +113,9 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->retains = 0;
   slot->assigned = false;
   slot->unsaid = false;
+  if (!slot->kept) laze_grad_node_leave(lazy, slot->grad_node);
+  slot->kept = false;
   update_holding(slot);
-  laze_grad_node_leave(lazy, slot->grad_node);
   laze_view_leave(lazy, slot->storage, laze_slot_edge(slot));
   laze_storage_release(lazy, slot->storage);
   slot->grad_node = NULL;

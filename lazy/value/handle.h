@@ -26,15 +26,17 @@ typedef struct laze_storage {
   int32_t grad_result;
   int32_t references;
   int32_t holds;           /* handles that are retained or assigned: its own, and those of views that lean on it */
-  uint32_t followers : 28; /* views with a handle whose origin it is */
+  uint32_t followers : 29; /* views with a handle whose origin it is */
   uint32_t inference : 1;  /* made where histories are not recorded, and never part of one */
-  uint32_t snapshot : 1;   /* a leaf's gradient as it was asked for: a write would not reach the leaf */
   uint32_t kind : 2;       /* laze_view_kind, of what is or was a view */
 } laze_storage;
 
 /* view.c */
 void laze_storage_release(laze_lazy *lazy, laze_storage *storage);
 
+/* A tensor that nobody has a handle of, and whose edge counts as no tensor of the caller's; takes a reference of its
+ * own. laze_handle_drop() frees it. NULL: memory is out. */
+laze_slot *laze_slot_create_kept(laze_lazy *lazy, laze_cell *cell);
 /* A handle of `cell` in the thread's innermost scope; takes a reference of its own. */
 laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell);
 /* Where the gradient of a slot's tensor goes. */

@@ -44,7 +44,8 @@ typedef struct laze_slot {
   laze_grad_node *grad_node; /* where its gradient goes (lazy/value/grad_node.h): result `grad_result` of that node, of
                                 which this is a reference; NULL: it needs none */
   uint32_t index : LAZE_SLOT_INDEX_BITS, grad_result : 32 - LAZE_SLOT_INDEX_BITS;
-  uint32_t retains : 29, assigned : 1, holding : 1;
+  uint32_t retains : 28, assigned : 1, holding : 1;
+  uint32_t kept : 1;   /* nobody has its handle: a gradient is kept there (lazy/value/grad_node.h) */
   uint32_t unsaid : 1; /* there was no memory to put an error of a read among `errors` */
 } laze_slot;
 

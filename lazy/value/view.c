@@ -113,9 +113,9 @@ laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, const laze_view_r
   if (view->origin) view->origin->followers++;
   own->view = view;
   own->inference = parent->inference;
-  own->snapshot = parent->snapshot;
   own->kind = recipe->kind == LAZE_VIEW_DEFAULT ? parent->kind : (uint32_t)recipe->kind;
   put_in_front(view);
+  update_leaning(view, false);
   return LAZE_OK;
 }
 

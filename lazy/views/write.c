@@ -42,12 +42,6 @@ static laze_storage *history_of(const laze_slot *slot) {
 /* What is written to by nobody, or not here. */
 static laze_status check_storage(const laze_record_state *state, const laze_write *write, const laze_storage *storage,
                                  laze_error *error) {
-  if (storage->snapshot)
-    return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                     "%s: what is written to is the gradient of a leaf as it was when it was asked for, so that the "
-                     "leaf would not see it; give the leaf another gradient (laze_tensor_set_grad), or write to a copy "
-                     "(laze_clone)",
-                     write->name);
   if (storage->inference && !state->thread->inference)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: the tensor was made in inference mode and is written to outside of it; write to a copy "

@@ -2,7 +2,7 @@
  * tuples of what it was given.
  *
  *   loss.backward()              method ────────> laze_backward_with: leaves' gradients add up in the library
- *   x.grad                       attribute ─────> laze_tensor_grad: another object each time, the same values
+ *   x.grad                       attribute ─────> laze_tensor_grad: another object each time, of the same memory
  *   autograd.grad(loss, [x])     _grad ─────────> laze_grad: a tuple of tensors, None where nothing depends on one
  *   with no_grad():              _set_grad_enabled, of this thread
  */

@@ -142,15 +142,42 @@ class Passes(unittest.TestCase):
                 w = (w - 0.25 * w.grad).requires_grad_()
         self.assertAlmostEqual(w[0].item(), 3.0, places=5)
 
-    def test_a_gradient_is_not_written_to(self):
+    def test_a_gradient_is_written_to(self):
         x = leaf([1.0, 2.0])
         x.sum().backward()
-        with self.assertRaisesRegex(laze.Error, "the gradient of a leaf as it was when it was asked for"):
-            x.grad.zero_()
-        with self.assertRaises(laze.Error):
-            x.grad[0] = 5.0
-        x.grad = x.grad * 2
+        held = x.grad
+        x.grad *= 0.5
+        x.grad[0] = 5.0
+        self.assertEqual((x.grad.tolist(), held.tolist()), ([5.0, 0.5], [5.0, 0.5]))
+        x.sum().backward()
+        self.assertEqual(held.tolist(), [6.0, 1.5], "a pass adds where it is")
+        x.grad.zero_()
+        self.assertEqual((x.grad.tolist(), held.tolist()), ([0.0, 0.0], [0.0, 0.0]))
+        x.grad = None
+        (3 * x).sum().backward()
+        self.assertEqual((x.grad.tolist(), held.tolist()), ([3.0, 3.0], [0.0, 0.0]))
+        laze.nn.utils.clip_grad_value_([x], 2.0)
         self.assertEqual(x.grad.tolist(), [2.0, 2.0])
+
+    def test_gradients_are_parts_of_a_buffer(self):
+        buffer = laze.zeros(5)
+        x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0, 5.0])
+        x.grad, y.grad = buffer[:2], buffer[2:]
+        for _ in range(2):
+            (x.sum() * y).sum().backward()
+        self.assertEqual(buffer.tolist(), [24.0, 24.0, 6.0, 6.0, 6.0])
+        buffer.zero_()
+        self.assertEqual((x.grad.tolist(), y.grad.tolist()), ([0.0, 0.0], [0.0, 0.0, 0.0]))
+
+    def test_a_pass_that_creates_a_graph_gives_another_gradient(self):
+        x = leaf([1.0, 2.0])
+        (x * x).sum().backward(create_graph=True)
+        first = x.grad
+        (x * x).sum().backward(create_graph=True)
+        self.assertEqual((first.tolist(), x.grad.tolist()), ([2.0, 4.0], [4.0, 8.0]))
+        x.grad.mul_(x)  # which its history has
+        slope, = laze.autograd.grad(x.grad.sum(), x)
+        self.assertEqual(slope.tolist(), [8.0, 16.0])
 
     def test_a_given_gradient(self):
         x = leaf([1.0, 2.0])

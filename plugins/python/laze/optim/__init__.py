@@ -66,7 +66,12 @@ class Optimizer:
         for group in self.param_groups:
             for parameter in group["params"]:
                 gradient = None if set_to_none else parameter.grad
-                parameter.grad = None if gradient is None else laze.zeros_like(gradient)
+                if gradient is None:
+                    parameter.grad = None
+                elif gradient.requires_grad:  # its history is that of what it was
+                    parameter.grad = laze.zeros_like(gradient.detach())
+                else:
+                    gradient.zero_()
 
     def _tell(self):
         """Tells the library of settings that have changed in param_groups."""
