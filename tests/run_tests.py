@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs the tests of a build folder through Meson and ends with a summary that counts every check.
 
-usage: run_tests.py BUILD [meson test options]
+usage: run_tests.py BUILD [--rebuild] [meson test options]
+
+--rebuild builds what these tests need first; otherwise they run as they were built.
 
 Test programs written with Check print "N%: Checks: a, Failures: b, Errors: c"; other tests count as one.
 """
@@ -39,7 +41,9 @@ def main():
     options_of_asan = "halt_on_error=1:abort_on_error=1:print_summary=1:allocator_may_return_null=1"
     os.environ.setdefault("ASAN_OPTIONS", options_of_asan)
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:abort_on_error=1:print_stacktrace=1")
-    status = subprocess.call(["meson", "test", "-C", build, "--no-rebuild", "--print-errorlogs", *options])
+    how = [] if "--rebuild" in options else ["--no-rebuild"]
+    options = [option for option in options if option != "--rebuild"]
+    status = subprocess.call(["meson", "test", "-C", build, *how, "--print-errorlogs", *options])
     if not log.exists():
         print("run_tests: meson test wrote no log", file=sys.stderr)
         return 1
