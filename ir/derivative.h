@@ -30,6 +30,7 @@ typedef struct laze_derivative {
   int32_t gradient_count;
   uint32_t differentiable;     /* bit i: result i has a gradient, if its dtype may */
   uint64_t constant;           /* bit i: what is in segment i has none, and no formula has to say so */
+  bool is_complex;             /* formulas are right where results are complex */
   const char *not_implemented; /* why there is no formula although there is a gradient; NULL: nothing is missing */
 } laze_derivative;
 

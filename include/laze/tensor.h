@@ -87,6 +87,12 @@ LAZE_API void laze_tensor_replace(laze_tensor **place, laze_tensor *value);
 LAZE_API laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source);
 /* The same, with the message in `error`, which is then not the scope's (NULL: as laze_tensor_assign). */
 LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error);
+/* Has the tensor leave its memory for that of the source, which both share from then on; shape and dtype are the
+ * source's, histories are not shared. Views of the tensor stay with the memory that it leaves. A leaf that requires a
+ * gradient stays one and begins anew: it has no gradient and no hooks, and passes over what was computed from it before
+ * reach it no more. LAZE_FAILED_PRECONDITION: the tensor requires a gradient, and gradients are recorded
+ * (laze/autograd.h). Errors as for laze_tensor_assign_error(). */
+LAZE_API laze_status laze_tensor_set(laze_tensor *tensor, laze_tensor *source, laze_error *error);
 
 /* Writes the value of `source` to `destination` in place: it is broadcast to the destination's shape and converted to
  * its dtype, which both stay. A view (what laze_select(), laze_reshape() and other operators give that only move

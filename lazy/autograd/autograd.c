@@ -130,7 +130,7 @@ static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze
   if (given && is_kept_already(place, given)) return LAZE_OK;
   laze_slot *own = given ? laze_slot_create_kept(thread->lazy, given->storage->cell) : NULL;
   if (given && !own) return laze_fail_memory(error, "a gradient", -1);
-  const laze_status status = own ? laze_gradient_share(thread->lazy, own, given, false, error) : LAZE_OK;
+  const laze_status status = own ? laze_view_share(thread->lazy, own, given, false, error) : LAZE_OK;
   if (status == LAZE_OK)
     laze_grad_leaf_set(thread->lazy, place, own);
   else
@@ -151,7 +151,7 @@ laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laz
 static laze_status detach(laze_thread_state *thread, const laze_slot *slot, laze_tensor **out, laze_error *error) {
   *out = laze_handle_create(thread, slot->storage->cell);
   laze_slot *own = laze_handle_slot(*out);
-  return own ? laze_gradient_share(thread->lazy, own, slot, true, error) : LAZE_OK;
+  return own ? laze_view_share(thread->lazy, own, slot, true, error) : LAZE_OK;
 }
 
 laze_tensor *laze_detach(laze_tensor *tensor) {

@@ -48,30 +48,12 @@ laze_status laze_gradient_handles(laze_thread_state *thread, const laze_gradient
   return LAZE_OK;
 }
 
-laze_status laze_gradient_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
-                                laze_error *error) {
-  laze_storage *storage = of->storage;
-  laze_geometry geometry;
-  laze_type type;
-  if (storage->cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(storage->cell)) return LAZE_OK;
-  laze_cell_type(storage->cell, &type);
-  const bool sized = laze_view_geometry(storage, &type, &geometry);
-  const laze_view_recipe recipe = {.parent = storage,
-                                   .last = storage->view ? storage->view->last : NULL,
-                                   .geometry = &geometry,
-                                   .detached = detached,
-                                   .unsized = !sized};
-  LAZE_TRY(laze_view_attach(lazy, view, &recipe, error));
-  if (!detached) laze_slot_set_edge(lazy, view, laze_slot_edge(of));
-  return LAZE_OK;
-}
-
 laze_status laze_gradient_of_leaf(laze_thread_state *thread, const laze_grad_node *leaf, laze_tensor **out,
                                   laze_error *error) {
   LAZE_TRY(laze_slot_refresh(thread, leaf->gradient, error));
   *out = laze_handle_create(thread, leaf->gradient->storage->cell);
   laze_slot *view = laze_handle_slot(*out);
-  return view ? laze_gradient_share(thread->lazy, view, leaf->gradient, false, error)
+  return view ? laze_view_share(thread->lazy, view, leaf->gradient, false, error)
               : laze_fail_memory(error, "a gradient", -1);
 }
 

@@ -6,8 +6,6 @@
 #include "base/status.h"
 #include "lazy/value/grad_node.h"
 
-#include <stdbool.h>
-
 typedef struct laze_thread_state laze_thread_state;
 
 /* A value, which is the owner's reference, and where its own gradient goes. */
@@ -26,10 +24,6 @@ LAZE_MUST_USE laze_status laze_gradient_handles(laze_thread_state *thread, const
                                                 int32_t count, laze_tensor **out, laze_error *error);
 /* Lets go of handles, unless somebody has retained them. Unlocks and locks. */
 void laze_gradient_handles_drop(laze_thread_state *thread, laze_tensor **handles, int32_t count);
-/* Makes a slot, which was made just now with its cell, a view of all of another that has a cell. `detached`: with a
- * history of its own, which is none at first. */
-LAZE_MUST_USE laze_status laze_gradient_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
-                                              laze_error *error);
 /* A handle of what a leaf keeps, which has one: a view of it. */
 LAZE_MUST_USE laze_status laze_gradient_of_leaf(laze_thread_state *thread, const laze_grad_node *leaf,
                                                 laze_tensor **out, laze_error *error);

@@ -217,6 +217,18 @@ static laze_status check_kept(const history *self, laze_error *error) {
   return LAZE_OK;
 }
 
+/* Formulas that are not known to be right for complex results must not give wrong gradients silently. */
+static laze_status check_complex(const history *self, laze_error *error) {
+  if (self->info->derivative->is_complex || self->info->derivative->not_implemented) return LAZE_OK;
+  for (int32_t i = 0; i < self->result_count; i++)
+    if (is_differentiable(self, i) && laze_dtype_is_complex(value_of(self, self->results[i])->type.dtype))
+      return laze_fail(error, LAZE_UNSUPPORTED,
+                       "%s: the result is complex and requires a gradient, for which its formula is not meant; detach "
+                       "the arguments, or call this where no gradients are recorded",
+                       self->info->name);
+  return LAZE_OK;
+}
+
 /* Has the results' gradients go to a node of the call. */
 static laze_status leave_node(history *self, laze_error *error) {
   laze_lazy *lazy = self->state->thread->lazy;
@@ -225,6 +237,7 @@ static laze_status leave_node(history *self, laze_error *error) {
   if (!any) return LAZE_OK;
   LAZE_TRY(find_needs(self, error));
   if (self->wanted == 0) return LAZE_OK;
+  LAZE_TRY(check_complex(self, error));
   LAZE_TRY(check_kept(self, error));
   LAZE_TRY(each_definer(self, count_definer, self, error));
   const int64_t size = node_size(self);

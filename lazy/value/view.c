@@ -119,6 +119,24 @@ laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, const laze_view_r
   return LAZE_OK;
 }
 
+laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
+                                laze_error *error) {
+  laze_storage *storage = of->storage;
+  laze_geometry geometry;
+  laze_type type;
+  if (storage->cell->state == LAZE_CELL_ERROR && laze_cell_lacks_type(storage->cell)) return LAZE_OK;
+  laze_cell_type(storage->cell, &type);
+  const bool sized = laze_view_geometry(storage, &type, &geometry);
+  const laze_view_recipe recipe = {.parent = storage,
+                                   .last = storage->view ? storage->view->last : NULL,
+                                   .geometry = &geometry,
+                                   .detached = detached,
+                                   .unsized = !sized};
+  LAZE_TRY(laze_view_attach(lazy, view, &recipe, error));
+  if (!detached) laze_slot_set_edge(lazy, view, laze_slot_edge(of));
+  return LAZE_OK;
+}
+
 /* --- going --- */
 
 static void drop_cell(laze_lazy *lazy, laze_storage *storage) {

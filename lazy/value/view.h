@@ -71,6 +71,10 @@ typedef struct laze_view_recipe {
 /* Makes the slot, which was made just now and has its cell, a view. */
 LAZE_MUST_USE laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, const laze_view_recipe *recipe,
                                            laze_error *error);
+/* Makes a slot, which was made just now with its cell, a view of all of another that has a cell. `detached`: with a
+ * history of its own, which is none at first. */
+LAZE_MUST_USE laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
+                                          laze_error *error);
 /* A step behind others (NULL: the first) with a copy of the attributes; takes a reference of `before`. `repeats`: it
  * gives several elements one place. NULL: memory is out. */
 laze_view_step *laze_view_step_create(laze_lazy *lazy, laze_view_step *before, laze_op op,

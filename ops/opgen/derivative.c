@@ -35,16 +35,28 @@ static gen_derivative *add_derivative(gen_table *table, gen_operator *op, gen_pl
   return derivative;
 }
 
-/* The list of operators whose results never have a gradient: names, or patterns such as "*_like". */
-static void read_none(gen_table *table, const char *path, const gen_tree *list) {
+/* The operator's results never have a gradient. */
+static void mark_none(gen_table *table, gen_operator *op, gen_place at) {
+  gen_derivative *derivative = add_derivative(table, op, at);
+  if (derivative != NULL) derivative->none = true;
+}
+
+/* Its formulas are right where its results are complex. */
+static void mark_complex(gen_table *table, gen_operator *op, gen_place at) {
+  if (op->complex_gradient) report_error(&table->report, at, "%s is on the list already; drop one", op->schema.name);
+  op->complex_gradient = true;
+}
+
+/* A list of operators: names, or patterns such as "*_like". */
+static void read_list(gen_table *table, const char *path, const gen_tree *list,
+                      void (*mark)(gen_table *table, gen_operator *op, gen_place at)) {
   for (int i = 0; i < list->count; i++) {
     const gen_place at = {path, list->items[i]->line, list->items[i]->text};
     bool found = false;
     for (int k = 0; k < table->count; k++) {
       if (fnmatch(list->items[i]->text, table->operators[k]->schema.name, 0) != 0) continue;
       found = true;
-      gen_derivative *derivative = add_derivative(table, table->operators[k], at);
-      if (derivative != NULL) derivative->none = true;
+      mark(table, table->operators[k], at);
     }
     if (!found) report_error(&table->report, at, "no operator has this name; drop it from the list");
   }
@@ -117,15 +129,21 @@ static void read_formula(gen_table *table, gen_derivative *derivative, const gen
 }
 
 static void read_entry(gen_table *table, const char *path, const gen_tree *entry) {
-  const gen_tree *list = tree_get(entry, "nondifferentiable"), *name = tree_get(entry, "name");
+  const gen_tree *none = tree_get(entry, "nondifferentiable"), *complex = tree_get(entry, "complex");
+  const gen_tree *name = tree_get(entry, "name");
   gen_place at = {path, entry->line, NULL};
-  if (list != NULL && list->form == TREE_LIST) {
-    read_none(table, path, list);
+  if (none != NULL && none->form == TREE_LIST) {
+    read_list(table, path, none, mark_none);
+    return;
+  }
+  if (complex != NULL && complex->form == TREE_LIST) {
+    read_list(table, path, complex, mark_complex);
     return;
   }
   if (name == NULL || name->form != TREE_SCALAR) {
     report_error(&table->report, at,
-                 "an entry without operator; start it with \"- name: mul.Tensor\" or \"- nondifferentiable: [...]\"");
+                 "an entry without operator; start it with \"- name: mul.Tensor\", \"- nondifferentiable: [...]\" or "
+                 "\"- complex: [...]\"");
     return;
   }
   at.name = name->text;

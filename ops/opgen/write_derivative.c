@@ -68,6 +68,7 @@ static void write_derivative_of(const gen_table *table, const gen_operator *op, 
     fprintf(out, "    .gradients = %s_gradients,\n    .gradient_count = %d,\n", op->symbol, derivative->formula_count);
   fprintf(out, "    .constant = 0x%llx,\n    .differentiable = 0x%x,\n", segments_of(&op->schema, derivative->constant),
           derivative->differentiable);
+  if (op->complex_gradient) fprintf(out, "    .is_complex = true,\n");
   if (derivative->not_implemented != NULL)
     fprintf(out, "    .not_implemented = %s,\n", c_string(derivative->not_implemented));
   fprintf(out, "};\n\n");

@@ -230,6 +230,55 @@ START_TEST(row_1_17_what_is_not_implemented_says_so_backward) {
 }
 END_TEST
 
+/* i0 runs on complex numbers, and the formula of its gradient is that of real ones. */
+START_TEST(row_1_18_complex_results_need_a_formula_for_them) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = laze_to(constant(&at, (float[]){1, 2}), LAZE_C64), *found = NULL;
+  ck_assert_int_eq(laze_tensor_require_grad(x, 1, &error), LAZE_OK);
+  laze_tensor *result = laze_i0(x);
+  ck_assert_int_eq(laze_tensor_status(result), LAZE_UNSUPPORTED);
+  ck_assert_msg(strstr(laze_tensor_error(result), "i0: the result is complex and requires a gradient") != NULL, "%s",
+                laze_tensor_error(result));
+  ck_assert_str_eq(laze_tensor_error(laze_i0(laze_detach(x))), "");
+  laze_tensor *real = laze_sum(laze_real(laze_mul(x, laze_exp(x)))); /* what is on the list is not concerned */
+  ck_assert_int_eq(laze_grad(&real, NULL, 1, &x, 1, 0, &found, &error), LAZE_OK);
+  expect(laze_to(laze_real(found), LAZE_F32), 1e-5F, (float[]){2 * expf(1), 3 * expf(2)});
+  end(&at);
+}
+END_TEST
+
+/* What was computed from the storage before adds to nobody's gradient, and a hook on that is not called. */
+START_TEST(row_1_20_another_storage_has_another_accumulator) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *other = constant(&at, (float[]){5, 6, 7});
+  laze_tensor *part = laze_slice(laze_detach(x), 0, 0, 1, 1), *before = laze_sum(laze_mul(x, x));
+  backward(laze_sum(x));
+  laze_tensor *first = laze_tensor_grad(x);
+  ck_assert_int_eq(laze_tensor_set(x, other, &error), LAZE_FAILED_PRECONDITION);
+  laze_set_grad_enabled(at.context, 0);
+  ck_assert_int_eq(laze_tensor_set(x, laze_to(other, LAZE_I64), &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(laze_tensor_set(x, other, &error) == LAZE_OK, "%s", error.message);
+  laze_set_grad_enabled(at.context, 1);
+  ck_assert(laze_tensor_requires_grad(x) && laze_tensor_is_leaf(x));
+  ck_assert_ptr_null(laze_tensor_grad(x));
+  backward(before);
+  ck_assert_ptr_null(laze_tensor_grad(x));
+  backward(laze_sum(laze_mul(x, x)));
+  expect(laze_tensor_grad(x), 0, (float[]){10, 12, 14});
+  expect(first, 0, (float[]){1, 1});
+  ck_assert_int_eq(laze_tensor_write(laze_slice(other, 0, 0, 1, 1), laze_slice(other, 0, 2, 3, 1), &error), LAZE_OK);
+  expect(x, 0, (float[]){7, 6, 7}); /* which shares memory with the source */
+  expect(part, 0, (float[]){1});
+  laze_tensor *own = laze_mul(other, 2);
+  ck_assert_int_eq(laze_tensor_set(own, laze_slice(own, 0, 1, 3, 1), &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_set(own, own, &error), LAZE_OK);
+  expect(own, 0, (float[]){12, 14});
+  end(&at);
+}
+END_TEST
+
 /* Gradients of what was broadcast, of integers, and of numbers beside tensors have shape and dtype of their tensor. */
 START_TEST(gradients_fit_their_tensors) {
   autograd_fixture at = begin();
@@ -380,6 +429,8 @@ int main(void) {
                           row_1_14_forward_mode,
                           row_1_16_gradients_have_gradients,
                           row_1_17_what_is_not_implemented_says_so_backward,
+                          row_1_18_complex_results_need_a_formula_for_them,
+                          row_1_20_another_storage_has_another_accumulator,
                           gradients_fit_their_tensors,
                           floats_of_16_bits_have_gradients,
                           wrong_calls_are_refused,
