@@ -215,6 +215,10 @@ LAZE_API int64_t laze_tensor_elements(laze_tensor *tensor);
  * result, gets the results of any operator ("add", "add.Tensor", and so called "add.out", "add.Tensor_out"): what
  * laze_results_give_at() of laze/call.h says of tensors that get results. They are the results then.
  *
+ * "_foreach_add" (or "_foreach_add_") is "add" of each element of lists, for operators that have a form in place: the
+ * first argument is a list of tensors, others that are lists (of tensors or numbers) are as long, and what is no list
+ * is the same for each. Each element has a result, and a history, of its own.
+ *
  * Writes the operator's results (`capacity` of them at least) and returns how many; an unknown name or wrong arguments
  * give one error handle, whose message lists the schemas of that name. Arguments that the schema has a default for, or
  * that are optional, may be left out. Everything passed is borrowed for the call. 0: there is no room for a result

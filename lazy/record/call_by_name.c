@@ -2,6 +2,7 @@
 #include "base/float_control.h"
 #include "laze/call.h"
 #include "lazy/lazy.h"
+#include "lazy/record/call_each.h"
 #include "lazy/record/named_call.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
@@ -114,6 +115,10 @@ int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze
                              int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
                              int32_t line) {
   if (capacity < 1 || !results) return 0;
+  if (laze_calls_each(name)) {
+    const laze_call_site site = {.name = name, .file = file, .line = line};
+    return laze_call_each(context, &site, arguments, argument_count, results, capacity);
+  }
   laze_named_call given = {.name = name,
                            .arguments = arguments,
                            .count = arguments ? argument_count : 0,

@@ -24,6 +24,10 @@ newaxis = None
 
 def __getattr__(name):
     """What is missing is explained, except to those who ask what the module can do, as imports do."""
+    if name.startswith("_foreach_"):
+        from laze._lists import find
+        if find(name) is not None:
+            return find(name)
     if name.startswith("_"):
         raise AttributeError(f"module 'laze' has no attribute {name!a}")
     from laze._hints import missing

@@ -142,6 +142,20 @@ class Passes(unittest.TestCase):
                 w = (w - 0.25 * w.grad).requires_grad_()
         self.assertAlmostEqual(w[0].item(), 3.0, places=5)
 
+    def test_lists_have_gradients_element_by_element(self):
+        x, frozen = leaf([1.0, 2.0]), laze.tensor([3.0])
+        found = laze._foreach_mul([x, frozen], [frozen, x])
+        self.assertEqual([tensor.requires_grad for tensor in found], [True, True])
+        found = laze._foreach_add([x * 1, frozen], 1.0)
+        self.assertEqual([tensor.requires_grad for tensor in found], [True, False])
+        self.assertIsNone(laze._foreach_mul_(found, [2.0, 3.0]))
+        found[0].sum().backward()
+        self.assertEqual((x.grad.tolist(), found[1].tolist()), ([2.0, 2.0], [12.0]))
+        with self.assertRaisesRegex(laze.InvalidArgumentError, "equally long"):
+            laze._foreach_add([x], [x, x])
+        with self.assertRaises(AttributeError):
+            laze._foreach_mm
+
     def test_a_gradient_is_written_to(self):
         x = leaf([1.0, 2.0])
         x.sum().backward()

@@ -263,8 +263,43 @@ START_TEST(what_functions_get_wrong_is_said) {
 }
 END_TEST
 
+/* Lists of parameters are updated as one: a frozen one among them must not get a history, nor take it from others. */
+START_TEST(row_1_19_lists_have_gradients_element_by_element) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *frozen = constant(&at, (float[]){3}),
+              *y = leaf(&at, (float[]){4, 5, 6});
+  laze_tensor *left[] = {x, frozen, y}, *right[] = {laze_exp(x), y, frozen}, *found[3];
+  const double numbers[] = {10, 20, 30};
+  laze_argument arguments[] = {{.kind = LAZE_PASS_TENSORS, .count = 3, .value.tensors = left},
+                               {.kind = LAZE_PASS_TENSORS, .count = 3, .value.tensors = right}};
+  ck_assert_int_eq(laze_call_by_name(at.context, "_foreach_mul", arguments, 2, found, 3), 3);
+  ck_assert(laze_tensor_requires_grad(found[0]) && laze_tensor_requires_grad(found[1]));
+  arguments[1] = (laze_argument){.kind = LAZE_PASS_REALS, .count = 3, .value.reals = numbers};
+  ck_assert_int_eq(laze_call_by_name(at.context, "_foreach_add.Scalar", arguments, 2, found, 3), 3);
+  ck_assert(laze_tensor_requires_grad(found[0]) && !laze_tensor_requires_grad(found[1]));
+  expect(found[1], 0, (float[]){23});
+  left[0] = found[0], left[1] = found[1], left[2] = found[2];
+  ck_assert_int_eq(laze_call_by_name(at.context, "_foreach_mul_", arguments, 2, found, 3), 3);
+  backward(laze_add(laze_sum(found[0]), laze_sum(found[2])));
+  expect(laze_tensor_grad(x), 0, (float[]){10, 10});
+  expect(laze_tensor_grad(y), 0, (float[]){30, 30, 30});
+  ck_assert_ptr_null(laze_tensor_grad(frozen));
+  arguments[1].count = 2;
+  ck_assert_int_eq(laze_call_by_name(at.context, "_foreach_add", arguments, 2, found, 3), 1);
+  ck_assert_ptr_nonnull(
+      strstr(laze_tensor_error(found[0]), "_foreach_add: argument 1 is a list of 2 and the first of 3"));
+  ck_assert_int_eq(laze_call_by_name(at.context, "_foreach_mm", arguments, 2, found, 3), 1);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(found[0]), "no operator of elements is called mm"));
+  (void)laze_scope_end_error(at.scope, &error); /* has the errors */
+  at.scope = laze_scope_begin(at.context);
+  end(&at);
+}
+END_TEST
+
 int main(void) {
-  const TTest *tests[] = {backward_takes_gradients_to_inputs,
+  const TTest *tests[] = {row_1_19_lists_have_gradients_element_by_element,
+                          backward_takes_gradients_to_inputs,
                           without_gradients_nothing_is_kept,
                           what_is_saved_is_checked_and_let_go_of,
                           functions_can_be_differentiated_twice,
