@@ -19,7 +19,7 @@ from laze._laze import _Node as Node
 from laze._laze import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 
 __all__ = ["Function", "Node", "backward", "checkpoint", "detect_anomaly", "enable_grad", "grad", "inference_mode",
-           "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "once_differentiable",
+           "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jvp", "no_grad", "once_differentiable",
            "set_detect_anomaly", "set_grad_enabled"]
 
 
@@ -55,6 +55,19 @@ def grad(outputs: laze.Tensor | Sequence[laze.Tensor], inputs: laze.Tensor | Seq
     if materialize_grads:
         found = tuple(_laze.zeros_like(x.detach()) if gradient is None else gradient for x, gradient in zip(inputs, found))
     return found
+
+
+def jvp(outputs: laze.Tensor | Sequence[laze.Tensor], inputs: laze.Tensor | Sequence[laze.Tensor],
+        tangents: laze.Tensor | Sequence[laze.Tensor | None], create_graph: bool = False) -> tuple[laze.Tensor, ...]:
+    """How `outputs` change where `inputs`, which they were made from, move along `tangents`: forward mode. A tuple; the
+    tangent None is an input that stands still.
+
+    create_graph     what is given has gradients itself
+    """
+    outputs, inputs, tangents = _tuple(outputs), _tuple(inputs), _tuple(tangents)
+    if len(inputs) != len(tangents):
+        raise _laze.StateError(f"jvp: tangents has {len(tangents)} for {len(inputs)} inputs")
+    return _laze._jvp(outputs, inputs, tangents, create_graph)
 
 
 def backward(tensors: laze.Tensor | Sequence[laze.Tensor],

@@ -4,6 +4,7 @@
  *   loss.backward()              method ────────> laze_backward_with: leaves' gradients add up in the library
  *   x.grad                       attribute ─────> laze_tensor_grad: another object each time, of the same memory
  *   autograd.grad(loss, [x])     _grad ─────────> laze_grad: a tuple of tensors, None where nothing depends on one
+ *   autograd.jvp([y], [x], [t])  _jvp ──────────> laze_jvp: a tuple of tensors, one for each output
  *   with no_grad():              _set_grad_enabled, of this thread
  */
 #include "binding.h"
@@ -24,6 +25,7 @@ static const char *const spellings[][2] = {
     {"laze_backward", "backward"},
     {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
     {"laze_grad", "grad"},
+    {"laze_jvp", "jvp"},
     {"laze_detach", "detach"},
     {"laze_optimiser_add", "add_param_group"},
     {"laze_optimiser_set_state", "load_state_dict"},
@@ -271,6 +273,38 @@ static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
   return result;
 }
 
+/* _jvp(outputs, inputs, tangents, create_graph), of tuples, the last two of one length. */
+static PyObject *find_tangents(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *outputs, *inputs, *tangents, *create, *result = NULL;
+  if (!PyArg_ParseTuple(arguments, "O!O!O!O:_jvp", &PyTuple_Type, &outputs, &PyTuple_Type, &inputs, &PyTuple_Type,
+                        &tangents, &create))
+    return NULL;
+  const int creates = PyObject_IsTrue(create);
+  const int32_t count = (int32_t)PyTuple_Size(outputs), input_count = (int32_t)PyTuple_Size(inputs);
+  request asked = {.flags = creates > 0 ? LAZE_CREATE_GRAPH : 0};
+  laze_error error = {0};
+  asked.outputs = creates < 0 ? NULL : laze_python_handles(outputs, false, "jvp: output %zd is a %R, and no tensor");
+  if (asked.outputs) asked.inputs = laze_python_handles(inputs, false, "jvp: input %zd is a %R, and no tensor");
+  if (asked.inputs)
+    asked.gradients = laze_python_handles(tangents, true, "jvp: the tangent of input %zd is a %R, and no tensor");
+  laze_tensor **found = asked.gradients ? PyMem_Calloc((size_t)count + 1, sizeof *found) : NULL;
+  if (found) {
+    laze_status status;
+    laze_python_pass pass;
+    laze_python_pass_begin(&pass);
+    Py_BEGIN_ALLOW_THREADS status = laze_jvp(asked.outputs, count, asked.inputs, asked.gradients, input_count,
+                                             asked.flags, found, &error);
+    Py_END_ALLOW_THREADS if (!end_pass(&pass, status, &error)) result = NULL;
+    else if (!laze_python_raise_interrupt()) result = wrap_gradients(found, count);
+  } else if (asked.gradients) {
+    PyErr_NoMemory();
+  }
+  PyMem_Free(found);
+  free_request(&asked);
+  return result;
+}
+
 /* _backward(tensors, gradients, inputs, retain_graph, create_graph); no inputs: all leaves. */
 static PyObject *run_backward(PyObject *module, PyObject *arguments) {
   (void)module;
@@ -349,6 +383,7 @@ static PyObject *is_inference_enabled(PyObject *module, PyObject *unused) {
 
 static PyMethodDef functions[] = {
     {"_grad", find_gradients, METH_VARARGS, NULL},
+    {"_jvp", find_tangents, METH_VARARGS, NULL},
     {"_backward", run_backward, METH_VARARGS, NULL},
     {"_set_grad_enabled", set_enabled, METH_O, NULL},
     {"is_grad_enabled", is_enabled, METH_NOARGS,

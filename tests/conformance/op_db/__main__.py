@@ -32,7 +32,7 @@ def parse():
     covering = commands.add_parser("coverage")
     covering.add_argument("--json", action="store_true", help="print it for programs")
     judging = commands.add_parser("torch")
-    judging.add_argument("--grad", action="store_true", help="judge gradients, of the first and the second order")
+    judging.add_argument("--grad", action="store_true", help="judge gradients, of the first and the second order, and forward mode")
     judging.add_argument("--forms", action="store_true", help="judge forms in place, and with out=")
     judging.add_argument("--op", action="append", metavar="NAME", help="this operator of op_db only (may be repeated)")
     judging.add_argument("--dtype", action="append", choices=peer.DTYPES, metavar="D",

@@ -1,9 +1,10 @@
 """Judges gradients: a sample is called in both, its results get the same gradients of random numbers, and what comes of
-these for its inputs is compared.
+these for its inputs is compared; and so the other way round, where inputs move along random numbers.
 
     inputs x, w (they require gradients) ── operator ──> results a, b
     random numbers of the shapes of a, b ── backward ──> gradients of x, w      kind "gradient"
     random numbers of their shapes ── gradient of the sum of products ──>       kind "second order", float64
+    random numbers of the shapes of x, w ── forward mode ──> tangents of a, b   kind "forward mode", float64
 
 In the library, one call after the other is recorded, as its functions of ATen are called (adapter.py): a tensor that
 came out of one goes into the next with its history.
@@ -14,13 +15,14 @@ import dataclasses
 import hashlib
 
 import torch
+from torch.autograd import forward_ad
 
 import adapter
 import compare
 import peer
 from judge import Judge, first_line
 from library import Absent
-from peer import FIRST, SECOND
+from peer import FIRST, FORWARD, SECOND
 
 DTYPES = ["float32", "float64", "bfloat16"]
 
@@ -118,6 +120,26 @@ class Peer:
         return zeros_for_none(again, self.inputs)
 
 
+def tangents_of(inputs):
+    return [random_like(x, FORWARD, i) for i, x in enumerate(inputs)]
+
+
+class ForwardPeer(Peer):
+    """PyTorch's tangents, in forward mode, of the same results."""
+
+    def tangents(self, outputs):
+        """Of each result that requires a gradient; None of others."""
+        pairs = {id(x): (x.detach(), tangent) for x, tangent in zip(self.inputs, tangents_of(self.inputs))}
+        with forward_ad.dual_level():
+            duals = {name: forward_ad.make_dual(*pair) for name, pair in pairs.items()}
+            moving = self.request.sample.each(
+                lambda value: peer.changed(value, lambda item: duals.get(id(item), item)))
+            results = peer.tensors_in(moving.finish(self.request.info.op(moving.input, *moving.args, **moving.kwargs)))
+            found = [forward_ad.unpack_dual(result).tangent for result in results]
+        return [None if not output.requires_grad else torch.zeros_like(output) if tangent is None else tangent
+                for output, tangent in zip(outputs, found)]
+
+
 def library_outputs(library, request):
     """(the library with histories, results as tensors of PyTorch, calls)."""
     histories = Histories(library)
@@ -155,8 +177,23 @@ def library_gradients(histories, request, inputs, outputs, cotangents):
     return [None if gradient is None else histories.library.give(histories.detached(gradient)) for gradient in found]
 
 
+def library_tangents(histories, inputs, outputs):
+    """Tangents of `outputs`, None of those that do not depend on an input."""
+    own = [histories.own(output) for output in outputs]
+    moving = [i for i, output in enumerate(own) if has_history(histories, output)]
+    found = histories.tangents([own[i] for i in moving], [histories.take(x) for x in inputs],
+                               [histories.library.take(tangent) for tangent in tangents_of(inputs)])
+    given = {i: histories.library.give(histories.detached(tangent)) for i, tangent in zip(moving, found)}
+    return [given.get(i) for i in range(len(outputs))]
+
+
+def naming(lacking, detail):
+    """What is not equal, and of which result it is no wonder."""
+    return f"result {lacking[0]} has no history: {detail}" if detail and lacking else detail
+
+
 class GradientJudge(Judge):
-    """Judges the first order in all dtypes, and the second in float64."""
+    """Judges the first order in all dtypes, the second and forward mode in float64."""
 
     def places(self, infos):
         for info in infos:
@@ -165,11 +202,16 @@ class GradientJudge(Judge):
             for dtype in self.plan.dtypes:
                 if dtype in DTYPES and peer.dtype_named(dtype) in info.supported_backward_dtypes("cpu"):
                     yield info, dtype, FIRST
-            if info.supports_gradgrad and "float64" in self.plan.dtypes and peer.supports(info, "float64"):
-                yield info, "float64", SECOND
+            if "float64" in self.plan.dtypes and peer.supports(info, "float64"):
+                if info.supports_gradgrad:
+                    yield info, "float64", SECOND
+                if info.supports_forward_ad:
+                    yield info, "float64", FORWARD
 
     def outcome(self, info, dtype, sample):
         request = Request(info, peer.dtype_named(dtype), sample, sample.kind == SECOND)
+        if sample.kind == FORWARD:
+            return self.forward_outcome(request)
         asked = Peer(request)
         if not asked.inputs:
             return "absent", "no input requires a gradient", []
@@ -208,9 +250,36 @@ class GradientJudge(Judge):
         if error:
             return "differ", f"accepted; PyTorch: {first_line(error)}", calls
         outcome, detail = self.compare_gradients(request, asked, zeros_for_none(found, asked.inputs), expected)
-        if detail and lacking:
-            detail = f"result {lacking[0]} has no history: {detail}"
-        return outcome, detail, calls
+        return outcome, naming(lacking, detail), calls
+
+    def forward_outcome(self, request):
+        asked = ForwardPeer(request)
+        if not asked.inputs:
+            return "absent", "no input requires a gradient", []
+        try:
+            outputs = asked.outputs()
+            expected = asked.tangents(outputs)
+        except Exception:
+            return "absent", "PyTorch refuses the sample", []
+        if all(tangent is None for tangent in expected):
+            return "absent", "no result has a gradient in PyTorch", []
+        calls = []
+        try:
+            histories, own, calls = library_outputs(self.library, request)
+            if len(own) != len(outputs) or any(a.shape != b.shape for a, b in zip(own, outputs)):
+                return "differ", f"results: {compare.form(own)}, not {compare.form(outputs)}", calls
+            found = library_tangents(histories, asked.inputs, own)
+        except Absent as reason:
+            return "absent", str(reason), []
+        except Exception as refusal:
+            text, calls = refusal.args if isinstance(refusal, Refusal) else (
+                f"forward mode: {type(refusal).__name__}: {first_line(refusal)}", calls)
+            return "refused", text, calls
+        wanted = [i for i, tangent in enumerate(expected) if tangent is not None]
+        lacking = [i for i in wanted if found[i] is None]
+        found = zeros_for_none([found[i] for i in wanted], [outputs[i] for i in wanted])
+        outcome, detail = self.compare_gradients(request, asked, found, [expected[i] for i in wanted])
+        return outcome, naming(lacking, detail), calls
 
     def compare_gradients(self, request, asked, found, expected):
         info = request.info

@@ -40,6 +40,15 @@ class Differentiating(Imitation):
         return torch.autograd.grad(outputs, inputs, given, create_graph=create_graph, allow_unused=True)
 
 
+    @torch.enable_grad()
+    def tangents(self, outputs, inputs, given):
+        zeros = [torch.zeros_like(output, requires_grad=True) for output in outputs]
+        found = torch.autograd.grad(outputs, inputs, zeros, create_graph=True, allow_unused=True)
+        pairs = [pair for pair in zip(found, given) if pair[0] is not None and pair[0].requires_grad]
+        return torch.autograd.grad([gradient for gradient, _ in pairs], zeros, [tangent for _, tangent in pairs],
+                                   allow_unused=True, materialize_grads=True)
+
+
 class Faulty(torch.autograd.Function):
     """x * x, whose gradient is what the test says."""
 
@@ -94,6 +103,16 @@ class WhatIsSeen(unittest.TestCase):
         found, _ = outcomes(square(lambda x, grad: grad * (x + x.detach())), "square")
         self.assertEqual(found["gradient"], {"agree"})
         self.assertIn("differ", found["second order"])
+        self.assertEqual(found["forward mode"], {"agree"})
+
+    def test_a_wrong_tangent_differs_alone(self):
+        class Turned(Differentiating):
+            def tangents(self, outputs, inputs, given):
+                return [-tangent for tangent in super().tangents(outputs, inputs, given)]
+
+        found, verdicts = outcomes(Turned({"square": lambda x: Faulty.apply(x, lambda x, grad: grad * 2 * x)}), "square")
+        self.assertEqual({kind for kind, words in found.items() if "differ" in words}, {"forward mode"})
+        self.assertIn("not close", verdicts[0].detail)
 
     def test_a_result_without_a_history_differs_and_says_so(self):
         found, verdicts = outcomes(Differentiating({"square": lambda x: torch.square(x.detach())}), "square")
@@ -155,7 +174,9 @@ class TheList(unittest.TestCase):
         result = report.Report(NOTHING, report.GRADIENT)
         result.add("square", verdicts)
         self.assertRegex(result.last_line(), r"^op_db gradient: (\d+) of \1 samples agree \(100.0%\); 1 of 1 operators")
-        self.assertRegex(result.aside_line(), r"^op_db second order: \d+ of \d+ samples agree \(.*; 0 of 1 operators")
+        second, forward = result.aside_lines()
+        self.assertRegex(second, r"^op_db second order: \d+ of \d+ samples agree \(.*; 0 of 1 operators")
+        self.assertRegex(forward, r"^op_db forward mode: (\d+) of \1 samples agree \(100.0%\); 1 of 1 operators")
 
 
 if __name__ == "__main__":

@@ -263,7 +263,7 @@ class Words(unittest.TestCase):
         result.add("sub", [verdict("sample", "agree"), verdict("sample", "crashed")])
         result.add("mul", [verdict("sample", "absent", "dtype bool")])
         self.assertEqual(result.last_line(), "op_db forward: 20 of 22 samples agree (90.9%); 1 of 2 operators at 95% or more")
-        self.assertEqual(result.aside_line(), "wrong calls: 1 of 2 refused (50.0%)")
+        self.assertEqual(list(result.aside_lines()), ["wrong calls: 1 of 2 refused (50.0%)"])
         self.assertEqual([verdict.outcome for verdict in result.unlisted], ["differ", "crashed"])
 
 

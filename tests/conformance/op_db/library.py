@@ -81,3 +81,7 @@ class Library:
             return [None] * len(inputs)
         outputs, given = zip(*pairs)
         return self.package.autograd.grad(outputs, inputs, given, create_graph=create_graph, allow_unused=True)
+
+    def tangents(self, outputs, inputs, given):
+        """Of results that have a history, where inputs move along what is given."""
+        return self.package.autograd.jvp(outputs, inputs, given) if outputs else ()

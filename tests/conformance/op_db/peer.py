@@ -20,7 +20,7 @@ DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16",
           "uint64", "complex64"]
 KINDS = ["sample", "reference", "error"]
 FORMS = IN_PLACE, OUT = "in place", "out"  # kinds of samples: those of calls that give results to tensors there are
-GRADIENTS = FIRST, SECOND = "gradient", "second order"  # kinds of samples, too: their floats require gradients
+GRADIENTS = FIRST, SECOND, FORWARD = "gradient", "second order", "forward mode"  # too: their floats require gradients
 
 
 @dataclasses.dataclass
@@ -37,7 +37,11 @@ class Sample:
 
     def wide(self):
         """The same with widened arguments, which require gradients where they did."""
-        return dataclasses.replace(self, input=widened(self.input), args=widened(self.args), kwargs=widened(self.kwargs))
+        return self.each(widened)
+
+    def each(self, change):
+        """The same with arguments that a function has changed."""
+        return dataclasses.replace(self, input=change(self.input), args=change(self.args), kwargs=change(self.kwargs))
 
 
 def tensors_in(value):
@@ -55,14 +59,21 @@ WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64}
 
 def widened(value):
     """Arguments with their floats of 16 bits, and the names of these dtypes, as float64."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().to(WIDE.get(value.dtype, value.dtype)).requires_grad_(value.requires_grad)
+    def wide(item):
+        if isinstance(item, torch.Tensor):
+            return item.detach().to(WIDE.get(item.dtype, item.dtype)).requires_grad_(item.requires_grad)
+        return WIDE.get(item, item) if isinstance(item, torch.dtype) else item
+    return changed(value, wide)
+
+
+def changed(value, change):
+    """Arguments, of which a function has changed each, also in lists and dicts."""
     if isinstance(value, (list, tuple)):
-        items = [widened(item) for item in value]
+        items = [changed(item, change) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
-        return {key: widened(item) for key, item in value.items()}
-    return WIDE.get(value, value) if isinstance(value, torch.dtype) else value
+        return {key: changed(item, change) for key, item in value.items()}
+    return change(value)
 
 
 def operators():

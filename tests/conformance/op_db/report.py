@@ -1,7 +1,7 @@
 """What a run says: a line for each operator, then what is not listed, what is absent, and the sums.
 
 Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart. Of gradients,
-those of the second order are, and of forms those with out=.
+those of the second order and of forward mode are, and of forms those with out=.
 """
 import collections
 import dataclasses
@@ -18,30 +18,26 @@ SHOWN = 3  # verdicts that are printed of one operator, dtype, kind and outcome
 class Subject:
     """What is judged."""
     name: str
-    aside: str  # the kind of samples that is counted apart
-    title: str  # of that
+    asides: dict  # the kinds of samples that are counted apart, with their titles
     word: str = "agree"
     option: str = ""  # of the command
 
 
-FORWARD = Subject("forward", "error", "wrong calls", "refused")
-GRADIENT = Subject("gradient", peer.SECOND, "second order", option=" --grad")
-FORMS = Subject("in place", peer.OUT, "out=", option=" --forms")
+FORWARD = Subject("forward", {"error": "wrong calls"}, "refused")
+GRADIENT = Subject("gradient", {peer.SECOND: "second order", peer.FORWARD: "forward mode"}, option=" --grad")
+FORMS = Subject("in place", {peer.OUT: "out="}, option=" --forms")
 
 
 @dataclasses.dataclass
 class Row:
     operator: str
     counts: collections.Counter  # outcome: samples
-    aside: collections.Counter  # outcome: calls that have to be refused, or samples of the second order
+    asides: dict  # kind that is counted apart: {outcome: its samples}
     listed: int = 0  # of those that do not agree, on the list of intended differences
     reasons: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # of what is absent
 
     def judged(self):
         return judged(self.counts)
-
-    def judged_aside(self):
-        return judged(self.aside)
 
 
 def judged(counts):
@@ -57,9 +53,9 @@ class Report:
         self.listed = []  # (verdict, entry)
 
     def add(self, operator, verdicts):
-        row = Row(operator, collections.Counter(), collections.Counter())
+        row = Row(operator, collections.Counter(), {kind: collections.Counter() for kind in self.subject.asides})
         for verdict in verdicts:
-            (row.aside if verdict.kind == self.subject.aside else row.counts)[verdict.outcome] += 1
+            row.asides.get(verdict.kind, row.counts)[verdict.outcome] += 1
             if verdict.outcome == "absent":
                 row.reasons[verdict.detail] += 1
             elif verdict.outcome != "agree":
@@ -72,12 +68,10 @@ class Report:
     def last_line(self):
         return sum_line(self.subject.name, [row.counts for row in self.rows])
 
-    def aside_line(self):
-        if self.subject != FORWARD:
-            return sum_line(self.subject.title, [row.aside for row in self.rows])
-        refused = sum(row.aside["agree"] for row in self.rows)
-        wrong = sum(row.judged_aside() for row in self.rows)
-        return f"wrong calls: {refused} of {wrong} refused ({percent(refused, wrong)})"
+    def aside_lines(self):
+        for kind, title in self.subject.asides.items():
+            counted = [row.asides[kind] for row in self.rows]
+            yield sum_line(title, counted) if self.subject != FORWARD else refused_line(title, counted)
 
 
 def sum_line(name, counted):
@@ -89,18 +83,24 @@ def sum_line(name, counted):
             f"{good} of {len(with_samples)} operators at 95% or more")
 
 
+def refused_line(name, counted):
+    refused, wrong = sum(counts["agree"] for counts in counted), sum(map(judged, counted))
+    return f"{name}: {refused} of {wrong} refused ({percent(refused, wrong)})"
+
+
 def percent(part, whole):
     return f"{100 * part / whole:.1f}%" if whole else "none"
 
 
 def head(subject):
     return (f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   "
-            f"{subject.title}")
+            f"{', '.join(subject.asides.values())}")
 
 
 def line(row, subject=FORWARD):
     differing = row.counts["differ"] + row.counts["crashed"]
-    aside = f"{row.aside['agree']} of {row.judged_aside()} {subject.word}" if row.judged_aside() else ""
+    aside = ", ".join(f"{counts['agree']} of {judged(counts)} {subject.word}" if judged(counts) else "none"
+                      for counts in row.asides.values()) if any(map(judged, row.asides.values())) else ""
     return (f"{row.operator:<28}{sum(row.counts.values()):>8}{row.counts['agree']:>8}{differing:>8}"
             f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {aside}").rstrip()
 
@@ -114,7 +114,8 @@ def print_end(report, missing, stale, plan, everything):
     for operator, entry in stale:
         print(f"\nno longer differs, but is listed: {operator}, {entry.outcome} {entry.detail!r}: {entry.reason}")
     print()
-    print(report.aside_line())
+    for text in report.aside_lines():
+        print(text)
     print(report.last_line())
 
 
@@ -146,11 +147,9 @@ def again(verdict, plan):
 
 
 def as_json(report, missing, stale, plan):
-    aside = report.subject.title.replace(" ", "_").removesuffix("=")
     rows = [{"operator": row.operator, "samples": sum(row.counts.values()), "agreeing": row.counts["agree"],
              "differing": row.counts["differ"], "crashed": row.counts["crashed"], "refused": row.counts["refused"],
-             "absent": row.counts["absent"], "listed": row.listed, aside: row.judged_aside(),
-             f"{aside}_{'refused' if report.subject == FORWARD else 'agreeing'}": row.aside["agree"],
+             "absent": row.counts["absent"], "listed": row.listed, **asides_as_json(row, report.subject),
              "absent_because": dict(row.reasons)} for row in report.rows]
     return json.dumps({
         "seed": plan.seed, "dtypes": plan.dtypes, "share": plan.share, "operators": rows,
@@ -158,9 +157,18 @@ def as_json(report, missing, stale, plan):
         "unlisted": [dataclasses.asdict(verdict) for verdict in report.unlisted],
         "listed": [{**dataclasses.asdict(verdict), "reason": entry.reason} for verdict, entry in report.listed],
         "no_longer_differ": [{"operator": operator, "reason": entry.reason} for operator, entry in stale],
-        "aside": report.aside_line(),
+        "asides": list(report.aside_lines()),
         "summary": report.last_line(),
     }, indent=1)
+
+
+def asides_as_json(row, subject):
+    found = {}
+    for kind, title in subject.asides.items():
+        name = title.replace(" ", "_").removesuffix("=")
+        found[name] = judged(row.asides[kind])
+        found[f"{name}_{'refused' if subject == FORWARD else 'agreeing'}"] = row.asides[kind]["agree"]
+    return found
 
 
 class Progress:
