@@ -8,6 +8,40 @@
 
 const laze_derivative laze_derivative_none = {.differentiable = 0};
 
+enum { MOST_OPERANDS = 64 };
+
+/* What moves elements, or adds up products in f32 as it is, needs no more digits. */
+static bool computes(const laze_op_info *info) {
+  return !info->keeps_dtype && (info->op_class == LAZE_CLASS_ELEMENTWISE || info->op_class == LAZE_CLASS_REDUCTION ||
+                                info->op_class == LAZE_CLASS_SCAN || info->op_class == LAZE_CLASS_COMPOSITE);
+}
+
+/* Whether the formula reads the values of a segment of its call: of operands, of results, or gradients of these. */
+static bool reads(const laze_gradient_formula *formula, const laze_op_info *info, int32_t segment) {
+  if (segment < info->segment_count) return formula->operands >> segment & 1;
+  if (segment < info->segment_count + info->result_count) return formula->results >> (segment - info->segment_count) & 1;
+  return true;
+}
+
+laze_status laze_gradient_record(laze_recorder *recorder, const laze_gradient_formula *formula, const laze_call *call,
+                                 laze_value *results, laze_error *error) {
+  const laze_op_info *info = laze_op_get(call->op);
+  laze_value operands[MOST_OPERANDS];
+  laze_call wide = *call;
+  if (!computes(info) || call->operand_count > MOST_OPERANDS) return formula->record(recorder, call, results, error);
+  int32_t next = 0;
+  for (int32_t segment = 0; segment < info->segment_count + 2 * info->result_count; segment++) {
+    for (int32_t i = 0; i < call->segments[segment]; i++, next++) {
+      operands[next] = call->operands[next];
+      if (reads(formula, info, segment) && !laze_value_is_none(operands[next]) &&
+          laze_dtype_is_half((laze_dtype)laze_recorder_type(recorder, operands[next])->dtype))
+        LAZE_TRY(laze_compose_to(recorder, operands[next], LAZE_F32, &operands[next], error));
+    }
+  }
+  wide.operands = operands;
+  return formula->record(recorder, &wide, results, error);
+}
+
 /* Whether a gradient has the sizes of the value already, as far as is known. */
 static laze_status has_sizes(laze_recorder *recorder, const laze_type *gradient, const laze_type *type, bool *out,
                              laze_error *error) {

@@ -37,6 +37,11 @@ typedef struct laze_derivative {
 /* Of operators whose results never have a gradient. */
 extern const laze_derivative laze_derivative_none;
 
+/* Records a formula for its call, extended as above. Where floats of 16 bits are computed with, and not just moved, it
+ * is in f32: what is added up and accumulated of it rounds once, when it is made to fit. */
+LAZE_MUST_USE laze_status laze_gradient_record(laze_recorder *recorder, const laze_gradient_formula *formula,
+                                               const laze_call *call, laze_value *results, laze_error *error);
+
 /* Makes a gradient one of a value of type `type`: adds up along axes that were broadcast, converts, and takes the real
  * part where the value has no other. Both may be the same value. */
 LAZE_MUST_USE laze_status laze_gradient_fit(laze_recorder *recorder, laze_value gradient, const laze_type *type,

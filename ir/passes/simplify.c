@@ -171,9 +171,18 @@ static void simplify_complex(const laze_graph *graph, const laze_call *call, con
     take_if_same_type(graph, real->operands[0], type, out);
 }
 
+/* There and back: each float of 16 bits is an f32 and an f64. */
+static void simplify_to(const laze_graph *graph, const laze_call *call, const laze_type *type, replacement *out) {
+  const laze_node *inner = laze_graph_node(graph, call->operands[0]);
+  take_operand(graph, call, type, out);
+  if (out->kind == KEEP && inner->op == LAZE_OP_TO_DTYPE && laze_dtype_is_half(type->dtype) &&
+      (inner->types[0]->dtype == LAZE_F32 || inner->types[0]->dtype == LAZE_F64))
+    take_if_same_type(graph, inner->operands[0], type, out);
+}
+
 static const rule rules[LAZE_OP_COUNT] = {
     [LAZE_OP_RESHAPE] = simplify_reshape, [LAZE_OP_EXPAND] = take_operand, [LAZE_OP_PERMUTE] = simplify_permute,
-    [LAZE_OP_TO_DTYPE] = take_operand,    [LAZE_OP_MUL] = simplify_mul,    [LAZE_OP_DIV] = simplify_div,
+    [LAZE_OP_TO_DTYPE] = simplify_to,     [LAZE_OP_MUL] = simplify_mul,    [LAZE_OP_DIV] = simplify_div,
     [LAZE_OP_ADD] = simplify_add,         [LAZE_OP_SUB] = simplify_sub,    [LAZE_OP_WHERE_SELF] = simplify_where,
     [LAZE_OP_REAL] = simplify_real,       [LAZE_OP_IMAG] = simplify_imag,  [LAZE_OP_COMPLEX] = simplify_complex,
 };

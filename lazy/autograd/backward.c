@@ -280,7 +280,7 @@ static laze_status record_formula(backward *self, laze_recorder *recorder, const
   }
   if (!wanted) return LAZE_OK;
   LAZE_TRY(extend_call(self, recorder, node, formula, &call, error));
-  LAZE_TRY(formula->record(recorder, &call, results, error));
+  LAZE_TRY(laze_gradient_record(recorder, formula, &call, results, error));
   for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
     int32_t first;
     const int32_t count = segment_of(node, segment, &first);

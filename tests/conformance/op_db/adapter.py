@@ -144,8 +144,9 @@ def without_places(args, kwargs, name="", forms=False):
     return args, left
 
 
-def call_library(library, info, sample):
-    """(result, calls, exception or None) of a sample. What the library does not have is Absent."""
+def call_library(library, info, sample, function=None):
+    """(result, calls, exception or None) of a sample: of info.op, or another function that calls it. What the library
+    does not have is Absent."""
     mode = Redirection(library)
     args = (sample.input, *sample.args)
     try:
@@ -156,7 +157,7 @@ def call_library(library, info, sample):
                 raise Absent(f"{info.name} of a number")
             return mode.direct(info.name, True, args, sample.kwargs), mode.calls, None
         with mode:
-            result = info.op(*args, **sample.kwargs)
+            result = (function or info.op)(*args, **sample.kwargs)
     except Absent:
         raise
     except Exception as error:  # a refusal may have any type

@@ -6,6 +6,9 @@ these for its inputs is compared; and so the other way round, where inputs move 
     random numbers of their shapes ── gradient of the sum of products ──>       kind "second order", float64
     random numbers of the shapes of x, w ── forward mode ──> tangents of a, b   kind "forward mode", float64
 
+As in PyTorch's tests of gradients, what is called is gradcheck_wrapper of an OpInfo: a matrix of which an operator reads
+one triangle is cut to it, so that the other has no part in it.
+
 In the library, one call after the other is recorded, as its functions of ATen are called (adapter.py): a tensor that
 came out of one goes into the next with its history.
 
@@ -93,6 +96,9 @@ class Request:
     sample: object
     second: bool
 
+    def call(self, *args, **kwargs):
+        return self.info.gradcheck_wrapper(self.info.op, *args, **kwargs)
+
 
 class Peer:
     """PyTorch's gradients."""
@@ -104,7 +110,7 @@ class Peer:
     def outputs(self):
         sample = self.request.sample
         with torch.enable_grad():
-            return list(peer.tensors_in(sample.finish(self.request.info.op(sample.input, *sample.args, **sample.kwargs))))
+            return list(peer.tensors_in(sample.finish(self.request.call(sample.input, *sample.args, **sample.kwargs))))
 
     def gradients(self, outputs, cotangents):
         """Of the first or of the second order."""
@@ -134,7 +140,7 @@ class ForwardPeer(Peer):
             duals = {name: forward_ad.make_dual(*pair) for name, pair in pairs.items()}
             moving = self.request.sample.each(
                 lambda value: peer.changed(value, lambda item: duals.get(id(item), item)))
-            results = peer.tensors_in(moving.finish(self.request.info.op(moving.input, *moving.args, **moving.kwargs)))
+            results = peer.tensors_in(moving.finish(self.request.call(moving.input, *moving.args, **moving.kwargs)))
             found = [forward_ad.unpack_dual(result).tangent for result in results]
         return [None if not output.requires_grad else torch.zeros_like(output) if tangent is None else tangent
                 for output, tangent in zip(outputs, found)]
@@ -144,7 +150,7 @@ def library_outputs(library, request):
     """(the library with histories, results as tensors of PyTorch, calls)."""
     histories = Histories(library)
     sample = request.sample
-    result, calls, refusal = adapter.call_library(histories, request.info, sample)
+    result, calls, refusal = adapter.call_library(histories, request.info, sample, request.call)
     if refusal:
         raise Refusal(f"{type(refusal).__name__}: {first_line(refusal)}", calls)
     mode = adapter.Redirection(histories)
