@@ -7,6 +7,7 @@
  *        │  range.c        numbers that the result's dtype does not hold
  *   Tensor                 tensor.c     owns one handle, and no Python object
  *        │  number.c, index.c   Python's operators and x[...], all as calls by name
+ *        │  form.c         what follows from dtype and sizes
  *        v  convert.c      item, tolist, repr
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   training               optim.c      optimisers; optim/ and nn/ are over it
@@ -40,6 +41,7 @@
 int laze_python_add_errors(PyObject *module);
 int laze_python_add_dtypes(PyObject *module);
 int laze_python_add_tensor(PyObject *module);
+int laze_python_add_form(PyObject *module);
 int laze_python_add_operators(PyObject *module);
 int laze_python_add_scopes(PyObject *module);
 int laze_python_add_files(PyObject *module);

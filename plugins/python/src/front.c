@@ -3,6 +3,8 @@
  *   unique(x, return_counts=True)     output, inverse_indices, counts  ->  (output, counts)
  *   unique(x)                                                          ->  output
  *   nonzero(x, as_tuple=True)         i64[u0,2]                        ->  (i64[u0], i64[u0])
+ *
+ * and what they take besides: broadcast_tensors(x, y), ones(2, requires_grad=True), x.to("cpu", dtype).
  */
 #include "operator.h"
 
@@ -16,6 +18,48 @@ bool laze_python_front_takes(const laze_python_operator *self, const char *name,
   if (strcmp(self->name, "nonzero") != 0 || strcmp(name, "as_tuple") != 0 || !PyBool_Check(value)) return false;
   *as_tuple = value == Py_True;
   return true;
+}
+
+bool laze_python_front_spreads(const char *name) {
+  static const char *const names[] = {"atleast_1d", "atleast_2d",     "atleast_3d",   "block_diag", "broadcast_tensors",
+                                      "meshgrid",   "cartesian_prod", "chain_matmul", "einsum"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+/* A factory takes no tensor by its first arguments, or one of which it takes the form. */
+bool laze_python_front_makes(const laze_python_operator *self) {
+  const size_t length = strlen(self->name);
+  const laze_operator *op = self->overloads[0];
+  bool takes_tensor = false;
+  for (int32_t i = 0; i < laze_operator_argument_count(op); i++) {
+    const laze_operator_argument *argument = laze_operator_argument_at(op, i);
+    takes_tensor = takes_tensor || argument->takes == LAZE_TAKES_TENSORS ||
+                   (argument->takes == LAZE_TAKES_TENSOR && !argument->keyword_only);
+  }
+  return !self->in_place && laze_operator_result_count(op) == 1 &&
+         (!takes_tensor || strncmp(self->name, "new_", 4) == 0 ||
+          (length > 5 && strcmp(self->name + length - 5, "_like") == 0));
+}
+
+/* "cpu", torch.device("cpu"), and switches that are off. */
+static bool is_place(PyObject *object) {
+  if (object == Py_False) return true;
+  if (laze_python_is_tensor(object) || laze_python_is_dtype(object)) return false;
+  PyObject *text = PyObject_Str(object);
+  const char *said = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+  const bool is_here = said && (strcmp(said, "cpu") == 0 || strcmp(said, "cpu:0") == 0);
+  PyErr_Clear();
+  Py_XDECREF(text);
+  return is_here;
+}
+
+Py_ssize_t laze_python_front_without_places(PyObject *const *passed, Py_ssize_t count, PyObject **kept) {
+  Py_ssize_t left = 0;
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (i == 0 || !is_place(passed[i])) kept[left++] = passed[i];
+  return left;
 }
 
 /* Whether a call has such an argument, and it is true. */

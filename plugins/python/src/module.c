@@ -122,6 +122,7 @@ static int execute(PyObject *module) {
   int (*const parts[])(PyObject *) = {laze_python_add_errors,
                                       laze_python_add_dtypes,
                                       laze_python_add_tensor,
+                                      laze_python_add_form,
                                       laze_python_add_operators,
                                       laze_python_add_scopes,
                                       laze_python_add_files,

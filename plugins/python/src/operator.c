@@ -93,7 +93,7 @@ static laze_python_operator *make_operator(const char *name) {
   memset((char *)made + offsetof(laze_python_operator, call), 0, sizeof *made - offsetof(laze_python_operator, call));
   made->call = laze_python_operator_call;
   made->name = made->own_name = name;
-  made->varargs = -1;
+  made->varargs = made->spread = -1;
   return made;
 }
 
@@ -112,6 +112,9 @@ static void note_arguments(laze_python_operator *self, const laze_operator *op) 
   if (positional > 0 && laze_operator_argument_at(op, positional - 1)->takes == LAZE_TAKES_INTEGERS &&
       (positional == 1 || (positional == 2 && laze_operator_argument_at(op, 0)->takes == LAZE_TAKES_TENSOR)))
     self->varargs = positional - 1;
+  if (positional > 0 && laze_operator_argument_at(op, positional - 1)->takes == LAZE_TAKES_TENSORS &&
+      laze_python_front_spreads(self->name))
+    self->spread = positional - 1;
   self->random =
       laze_python_operator_argument(self, "seed", &nothing) && laze_python_operator_argument(self, "offset", &nothing);
   self->has_elements = !self->random && strcmp(self->name, "arange") != 0;
@@ -171,6 +174,7 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
   copy->overloads = source->overloads;
   copy->overload_count = source->overload_count;
   copy->varargs = source->varargs;
+  copy->spread = source->spread;
   copy->most = source->most;
   copy->has_elements = source->has_elements;
   copy->in_place = source->in_place;
@@ -178,6 +182,25 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
   copy->random = source->random;
   memcpy(copy->takes, source->takes, sizeof copy->takes);
   return copy;
+}
+
+/* Names that PyTorch has twice, and their forms in place. */
+static int add_aliases(void) {
+  static const char *const names[][2] = {
+      {"absolute", "abs"},   {"arccos", "acos"},   {"arccosh", "acosh"},   {"arcsin", "asin"},     {"arcsinh", "asinh"},
+      {"arctan", "atan"},    {"arctan2", "atan2"}, {"arctanh", "atanh"},   {"clip", "clamp"},      {"concat", "cat"},
+      {"divide", "div"},     {"fix", "trunc"},     {"concatenate", "cat"}, {"greater", "gt"},      {"greater_equal", "ge"},
+      {"less", "lt"},        {"less_equal", "le"}, {"multiply", "mul"},    {"negative", "neg"},    {"not_equal", "ne"},
+      {"subtract", "sub"},   {"absolute_", "abs_"}, {"arccos_", "acos_"},  {"arccosh_", "acosh_"}, {"arcsin_", "asin_"},
+      {"arcsinh_", "asinh_"}, {"arctan_", "atan_"}, {"arctan2_", "atan2_"}, {"arctanh_", "atanh_"}, {"clip_", "clamp_"},
+      {"divide_", "div_"},   {"fix_", "trunc_"},   {"greater_", "gt_"},    {"greater_equal_", "ge_"}, {"less_", "lt_"},
+      {"less_equal_", "le_"}, {"multiply_", "mul_"}, {"negative_", "neg_"}, {"not_equal_", "ne_"}, {"subtract_", "sub_"},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    PyObject *op = PyDict_GetItemString(operators, names[i][1]);
+    if (op && PyDict_SetItemString(operators, names[i][0], op) < 0) return -1;
+  }
+  return 0;
 }
 
 /* x.float() and others: x.to(laze.float32). */
@@ -233,6 +256,7 @@ static int make_operators(PyObject *tensor_type) {
   if (!method_type || !operator_type || !operators) return -1;
   for (int32_t i = 0; i < laze_operator_count(); i++)
     if (add_forms(laze_operator_at(i)) < 0) return -1;
+  if (add_aliases() < 0) return -1;
   PyObject *name, *op;
   Py_ssize_t position = 0;
   while (PyDict_Next(operators, &position, &name, &op))

@@ -15,6 +15,7 @@ typedef struct laze_python_operator {
   const laze_operator **overloads;
   int32_t overload_count;
   int32_t varargs;      /* the argument for which integers may stand one by one: x.reshape(2, 3); -1: none */
+  int32_t spread;       /* the list whose tensors may stand one by one: broadcast_tensors(x, y); -1: none */
   int32_t most;         /* arguments that any overload takes by position */
   bool random;          /* seed and offset come from the generator where they are left out */
   bool has_elements;    /* its numbers become elements, or limits of them: no seeds, nor the end of an arange */
@@ -31,6 +32,12 @@ typedef struct laze_python_operator {
 const char *laze_python_operator_argument(const laze_python_operator *self, const char *name, laze_python_takes *takes);
 /* Whether PyTorch's Python function of that name takes an argument which the operator has not (front.c). */
 bool laze_python_front_takes(const laze_python_operator *self, const char *name, PyObject *value, bool *as_tuple);
+/* Whether that function takes the tensors of its list one by one. */
+bool laze_python_front_spreads(const char *name);
+/* Whether it makes a tensor that may be said to require a gradient. */
+bool laze_python_front_makes(const laze_python_operator *self);
+/* Of x.to(...): copies the arguments without those that say where the tensor lies already; returns how many are left. */
+Py_ssize_t laze_python_front_without_places(PyObject *const *passed, Py_ssize_t count, PyObject **kept);
 /* The results as that function gives them; takes the reference, which may be NULL. */
 PyObject *laze_python_front_arrange(const laze_python_operator *self, const laze_python_arguments *arguments,
                                     bool as_tuple, PyObject *results);

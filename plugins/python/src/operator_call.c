@@ -52,7 +52,7 @@ static bool add_rotated(laze_python_operator *self, laze_python_arguments *argum
  * taken, and change nothing. */
 static bool is_so_anyway(const char *name, PyObject *value) {
   static const char *const words[][4] = {
-      {"device", "None", "cpu"},
+      {"device", "None", "cpu", "cpu:0"},
       {"layout", "None", "torch.strided"},
       {"pin_memory", "None", "False"},
       {"requires_grad", "False"},
@@ -111,9 +111,30 @@ static bool find_target(const laze_python_operator *self, laze_python_arguments 
          laze_python_raise_type("%s(): the argument that it changes, '%s', is no tensor", self->own_name, name) != NULL;
 }
 
+/* Whether tensors of a list stand one by one: several, or one where an overload does not take that as it is. */
+static bool is_spread(const laze_python_operator *self, PyObject *const *passed, Py_ssize_t count) {
+  const bool takes_one = self->spread >= 0 && self->takes[self->spread] & LAZE_PYTHON_TAKES(LAZE_TAKES_TENSOR);
+  bool tensors = self->spread >= 0 && count > self->spread + (takes_one ? 1 : 0);
+  for (Py_ssize_t i = self->spread; tensors && i < count; i++) tensors = laze_python_is_tensor(passed[i]);
+  return tensors;
+}
+
+/* The arguments before the list, and the tensors that it consists of. */
+static bool add_spread(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
+                       Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < self->spread; i++)
+    if (!laze_python_argument_add(arguments, passed[i], self->takes[i], self->own_name)) return false;
+  PyObject *list = PyTuple_New(count - self->spread);
+  for (Py_ssize_t i = self->spread; list && i < count; i++)
+    PyTuple_SetItem(list, i - self->spread, laze_python_share(passed[i]));
+  return laze_python_argument_hold(arguments, list) &&
+         laze_python_argument_add(arguments, list, LAZE_PYTHON_TAKES(LAZE_TAKES_TENSORS), self->own_name);
+}
+
 static bool add_positional(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
                            Py_ssize_t count) {
   Py_ssize_t single = count;
+  if (is_spread(self, passed, count)) return add_spread(self, arguments, passed, count);
   if (self->varargs >= 0 && count > self->varargs) {
     bool integers = count > self->varargs + 1;
     for (Py_ssize_t i = self->varargs; integers && i < count; i++) integers = laze_python_is_integer(passed[i]);
@@ -130,8 +151,20 @@ static bool add_positional(laze_python_operator *self, laze_python_arguments *ar
                                            (self->takes[self->varargs] & LAZE_PYTHON_TAKES_SIZE) != 0, self->own_name);
 }
 
+/* What functions of PyTorch's front end take besides the arguments of an operator. */
+typedef struct {
+  bool as_tuple;      /* nonzero(x, as_tuple=True) */
+  bool requires_grad; /* ones(2, requires_grad=True) */
+} extras;
+
+static bool take_extra(const laze_python_operator *self, const char *name, PyObject *value, extras *out) {
+  if (laze_python_front_takes(self, name, value, &out->as_tuple) || is_so_anyway(name, value)) return true;
+  out->requires_grad = strcmp(name, "requires_grad") == 0 && value == Py_True && laze_python_front_makes(self);
+  return out->requires_grad;
+}
+
 static bool add_named(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *values,
-                      PyObject *names, bool *as_tuple) {
+                      PyObject *names, extras *found) {
   Py_ssize_t count = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     const char *text = laze_python_text(PyTuple_GetItem(names, i), self->own_name);
@@ -142,7 +175,7 @@ static bool add_named(laze_python_operator *self, laze_python_arguments *argumen
       continue;
     }
     const char *name = find_alias(self, text, &takes);
-    if (!name && (laze_python_front_takes(self, text, values[i], as_tuple) || is_so_anyway(text, values[i]))) continue;
+    if (!name && take_extra(self, text, values[i], found)) continue;
     if (!name) {
       if (!PyErr_Occurred())
         laze_python_raise_type("%s() has no argument '%s'; help(laze.%s) lists those it has", self->own_name, text,
@@ -260,22 +293,44 @@ static PyObject *call_prepared(laze_python_operator *self, laze_python_arguments
   return count > 1 ? name_results(self, result, count) : result;
 }
 
+/* A tensor that was made, as a leaf. Takes the reference, which may be NULL. */
+static PyObject *begin_leaf(PyObject *made) {
+  if (made && laze_python_set_requires_grad(made, Py_True, NULL) < 0) Py_CLEAR(made);
+  return made;
+}
+
+static PyObject *call_with(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
+                           Py_ssize_t count, PyObject *const *values, PyObject *names) {
+  extras found = {false, false};
+  const bool converts = strcmp(self->own_name, "to") == 0;
+  bool added = add_positional(self, arguments, passed, count);
+  if (added && self->preset != LAZE_DTYPE_NONE)
+    added = laze_python_argument_add(arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
+                                     self->own_name);
+  if (added) added = add_named(self, arguments, values, names, &found);
+  if (added && self->in_place) added = find_target(self, arguments, passed, count + (names ? PyTuple_Size(names) : 0));
+  if (added && converts && arguments->count == 1 && count == 1 && laze_python_is_tensor(passed[0]))
+    return laze_python_share(passed[0]); /* it has been asked to be where it is */
+  PyObject *result = added ? call_prepared(self, arguments) : NULL;
+  result = laze_python_front_arrange(self, arguments, found.as_tuple, result);
+  return found.requires_grad ? begin_leaf(result) : result;
+}
+
 PyObject *laze_python_operator_call(PyObject *callable, PyObject *const *passed, size_t flagged, PyObject *names) {
   laze_python_operator *self = (laze_python_operator *)callable;
   Py_ssize_t count = (Py_ssize_t)(flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET);
+  PyObject *const *values = passed + count;
+  PyObject *kept[LAZE_PYTHON_MAX_ARGUMENTS];
   laze_python_arguments arguments; /* large, and not cleared as a whole */
   arguments.count = 0;
   arguments.numbers = 0;
   arguments.held = NULL;
   arguments.form = 0;
-  bool as_tuple = false, added = add_positional(self, &arguments, passed, count);
-  if (added && self->preset != LAZE_DTYPE_NONE)
-    added = laze_python_argument_add(&arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
-                                     self->own_name);
-  if (added) added = add_named(self, &arguments, passed + count, names, &as_tuple);
-  if (added && self->in_place) added = find_target(self, &arguments, passed, count + (names ? PyTuple_Size(names) : 0));
-  PyObject *result = added ? call_prepared(self, &arguments) : NULL;
-  result = laze_python_front_arrange(self, &arguments, as_tuple, result);
+  if (strcmp(self->own_name, "to") == 0 && count > 1 && count <= LAZE_PYTHON_MAX_ARGUMENTS) {
+    count = laze_python_front_without_places(passed, count, kept);
+    passed = kept;
+  }
+  PyObject *result = call_with(self, &arguments, passed, count, values, names);
   laze_python_arguments_clear(&arguments);
   return result;
 }

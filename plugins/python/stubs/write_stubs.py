@@ -104,9 +104,9 @@ def with_out(parts, results):
     return parts + ([] if "*" in parts else ["*"]) + [f"out: Union[{out}, None] = ..."]
 
 
-def definitions(operator, classes, method=False):
-    """The lines that define an operator; several of them are overloads."""
-    name, found = operator.__name__, []
+def definitions(name, operator, classes, method=False):
+    """The lines that define an operator by one of its names; several of them are overloads."""
+    found = []
     for schema in operator.schemas:
         match = SCHEMA.fullmatch(schema)
         parts = parameters(match["arguments"], method)
@@ -132,6 +132,7 @@ def tensor_class(classes):
     lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
              "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
              "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...",
+             "data: Tensor", "is_cpu: _bool", "is_cuda: _bool", "is_sparse: _bool",
              "requires_grad: _bool", "is_leaf: _bool", "grad: Union[Tensor, None]",
              "def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: ...",
              "def backward(self, gradient: Union[Tensor, None] = ..., retain_graph: Union[_bool, None] = ..., "
@@ -142,6 +143,12 @@ def tensor_class(classes):
              "def is_inference(self) -> _bool: ...",
              "def item(self) -> _Number: ...", "def tolist(self) -> Any: ...",
              "def numpy(self) -> _numpy.ndarray: ...", "def numel(self) -> _int: ...", "def dim(self) -> _int: ...",
+             "def nelement(self) -> _int: ...", "def ndimension(self) -> _int: ...",
+             "def element_size(self) -> _int: ...", "def is_same_size(self, other: Tensor, /) -> _bool: ...",
+             "def type_as(self, other: Tensor, /) -> Tensor: ...",
+             "def is_contiguous(self, memory_format: Any = ...) -> _bool: ...",
+             "def is_floating_point(self) -> _bool: ...", "def is_complex(self) -> _bool: ...",
+             "def is_signed(self) -> _bool: ...",
              "@overload\ndef size(self) -> tuple[_int, ...]: ...", "@overload\ndef size(self, dim: _int) -> _int: ...",
              "def evaluate(self) -> Tensor: ...", "def __len__(self) -> _int: ...", "def __bool__(self) -> _bool: ...",
              "def __complex__(self) -> complex: ...", "def __rdiv__(self, other: Any) -> Tensor: ...",
@@ -161,7 +168,7 @@ def tensor_class(classes):
     for name, value in sorted(vars(laze.Tensor).items()):
         if isinstance(value, laze.Operator) and name not in taken and not keyword.iskeyword(name):
             is_cast = value.__text_signature__ == "(input)" and name != value.schemas[0].split("(")[0].split(".")[0]
-            lines += [f"def {name}(self) -> Tensor: ..."] if is_cast else definitions(value, classes, method=True)
+            lines += [f"def {name}(self) -> Tensor: ..."] if is_cast else definitions(name, value, classes, method=True)
     return "class Tensor:\n" + "\n".join(f"    {line}" for text in lines for line in text.split("\n")) + "\n"
 
 
@@ -184,6 +191,11 @@ def functions():
         yield f"def {name}(data: Any, dtype: Union[_DType, None] = ...) -> Tensor: ..."
     yield "def from_dlpack(object: Any, /) -> Tensor: ..."
     yield "def detach(input: Tensor, /) -> Tensor: ..."
+    yield "def is_tensor(object: Any, /) -> _bool: ..."
+    yield "def is_floating_point(input: Tensor, /) -> _bool: ..."
+    yield "def is_complex(input: Tensor, /) -> _bool: ..."
+    yield "def numel(input: Tensor, /) -> _int: ..."
+    yield "def broadcast_shapes(*shapes: Any) -> tuple[_int, ...]: ..."
     yield "@overload\ndef evaluate(tensor: Tensor, /) -> Tensor: ..."
     yield "@overload\ndef evaluate(*tensors: Tensor) -> tuple[Tensor, ...]: ..."
     yield "def set_num_threads(number: _int, /) -> None: ..."
@@ -206,8 +218,9 @@ def functions():
 
 def main():
     classes = {}
-    operators = [getattr(laze, name) for name in sorted(laze.__all__) if isinstance(getattr(laze, name), laze.Operator)]
-    defined = [line for operator in operators for line in definitions(operator, classes)]
+    operators = {name: getattr(laze, name) for name in sorted(laze.__all__)
+                 if isinstance(getattr(laze, name), laze.Operator)}
+    defined = [line for name, operator in operators.items() for line in definitions(name, operator, classes)]
     tensor = tensor_class(classes)
     print(HEAD)
     for name, fields in sorted(classes.items()):

@@ -31,7 +31,7 @@ class Hints(unittest.TestCase):
                     self.assertTrue(message.endswith(f"write {other}"), message)
                 else:
                     self.assertRegex(message, rf"laze calls it (laze)?\.{other}$")
-        self.assertGreater(seen, 50)
+        self.assertGreater(seen, 40)
 
     def test_what_the_table_names_is_there(self):
         for name, other in _hints.OTHER_NAMES.items():
@@ -60,7 +60,7 @@ class Hints(unittest.TestCase):
         x = laze.tensor([1.0])
         self.assertNotIn("mean", message_of(x, "__array_interface__"))
         self.assertFalse(hasattr(x, "_repr_html_"))
-        self.assertEqual(getattr(x, "clip", None), None)
+        self.assertEqual(getattr(x, "expand_dims", None), None)
 
 
 if __name__ == "__main__":
