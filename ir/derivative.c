@@ -19,7 +19,8 @@ static bool computes(const laze_op_info *info) {
 /* Whether the formula reads the values of a segment of its call: of operands, of results, or gradients of these. */
 static bool reads(const laze_gradient_formula *formula, const laze_op_info *info, int32_t segment) {
   if (segment < info->segment_count) return formula->operands >> segment & 1;
-  if (segment < info->segment_count + info->result_count) return formula->results >> (segment - info->segment_count) & 1;
+  if (segment < info->segment_count + info->result_count)
+    return formula->results >> (segment - info->segment_count) & 1;
   return true;
 }
 

@@ -293,8 +293,8 @@ static PyObject *find_tangents(PyObject *module, PyObject *arguments) {
     laze_status status;
     laze_python_pass pass;
     laze_python_pass_begin(&pass);
-    Py_BEGIN_ALLOW_THREADS status = laze_jvp(asked.outputs, count, asked.inputs, asked.gradients, input_count,
-                                             asked.flags, found, &error);
+    Py_BEGIN_ALLOW_THREADS status =
+        laze_jvp(asked.outputs, count, asked.inputs, asked.gradients, input_count, asked.flags, found, &error);
     Py_END_ALLOW_THREADS if (!end_pass(&pass, status, &error)) result = NULL;
     else if (!laze_python_raise_interrupt()) result = wrap_gradients(found, count);
   } else if (asked.gradients) {

@@ -1,5 +1,5 @@
-/* What programs for PyTorch ask of a tensor's form and place, where the answer follows from its dtype and sizes: tensors
- * are row-major, and on the CPU. As methods, and where PyTorch has them, as functions of the module.
+/* What programs for PyTorch ask of a tensor's form and place, where the answer follows from its dtype and sizes:
+ * tensors are row-major, and on the CPU. As methods, and where PyTorch has them, as functions of the module.
  */
 #include "binding.h"
 
@@ -72,7 +72,8 @@ static PyMethodDef methods[] = {
     {"is_signed", is_signed, METH_NOARGS, "is_signed($self)\n--\n\nWhether elements may be below 0."},
     {"is_contiguous", (PyCFunction)(void (*)(void))is_contiguous, METH_VARARGS | METH_KEYWORDS,
      "is_contiguous($self, memory_format=None)\n--\n\nTrue: tensors are row-major."},
-    {"is_same_size", is_same_size, METH_O, "is_same_size($self, other, /)\n--\n\nWhether the other has the same shape."},
+    {"is_same_size", is_same_size, METH_O,
+     "is_same_size($self, other, /)\n--\n\nWhether the other has the same shape."},
     {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},
     {"nelement", elements, METH_NOARGS, "nelement($self)\n--\n\nThe number of elements."},
     {"ndimension", rank, METH_NOARGS, "ndimension($self)\n--\n\nThe number of axes."},
@@ -111,7 +112,8 @@ static PyObject *get_is_elsewhere(PyObject *self, void *closure) {
 }
 
 static PyGetSetDef attributes[] = {
-    {"data", get_data, set_data, "The tensor, through which no gradient goes; may be set, to one of the same form.", NULL},
+    {"data", get_data, set_data, "The tensor, through which no gradient goes; may be set, to one of the same form.",
+     NULL},
     {"is_cpu", get_is_cpu, NULL, "True: tensors are on the CPU.", NULL},
     {"is_cuda", get_is_elsewhere, NULL, "False.", NULL},
     {"is_sparse", get_is_elsewhere, NULL, "False.", NULL},
@@ -150,7 +152,8 @@ static bool read_shape(PyObject *shape, int64_t *sizes, Py_ssize_t *count) {
   for (Py_ssize_t i = 0; read && i < *count; i++) {
     read = laze_python_integer(PyTuple_GetItem(items, i), "broadcast_shapes", &sizes[i]);
     if (read && sizes[i] < 0)
-      read = laze_python_raise(LAZE_INVALID_ARGUMENT, "broadcast_shapes: a size is below 0; shapes have 0 or more") != NULL;
+      read = laze_python_raise(LAZE_INVALID_ARGUMENT, "broadcast_shapes: a size is below 0; shapes have 0 or more") !=
+             NULL;
   }
   Py_XDECREF(items);
   return read;
@@ -164,8 +167,9 @@ static bool join_shape(int64_t *all, Py_ssize_t *ranks, const int64_t *sizes, Py
     const int64_t size = sizes[count - 1 - i];
     if (size == 1 || size == all[i]) continue;
     if (all[i] != 1) {
-      snprintf(message, sizeof message, "broadcast_shapes: sizes %lld and %lld at one axis; equal ones, or 1, were expected",
-               (long long)all[i], (long long)size);
+      snprintf(message, sizeof message,
+               "broadcast_shapes: sizes %lld and %lld at one axis; equal ones, or 1, were expected", (long long)all[i],
+               (long long)size);
       return laze_python_raise(LAZE_INVALID_ARGUMENT, message) != NULL;
     }
     all[i] = size;

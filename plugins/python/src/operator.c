@@ -187,14 +187,16 @@ static laze_python_operator *copy_operator(const laze_python_operator *source, c
 /* Names that PyTorch has twice, and their forms in place. */
 static int add_aliases(void) {
   static const char *const names[][2] = {
-      {"absolute", "abs"},   {"arccos", "acos"},   {"arccosh", "acosh"},   {"arcsin", "asin"},     {"arcsinh", "asinh"},
-      {"arctan", "atan"},    {"arctan2", "atan2"}, {"arctanh", "atanh"},   {"clip", "clamp"},      {"concat", "cat"},
-      {"divide", "div"},     {"fix", "trunc"},     {"concatenate", "cat"}, {"greater", "gt"},      {"greater_equal", "ge"},
-      {"less", "lt"},        {"less_equal", "le"}, {"multiply", "mul"},    {"negative", "neg"},    {"not_equal", "ne"},
-      {"subtract", "sub"},   {"absolute_", "abs_"}, {"arccos_", "acos_"},  {"arccosh_", "acosh_"}, {"arcsin_", "asin_"},
-      {"arcsinh_", "asinh_"}, {"arctan_", "atan_"}, {"arctan2_", "atan2_"}, {"arctanh_", "atanh_"}, {"clip_", "clamp_"},
-      {"divide_", "div_"},   {"fix_", "trunc_"},   {"greater_", "gt_"},    {"greater_equal_", "ge_"}, {"less_", "lt_"},
-      {"less_equal_", "le_"}, {"multiply_", "mul_"}, {"negative_", "neg_"}, {"not_equal_", "ne_"}, {"subtract_", "sub_"},
+      {"absolute", "abs"},    {"arccos", "acos"},        {"arccosh", "acosh"},    {"arcsin", "asin"},
+      {"arcsinh", "asinh"},   {"arctan", "atan"},        {"arctan2", "atan2"},    {"arctanh", "atanh"},
+      {"clip", "clamp"},      {"concat", "cat"},         {"divide", "div"},       {"fix", "trunc"},
+      {"concatenate", "cat"}, {"greater", "gt"},         {"greater_equal", "ge"}, {"less", "lt"},
+      {"less_equal", "le"},   {"multiply", "mul"},       {"negative", "neg"},     {"not_equal", "ne"},
+      {"subtract", "sub"},    {"absolute_", "abs_"},     {"arccos_", "acos_"},    {"arccosh_", "acosh_"},
+      {"arcsin_", "asin_"},   {"arcsinh_", "asinh_"},    {"arctan_", "atan_"},    {"arctan2_", "atan2_"},
+      {"arctanh_", "atanh_"}, {"clip_", "clamp_"},       {"divide_", "div_"},     {"fix_", "trunc_"},
+      {"greater_", "gt_"},    {"greater_equal_", "ge_"}, {"less_", "lt_"},        {"less_equal_", "le_"},
+      {"multiply_", "mul_"},  {"negative_", "neg_"},     {"not_equal_", "ne_"},   {"subtract_", "sub_"},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     PyObject *op = PyDict_GetItemString(operators, names[i][1]);

@@ -36,7 +36,8 @@ bool laze_python_front_takes(const laze_python_operator *self, const char *name,
 bool laze_python_front_spreads(const char *name);
 /* Whether it makes a tensor that may be said to require a gradient. */
 bool laze_python_front_makes(const laze_python_operator *self);
-/* Of x.to(...): copies the arguments without those that say where the tensor lies already; returns how many are left. */
+/* Of x.to(...): copies the arguments without those that say where the tensor lies already; returns how many are left.
+ */
 Py_ssize_t laze_python_front_without_places(PyObject *const *passed, Py_ssize_t count, PyObject **kept);
 /* The results as that function gives them; takes the reference, which may be NULL. */
 PyObject *laze_python_front_arrange(const laze_python_operator *self, const laze_python_arguments *arguments,

@@ -42,6 +42,8 @@ class Differentiating(Imitation):
 
     @torch.enable_grad()
     def tangents(self, outputs, inputs, given):
+        if not outputs:
+            return ()
         zeros = [torch.zeros_like(output, requires_grad=True) for output in outputs]
         found = torch.autograd.grad(outputs, inputs, zeros, create_graph=True, allow_unused=True)
         pairs = [pair for pair in zip(found, given) if pair[0] is not None and pair[0].requires_grad]
