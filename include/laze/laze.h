@@ -8,6 +8,7 @@
 #include "laze/dtype.h"
 #include "laze/functions.h" /* generated from the operator tables */
 #include "laze/gradient_node.h"
+#include "laze/library.h"
 #include "laze/npy.h"
 #include "laze/opaque.h"
 #include "laze/optim.h"

@@ -35,6 +35,10 @@ typedef struct laze_named_frame {
   int32_t size_count;
 } laze_named_frame;
 
+/* What the ranking of overloads is told of something that is passed. A NULL tensor is one, which the call itself refuses
+ * where it needs it. */
+laze_passed_kind laze_named_call_passed(const laze_argument *argument);
+
 /* Finds the form: `called`, `form` and `name`, and of `out` the destinations; it is no argument from then on. */
 LAZE_MUST_USE laze_status laze_named_call_form(laze_named_call *given, laze_arena *arena, laze_error *error);
 /* Whether the operator that was matched has the form, with as many results as there are destinations; finds the

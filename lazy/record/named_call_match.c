@@ -7,8 +7,7 @@
 #include "ir/call_resolve.h"
 #include "lazy/value/handle.h"
 
-/* What the ranking is told. A NULL tensor is one, which the call itself refuses where it needs it. */
-static laze_passed_kind kind_of(const laze_argument *argument) {
+laze_passed_kind laze_named_call_passed(const laze_argument *argument) {
   switch (argument->kind) {
   case LAZE_PASS_TENSOR: return LAZE_PASSED_TENSOR;
   case LAZE_PASS_TENSORS:
@@ -60,7 +59,8 @@ static laze_status check_numbers(const laze_named_call *given, const laze_passed
 static laze_status resolve(const laze_named_call *given, laze_positions positions, laze_passed *listed, laze_op *out,
                            laze_error *error) {
   LAZE_TRY(
-      laze_arguments_list("laze_call_by_name", given->name, given->arguments, given->count, kind_of, listed, error));
+      laze_arguments_list("laze_call_by_name", given->name, given->arguments, given->count, laze_named_call_passed,
+                          listed, error));
   laze_overload_call call = {given->name, positions, listed, given->count, false, true};
   laze_status status = laze_call_resolve(&call, out, error);
   if (status == LAZE_OK) return check_numbers(given, listed, *out, error);

@@ -84,6 +84,7 @@ static int64_t view_size(int rank) {
 static void fill(laze_view *view, const laze_view_recipe *recipe, const laze_cell *cell) {
   const laze_geometry *geometry = recipe->geometry;
   view->unsized = recipe->unsized;
+  view->foreign = recipe->foreign;
   view->dtype = cell->dtype;
   view->rank = cell->rank;
   view->offset = recipe->unsized ? 0 : geometry->offset;

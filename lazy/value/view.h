@@ -53,6 +53,7 @@ typedef struct laze_view {
   uint64_t family;                   /* of the views that one call gave, which share nothing; 0: there are no others */
   bool listed;                       /* among the base's views: while its handle lives */
   bool unsized;                      /* sizes of it follow from values: it has no steps, and cannot be recorded again */
+  bool foreign; /* the kernel of a declared operator gave it: unsized, and nobody knows its places */
   uint8_t dtype, rank;
   int64_t offset;
   int64_t extents[]; /* sizes, then strides; -1 each where it is unsized */
@@ -65,7 +66,7 @@ typedef struct laze_view_recipe {
   const laze_geometry *geometry;
   uint64_t family;
   laze_view_kind kind;
-  bool detached, unsized;
+  bool detached, unsized, foreign;
 } laze_view_recipe;
 
 /* Makes the slot, which was made just now and has its cell, a view. */

@@ -46,7 +46,8 @@ static laze_status take_history(laze_thread_state *thread, const laze_sides *sid
  * value alone. */
 static laze_status assign(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
   laze_storage *storage = sides->to->storage;
-  if (laze_storage_is_view(storage) && !storage->view->unsized) return laze_sides_write(thread, sides, error);
+  if (laze_storage_is_view(storage) && (!storage->view->unsized || storage->view->foreign))
+    return laze_sides_write(thread, sides, error);
   if (laze_storage_is_view(storage)) laze_view_part(thread->lazy, storage);
   LAZE_TRY(take_history(thread, sides, error));
   laze_handle_assign(thread->lazy, sides->to, sides->from);

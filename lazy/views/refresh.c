@@ -38,6 +38,10 @@ laze_status laze_view_refresh(laze_thread_state *thread, laze_slot *slot, laze_e
   const bool keeps_edge = !view->origin || (slot->grad_node && laze_grad_node_is_leaf(slot->grad_node));
   const laze_pending *newest = lazy->newest;
   laze_value value;
+  if (view->foreign)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "a tensor was written to of which this is a view that a declared operator gave, whose kernel laze "
+                     "does not call again for that; call the operator after the write");
   if (view->unsized)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "a tensor was written to of which this is a view whose sizes follow from values; ask for its size "

@@ -94,6 +94,11 @@ static laze_status check_places(const laze_write *write, const laze_slot *slot, 
                                 laze_error *error) {
   laze_geometry geometry;
   if (!slot->storage->view) return LAZE_OK;
+  if (slot->storage->view->foreign)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: a view is written to that a declared operator gave, of which nobody knows where its elements "
+                     "lie in the tensor that it is a view of; write to that, or to a copy (laze_clone)",
+                     write->name);
   if (!laze_view_geometry(slot->storage, type, &geometry))
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: a view is written to whose sizes follow from values; ask for its size (laze_tensor_size) "

@@ -41,6 +41,7 @@ ROOMS = {
     "lazy/record": ["lazy/value", "lazy/run"],
     "lazy/autograd": ["lazy/value", "lazy/run", "lazy/record"],
     "lazy/views": ["lazy/value", "lazy/run", "lazy/record"],
+    "lazy/library": ["lazy/value", "lazy/run", "lazy/record"],
     "lazy/tracing": ["lazy/value", "lazy/run", "lazy/record"],
 }
 # Single files that may include one header more.

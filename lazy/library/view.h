@@ -1,0 +1,11 @@
+/* Results that share memory with an argument: views that nobody can write to. */
+#ifndef LAZE_LAZY_LIBRARY_VIEW_H
+#define LAZE_LAZY_LIBRARY_VIEW_H
+
+#include "lazy/library/dispatch.h"
+
+/* Makes the result of a call, a handle that was made just now, a view of the first argument. */
+LAZE_MUST_USE laze_status laze_library_make_view(const laze_library_state *state, laze_tensor *result,
+                                                 laze_error *error);
+
+#endif
