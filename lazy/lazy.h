@@ -9,6 +9,7 @@
  *            handles belong to a scope (scope.h), and all of a scope's to a thread (lazy/thread.h)
  *   run/     from pending nodes to buffers: trace.h -> trace_cache.h -> compile -> run              (materialise.h)
  *   record/  from a call to pending nodes: frame.h -> layers.h -> record_node.h, or the last step's node (reuse.h)
+ *   library/ operators that programs declare, which call those of the tables as programs do (dispatch.h)
  *
  * The rooms include each other in this order: record/ may know run/, because a call can use up the budget and so run a
  * graph, and both know value/, which knows neither. What a room keeps for each thread is its own part of the thread's

@@ -21,8 +21,7 @@ static laze_library_dispatch describe(const laze_library_state *state, int32_t k
                                  .state = state};
 }
 
-/* Code of the caller's may leave its message out. */
-static laze_status name_failure(const laze_library_state *state, laze_status status, laze_error *error) {
+laze_status laze_library_name_failure(const laze_library_state *state, laze_status status, laze_error *error) {
   if (!error) return status;
   error->code = status;
   error->message[sizeof error->message - 1] = 0;
@@ -51,7 +50,7 @@ static laze_status call_code(const laze_library_state *state, int32_t key, laze_
   const laze_status status = hook->function.code(hook->self, &call, results, &said);
   if (status != LAZE_OK) {
     if (error) *error = said;
-    return name_failure(state, status, error);
+    return laze_library_name_failure(state, status, error);
   }
   LAZE_TRY(check_results(state, results, key, error));
   return checks ? laze_library_inspect_behind(state, &before, results, error) : LAZE_OK;

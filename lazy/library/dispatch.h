@@ -36,6 +36,9 @@ laze_status laze_library_fallback_backend(void *self, const laze_library_dispatc
  * operator; of floats and complex numbers, where an argument requires a gradient. */
 LAZE_MUST_USE laze_status laze_library_refuse_gradients(const laze_library_state *state, laze_tensor **values,
                                                         int32_t count, laze_error *error);
+/* Names the operator in what code of the caller's said, which may be nothing. */
+LAZE_MUST_USE laze_status laze_library_name_failure(const laze_library_state *state, laze_status status,
+                                                    laze_error *error);
 /* The status of an error handle that a function of laze has given, which counts as read then. */
 LAZE_MUST_USE laze_status laze_library_pass_on(laze_tensor *handle, laze_error *error);
 

@@ -6,6 +6,7 @@
  *     backend        %0 = opaque [x, y], name="mine::add_"
  */
 #define LAZE_NO_MACROS
+#include "base/dtype.h"
 #include "laze/autograd.h"
 #include "laze/call.h"
 #include "lazy/lazy.h"
@@ -101,18 +102,110 @@ laze_status laze_library_fallback_functionalize(void *self, const laze_library_d
 
 /* --- the kernel --- */
 
-static laze_status record(const laze_library_state *state, laze_tensor **values, int32_t *count, laze_error *error) {
-  const laze_library_schema *schema = &state->op->schema;
-  laze_context *context = state->library->context;
+/* One call of it, laid out; in the arena of the call. */
+typedef struct {
+  const laze_library_state *state;
+  laze_library_routine *routine; /* referenced */
   laze_library_layout layout;
-  LAZE_TRY(laze_library_lay_out(state->arena, schema, state->bound, &layout, error));
-  const int32_t tracks = laze_set_grad_enabled(context, 0);
-  *count = laze_opaque_record_at(
-      context, schema->name, layout.operands, layout.operand_count, (laze_ints){layout.integers, layout.integer_count},
-      (laze_reals){layout.reals, layout.real_count}, (laze_strings){layout.strings, layout.string_count}, values,
-      LAZE_OPAQUE_MAX_RESULTS, state->file, state->line);
+  const char *dtypes[LAZE_OPAQUE_MAX_RESULTS];
+  int64_t ranks[LAZE_OPAQUE_MAX_RESULTS], *sizes;
+  int32_t type_count, size_count; /* 0: results are like the first operand */
+} recording;
+
+/* The operands' types, of which sizes that follow from values are found. */
+static laze_status describe_operands(const recording *self, laze_opaque_tensor *out, laze_error *error) {
+  laze_arena *arena = self->state->arena;
+  for (int32_t i = 0; i < self->layout.operand_count; i++) {
+    laze_tensor *tensor = self->layout.operands[i];
+    const int32_t rank = laze_tensor_rank(tensor);
+    if (rank < 0) LAZE_TRY(laze_library_pass_on(tensor, error));
+    int64_t *sizes = laze_arena_alloc_array(arena, rank, sizeof *sizes);
+    if (!sizes) return laze_fail_memory(error, "a call", -1);
+    for (int32_t axis = 0; axis < rank; axis++) {
+      sizes[axis] = laze_tensor_size(tensor, axis);
+      if (sizes[axis] >= 0) continue;
+      LAZE_TRY(laze_library_pass_on(tensor, error));
+      return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: size %d of tensor %d could not be computed",
+                       self->state->op->schema.name, (int)axis, (int)i);
+    }
+    out[i] = (laze_opaque_tensor){.dtype = laze_tensor_dtype(tensor), .rank = rank, .sizes = sizes};
+  }
+  return LAZE_OK;
+}
+
+static laze_status keep_types(recording *self, const laze_opaque_type *types, int32_t count, laze_error *error) {
+  self->sizes = laze_arena_alloc_array(self->state->arena, count * LAZE_OPAQUE_MAX_RANK, sizeof *self->sizes);
+  if (!self->sizes) return laze_fail_memory(error, "a call", -1);
+  for (int32_t i = 0; i < count; i++) {
+    laze_type type;
+    if (types[i].rank < 0 || types[i].rank > LAZE_OPAQUE_MAX_RANK)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: its rule gives result %d rank %d, expected 0 to %d",
+                       self->state->op->schema.name, (int)i, (int)types[i].rank, LAZE_OPAQUE_MAX_RANK);
+    LAZE_TRY(laze_type_init(&type, self->state->op->schema.name, types[i].dtype, types[i].rank, types[i].sizes, error));
+    self->dtypes[i] = laze_dtype_name(types[i].dtype);
+    self->ranks[i] = types[i].rank;
+    for (int32_t axis = 0; axis < types[i].rank; axis++) self->sizes[self->size_count++] = types[i].sizes[axis];
+  }
+  self->type_count = count;
+  return LAZE_OK;
+}
+
+/* Asks the rule for types here, where no lock is held, and not while the call is recorded. */
+static laze_status find_types(recording *self, laze_error *error) {
+  const laze_library_schema *schema = &self->state->op->schema;
+  const laze_library_layout *layout = &self->layout;
+  laze_opaque_type types[LAZE_OPAQUE_MAX_RESULTS] = {{0}};
+  laze_error said = {.code = LAZE_OK};
+  const int32_t count = laze_library_schema_own_results(schema) + schema->write_count;
+  if (laze_library_routine_is_plain(self->routine)) return LAZE_OK;
+  laze_opaque_tensor *operands = laze_arena_alloc_array(self->state->arena, layout->operand_count, sizeof *operands);
+  if (!operands) return laze_fail_memory(error, "a call", -1);
+  LAZE_TRY(describe_operands(self, operands, error));
+  const laze_opaque_call asked = {.struct_size = sizeof asked,
+                                  .operand_count = layout->operand_count,
+                                  .result_count = count,
+                                  .operands = operands,
+                                  .integers = {layout->integers, layout->integer_count},
+                                  .reals = {layout->reals, layout->real_count},
+                                  .strings = {layout->strings, layout->string_count}};
+  const laze_status status = laze_library_routine_infer(self->routine, &asked, types, &said);
+  if (status == LAZE_OK) return keep_types(self, types, count, error);
+  if (error) *error = said;
+  return laze_library_name_failure(self->state, status, error);
+}
+
+static laze_status record(const recording *self, laze_tensor **values, int32_t *count, laze_error *error) {
+  const laze_library_layout *layout = &self->layout;
+  const laze_library_state *state = self->state;
+  const laze_argument arguments[] = {
+      {.kind = LAZE_PASS_STRING, .value.string = state->op->schema.name},
+      {.kind = LAZE_PASS_TENSORS, .count = layout->operand_count, .value.tensors = layout->operands},
+      {.kind = LAZE_PASS_INTEGERS, .count = layout->integer_count, .value.integers = layout->integers},
+      {.kind = LAZE_PASS_REALS, .count = layout->real_count, .value.reals = layout->reals},
+      {.kind = LAZE_PASS_STRINGS, .count = layout->string_count, .value.strings = layout->strings},
+      {.kind = LAZE_PASS_DEFAULT}, /* the version there is */
+      {.kind = LAZE_PASS_STRINGS, .count = self->type_count, .value.strings = self->dtypes},
+      {.kind = LAZE_PASS_INTEGERS, .count = self->type_count, .value.integers = self->ranks},
+      {.kind = LAZE_PASS_INTEGERS, .count = self->size_count, .value.integers = self->sizes},
+  };
+  laze_context *context = state->library->context;
+  const int32_t tracks = laze_set_grad_enabled(context, 0), all = (int32_t)(sizeof arguments / sizeof *arguments);
+  *count = laze_call_by_name_at(context, "opaque", arguments, self->type_count > 0 ? all : 5, values,
+                                LAZE_OPAQUE_MAX_RESULTS, state->file, state->line);
   laze_set_grad_enabled(context, tracks);
   return laze_library_pass_on(values[0], error);
+}
+
+static laze_status record_kernel(recording *self, laze_tensor **values, laze_error *error) {
+  const laze_library_schema *schema = &self->state->op->schema;
+  const int32_t expected = laze_library_schema_own_results(schema) + schema->write_count;
+  int32_t count;
+  LAZE_TRY(laze_library_lay_out(self->state->arena, schema, self->state->bound, &self->layout, error));
+  LAZE_TRY(find_types(self, error));
+  LAZE_TRY(record(self, values, &count, error));
+  if (count == expected) return LAZE_OK; /* otherwise somebody has registered another kernel of that name */
+  return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: its kernel gives %d results, and the schema says %d",
+                   schema->name, (int)count, (int)expected);
 }
 
 laze_status laze_library_fallback_backend(void *self, const laze_library_dispatch *call, laze_tensor **results,
@@ -121,18 +214,17 @@ laze_status laze_library_fallback_backend(void *self, const laze_library_dispatc
   const laze_library_state *state = call->state;
   const laze_library_schema *schema = &state->op->schema;
   laze_tensor *values[LAZE_OPAQUE_MAX_RESULTS];
-  const int32_t own = laze_library_schema_own_results(schema);
-  int32_t count, next = 0;
-  if (!laze_library_has_kernel(state->library, state->op))
-    return laze_fail(error, LAZE_NOT_FOUND,
-                     "%s: it has no kernel for this backend; laze_library_implement() gives it one", schema->name);
+  int32_t next = 0;
   if (schema->write_count > 0 && !state->written)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: its kernel gives what it writes as values to LAZE_KEY_VIEWS alone",
                      schema->name);
-  LAZE_TRY(record(state, values, &count, error));
-  if (count != own + schema->write_count) /* somebody has registered another kernel of that name */
-    return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: its kernel gives %d results, and the schema says %d",
-                     schema->name, (int)count, (int)(own + schema->write_count));
+  recording recorded = {.state = state, .routine = laze_library_routine_of(state->library, state->op)};
+  if (!recorded.routine)
+    return laze_fail(error, LAZE_NOT_FOUND,
+                     "%s: it has no kernel for this backend; laze_library_implement() gives it one", schema->name);
+  const laze_status status = record_kernel(&recorded, values, error);
+  laze_library_routine_release(recorded.routine);
+  LAZE_TRY(status);
   for (int32_t i = 0; i < schema->result_count; i++)
     results[i] = schema->results[i] < 0 ? values[next++] : state->bound[schema->results[i]].value.tensor;
   for (int32_t i = 0; i < schema->write_count; i++) state->written[i] = values[next++];

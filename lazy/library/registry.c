@@ -186,11 +186,12 @@ laze_library_hook *laze_library_code_at(laze_library *library, laze_library_oper
   return hook;
 }
 
-bool laze_library_has_kernel(laze_library *library, laze_library_operator *op) {
+laze_library_routine *laze_library_routine_of(laze_library *library, laze_library_operator *op) {
   pthread_mutex_lock(&library->lock);
-  const bool has = op->routine != NULL;
+  laze_library_routine *routine = op->routine;
+  if (routine) atomic_fetch_add_explicit(&routine->references, 1, memory_order_relaxed);
   pthread_mutex_unlock(&library->lock);
-  return has;
+  return routine;
 }
 
 /* --- declaring --- */

@@ -73,8 +73,8 @@ LAZE_MUST_USE laze_status laze_library_find(laze_library *library, const char *n
                                             laze_error *error);
 /* The code at a key, retained: the operator's own, or else what stands for all; NULL: the fallback. */
 laze_library_hook *laze_library_code_at(laze_library *library, laze_library_operator *op, int32_t key);
-/* Whether the operator has a kernel for the context's backend. */
-bool laze_library_has_kernel(laze_library *library, laze_library_operator *op);
+/* What the operator's kernel for the context's backend calls, retained; NULL: it has none. */
+laze_library_routine *laze_library_routine_of(laze_library *library, laze_library_operator *op);
 
 /* With one reference; NULL when memory is out. */
 laze_library_hook *laze_library_hook_create(laze_context *context, void *self, void (*release)(void *self));
