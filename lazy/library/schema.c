@@ -23,7 +23,7 @@ typedef struct {
   laze_arena *arena;
   laze_library_schema *schema;
   laze_argument_info *arguments; /* of the schema */
-  char aliases[LAZE_MOST_ARGUMENTS];
+  int aliases[LAZE_MOST_ARGUMENTS];
   bool written[LAZE_MOST_ARGUMENTS];
   laze_error *error;
 } reader;
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   laze_argument_kind kind;
   int32_t list_size;
-  char alias; /* 0: none */
+  int alias; /* a number for "a", "b", "a1"; 0: none */
   bool written, optional;
 } type;
 
@@ -125,12 +125,17 @@ static const struct {
 };
 static const char type_list[] = "a type (Tensor, Scalar, int, SymInt, float, bool, ScalarType, str; [] and ? behind)";
 
-/* "(a)" and "(a!)". */
+/* "(a)", "(a!)" and "(a0!)". */
 static laze_status read_alias(reader *self, type *out) {
+  enum { MOST_NUMBER = 1000 };
+  int number = 0;
   if (*self->cursor != '(') return LAZE_OK;
   if (!islower((unsigned char)self->cursor[1])) return expected(self, "a letter, as in \"Tensor(a!)\",");
-  out->alias = self->cursor[1];
+  const char letter = self->cursor[1];
   self->cursor += 2;
+  while (isdigit((unsigned char)*self->cursor) && number < MOST_NUMBER)
+    number = number * 10 + (*self->cursor++ - '0') + 1;
+  out->alias = letter * MOST_NUMBER * 11 + number;
   if (*self->cursor == '!') {
     out->written = true;
     self->cursor++;

@@ -12,6 +12,7 @@
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   training               optim.c      optimisers; optim/ and nn/ are over it
  *   graphs                 graph.c      what functions do, traced; jit.py is over it
+ *   declared operators     library.c    their calls, and Python's code as kernels; library.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
  * Functions that give a PyObject * give a new reference, or NULL with an exception set. Everything but what says
@@ -49,6 +50,7 @@ int laze_python_add_gradients(PyObject *module);
 int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
+int laze_python_add_library(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -160,6 +162,10 @@ struct laze_python_pass {
 };
 void laze_python_pass_begin(laze_python_pass *pass);
 bool laze_python_pass_end(laze_python_pass *pass, bool failed);
+/* Within one: keeps what code gave, so that its handle lives until the pass has looked at it (false: an exception is
+ * set); and keeps the exception that is set, for the pass's end. */
+bool laze_python_pass_keep(PyObject *object);
+laze_status laze_python_pass_exception(laze_error *error);
 
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);
@@ -257,6 +263,9 @@ PyObject *laze_python_call_in_place(const char *name, const char *called, PyObje
 /* With tensors (which may be NULL in error: gives NULL) and integers: `format` has 'T' for a PyObject *, 'i' for an
  * int64_t, 'I' for an int32_t count and an int64_t const *. */
 PyObject *laze_python_call_format(const char *name, const char *format, ...);
+
+/* Where the caller's Python stands; the file's name lives as long as the process, NULL: unknown. */
+const char *laze_python_place(int32_t *line);
 
 /* ---- generator.c: where the numbers of random operators come from, when a call names no seed and offset */
 void laze_python_generator_next(int64_t *seed, int64_t *offset);

@@ -46,6 +46,12 @@ static call_place find_place(void) {
   return place;
 }
 
+const char *laze_python_place(int32_t *line) {
+  const call_place place = find_place();
+  *line = place.line;
+  return place.file;
+}
+
 static PyObject *wrap_result(laze_tensor *handle) {
   return handle ? laze_python_tensor(handle) : laze_python_share(Py_None); /* a result may be absent */
 }

@@ -30,14 +30,12 @@ bool laze_python_pass_end(laze_python_pass *pass, bool failed) {
   return false;
 }
 
-/* Keeps what code gave, so that its handle lives until the pass has looked at it. False: an exception is set. */
-static bool keep(PyObject *object) {
+bool laze_python_pass_keep(PyObject *object) {
   if (!current->kept) current->kept = PyList_New(0);
   return current->kept && PyList_Append(current->kept, object) == 0;
 }
 
-/* Keeps the exception that is set for the pass's end. */
-static laze_status keep_exception(laze_error *error) {
+laze_status laze_python_pass_exception(laze_error *error) {
   PyErr_Fetch(&current->type, &current->value, &current->trace);
   snprintf(error->message, sizeof error->message, "an exception of Python");
   return LAZE_FAILED_PRECONDITION;
@@ -48,7 +46,7 @@ static bool take_result(PyObject *result, const char *what, laze_tensor **out) {
   if (result == Py_None) return true;
   if (laze_python_is_tensor(result)) {
     *out = laze_python_handle(result);
-    return keep(result);
+    return laze_python_pass_keep(result);
   }
   laze_python_raise_type("%s gives a tensor or None, and not a %R", what, Py_TYPE(result));
   return false;
@@ -92,7 +90,7 @@ static laze_status call_hook(void *self, laze_tensor *gradient, laze_tensor **re
   const bool done = result && take_result(result, "a hook", replacement);
   Py_XDECREF(tensor);
   Py_XDECREF(result);
-  const laze_status status = done ? LAZE_OK : keep_exception(error);
+  const laze_status status = done ? LAZE_OK : laze_python_pass_exception(error);
   PyGILState_Release(gil);
   return status;
 }
@@ -112,7 +110,7 @@ static laze_status call_node_hook(void *self, const laze_node_hook_call *call, l
   Py_XDECREF(results);
   Py_XDECREF(operands);
   Py_XDECREF(given);
-  const laze_status status = done ? LAZE_OK : keep_exception(error);
+  const laze_status status = done ? LAZE_OK : laze_python_pass_exception(error);
   PyGILState_Release(gil);
   return status;
 }
@@ -300,7 +298,7 @@ static laze_status call_function(void *self, const laze_function_call *call, laz
   Py_XDECREF(given);
   Py_XDECREF(saved);
   Py_XDECREF(result);
-  const laze_status status = done ? LAZE_OK : keep_exception(error);
+  const laze_status status = done ? LAZE_OK : laze_python_pass_exception(error);
   PyGILState_Release(gil);
   return status;
 }
@@ -390,7 +388,7 @@ static laze_status call_checkpoint(void *self, laze_tensor *const *inputs, laze_
   PyObject *result = tensors ? PyObject_CallObject(self, tensors) : NULL;
   Py_XDECREF(count);
   Py_XDECREF(tensors);
-  const laze_status status = result ? LAZE_OK : keep_exception(error);
+  const laze_status status = result ? LAZE_OK : laze_python_pass_exception(error);
   Py_XDECREF(result);
   PyGILState_Release(gil);
   return status;
