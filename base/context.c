@@ -28,7 +28,9 @@ struct laze_context {
   laze_allocator allocator;
   laze_log_function log;
   void *log_self;
-  char *backend, *cache_directory;
+  char *backend, *cache_directory, *save_directory;
+  bool saves[LAZE_SAVE_COUNT];
+  _Atomic int64_t saved;
   _Atomic int threads;
   bool debug[LAZE_DEBUG_COUNT];
   bool any_debug;
@@ -128,6 +130,33 @@ static laze_status resolve_threads(int32_t given, int *out, laze_error *error) {
   return LAZE_OK;
 }
 
+static const char *const save_forms[LAZE_SAVE_COUNT] = {
+    [LAZE_SAVE_TEXT] = "text", [LAZE_SAVE_DOT] = "dot",      [LAZE_SAVE_SCHEDULE] = "schedule",
+    [LAZE_SAVE_LLVM] = "llvm", [LAZE_SAVE_ASSEMBLY] = "asm",
+};
+
+/* The folder that new graphs are saved in, and as what. */
+static laze_status resolve_saving(laze_context *context, laze_error *error) {
+  const char *folder = getenv("LAZE_SAVE_GRAPHS"), *list = getenv("LAZE_SAVE_FORMS");
+  if (!folder || !*folder) return LAZE_OK;
+  if (!list || !*list) list = save_forms[LAZE_SAVE_TEXT];
+  while (*list) {
+    const size_t length = strcspn(list, ",");
+    int found = -1;
+    for (int i = 0; i < LAZE_SAVE_COUNT; i++)
+      if (strlen(save_forms[i]) == length && memcmp(list, save_forms[i], length) == 0) found = i;
+    if (found < 0)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "LAZE_SAVE_FORMS: '%.*s' is no form; expected text, dot, schedule, llvm or asm, separated by "
+                       "commas",
+                       (int)length, list);
+    context->saves[found] = true;
+    list += length + (list[length] == ',');
+  }
+  context->save_directory = laze_copy_string(context, folder);
+  return context->save_directory ? LAZE_OK : laze_fail_memory(error, "the context", (int64_t)strlen(folder));
+}
+
 static laze_status resolve_log(log_level *out, laze_error *error) {
   const char *text = getenv("LAZE_LOG");
   *out = LOG_ONCE;
@@ -150,6 +179,7 @@ static laze_status configure(laze_context *context, const laze_context_options *
   LAZE_TRY(resolve_threads(options->threads, &threads, error));
   atomic_init(&context->threads, threads);
   LAZE_TRY(resolve_log(&context->level, error));
+  LAZE_TRY(resolve_saving(context, error));
   return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
 }
 
@@ -197,6 +227,7 @@ void laze_context_release(laze_context *context) {
   }
   laze_free(context, context->backend);
   laze_free(context, context->cache_directory);
+  laze_free(context, context->save_directory);
   laze_watch_deinit(&context->watch);
   pthread_mutex_destroy(&context->lock);
   context->allocator.release(context->allocator.self, context);
@@ -234,6 +265,15 @@ const char *laze_context_backend_name(const laze_context *context) {
 }
 const char *laze_context_cache_directory(const laze_context *context) {
   return context->cache_directory;
+}
+const char *laze_context_save_directory(const laze_context *context) {
+  return context->save_directory;
+}
+bool laze_context_saves(const laze_context *context, laze_save_form form) {
+  return context->saves[form];
+}
+int64_t laze_context_next_saved(laze_context *context) {
+  return atomic_fetch_add_explicit(&context->saved, 1, memory_order_relaxed) + 1;
 }
 
 int32_t laze_get_threads(laze_context *context) {
@@ -362,34 +402,4 @@ void laze_log_advice(laze_context *context, laze_advice kind, const char *format
     fprintf(stderr, "laze: warning: %s (said once; LAZE_LOG=off silences it)\n", message);
   else
     laze_log_text(context, LAZE_LOG_WARNING, message, "");
-}
-
-laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value, laze_error *error) {
-  if (!context) context = laze_context_default();
-  if (!context) return laze_fail_memory(error, "the default context", -1);
-  if (!value) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_metric_read: value is NULL");
-  for (laze_metric metric = 0; name && metric < LAZE_METRIC_COUNT; metric++) {
-    if (strcmp(laze_metric_name(metric), name) != 0) continue;
-    *value = laze_metrics_get(&context->metrics, metric) / (laze_metric_is_time(metric) ? 1000 : 1);
-    return LAZE_OK;
-  }
-  return laze_fail(error, LAZE_NOT_FOUND, "no metric is called '%s'; laze_metric_each lists them", name ? name : "");
-}
-
-void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value), void *self) {
-  if (!context) context = laze_context_default();
-  for (laze_metric metric = 0; context && visit && metric < LAZE_METRIC_COUNT; metric++) {
-    int64_t value = laze_metrics_get(&context->metrics, metric);
-    visit(self, laze_metric_name(metric), laze_metric_is_time(metric) ? value / 1000 : value);
-  }
-}
-
-void laze_metric_reset(laze_context *context) {
-  if (!context) context = laze_context_default();
-  for (laze_metric metric = 0; context && metric < LAZE_METRIC_COUNT; metric++) {
-    if (laze_metric_is_level(metric)) continue;
-    int64_t value =
-        metric == LAZE_METRIC_PEAK_BYTES ? laze_metrics_get(&context->metrics, LAZE_METRIC_CURRENT_BYTES) : 0;
-    atomic_store(&context->metrics.values[metric], value);
-  }
 }

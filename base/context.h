@@ -24,6 +24,16 @@ typedef enum {
   LAZE_DEBUG_COUNT
 } laze_debug_switch;
 
+/* What a graph is saved as (LAZE_SAVE_FORMS). */
+typedef enum {
+  LAZE_SAVE_TEXT,     /* its text form, which lazec reads */
+  LAZE_SAVE_DOT,      /* for Graphviz */
+  LAZE_SAVE_SCHEDULE, /* kernels with their loop IR */
+  LAZE_SAVE_LLVM,
+  LAZE_SAVE_ASSEMBLY,
+  LAZE_SAVE_COUNT
+} laze_save_form;
+
 /* The name of a switch; static storage. */
 const char *laze_debug_name(laze_debug_switch which);
 
@@ -32,6 +42,9 @@ bool laze_context_debug(const laze_context *context, laze_debug_switch which);
 /* Options as resolved against the environment; borrowed. */
 const char *laze_context_backend_name(const laze_context *context);    /* NULL: the best built */
 const char *laze_context_cache_directory(const laze_context *context); /* NULL: no disk cache */
+const char *laze_context_save_directory(const laze_context *context);  /* NULL: graphs are not saved */
+bool laze_context_saves(const laze_context *context, laze_save_form form);
+int64_t laze_context_next_saved(laze_context *context); /* the number of the next graph that is saved, from 1 */
 
 /* Tells whoever watches the context (laze_context_watch) what is going on: `what` is "compile", "run" or "loop".
  * LAZE_CANCELLED: they want it to stop. Called without a lock, on the thread that asked for the work. */
@@ -91,6 +104,7 @@ typedef enum {
   LAZE_ADVICE_FALLBACK, /* a loop runs operators on the interpreter */
   LAZE_ADVICE_GROWTH,   /* what is pending grows with each scope */
   LAZE_ADVICE_LONGER,   /* each graph is longer than the one before */
+  LAZE_ADVICE_SAVE,     /* a graph could not be saved */
   LAZE_ADVICE_NO_LAZY,  /* the context cannot hold tensors */
   LAZE_ADVICE_COUNT
 } laze_advice;

@@ -1,4 +1,4 @@
-/* Names of the metrics, from the order of their enumerators; the peak of bytes held; and the clock. */
+/* Names of the metrics, from the order of their enumerators; the peak of bytes held; buckets; and the clock. */
 #include "base/metrics.h"
 
 #include <time.h>
@@ -6,6 +6,7 @@
 static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_NODES_RECORDED] = "nodes_recorded",
     [LAZE_METRIC_NODES_EXECUTED] = "nodes_executed",
+    [LAZE_METRIC_NODES_RECOMPUTED] = "nodes_recomputed",
     [LAZE_METRIC_NODES_REUSED] = "nodes_reused",
     [LAZE_METRIC_GRAPHS_RUN] = "graphs_run",
     [LAZE_METRIC_TRACE_CACHE_HITS] = "trace_cache_hits",
@@ -16,6 +17,14 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_DISK_CACHE_HITS] = "disk_cache_hits",
     [LAZE_METRIC_KERNELS_RUN] = "kernels_run",
     [LAZE_METRIC_FALLBACKS] = "fallbacks",
+    [LAZE_METRIC_RUNS_FOR_READ] = "runs_for_read",
+    [LAZE_METRIC_RUNS_FOR_VALUE] = "runs_for_value",
+    [LAZE_METRIC_RUNS_FOR_STEP] = "runs_for_step",
+    [LAZE_METRIC_RUNS_FOR_PRINT] = "runs_for_print",
+    [LAZE_METRIC_RUNS_FOR_EXPORT] = "runs_for_export",
+    [LAZE_METRIC_RUNS_FOR_SAVE] = "runs_for_save",
+    [LAZE_METRIC_RUNS_FOR_CALL] = "runs_for_call",
+    [LAZE_METRIC_WRITE_COPIES] = "write_copies",
     [LAZE_METRIC_BUDGET_CUTS] = "budget_cuts",
     [LAZE_METRIC_SIZE_SYNCS] = "size_syncs",
     [LAZE_METRIC_CACHE_EVICTIONS] = "cache_evictions",
@@ -36,6 +45,25 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
 
 const char *laze_metric_name(laze_metric metric) {
   return metric_names[metric];
+}
+
+static const char *const sample_names[LAZE_SAMPLE_COUNT] = {
+    [LAZE_SAMPLE_TRACE_NS] = "trace_ns",       [LAZE_SAMPLE_COMPILE_NS] = "compile_ns",
+    [LAZE_SAMPLE_RUN_NS] = "run_ns",           [LAZE_SAMPLE_WAIT_NS] = "wait_ns",
+    [LAZE_SAMPLE_GRAPH_NODES] = "graph_nodes", [LAZE_SAMPLE_TEMPORARY_BYTES] = "temporary_bytes",
+    [LAZE_SAMPLE_READ_BYTES] = "read_bytes",
+};
+
+const char *laze_sample_name(laze_sample sample) {
+  return sample_names[sample];
+}
+
+int64_t laze_sample_bucket_most(int bucket) {
+  const int parts = 1 << LAZE_SAMPLE_PARTS_LOG;
+  if (bucket < 2 * parts) return bucket;
+  const int shift = (bucket >> LAZE_SAMPLE_PARTS_LOG) - 1;
+  const uint64_t behind = (uint64_t)(bucket - (shift << LAZE_SAMPLE_PARTS_LOG)) + 1; /* at most 2 * parts */
+  return (int64_t)((behind << shift) - 1);
 }
 
 void laze_metrics_bytes(laze_metrics *metrics, int64_t amount) {

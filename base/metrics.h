@@ -1,4 +1,4 @@
-/* Metrics: one table, from which names, order and storage follow. */
+/* Metrics: counters and levels in one table, samples in another, from which names, order and storage follow. */
 #ifndef LAZE_BASE_METRICS_H
 #define LAZE_BASE_METRICS_H
 
@@ -8,6 +8,7 @@
 typedef enum {
   LAZE_METRIC_NODES_RECORDED,      /* operators recorded, after composites were expanded */
   LAZE_METRIC_NODES_EXECUTED,      /* nodes of every graph that ran to its end */
+  LAZE_METRIC_NODES_RECOMPUTED,    /* of these, such as a run had computed before, or begun to, and not stored */
   LAZE_METRIC_NODES_REUSED,        /* nodes recognised as the predicted next one */
   LAZE_METRIC_GRAPHS_RUN,          /* times a graph ran to its end */
   LAZE_METRIC_TRACE_CACHE_HITS,    /* graphs found with their sizes */
@@ -18,6 +19,14 @@ typedef enum {
   LAZE_METRIC_DISK_CACHE_HITS,     /* kernels found on disk */
   LAZE_METRIC_KERNELS_RUN,         /* kernel calls */
   LAZE_METRIC_FALLBACKS,           /* nodes a native backend ran on the interpreter */
+  LAZE_METRIC_RUNS_FOR_READ,       /* graphs that were run because elements were read */
+  LAZE_METRIC_RUNS_FOR_VALUE,      /* because values were to be computed now */
+  LAZE_METRIC_RUNS_FOR_STEP,       /* because a step ended */
+  LAZE_METRIC_RUNS_FOR_PRINT,      /* because a tensor was printed */
+  LAZE_METRIC_RUNS_FOR_EXPORT,     /* because memory was lent to others: arrays, DLPack, NumPy */
+  LAZE_METRIC_RUNS_FOR_SAVE,       /* because tensors went to a file */
+  LAZE_METRIC_RUNS_FOR_CALL,       /* because a compiled graph, of whatever backend, was called with them */
+  LAZE_METRIC_WRITE_COPIES,        /* values that were copied because a part of them was written, and they live on */
   LAZE_METRIC_BUDGET_CUTS,         /* times a growing graph was cut by the budget */
   LAZE_METRIC_SIZE_SYNCS,          /* times a graph ran because a size was asked for that follows from values */
   LAZE_METRIC_CACHE_EVICTIONS,     /* entries dropped from bounded caches */
@@ -37,8 +46,31 @@ typedef enum {
   LAZE_METRIC_COUNT
 } laze_metric;
 
+/* Of what is counted one by one, how the numbers are spread. */
+typedef enum {
+  LAZE_SAMPLE_TRACE_NS,        /* of a graph that is wanted: hashing, looking up, copying it */
+  LAZE_SAMPLE_COMPILE_NS,      /* of a program that was not found: passes, schedule, LLVM */
+  LAZE_SAMPLE_RUN_NS,          /* of a run: its kernels, and memory for them */
+  LAZE_SAMPLE_WAIT_NS,         /* of whoever wanted a graph's values: all of that together */
+  LAZE_SAMPLE_GRAPH_NODES,     /* of a run: nodes of its graph */
+  LAZE_SAMPLE_TEMPORARY_BYTES, /* of a run: memory between inputs and outputs */
+  LAZE_SAMPLE_READ_BYTES,      /* of a read: bytes that were copied out */
+  LAZE_SAMPLE_COUNT
+} laze_sample;
+
+/* A histogram: numbers below 8 have a bucket each, all others one of 8 for each power of two.
+ *
+ *   0 1 2 3 4 5 6 7 | 8 9 10 ... 15 | 16-17 18-19 ... 30-31 | 32-35 ... 60-63 | ...
+ */
+enum { LAZE_SAMPLE_PARTS_LOG = 3, LAZE_SAMPLE_BUCKETS = (63 - LAZE_SAMPLE_PARTS_LOG + 1) << 3 };
+typedef struct laze_sample_spread {
+  _Atomic int64_t buckets[LAZE_SAMPLE_BUCKETS];
+  _Atomic int64_t total, greatest;
+} laze_sample_spread;
+
 typedef struct laze_metrics {
   _Atomic int64_t values[LAZE_METRIC_COUNT];
+  laze_sample_spread samples[LAZE_SAMPLE_COUNT];
 } laze_metrics;
 
 const char *laze_metric_name(laze_metric metric);
@@ -59,6 +91,25 @@ static inline int64_t laze_metrics_get(laze_metrics *metrics, laze_metric metric
 }
 /* Accounts for `amount` tensor bytes taken (negative: given back), keeping the peak. */
 void laze_metrics_bytes(laze_metrics *metrics, int64_t amount);
+
+const char *laze_sample_name(laze_sample sample);
+/* The bucket of a number that is not negative, and the greatest number of a bucket. */
+static inline int laze_sample_bucket(int64_t number) {
+  if (number < 1 << LAZE_SAMPLE_PARTS_LOG) return (int)number;
+  int power = 63 - __builtin_clzll((unsigned long long)number);
+  int shift = power - LAZE_SAMPLE_PARTS_LOG;
+  return (int)(((int64_t)shift << LAZE_SAMPLE_PARTS_LOG) + (number >> shift));
+}
+int64_t laze_sample_bucket_most(int bucket);
+/* Adds a sample; a negative one is none. Any thread may. */
+static inline void laze_metrics_sample(laze_metrics *metrics, laze_sample sample, int64_t number) {
+  laze_sample_spread *spread = &metrics->samples[sample];
+  if (number < 0) return;
+  atomic_fetch_add_explicit(&spread->buckets[laze_sample_bucket(number)], 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&spread->total, number, memory_order_relaxed);
+  int64_t seen = atomic_load_explicit(&spread->greatest, memory_order_relaxed);
+  while (number > seen && !atomic_compare_exchange_weak(&spread->greatest, &seen, number)) continue;
+}
 
 /* Nanoseconds on the monotonic clock. Time metrics are kept in nanoseconds and reported in microseconds, so that many
  * short spans add up to the right sum. */

@@ -107,14 +107,16 @@ static laze_status compile_new(laze_context *context, const laze_backend *backen
                                laze_program **out, laze_error *error) {
   laze_graph *symbolic;
   const int64_t *bindings;
+  const int64_t begun = laze_clock();
   LAZE_TRY(run_passes(context, graph, &symbolic, &bindings, error));
   laze_metrics *metrics = laze_context_metrics(context);
   int64_t start = laze_clock(), compiling = laze_metrics_get(metrics, LAZE_METRIC_TIME_COMPILE_US);
   laze_status status = backend->compile(context, symbolic, out, error);
   /* What the backend did besides compiling kernels was planning. With other threads compiling this is an estimate. */
   compiling = laze_metrics_get(metrics, LAZE_METRIC_TIME_COMPILE_US) - compiling;
-  int64_t planning = laze_clock() - start - compiling;
+  const int64_t end = laze_clock(), planning = end - start - compiling;
   laze_metrics_add(metrics, LAZE_METRIC_TIME_PLAN_US, planning > 0 ? planning : 0);
+  if (status == LAZE_OK) laze_metrics_sample(metrics, LAZE_SAMPLE_COMPILE_NS, end - begun);
   laze_graph_destroy(symbolic);
   return status;
 }

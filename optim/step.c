@@ -81,7 +81,7 @@ static laze_status make_memories(const laze_optimiser *optimiser, int64_t missin
   laze_status status = LAZE_OK;
   if (places && made) {
     const int32_t count = fill_memories(optimiser, places, made);
-    status = laze_tensors_materialise(made, count, error);
+    status = (laze_tensors_materialise)(made, count, error); /* the caller stands elsewhere */
     for (int32_t i = 0; status != LAZE_OK && i < count; i++) laze_tensor_replace(places[i], NULL);
   } else {
     status = laze_fail_memory(error, "what an optimiser remembers", missing * (int64_t)sizeof *places);

@@ -94,8 +94,10 @@ static void begin_update(program_run *run, const laze_step *step) {
   int64_t bytes = run->values[result].bytes;
   if (run->executable->program->values[result].place != result)
     run->pointers[result] = run->pointers[step->updated];
-  else if (bytes > 0 && run->pointers[result] != run->pointers[step->updated])
+  else if (bytes > 0 && run->pointers[result] != run->pointers[step->updated]) {
     memcpy(run->pointers[result], run->pointers[step->updated], (size_t)bytes);
+    laze_metrics_add(laze_context_metrics(run->executable->program->context), LAZE_METRIC_WRITE_COPIES, 1);
+  }
 }
 
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
@@ -252,6 +254,8 @@ static void count_run(laze_executable *executable) {
   laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
   laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
   laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
+  laze_metrics_sample(metrics, LAZE_SAMPLE_GRAPH_NODES, program->node_count);
+  laze_metrics_sample(metrics, LAZE_SAMPLE_TEMPORARY_BYTES, executable->temporary_bytes);
   int64_t runs = atomic_fetch_add_explicit(&executable->runs, 1, memory_order_relaxed) + 1;
   if (program->fallback_count == 0 || runs != LOOP_RUNS) return;
   const laze_step *step = program->steps;
@@ -287,7 +291,9 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   if (status != LAZE_OK) drop_all(&run);
   program_run_release(&run);
   laze_metrics_add(metrics, LAZE_METRIC_KERNELS_RUN, run.kernels_run);
-  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, laze_clock() - start);
+  const int64_t time = laze_clock() - start;
+  laze_metrics_add(metrics, LAZE_METRIC_TIME_RUN_US, time);
+  laze_metrics_sample(metrics, LAZE_SAMPLE_RUN_NS, time);
   if (status == LAZE_OK) count_run(executable);
   return status;
 }

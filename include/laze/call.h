@@ -223,5 +223,14 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
 #ifndef LAZE_NO_MACROS
 /* A number as it is: laze_tensor_from_scalar(NULL, LAZE_F32, 0.5). */
 #define laze_tensor_from_scalar(context, dtype, ...) laze_tensor_from_scalar(context, dtype, LAZE_NUMBER(__VA_ARGS__))
+/* Where values are asked for. */
+#define laze_tensor_read(...) laze_tensor_read_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensor_item(...) laze_tensor_item_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensor_materialise(...) laze_tensor_materialise_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensors_materialise(...) laze_tensors_materialise_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensor_export(...) laze_tensor_export_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensor_format(...) laze_tensor_format_at(__VA_ARGS__, LAZE_HERE)
+#define laze_tensor_print(...) laze_tensor_print_at(__VA_ARGS__, LAZE_HERE)
+#define laze_step_end(...) laze_step_end_at(__VA_ARGS__, LAZE_HERE)
 #endif
 #endif

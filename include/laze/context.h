@@ -95,7 +95,32 @@ LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const
 /* Calls `visit` (NULL: nothing happens) for every metric in a fixed order. */
 LAZE_API void laze_metric_each(laze_context *context, void (*visit)(void *self, const char *name, int64_t value),
                                void *self);
-/* Sets every metric to zero; what says how many bytes are held now stays, and is the new peak. */
+/* How the numbers of something that happens again and again are spread: names that end in `_ns` are nanoseconds, in
+ * `_bytes` bytes. Percentiles are rounded up by less than an eighth, and not beyond the greatest; all is 0 without a
+ * sample. */
+typedef struct laze_samples {
+  const char *name; /* static */
+  int64_t count, total;
+  int64_t p50, p90, p99; /* what so many in a hundred do not exceed */
+  int64_t greatest;
+} laze_samples;
+/* Reads the samples of that name: `trace_ns`, `compile_ns` and `run_ns` are what graphs took to be looked up, compiled
+ * and run, `wait_ns` what whoever wanted their values waited, `graph_nodes` and `temporary_bytes` what runs had,
+ * `read_bytes` what reads copied out. NULL context: the default. LAZE_NOT_FOUND: no samples have this name. */
+LAZE_API LAZE_MUST_USE laze_status laze_samples_read(laze_context *context, const char *name, laze_samples *out,
+                                                     laze_error *error);
+/* Calls `visit` (NULL: nothing happens) for all samples in a fixed order; what it is given is borrowed for the call. */
+LAZE_API void laze_samples_each(laze_context *context, void (*visit)(void *self, const laze_samples *samples),
+                                void *self);
+
+#define LAZE_REPORT_TEXT 0 /* "name value" a line; of samples "name_count", "name_total", "name_p50" and so on */
+#define LAZE_REPORT_JSON 1 /* one object: {"name": value, .., "samples": {"name": {"count": .., ..}, ..}} */
+/* Writes all metrics and samples as text into `text` of `size` bytes, NUL-terminated and cut where it does not fit;
+ * *needed (may be NULL) gets the bytes of the whole text without NUL: with size 0, text may be NULL. NULL context: the
+ * default. */
+LAZE_API LAZE_MUST_USE laze_status laze_metric_report(laze_context *context, int32_t form, char *text, size_t size,
+                                                      size_t *needed, laze_error *error);
+/* Sets every metric to zero, and samples too; what says how many bytes are held now stays, and is the new peak. */
 LAZE_API void laze_metric_reset(laze_context *context);
 
 #ifdef __cplusplus

@@ -245,6 +245,21 @@ LAZE_API LAZE_MUST_USE laze_status laze_call_match(const char *name, const laze_
  * 100,000 nodes, no limit of bytes. */
 LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
 
+/* What computes, saying where the call stands (`file` NULL: unknown), for whoever saves graphs with the line that
+ * forced them (docs/debugging.md). In C the macros of laze/call.h say it. `file` is borrowed for the call. */
+LAZE_API laze_status laze_tensor_read_at(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size,
+                                         const char *file, int32_t line);
+LAZE_API double laze_tensor_item_at(laze_tensor *tensor, const char *file, int32_t line);
+LAZE_API laze_status laze_tensor_materialise_at(laze_tensor *tensor, const char *file, int32_t line);
+LAZE_API LAZE_MUST_USE laze_status laze_tensors_materialise_at(laze_tensor *const *tensors, int32_t count,
+                                                               laze_error *error, const char *file, int32_t line);
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_export_at(laze_tensor *tensor, laze_export *out, laze_error *error,
+                                                         const char *file, int32_t line);
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_format_at(laze_tensor *tensor, char *text, size_t size, size_t *needed,
+                                                         laze_error *error, const char *file, int32_t line);
+LAZE_API laze_status laze_tensor_print_at(laze_tensor *tensor, FILE *stream, const char *file, int32_t line);
+LAZE_API laze_status laze_step_end_at(laze_scope *scope, laze_error *error, const char *file, int32_t line);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,7 @@
  * given, so that each run may draw others. (One pair for each seed: later draws are at the distance from the first that
  * they had.) Sizes are those of the given tensors. Writes are recorded as the values that they give: what a function
  * writes to from outside is written once, while it is traced; what it writes to an input does not leave the trace; and
- * the graph returns what it is told to.
+ * the graph returns what it is told to. The context's log warns of either, for others may have such a value.
  *
  * A value that is read is a number like any other: what a program decides by it is baked in. The context's log warns of
  * it, and LAZE_TRACE_STRICT and LAZE_TRACE_CHECK make sure.

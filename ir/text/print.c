@@ -239,8 +239,7 @@ void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const l
   }
 }
 
-/* The attribute of the argument, or NULL where it is left out: an operand, or the default. */
-static const laze_attribute *printed_attribute(const laze_node *node, const laze_argument_info *argument) {
+const laze_attribute *laze_text_printed_attribute(const laze_node *node, const laze_argument_info *argument) {
   if (laze_argument_is_operand(argument->kind)) return NULL;
   const laze_attribute *attribute = &node->attributes[argument->position];
   if (argument->has_default && laze_attribute_equal(attribute, &argument->default_value)) return NULL;
@@ -310,7 +309,7 @@ static bool base_name_suffices(laze_printer *printer, const laze_node *node, con
   laze_passed passed[2 * FEW_PASSED];
   memcpy(passed, operands, (size_t)count * sizeof *passed);
   for (int32_t i = 0; i < info->argument_count; i++) {
-    const laze_attribute *attribute = printed_attribute(node, &info->arguments[i]);
+    const laze_attribute *attribute = laze_text_printed_attribute(node, &info->arguments[i]);
     if (!attribute) continue;
     const char *name = info->arguments[i].name;
     passed[count++] = (laze_passed){.name = name, .name_length = (int32_t)strlen(name), .kind = passed_kind(attribute)};
@@ -345,7 +344,7 @@ static void print_arguments(laze_printer *printer, const laze_node *node) {
   laze_text_append(printer->text, base_name_suffices(printer, node, passed, count) ? info->base : info->name);
   print_operands(printer, node, passed, count);
   for (int32_t i = 0; i < info->argument_count; i++) {
-    const laze_attribute *attribute = printed_attribute(node, &info->arguments[i]);
+    const laze_attribute *attribute = laze_text_printed_attribute(node, &info->arguments[i]);
     if (!attribute) continue;
     laze_text_format(printer->text, "%s%s=", count++ ? ", " : " ", info->arguments[i].name);
     laze_attribute_print(printer->text, printer->graph->sizes, attribute);

@@ -39,6 +39,9 @@ void laze_module_print(laze_text *text, const laze_module *module, const laze_pr
 /* Appends what a graph or function is called with and returns: "graph @main(%x: f32[n]) -> f32[n]". */
 void laze_graph_print_signature(laze_text *text, const laze_graph *graph);
 
+/* Appends the graph in the language of Graphviz (dot), below a title (NULL: its name). Iterative. */
+void laze_graph_print_dot(laze_text *text, const laze_graph *graph, const char *title);
+
 /* Appends an attribute's value as a call is given it; what it says of sizes in the table's names (NULL: constants
  * only). Nothing for the elements of a constant, which stand in a place of their own. */
 void laze_attribute_print(laze_text *text, const laze_size_table *sizes, const laze_attribute *attribute);

@@ -13,6 +13,8 @@ bool laze_text_read_element(const char **cursor, laze_dtype dtype, void *element
 
 /* A string in quotes, with what would end it, or a line, escaped. */
 void laze_text_append_string(laze_text *text, const char *string);
+/* The attribute of the argument, or NULL where it is left out: an operand, or the default. */
+const laze_attribute *laze_text_printed_attribute(const laze_node *node, const laze_argument_info *argument);
 /* The elements behind `constant`. */
 void laze_constant_print(laze_text *text, const laze_node *node, const laze_print_options *options);
 

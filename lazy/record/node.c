@@ -109,6 +109,7 @@ void laze_pending_link(laze_pending *node, const laze_call *call) {
   laze_thread_state *thread = node->thread;
   laze_lazy *lazy = thread->lazy;
   node->location = call->location;
+  node->computed = false;
   node->operand_count = call->operand_count;
   for (int32_t i = 0; i < call->operand_count; i++) {
     node->operands[i] = thread->record->values[call->operands[i].node].cell;

@@ -6,6 +6,7 @@
 #include "ir/graph.h"
 #include "lazy/lazy.h"
 #include "lazy/run/from_host.h"
+#include "lazy/run/materialise.h"
 #include "lazy/run/read.h"
 #include "lazy/value/handle.h"
 #include "runtime/array.h"
@@ -27,7 +28,8 @@ laze_status laze_tensor_to_array(laze_tensor *tensor, laze_array **out, laze_err
   laze_buffer *buffer;
   if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_to_array: out is NULL");
   *out = NULL;
-  LAZE_TRY(laze_value_take("laze_tensor_to_array", tensor, &value, error));
+  const laze_force force = {.reason = LAZE_FORCE_EXPORT, .function = "laze_tensor_to_array"};
+  LAZE_TRY(laze_value_take(&force, tensor, &value, error));
   laze_status status = take_buffer(&value, &buffer, error);
   if (status == LAZE_OK) status = laze_array_wrap(value.context, &value.type, buffer, out, error);
   laze_value_give(&value);
@@ -48,7 +50,8 @@ laze_tensor *laze_tensor_from_array(laze_array *array) {
 
 static laze_status call(laze_compiled *compiled, laze_tensor *const *inputs, int32_t input_count, laze_array **arrays,
                         laze_array **results, int32_t output_count, laze_error *error) {
-  LAZE_TRY(laze_tensors_materialise(inputs, input_count, error)); /* in one graph */
+  const laze_force force = {.reason = LAZE_FORCE_CALL, .function = "laze_compiled_call"};
+  LAZE_TRY(laze_materialise_tensors(inputs, input_count, &force, error)); /* in one graph */
   for (int32_t i = 0; i < input_count; i++) LAZE_TRY(laze_tensor_to_array(inputs[i], &arrays[i], error));
   return laze_compiled_run(compiled, arrays, input_count, results, output_count, error);
 }

@@ -150,12 +150,14 @@ static int64_t count_freed(laze_lazy *lazy, uint64_t selection) {
   return bytes;
 }
 
-static void run_cut(laze_thread_state *thread, uint64_t selection) {
+/* `at` is the call that used the budget up. */
+static void run_cut(laze_thread_state *thread, uint64_t selection, laze_location at) {
   laze_lazy *lazy = thread->lazy;
   int64_t nodes = thread->backlog.nodes, bytes = thread->backlog.bytes;
   laze_error error;
   laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_BUDGET_CUTS, 1);
-  if (laze_materialise_selected(thread, selection, false, &error) != LAZE_OK) {
+  const laze_force force = {LAZE_FORCE_BUDGET, "laze_set_budget", at.file, at.line};
+  if (laze_materialise_selected(thread, selection, false, &force, &error) != LAZE_OK) {
     laze_failure *failure = laze_failure_create(lazy, &error);
     laze_scope_note(thread, failure);
     laze_failure_release(lazy, failure);
@@ -180,7 +182,7 @@ void laze_budget_cut(laze_thread_state *thread, laze_pending *newest) {
   int64_t stored = select_all(thread, too_many ? newest : NULL, selection);
   bool pays = stored > 0 && count_freed(lazy, selection) >= stored;
   backlog->unpaid_bytes = pays ? 0 : backlog->bytes;
-  if (stored > 0 && (too_many || pays)) run_cut(thread, selection);
+  if (stored > 0 && (too_many || pays)) run_cut(thread, selection, newest->location);
   if (!too_many && !pays) return;
   backlog->cut_nodes = backlog->nodes;
   backlog->cut_bytes = backlog->bytes;

@@ -44,3 +44,11 @@ laze_status laze_lazy_compile(laze_lazy *lazy, const laze_graph *graph, laze_exe
     *out = executable;
   return status;
 }
+
+laze_status laze_lazy_emit(laze_lazy *lazy, const laze_graph *graph, laze_save_form form, laze_text *out,
+                           laze_error *error) {
+  const laze_emit_kind kind = form == LAZE_SAVE_SCHEDULE ? LAZE_EMIT_SCHEDULE
+                              : form == LAZE_SAVE_LLVM   ? LAZE_EMIT_LLVM
+                                                         : LAZE_EMIT_ASSEMBLY;
+  return laze_compile_emit(lazy->context, lazy->backend, graph, kind, out, error);
+}

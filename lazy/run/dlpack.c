@@ -90,7 +90,8 @@ laze_status laze_tensor_to_dlpack(laze_tensor *tensor, int32_t version, void **m
   *managed = NULL;
   LAZE_TRY(check_version("laze_tensor_to_dlpack", version, error));
   laze_export export;
-  LAZE_TRY(laze_export_take("laze_tensor_to_dlpack", tensor, &export, error));
+  const laze_force force = {.reason = LAZE_FORCE_EXPORT, .function = "laze_tensor_to_dlpack"};
+  LAZE_TRY(laze_export_take(&force, tensor, &export, error));
   laze_context *context = ((laze_export_owner *)export.owner)->context;
   int64_t size = (int64_t)sizeof(given_out) + export.rank * (int64_t)sizeof(int64_t);
   given_out *given = laze_alloc_zero(context, size);

@@ -30,10 +30,10 @@ static void fill(laze_export *out, laze_export_owner *owner, laze_value_out *val
                        .owner = owner};
 }
 
-laze_status laze_export_take(const char *function, laze_tensor *tensor, laze_export *out, laze_error *error) {
+laze_status laze_export_take(const laze_force *force, laze_tensor *tensor, laze_export *out, laze_error *error) {
   *out = (laze_export){0};
   laze_value_out value;
-  LAZE_TRY(laze_value_take(function, tensor, &value, error));
+  LAZE_TRY(laze_value_take(force, tensor, &value, error));
   laze_size elements;
   laze_status status = laze_type_elements(NULL, &value.type, &elements, error);
   int64_t size = (int64_t)sizeof(laze_export_owner) + value.type.rank * (int64_t)sizeof(int64_t);
@@ -46,9 +46,13 @@ laze_status laze_export_take(const char *function, laze_tensor *tensor, laze_exp
   return status;
 }
 
-laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error *error) {
+laze_status laze_tensor_export_at(laze_tensor *tensor, laze_export *out, laze_error *error, const char *file,
+                                  int32_t line) {
   if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_export: out is NULL");
-  return laze_export_take("laze_tensor_export", tensor, out, error);
+  return laze_export_take(&(laze_force){LAZE_FORCE_EXPORT, "laze_tensor_export", file, line}, tensor, out, error);
+}
+laze_status laze_tensor_export(laze_tensor *tensor, laze_export *out, laze_error *error) {
+  return laze_tensor_export_at(tensor, out, error, NULL, 0);
 }
 
 void laze_export_release(laze_export *out) {

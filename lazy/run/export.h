@@ -3,6 +3,7 @@
 #define LAZE_LAZY_RUN_EXPORT_H
 
 #include "laze/tensor.h"
+#include "lazy/run/force.h"
 
 typedef struct laze_buffer laze_buffer;
 
@@ -14,8 +15,8 @@ typedef struct laze_export_owner {
   int64_t sizes[];
 } laze_export_owner;
 
-/* laze_tensor_export() for another function, which messages name. */
-LAZE_MUST_USE laze_status laze_export_take(const char *function, laze_tensor *tensor, laze_export *out,
+/* laze_tensor_export() for another function, that of `force`, which messages name. */
+LAZE_MUST_USE laze_status laze_export_take(const laze_force *force, laze_tensor *tensor, laze_export *out,
                                            laze_error *error);
 
 #endif

@@ -5,10 +5,12 @@
 #include "lazy/lazy.h"
 #include "lazy/run/export.h"
 #include "lazy/run/from_host.h"
+#include "lazy/run/materialise.h"
 
 laze_status laze_tensor_save(laze_tensor *tensor, const char *path, laze_error *error) {
   laze_export export;
-  LAZE_TRY(laze_export_take("laze_tensor_save", tensor, &export, error));
+  const laze_force force = {.reason = LAZE_FORCE_SAVE, .function = "laze_tensor_save"};
+  LAZE_TRY(laze_export_take(&force, tensor, &export, error));
   laze_npy array = {.dtype = export.dtype,
                     .rank = export.rank,
                     .data = (void *)(uintptr_t) export.data, /* which is only read */
@@ -83,12 +85,14 @@ laze_tensor *laze_tensor_from_safetensors(laze_context *context, laze_safetensor
   return laze_tensor_borrow(lazy->context, item->dtype, shape, item->data, (size_t)item->size, release_file, file);
 }
 
+static const laze_force saving = {.reason = LAZE_FORCE_SAVE, .function = "laze_tensors_save"};
+
 /* Lends the memory of all tensors; those before a failure too are to be given back. */
 static laze_status lend(const laze_named_tensor *tensors, int32_t count, laze_export *exports,
                         laze_safetensors_item *items, laze_error *error) {
   for (int32_t i = 0; i < count; i++) {
     laze_export *export = &exports[i];
-    LAZE_TRY(laze_export_take("laze_tensors_save", tensors[i].tensor, export, error));
+    LAZE_TRY(laze_export_take(&saving, tensors[i].tensor, export, error));
     if (export->rank > LAZE_SAFETENSORS_MAX_RANK)
       return laze_fail(error, LAZE_UNSUPPORTED, "laze_tensors_save: tensor %d has %d axes; %d can be saved", (int)i,
                        (int)export->rank, LAZE_SAFETENSORS_MAX_RANK);
@@ -111,7 +115,7 @@ laze_status laze_tensors_save(laze_context *context, const laze_named_tensor *te
   laze_safetensors_item *items = laze_alloc_array(context, count, sizeof *items);
   laze_status status = handles && exports && items ? LAZE_OK : laze_fail_memory(error, "a list of tensors", count);
   for (int32_t i = 0; status == LAZE_OK && i < count; i++) handles[i] = tensors[i].tensor;
-  if (status == LAZE_OK) status = laze_tensors_materialise(handles, count, error);
+  if (status == LAZE_OK) status = laze_materialise_tensors(handles, count, &saving, error);
   if (status == LAZE_OK) status = lend(tensors, count, exports, items, error);
   if (status == LAZE_OK) status = laze_safetensors_write(context, path, items, count, notes, note_count, error);
   for (int32_t i = 0; exports && i < count; i++) laze_export_release(&exports[i]);

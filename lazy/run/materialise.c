@@ -17,6 +17,7 @@
 #include "lazy/run/compile.h"
 #include "lazy/run/miss.h"
 #include "lazy/run/run_state.h"
+#include "lazy/run/save.h"
 #include "lazy/run/trace_cache.h"
 #include "lazy/thread.h"
 #include "lazy/value/failure.h"
@@ -96,6 +97,7 @@ static void unprepare(laze_trace *trace, laze_lazy *lazy) {
 /* A trace on its way to a result. */
 typedef struct {
   laze_trace trace;
+  const laze_force *force;
   laze_hash key;
   laze_executable *executable; /* NULL: to be compiled from `graph` */
   laze_graph *graph;
@@ -126,7 +128,8 @@ static laze_status look_up(materialisation *work, laze_thread_state *thread, laz
   laze_metrics_add(metrics, work->executable ? LAZE_METRIC_TRACE_CACHE_HITS : LAZE_METRIC_TRACE_CACHE_MISSES, 1);
   if (work->executable) return LAZE_OK;
   work->grows = grows(thread->run, trace->node_count);
-  if (laze_context_debug(lazy->context, LAZE_DEBUG_MISS)) laze_miss_explain(trace, lazy->traces, explanation);
+  if (laze_context_debug(lazy->context, LAZE_DEBUG_MISS) || laze_context_save_directory(lazy->context))
+    laze_miss_explain(trace, lazy->traces, explanation);
   return laze_trace_graph(trace, lazy, &work->graph, error);
 }
 
@@ -136,7 +139,10 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
   laze_trace *trace = &work->trace;
   laze_trace_start_run(trace, lazy);
   laze_lazy_unlock(lazy);
-  if (explanation->size > 0) laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
+  if (explanation->size > 0 && laze_context_debug(lazy->context, LAZE_DEBUG_MISS))
+    laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
+  if (work->graph && laze_context_save_directory(lazy->context))
+    laze_save_graph(lazy, work->graph, work->key, work->force, laze_text_get(explanation));
   if (work->grows)
     laze_log_advice(lazy->context, LAZE_ADVICE_LONGER,
                     "%d graphs in a row were each longer than the one before, and so compiled anew, this one of %lld "
@@ -235,12 +241,17 @@ static laze_status publish(materialisation *work, laze_thread_state *thread, laz
 static laze_status run_trace(materialisation *work, laze_thread_state *thread, int64_t start, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   laze_trace *trace = &work->trace;
+  laze_metrics *metrics = laze_context_metrics(lazy->context);
   laze_text explanation;
   laze_text_init(&explanation, lazy->context);
+  if (work->force->reason < LAZE_FORCE_BUDGET) /* the others have counted it themselves */
+    laze_metrics_add(metrics, LAZE_METRIC_RUNS_FOR_READ + work->force->reason, 1);
   laze_status status = look_up(work, thread, &explanation, error);
   if (status == LAZE_OK) {
     status = prepare(trace, lazy, error);
-    laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_TIME_TRACE_US, laze_clock() - start);
+    const int64_t time = laze_clock() - start;
+    laze_metrics_add(metrics, LAZE_METRIC_TIME_TRACE_US, time);
+    laze_metrics_sample(metrics, LAZE_SAMPLE_TRACE_NS, time);
     if (status == LAZE_OK) status = run_unlocked(work, lazy, &explanation, error);
     if (status == LAZE_OK) status = publish(work, thread, error);
     unprepare(trace, lazy);
@@ -250,16 +261,20 @@ static laze_status run_trace(materialisation *work, laze_thread_state *thread, i
   laze_graph_destroy(work->graph);
   laze_executable_release(work->executable);
   laze_text_deinit(&explanation);
+  if (status != LAZE_OK) return status;
+  laze_metrics_sample(metrics, LAZE_SAMPLE_WAIT_NS, laze_clock() - start);
+  laze_metrics_add(metrics, LAZE_METRIC_NODES_RECOMPUTED, trace->recomputed);
   return status;
 }
 
-static laze_status materialise(laze_thread_state *thread, const laze_trace_wish *wish, laze_error *error) {
+static laze_status materialise(laze_thread_state *thread, const laze_trace_wish *wish, const laze_force *force,
+                               laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   int64_t start = laze_clock();
   const laze_backend *backend;
   LAZE_TRY(laze_lazy_backend(lazy, &backend, error));
   /* The thread's arrays are taken along, because callbacks during the run may use laze on this thread. */
-  materialisation work = {.trace = thread->run->trace};
+  materialisation work = {.trace = thread->run->trace, .force = force};
   memset(&thread->run->trace, 0, sizeof thread->run->trace);
   laze_status status = laze_trace_take(&work.trace, thread, wish, backend, error);
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, thread, start, error);
@@ -270,24 +285,27 @@ static laze_status materialise(laze_thread_state *thread, const laze_trace_wish 
 }
 
 /* Numbers are converted as they enter a run; of the entries, only a read has set the mode before. */
-static laze_status materialise_guarded(laze_thread_state *thread, const laze_trace_wish *wish, laze_error *error) {
+static laze_status materialise_guarded(laze_thread_state *thread, const laze_trace_wish *wish, const laze_force *force,
+                                       laze_error *error) {
   laze_float_control caller;
   laze_float_control_enter(&caller);
-  laze_status status = materialise(thread, wish, error);
+  laze_status status = materialise(thread, wish, force, error);
   laze_float_control_leave(&caller);
   return status;
 }
 
-laze_status laze_materialise_cell(laze_thread_state *thread, laze_cell *cell, laze_error *error) {
+laze_status laze_materialise_cell(laze_thread_state *thread, laze_cell *cell, const laze_force *force,
+                                  laze_error *error) {
   if (!laze_cell_is_pending(cell)) return LAZE_OK;
-  return materialise(thread, &(laze_trace_wish){.cell = cell}, error);
+  return materialise(thread, &(laze_trace_wish){.cell = cell}, force, error);
 }
 
-laze_status laze_materialise_held(laze_thread_state *thread, laze_error *error) {
+laze_status laze_materialise_held(laze_thread_state *thread, const laze_force *force, laze_error *error) {
   if (thread->backlog.nodes == 0) return LAZE_OK;
-  return materialise_guarded(thread, &(laze_trace_wish){.held = true}, error);
+  return materialise_guarded(thread, &(laze_trace_wish){.held = true}, force, error);
 }
 
-laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, bool held, laze_error *error) {
-  return materialise_guarded(thread, &(laze_trace_wish){.selection = selection, .held = held}, error);
+laze_status laze_materialise_selected(laze_thread_state *thread, uint64_t selection, bool held, const laze_force *force,
+                                      laze_error *error) {
+  return materialise_guarded(thread, &(laze_trace_wish){.selection = selection, .held = held}, force, error);
 }

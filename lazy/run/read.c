@@ -46,11 +46,12 @@ static laze_status check_cell(const laze_cell *cell, laze_error *error) {
 }
 
 /* Computes the slot's cell; with `out`, takes its value. */
-static laze_status compute(laze_thread_state *thread, laze_cell *cell, laze_value_out *out, laze_error *error) {
+static laze_status compute(laze_thread_state *thread, laze_cell *cell, const laze_force *force, laze_value_out *out,
+                           laze_error *error) {
   const laze_backend *backend; /* borrowed memory is read through it, too */
   LAZE_TRY(check_cell(cell, error));
   LAZE_TRY(laze_lazy_backend(thread->lazy, &backend, error));
-  LAZE_TRY(laze_materialise_cell(thread, cell, error));
+  LAZE_TRY(laze_materialise_cell(thread, cell, force, error));
   LAZE_TRY(check_cell(cell, error));
   if (!out) return LAZE_OK;
   if (thread->tracer) thread->tracer->read(thread->tracer, cell);
@@ -90,8 +91,8 @@ static laze_status note_missing(laze_thread_state *thread, laze_tensor *tensor, 
 
 /* What the caller asked for. */
 typedef struct {
-  const char *function; /* which the caller called: for messages */
-  laze_dtype dtype;     /* LAZE_DTYPE_NONE: to compute, without copying */
+  laze_force force;
+  laze_dtype dtype; /* LAZE_DTYPE_NONE: to compute, without copying */
   void *data;
   size_t size;
   bool reports; /* the function returns a status */
@@ -99,7 +100,7 @@ typedef struct {
 
 static laze_status check_read(const laze_cell *cell, const read_request *request, laze_error *error) {
   if (cell->state == LAZE_CELL_ERROR) return LAZE_OK; /* reported instead */
-  const char *function = request->function;
+  const char *function = request->force.function;
   laze_dtype dtype = request->dtype;
   if (!laze_dtype_is_valid(dtype))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d is no dtype", function, (int)dtype);
@@ -141,7 +142,8 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
   laze_error error;
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot) {
-    laze_status status = request->reports ? LAZE_INVALID_ARGUMENT : note_missing(thread, tensor, request->function);
+    laze_status status =
+        request->reports ? LAZE_INVALID_ARGUMENT : note_missing(thread, tensor, request->force.function);
     laze_lazy_unlock(lazy);
     return status;
   }
@@ -158,7 +160,7 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
   laze_cell_retain(cell);
   bool sized = cell->state != LAZE_CELL_UNKNOWN; /* otherwise the same run finds the sizes */
   if (copies && sized) status = check_read(cell, request, &error);
-  if (status == LAZE_OK) status = compute(thread, cell, copies ? &value : NULL, &error);
+  if (status == LAZE_OK) status = compute(thread, cell, &request->force, copies ? &value : NULL, &error);
   if (status == LAZE_OK && copies && !sized) status = check_found(cell, request, &value, &error);
   if (status == LAZE_OK) elements = laze_cell_elements(cell);
   laze_cell_release(lazy, cell);
@@ -166,7 +168,10 @@ static laze_status read_guarded(laze_tensor *tensor, const read_request *request
     laze_lazy_unlock(lazy);
     status = copy_out(lazy, &value, elements, request->dtype, request->data, &error);
     laze_buffer_release(value.buffer);
-    if (status == LAZE_OK) return LAZE_OK;
+    if (status == LAZE_OK) {
+      laze_metrics_sample(laze_context_metrics(lazy->context), LAZE_SAMPLE_READ_BYTES, (int64_t)request->size);
+      return LAZE_OK;
+    }
     pthread_mutex_lock(&lazy->lock);
   }
   if (status != LAZE_OK) laze_note_read_error(thread, tensor, &error, request->reports);
@@ -182,53 +187,67 @@ static laze_status read_tensor(laze_tensor *tensor, const read_request *request)
   return status;
 }
 
-laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size) {
+laze_status laze_tensor_read_at(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size, const char *file,
+                                int32_t line) {
   if (dtype == LAZE_DTYPE_NONE) dtype = -1;
-  return read_tensor(tensor, &(read_request){__func__, dtype, data, size, true});
+  const laze_force force = {LAZE_FORCE_READ, "laze_tensor_read", file, line};
+  return read_tensor(tensor, &(read_request){force, dtype, data, size, true});
+}
+laze_status laze_tensor_read(laze_tensor *tensor, laze_dtype dtype, void *data, size_t size) {
+  return laze_tensor_read_at(tensor, dtype, data, size, NULL, 0);
 }
 
-double laze_tensor_item(laze_tensor *tensor) {
+double laze_tensor_item_at(laze_tensor *tensor, const char *file, int32_t line) {
   double value;
-  const read_request request = {__func__, LAZE_F64, &value, sizeof value, false};
-  return read_tensor(tensor, &request) == LAZE_OK ? value : (double)NAN;
+  const laze_force force = {LAZE_FORCE_READ, "laze_tensor_item", file, line};
+  return read_tensor(tensor, &(read_request){force, LAZE_F64, &value, sizeof value, false}) == LAZE_OK ? value
+                                                                                                       : (double)NAN;
+}
+double laze_tensor_item(laze_tensor *tensor) {
+  return laze_tensor_item_at(tensor, NULL, 0);
 }
 
+laze_status laze_tensor_materialise_at(laze_tensor *tensor, const char *file, int32_t line) {
+  const laze_force force = {LAZE_FORCE_VALUE, "laze_tensor_materialise", file, line};
+  return read_tensor(tensor, &(read_request){force, LAZE_DTYPE_NONE, NULL, 0, true});
+}
 laze_status laze_tensor_materialise(laze_tensor *tensor) {
-  return read_tensor(tensor, &(read_request){__func__, LAZE_DTYPE_NONE, NULL, 0, true});
+  return laze_tensor_materialise_at(tensor, NULL, 0);
 }
 
-static laze_status take_locked(const char *function, laze_thread_state *thread, laze_tensor *tensor,
+static laze_status take_locked(const laze_force *force, laze_thread_state *thread, laze_tensor *tensor,
                                laze_value_out *out, laze_error *error) {
   laze_slot *slot = laze_handle_slot(tensor);
   if (!slot)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "%s: the tensor is a released handle; retain a tensor that is used after its scope", function);
+                     "%s: the tensor is a released handle; retain a tensor that is used after its scope",
+                     force->function);
   laze_status status = laze_slot_refresh(thread, slot, error);
   laze_cell *cell = slot->storage->cell;
   if (status == LAZE_OK) {
     laze_cell_retain(cell);
-    status = compute(thread, cell, out, error);
+    status = compute(thread, cell, force, out, error);
     laze_cell_release(thread->lazy, cell);
   }
   if (status != LAZE_OK) laze_note_read_error(thread, tensor, error, true);
   return status;
 }
 
-laze_status laze_value_take(const char *function, laze_tensor *tensor, laze_value_out *out, laze_error *error) {
+laze_status laze_value_take(const laze_force *force, laze_tensor *tensor, laze_value_out *out, laze_error *error) {
   laze_error local;
   if (!error) error = &local;
   *out = (laze_value_out){0};
   if (tensor == laze_handle_out_of_memory())
-    return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: there was no memory for the tensor", function);
+    return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: there was no memory for the tensor", force->function);
   laze_lazy *lazy = laze_handle_lazy(tensor);
   if (!lazy)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", function,
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is %s", force->function,
                      tensor ? "a released handle; retain a tensor that is used after its scope" : "NULL");
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
   laze_float_control caller;
   laze_float_control_enter(&caller);
-  laze_status status = take_locked(function, thread, tensor, out, error);
+  laze_status status = take_locked(force, thread, tensor, out, error);
   laze_float_control_leave(&caller);
   if (status == LAZE_OK) out->context = lazy->context;
   if (status == LAZE_OK) laze_context_retain(out->context);

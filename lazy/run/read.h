@@ -3,6 +3,7 @@
 #define LAZE_LAZY_RUN_READ_H
 
 #include "laze/tensor.h"
+#include "lazy/run/force.h"
 #include "shape_inference/type.h"
 
 typedef struct laze_buffer laze_buffer;
@@ -16,9 +17,9 @@ typedef struct laze_value_out {
   laze_context *context; /* kept until laze_value_give() */
 } laze_value_out;
 
-/* Computes the tensor and takes its value, to be given back. `function` is what the caller called, for messages. The
- * error is told to the caller, so that the scope does not report it; on failure *out is empty. Locks. */
-LAZE_MUST_USE laze_status laze_value_take(const char *function, laze_tensor *tensor, laze_value_out *out,
+/* Computes the tensor and takes its value, to be given back. Messages name the function of `force`. The error is told
+ * to the caller, so that the scope does not report it; on failure *out is empty. Locks. */
+LAZE_MUST_USE laze_status laze_value_take(const laze_force *force, laze_tensor *tensor, laze_value_out *out,
                                           laze_error *error);
 /* Keeps the error of a read in its handle. A read that returns a status has reported it; otherwise it is the scope's.
  * Called locked. */

@@ -22,7 +22,8 @@ static void select_with_value(void *self, laze_pending *definer) {
 
 static laze_status run_selected(laze_thread_state *thread, uint64_t selection, laze_error *error) {
   laze_metrics_add(laze_context_metrics(thread->lazy->context), LAZE_METRIC_SIZE_SYNCS, 1);
-  return laze_materialise_selected(thread, selection, false, error);
+  const laze_force force = {.reason = LAZE_FORCE_SIZE, .function = "laze_tensor_size"};
+  return laze_materialise_selected(thread, selection, false, &force, error);
 }
 
 laze_status laze_sync_cell(laze_thread_state *thread, laze_cell *cell, laze_error *error) {

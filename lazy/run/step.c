@@ -29,16 +29,17 @@ static bool grows(laze_thread_state *thread) {
   return true;
 }
 
-static laze_status end_innermost(laze_thread_state *thread, bool step, laze_error *error) {
+/* `step`: where it ends a step, which computes held values; NULL: it does not. */
+static laze_status end_innermost(laze_thread_state *thread, const laze_force *step, laze_error *error) {
   laze_error run_error;
-  laze_status run = step ? laze_materialise_held(thread, &run_error) : LAZE_OK;
+  laze_status run = step ? laze_materialise_held(thread, step, &run_error) : LAZE_OK;
   laze_status status = laze_scope_unread_error(thread->scope, error);
   if (status == LAZE_OK && run != LAZE_OK) status = laze_fail(error, run, "%s", run_error.message);
   laze_scope_drop(thread, thread->scope);
   return status;
 }
 
-static laze_status end_scope(laze_scope *handle, bool step, const char *function, laze_error *error) {
+static laze_status end_scope(laze_scope *handle, const laze_force *step, const char *function, laze_error *error) {
   if (error) error->code = LAZE_OK, error->message[0] = 0;
   if (!handle)
     return laze_fail(error, LAZE_OUT_OF_MEMORY, "%s: the scope is NULL: there was no memory to begin it", function);
@@ -65,11 +66,15 @@ static laze_status end_scope(laze_scope *handle, bool step, const char *function
 }
 
 laze_status laze_scope_end_error(laze_scope *scope, laze_error *error) {
-  return end_scope(scope, false, __func__, error);
+  return end_scope(scope, NULL, __func__, error);
 }
 laze_status laze_scope_end(laze_scope *scope) {
-  return end_scope(scope, false, __func__, NULL);
+  return end_scope(scope, NULL, __func__, NULL);
+}
+laze_status laze_step_end_at(laze_scope *scope, laze_error *error, const char *file, int32_t line) {
+  const laze_force force = {LAZE_FORCE_STEP, "laze_step_end", file, line};
+  return end_scope(scope, &force, force.function, error);
 }
 laze_status laze_step_end(laze_scope *scope, laze_error *error) {
-  return end_scope(scope, true, __func__, error);
+  return laze_step_end_at(scope, error, NULL, 0);
 }

@@ -213,13 +213,15 @@ laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const 
   LAZE_TRY(collect(trace, thread, wish, error));
   laze_size_table_destroy(trace->sizes.to); /* of a trace that failed */
   trace->sizes.to = NULL;
-  trace->leaf_count = trace->output_count = trace->word_count = 0;
+  trace->leaf_count = trace->output_count = trace->word_count = trace->recomputed = 0;
   LAZE_TRY(reserve_sites(trace, lazy, error));
   LAZE_TRY(reserve_words(trace, lazy, 1, error));
   trace->words[trace->word_count++] = laze_hash_bytes(backend->name, strlen(backend->name)).low;
   for (int64_t i = trace->node_count; i-- > 0;) {
     laze_pending *node = trace->nodes[i];
     node->position = (int32_t)(trace->node_count - 1 - i);
+    trace->recomputed += node->computed;
+    node->computed = true;
     LAZE_TRY(write_node(trace, lazy, node, error));
     LAZE_TRY(add_outputs(trace, lazy, node, wish, error));
   }

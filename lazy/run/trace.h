@@ -45,6 +45,7 @@ typedef struct laze_trace {
   int64_t word_count, word_capacity;
   laze_buffer **buffers; /* of inputs, then of outputs */
   int64_t buffer_capacity;
+  int64_t recomputed;      /* nodes of a run before */
   laze_size_mapping sizes; /* to a table of the trace's own, where it has unknown ones */
   laze_lazy *lazy;         /* while it runs, as what follows (trace_sites.c) */
   struct laze_trace *next_running;

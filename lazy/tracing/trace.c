@@ -160,9 +160,10 @@ static laze_status take_elements(laze_lazy *lazy, const laze_cell *cell, int64_t
 static laze_status bind_captured(laze_open_trace *trace, laze_error *error) {
   laze_lazy *lazy = trace->thread->lazy;
   const int64_t count = trace->captured_count;
+  const laze_force force = {.reason = LAZE_FORCE_EXPORT, .function = "laze_trace_end"};
   laze_status status = LAZE_OK;
   for (int64_t i = 0; i < count && status == LAZE_OK; i++)
-    status = laze_materialise_cell(trace->thread, trace->captured[i], error);
+    status = laze_materialise_cell(trace->thread, trace->captured[i], &force, error);
   LAZE_TRY(status);
   laze_data *elements = laze_alloc_zero(lazy->context, count * (int64_t)(sizeof *elements + sizeof(int64_t)));
   if (!elements) return laze_fail_memory(error, "the constants of a trace", -1);
@@ -218,15 +219,21 @@ static laze_status fill(laze_open_trace *trace, laze_tensor *const *outputs, int
   return bind_captured(trace, error);
 }
 
+/* What the program that was traced is warned of; code LAZE_OK: nothing. */
+typedef struct {
+  laze_error read, write;
+} trace_warnings;
+
 /* Takes the graph of the open trace, which is closed; *out NULL: it is dropped. */
 static laze_status close_trace(laze_thread_state *thread, laze_tensor *const *outputs, int32_t count,
-                               const char *const *names, laze_graph **out, laze_error *read, laze_error *error) {
+                               const char *const *names, laze_graph **out, trace_warnings *warnings,
+                               laze_error *error) {
   laze_open_trace *trace = (laze_open_trace *)thread->tracer;
   if (!trace)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_trace_end: no trace is open on this thread; laze_trace_begin opens one");
   laze_status status = out ? fill(trace, outputs, count, names, error) : LAZE_OK;
-  *read = trace->read;
+  *warnings = (trace_warnings){trace->read, trace->write};
   if (status == LAZE_OK && out) {
     *out = trace->graph;
     laze_graph_take_from_context(trace->graph);
@@ -240,7 +247,7 @@ static laze_status end_trace(laze_context *context, laze_tensor *const *outputs,
                              const char *const *names, laze_graph **out, laze_error *error) {
   static const laze_pass_options dead_nodes = {.only = "dead_nodes"};
   laze_thread_state *thread;
-  laze_error read = {.code = LAZE_OK};
+  trace_warnings warnings = {.read.code = LAZE_OK, .write.code = LAZE_OK};
   if (out) *out = NULL;
   if (count < 0 || (count > 0 && !outputs)) {
     drop_trace(context);
@@ -248,11 +255,13 @@ static laze_status end_trace(laze_context *context, laze_tensor *const *outputs,
                      "laze_trace_end: outputs must not be NULL, nor their count negative");
   }
   LAZE_TRY(lock("laze_trace_end", context, &thread, error));
-  laze_status status = close_trace(thread, outputs, count, names, out, &read, error);
+  laze_status status = close_trace(thread, outputs, count, names, out, &warnings, error);
   laze_lazy_unlock(thread->lazy);
   if (status == LAZE_OK && out) status = laze_passes_run(out, &dead_nodes, error);
-  if (status == LAZE_OK && out && read.code != LAZE_OK)
-    laze_log_message(thread->lazy->context, LAZE_LOG_WARNING, "%s", read.message);
+  for (int i = 0; i < 2 && status == LAZE_OK && out; i++) {
+    const laze_error *warning = i ? &warnings.write : &warnings.read;
+    if (warning->code != LAZE_OK) laze_log_message(thread->lazy->context, LAZE_LOG_WARNING, "%s", warning->message);
+  }
   if (status != LAZE_OK && out) {
     laze_graph_release(*out);
     *out = NULL;

@@ -194,6 +194,24 @@ static void note_read(laze_tracer *self, const laze_cell *cell) {
     (void)laze_error_prefix(&trace->read, "%s", node->location.file);
 }
 
+/* What came from the trace is its own, views of it too: they are recorded as they are after the write. Whoever has what
+ * came from elsewhere saw the write, and will see none when the graph runs. */
+static void note_write(laze_tracer *self, const laze_cell *before, const char *name, const char *file, int32_t line) {
+  laze_open_trace *trace = (laze_open_trace *)self;
+  if (trace->write.code != LAZE_OK) return;
+  const laze_traced_cell *slot = trace->slot_count > 0 ? find_slot(trace, before) : NULL;
+  const laze_node *node = slot && slot->cell ? laze_graph_node(trace->graph, slot->value) : NULL;
+  if (node && node->op != LAZE_OP_PARAMETER) return;
+  const char *input = node && slot->depends ? node->name : NULL;
+  trace->write.code =
+      laze_fail(&trace->write, LAZE_FAILED_PRECONDITION,
+                "%s: what is written to %s%s and may have other users, which the graph will not change "
+                "when it runs: it computes the value as of then; return that as an output, and assign it "
+                "after the run",
+                name, input ? "is input " : "is from outside of the trace", input ? input : "");
+  if (file) (void)laze_error_prefix(&trace->write, "%s:%d", file, (int)line);
+}
+
 static laze_status add_input(laze_open_trace *trace, const char *name, laze_value *out, laze_error *error) {
   const laze_type type = {.kind = LAZE_TYPE_TENSOR, .dtype = LAZE_I64};
   return laze_graph_add_parameter(trace->graph, trace->graph->body, name, &type, out, error);
@@ -268,7 +286,7 @@ laze_status laze_open_trace_create(laze_thread_state *thread, laze_graph *graph,
     return laze_fail_memory(error, "a trace", sizeof *trace);
   }
   laze_graph_give_to_context(graph);
-  trace->tracer = (laze_tracer){.read = note_read, .number = note_number, .drop = drop};
+  trace->tracer = (laze_tracer){.read = note_read, .number = note_number, .write = note_write, .drop = drop};
   trace->thread = thread;
   trace->graph = graph;
   trace->sizes.to = graph->sizes;

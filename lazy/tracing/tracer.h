@@ -43,6 +43,7 @@ typedef struct laze_open_trace {
   bool strict;
   laze_error failure; /* of the first call that could not be traced; code LAZE_OK: none */
   laze_error read;    /* what was read first */
+  laze_error write;   /* what was written to first that others may have */
 } laze_open_trace;
 
 /* An open trace for a graph, of which it becomes the owner, also on failure. */

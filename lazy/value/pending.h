@@ -33,6 +33,7 @@ typedef struct laze_pending {
   const int64_t *operand_types; /* for the script: laze_type_word() and sizes of each operand */
   laze_op op, origin;
   bool listed, dying;
+  bool computed;   /* a run that has it has begun */
   uint8_t kept_by; /* who has it, also while nothing references it: laze_pending_keeper */
   bool unknown;    /* sizes in its types or attributes are, or were, those of lazy/value/unknown.h */
   laze_cell cells[];

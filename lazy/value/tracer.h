@@ -2,6 +2,8 @@
 #ifndef LAZE_LAZY_VALUE_TRACER_H
 #define LAZE_LAZY_VALUE_TRACER_H
 
+#include <stdint.h>
+
 typedef struct laze_cell laze_cell;
 
 typedef struct laze_tracer laze_tracer;
@@ -10,6 +12,8 @@ struct laze_tracer {
   void (*read)(laze_tracer *self, const laze_cell *cell);
   /* A call is given a number, the cell, for the argument of that name. */
   void (*number)(laze_tracer *self, const char *argument, laze_cell *cell);
+  /* A tensor of this value is written to, by the call of that name (`file` NULL: its place is not known). */
+  void (*write)(laze_tracer *self, const laze_cell *before, const char *name, const char *file, int32_t line);
   /* The thread, or its context, ends. */
   void (*drop)(laze_tracer *self);
 };

@@ -188,7 +188,11 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_slot *slot = laze_handle_slot(write->destination);
   laze_storage *storage = slot->storage, *history = history_of(slot);
   const bool is_view = laze_storage_is_view(storage);
-  laze_storage_write(lazy, is_view ? storage->view->base : storage, base->cell);
+  laze_storage *written = is_view ? storage->view->base : storage;
+  laze_tracer *tracer = state->thread->tracer;
+  if (tracer && written->cell)
+    tracer->write(tracer, written->cell, write->name, write->location.file, write->location.line);
+  laze_storage_write(lazy, written, base->cell);
   if (laze_thread_tracks(state->thread)) {
     laze_storage_set_edge(lazy, history, base->edge);
     if (history != storage) laze_slot_set_edge(lazy, slot, value->edge);

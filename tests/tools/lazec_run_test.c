@@ -292,6 +292,40 @@ START_TEST(metrics_are_one_a_line) {
 }
 END_TEST
 
+/* The same for programs that read JSON; the option alone is enough. */
+START_TEST(row_5_19_metrics_are_one_object) {
+  write_text("sum.lz", "laze 1\ngraph @sum(%x: f32[n]) -> f32[] {\n  %0 = sum %x\n  return %0\n}\n");
+  LAZEC("run", "sum.lz", "-i", "x=f32[8]:arange", "--backend", "interp", "--json");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_str_eq(lazec_out, "result 0: f32[]\n28.0\n");
+  ck_assert_int_eq(strncmp(lazec_err, "{\"nodes_recorded\": ", 19), 0);
+  ck_assert_ptr_nonnull(strstr(lazec_err, "\"graph_nodes\": {\"count\": 1, \"total\": 1, "));
+  ck_assert_str_eq(lazec_err + strlen(lazec_err) - 4, "}}}\n");
+}
+END_TEST
+
+/* Graphviz reads what names may hold: quotes and backslashes are escaped. Regions are clusters. */
+START_TEST(row_5_20_a_picture_has_nodes_regions_and_arrows) {
+  write_loop();
+  LAZEC("print", "loop.lz", "--dot");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_int_eq(strncmp(lazec_out, "digraph \"", 9), 0);
+  ck_assert_ptr_nonnull(strstr(lazec_out, "subgraph cluster_1 {\n"));
+  ck_assert_ptr_nonnull(strstr(lazec_out, " -> r0"));
+  int depth = 0;
+  for (const char *c = lazec_out; *c; c++) depth += *c == '{' ? 1 : *c == '}' ? -1 : 0;
+  ck_assert_int_eq(depth, 0);
+  write_text("place.lz", "laze 1\ngraph @g(%x: f32[2]) -> f32[2], i64[2] {\n  %0:2 = sort %x loc(\"a\\\"b\\\\c\")\n"
+                         "  return %0#0, %0#1\n}\n");
+  LAZEC("print", "place.lz", "--dot", "--graph", "g");
+  ck_assert_int_eq(lazec_code, 0);
+  ck_assert_msg(strstr(lazec_out, "\\na\\\"b\\\\c\"]") != NULL, "%s", lazec_out);
+  ck_assert_ptr_nonnull(strstr(lazec_out, " -> r0 [label=\"#1\"]\n"));
+  LAZEC("print", "place.lz", "--dot", "--list");
+  ck_assert_int_eq(lazec_code, 2);
+}
+END_TEST
+
 /* What has no native code yet runs on the interpreter in the middle of the graph, and is counted; a loop is native. */
 START_TEST(fallbacks_are_counted) {
   if (!lazec_has_llvm()) return;
@@ -355,6 +389,8 @@ int main(void) {
   tcase_add_test(tests, a_bad_index_is_an_error);
   tcase_add_test(tests, backends_agree_in_bits);
   tcase_add_test(tests, metrics_are_one_a_line);
+  tcase_add_test(tests, row_5_19_metrics_are_one_object);
+  tcase_add_test(tests, row_5_20_a_picture_has_nodes_regions_and_arrows);
   tcase_add_test(tests, fallbacks_are_counted);
   tcase_add_test(tests, kernels_are_kept_on_disk);
   return lazec_run_suite(tests, "lazec run");

@@ -40,7 +40,7 @@ void lazec_list_add(lazec_list *list, const char *item);
 void lazec_list_free(lazec_list *list);
 
 /* Command lines, with argp: keys of long options without a letter, a check that ends with argp_error. */
-enum { LAZEC_KEY_BACKEND = 256, LAZEC_KEY_DIM, LAZEC_KEY_EMIT, LAZEC_KEY_GRAPH, LAZEC_KEY_METRICS };
+enum { LAZEC_KEY_BACKEND = 256, LAZEC_KEY_DIM, LAZEC_KEY_EMIT, LAZEC_KEY_GRAPH, LAZEC_KEY_METRICS, LAZEC_KEY_JSON };
 #define LAZEC_OPTION_GRAPH                                                                                             \
   { "graph", LAZEC_KEY_GRAPH, "NAME", 0, "Which graph of the file; otherwise main, or the only one", 0 }
 void lazec_check_backend(struct argp_state *state, const char *name);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_HEX = 1000, KEY_WEIGHTS, KEY_ABOVE, KEY_LIST, KEY_SIGNATURE };
+enum { KEY_HEX = 1000, KEY_WEIGHTS, KEY_ABOVE, KEY_LIST, KEY_SIGNATURE, KEY_DOT };
 
 typedef struct {
   const char *file, *graph, *output, *weights;
-  bool hexadecimal, limited, list, signature;
+  bool hexadecimal, limited, list, signature, dot;
   int64_t above;
 } print_options;
 
@@ -25,6 +25,7 @@ static const struct argp_option option_table[] = {
     {"above", KEY_ABOVE, "NUMBER", 0, "--hex and --weights are for constants of more elements than this (16)", 0},
     {"list", KEY_LIST, NULL, 0, "Only say which graphs and functions there are, a line each", 0},
     {"signature", KEY_SIGNATURE, NULL, 0, "Only say what inputs and results are for, a line each", 0},
+    {"dot", KEY_DOT, NULL, 0, "A picture of each graph, in the language of Graphviz", 0},
     {"graph", LAZEC_KEY_GRAPH, "NAME", 0, "Only this graph, with the functions that it calls inlined", 0},
     {0},
 };
@@ -46,6 +47,10 @@ static size_t folder_length(const char *path) {
 
 static void check_options(struct argp_state *state, const print_options *options) {
   const char *weights = options->weights, *output = options->output;
+  if (options->dot + options->list + options->signature > 1)
+    argp_error(state, "--dot, --list and --signature: one of them is expected");
+  if (options->dot && (weights || options->hexadecimal))
+    argp_error(state, "--dot: is expected without --hex and --weights");
   if (weights && options->hexadecimal) argp_error(state, "--hex and --weights: one of the two is expected");
   if (options->limited && !weights && !options->hexadecimal)
     argp_error(state, "--above: --hex or --weights is expected with it");
@@ -67,6 +72,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     return 0;
   case KEY_LIST: options->list = true; return 0;
   case KEY_SIGNATURE: options->signature = true; return 0;
+  case KEY_DOT: options->dot = true; return 0;
   case LAZEC_KEY_GRAPH: options->graph = argument; return 0;
   case ARGP_KEY_ARG: lazec_take_file(state, argument, &options->file); return 0;
   case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
@@ -108,13 +114,20 @@ static void list_all_roles(laze_text *text, const laze_module *module, const laz
     if (!module->graphs[i]->is_function) list_roles(text, module->graphs[i]);
 }
 
+static void draw_all(laze_text *text, const laze_module *module, const laze_graph *graph) {
+  if (graph) laze_graph_print_dot(text, graph, NULL);
+  for (int64_t i = 0; !graph && i < module->count; i++) laze_graph_print_dot(text, module->graphs[i], NULL);
+}
+
 /* Appends what the options ask for. The graph, where they name one, is not the module's, but must live as long as the
  * weights. */
 static void append(laze_text *text, const laze_module *module, const laze_graph *graph, const print_options *options,
                    laze_weights *weights) {
   laze_print_options form = {.hexadecimal = options->hexadecimal, .large = options->above, .weights = weights};
   if (options->weights) form.file = options->weights + folder_length(options->weights);
-  if (options->signature)
+  if (options->dot)
+    draw_all(text, module, graph);
+  else if (options->signature)
     list_all_roles(text, module, graph);
   else if (options->list)
     list_signatures(text, module);

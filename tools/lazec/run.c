@@ -14,7 +14,7 @@
 typedef struct {
   const char *file, *graph, *backend;
   lazec_list inputs, outputs, dims;
-  bool metrics;
+  bool metrics, json;
 } run_options;
 
 static const struct argp_option option_table[] = {
@@ -28,6 +28,7 @@ static const struct argp_option option_table[] = {
     {"backend", LAZEC_KEY_BACKEND, "NAME", 0, "llvm (native code) or interp (reference interpreter)", 0},
     {"dim", LAZEC_KEY_DIM, "NAME=NUMBER", 0, "The value of a symbolic size that no input gives", 0},
     {"metrics", LAZEC_KEY_METRICS, NULL, 0, "Report on standard error what was done, one 'name value' a line", 0},
+    {"json", LAZEC_KEY_JSON, NULL, 0, "The same as one JSON object", 0},
     LAZEC_OPTION_GRAPH,
     {0},
 };
@@ -51,6 +52,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
     options->backend = argument;
     return 0;
   case LAZEC_KEY_METRICS: options->metrics = true; return 0;
+  case LAZEC_KEY_JSON: options->metrics = options->json = true; return 0;
   case ARGP_KEY_ARG: lazec_take_file(state, argument, &options->file); return 0;
   case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -216,9 +218,16 @@ static laze_status check_outputs(const job *self, const lazec_list *files, laze_
                    (long long)results, results == 1 ? "" : "s", self->graph->name);
 }
 
-static void print_metric(void *self, const char *name, int64_t value) {
-  (void)self;
-  fprintf(stderr, "%s %lld\n", name, (long long)value);
+static laze_status print_metrics(laze_context *context, int32_t form, laze_error *error) {
+  size_t size;
+  LAZE_TRY(laze_metric_report(context, form, NULL, 0, &size, error));
+  size += 1024; /* numbers may be longer by then */
+  char *text = laze_alloc(context, (int64_t)size);
+  if (!text) return laze_fail_memory(error, "the metrics", (int64_t)size);
+  const laze_status status = laze_metric_report(context, form, text, size, NULL, error);
+  if (status == LAZE_OK) fputs(text, stderr);
+  laze_free(context, text);
+  return status;
 }
 
 static laze_status run(job *self, const run_options *options, laze_error *error) {
@@ -231,8 +240,8 @@ static laze_status run(job *self, const run_options *options, laze_error *error)
   LAZE_TRY(laze_compile(self->context, self->backend, self->constant, &self->executable, error));
   LAZE_TRY(execute(self, error));
   LAZE_TRY(output(self, &options->outputs, error));
-  if (options->metrics) laze_metric_each(self->context, print_metric, NULL);
-  return LAZE_OK;
+  if (!options->metrics) return LAZE_OK;
+  return print_metrics(self->context, options->json ? LAZE_REPORT_JSON : LAZE_REPORT_TEXT, error);
 }
 
 int lazec_run(int argc, char **argv) {

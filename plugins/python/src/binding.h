@@ -25,6 +25,7 @@
 #include "abi.h"
 
 #include "laze/autograd.h"
+#define LAZE_NO_LOCATIONS /* callers stand in Python */
 #include "laze/call.h"
 #include "laze/context.h"
 #include "laze/dtype.h"
@@ -254,6 +255,12 @@ bool laze_python_check_numbers(const char *where, const laze_python_arguments *a
 bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 
 /* ---- call.c */
+/* Where the caller stands in Python. `file` is NULL where nobody knows, and lives as long as the process. */
+typedef struct laze_python_place {
+  const char *file;
+  int32_t line;
+} laze_python_place;
+laze_python_place laze_python_find_place(void);
 /* Calls an operator: a Tensor, or a tuple of them where it gives several (`count` of results, may be NULL). */
 PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count);
 /* The same with Python objects, None for what is absent; for calls that the package makes itself. */

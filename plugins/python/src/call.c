@@ -5,11 +5,6 @@
 
 enum { MAX_RESULTS = 1024 }; /* as many as a list of results has */
 
-typedef struct {
-  const char *file; /* lives as long as the process */
-  int32_t line;
-} call_place;
-
 /* File names that calls were made from, each kept for good: what was recorded names it. */
 static PyObject *files;
 
@@ -36,10 +31,10 @@ static const char *file_of(PyObject *code) {
   return file;
 }
 
-static call_place find_place(void) {
+laze_python_place laze_python_find_place(void) {
   PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
   PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
-  call_place place = {code ? file_of(code) : NULL, 0};
+  laze_python_place place = {code ? file_of(code) : NULL, 0};
   if (place.file) place.line = PyFrame_GetLineNumber(frame);
   Py_XDECREF(code);
   if (!place.file) PyErr_Clear();
@@ -75,7 +70,8 @@ static PyObject *drop_results(laze_tensor **handles, int32_t count) {
 }
 
 /* Gives the results of a call to the tensors of the caller's. */
-static PyObject *give(const laze_python_arguments *arguments, laze_tensor **handles, int32_t count, call_place place) {
+static PyObject *give(const laze_python_arguments *arguments, laze_tensor **handles, int32_t count,
+                      laze_python_place place) {
   PyObject *const given = arguments->destinations;
   const bool several = PyTuple_Check(given);
   if ((several ? PyTuple_Size(given) : 1) != count) {
@@ -94,7 +90,7 @@ static PyObject *give(const laze_python_arguments *arguments, laze_tensor **hand
 
 PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count) {
   laze_tensor *handles[MAX_RESULTS];
-  call_place place = find_place();
+  laze_python_place place = laze_python_find_place();
   int32_t made = laze_call_by_name_at(NULL, name, arguments->items, arguments->count, handles, MAX_RESULTS, place.file,
                                       place.line);
   if (count) *count = made;

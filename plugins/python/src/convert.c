@@ -13,7 +13,8 @@ static laze_dtype host_dtype(laze_dtype dtype) {
 
 static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data, size_t size) {
   laze_status status;
-  Py_BEGIN_ALLOW_THREADS status = laze_tensor_read(handle, dtype, data, size);
+  const laze_python_place place = laze_python_find_place();
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_read_at(handle, dtype, data, size, place.file, place.line);
   Py_END_ALLOW_THREADS return status;
 }
 
@@ -21,7 +22,8 @@ static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data
 static bool compute_unknown(laze_tensor *handle) {
   laze_status status = LAZE_OK;
   if (laze_python_knows_shape(handle)) return true;
-  Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise(handle);
+  const laze_python_place place = laze_python_find_place();
+  Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise_at(handle, place.file, place.line);
   Py_END_ALLOW_THREADS return status == LAZE_OK || laze_python_raise(status, laze_tensor_error(handle)) != NULL;
 }
 
@@ -171,12 +173,15 @@ PyObject *laze_python_repr(PyObject *tensor) {
   laze_status status;
   size_t size = 4096, needed = 0;
   char *text = malloc(size);
+  const laze_python_place place = laze_python_find_place();
   PyThreadState *state = PyEval_SaveThread();
-  status = text ? laze_tensor_format(handle, text, size, &needed, &error) : LAZE_OUT_OF_MEMORY;
+  status =
+      text ? laze_tensor_format_at(handle, text, size, &needed, &error, place.file, place.line) : LAZE_OUT_OF_MEMORY;
   if (status == LAZE_OK && needed >= size) {
     free(text);
     text = malloc(needed + 1);
-    status = text ? laze_tensor_format(handle, text, needed + 1, NULL, &error) : LAZE_OUT_OF_MEMORY;
+    status = text ? laze_tensor_format_at(handle, text, needed + 1, NULL, &error, place.file, place.line)
+                  : LAZE_OUT_OF_MEMORY;
   }
   PyEval_RestoreThread(state);
   PyObject *result = status == LAZE_OK ? wrap_text(handle, text) : laze_python_raise(status, error.message);

@@ -88,10 +88,11 @@ static PyObject *set(PyObject *self, PyObject *arguments) {
 
 /* ---- Steps. */
 
-static laze_status step_and_compute(laze_optimiser *optimiser, laze_error *error) {
+static laze_status step_and_compute(laze_optimiser *optimiser, laze_python_place place, laze_error *error) {
   laze_scope *scope = laze_scope_begin(NULL);
   const laze_status status = laze_optimiser_step(optimiser, error);
-  const laze_status end = status == LAZE_OK ? laze_step_end(scope, error) : laze_scope_end_error(scope, NULL);
+  const laze_status end =
+      status == LAZE_OK ? laze_step_end_at(scope, error, place.file, place.line) : laze_scope_end_error(scope, NULL);
   return status == LAZE_OK ? end : status;
 }
 
@@ -100,8 +101,9 @@ static PyObject *step(PyObject *self, PyObject *unused) {
   laze_error error = {0};
   laze_status status;
   const bool is_inside = laze_python_in_step();
+  const laze_python_place place = laze_python_find_place();
   Py_BEGIN_ALLOW_THREADS status =
-      is_inside ? laze_optimiser_step(optimiser_of(self), &error) : step_and_compute(optimiser_of(self), &error);
+      is_inside ? laze_optimiser_step(optimiser_of(self), &error) : step_and_compute(optimiser_of(self), place, &error);
   Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise_spelled(status, &error);
   return laze_python_raise_interrupt() ? NULL : laze_python_share(Py_None);
 }

@@ -44,9 +44,10 @@ static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
   laze_scope *scope = object->scope;
   if (!scope) return laze_python_raise(LAZE_FAILED_PRECONDITION, "this scope has not begun, or has ended already");
   bool failed = type != Py_None; /* then what was recorded is not computed, and its errors are not the news */
+  const laze_python_place place = laze_python_find_place();
   object->scope = NULL;
-  Py_BEGIN_ALLOW_THREADS status =
-      object->is_step && !failed ? laze_step_end(scope, &error) : laze_scope_end_error(scope, &error);
+  Py_BEGIN_ALLOW_THREADS status = object->is_step && !failed ? laze_step_end_at(scope, &error, place.file, place.line)
+                                                             : laze_scope_end_error(scope, &error);
   Py_END_ALLOW_THREADS
       /* Out of order, or on another thread: it goes on, and can be ended later. */
       if (status == LAZE_FAILED_PRECONDITION && !object->scope) object->scope = scope;
@@ -96,6 +97,41 @@ static PyObject *metrics(PyObject *module, PyObject *unused) {
   return all;
 }
 
+static void add_samples(void *self, const laze_samples *samples) {
+  PyObject *facts = PyErr_Occurred() ? NULL
+                                     : Py_BuildValue("{sLsLsLsLsLsL}", "count", (long long)samples->count, "total",
+                                                     (long long)samples->total, "p50", (long long)samples->p50, "p90",
+                                                     (long long)samples->p90, "p99", (long long)samples->p99,
+                                                     "greatest", (long long)samples->greatest);
+  if (facts) PyDict_SetItemString(self, samples->name, facts);
+  Py_XDECREF(facts);
+}
+
+static PyObject *metric_samples(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  PyObject *all = PyDict_New();
+  if (all) laze_samples_each(NULL, add_samples, all);
+  if (PyErr_Occurred()) Py_CLEAR(all);
+  return all;
+}
+
+static PyObject *metrics_report(PyObject *module, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"json", NULL};
+  int json = 0;
+  (void)module;
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|p:metrics_report", words, &json)) return NULL;
+  const int32_t form = json ? LAZE_REPORT_JSON : LAZE_REPORT_TEXT;
+  laze_error error = {0};
+  size_t size = 16384, needed = 0; /* more than it ever takes: a few dozen lines */
+  char *text = malloc(size);
+  laze_status status = text ? laze_metric_report(NULL, form, text, size, &needed, &error) : LAZE_OUT_OF_MEMORY;
+  PyObject *report = status == LAZE_OK
+                         ? PyUnicode_FromStringAndSize(text, (Py_ssize_t)(needed < size ? needed : size - 1))
+                         : laze_python_raise(status, error.message);
+  free(text);
+  return report;
+}
+
 static PyObject *reset_metrics(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   laze_metric_reset(NULL);
@@ -122,7 +158,8 @@ static PyObject *evaluate(PyObject *module, PyObject *tensors) {
   laze_error error = {0};
   laze_status status;
   if (!handles) return NULL;
-  Py_BEGIN_ALLOW_THREADS status = laze_tensors_materialise(handles, (int32_t)count, &error);
+  const laze_python_place place = laze_python_find_place();
+  Py_BEGIN_ALLOW_THREADS status = laze_tensors_materialise_at(handles, (int32_t)count, &error, place.file, place.line);
   Py_END_ALLOW_THREADS PyMem_Free(handles);
   if (status != LAZE_OK) return laze_python_raise(status, error.message);
   return laze_python_share(count == 1 ? PyTuple_GetItem(tensors, 0) : tensors);
@@ -169,7 +206,12 @@ static PyMethodDef functions[] = {
      "metrics()\n--\n\nWhat was counted and measured so far, a dict: graphs that ran, kernels that were compiled, "
      "bytes."},
     {"reset_metrics", reset_metrics, METH_NOARGS,
-     "reset_metrics()\n--\n\nSets metrics to zero; what says how many bytes are held now stays."},
+     "reset_metrics()\n--\n\nSets metrics to zero, and samples; what says how many bytes are held now stays."},
+    {"metric_samples", metric_samples, METH_NOARGS,
+     "metric_samples()\n--\n\nHow times, bytes and sizes of graphs are spread: a dict of dicts with count, total, p50, "
+     "p90, p99\nand greatest. Names that end in _ns are nanoseconds."},
+    {"metrics_report", (PyCFunction)(void (*)(void))metrics_report, METH_VARARGS | METH_KEYWORDS,
+     "metrics_report(json=False)\n--\n\nAll metrics and samples as text, 'name value' a line, or as one JSON object."},
     {0},
 };
 

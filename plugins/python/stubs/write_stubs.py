@@ -215,6 +215,8 @@ def functions():
     yield "def step() -> ContextManager[Any]: ..."
     yield "def metrics() -> dict[str, int]: ..."
     yield "def reset_metrics() -> None: ..."
+    yield "def metric_samples() -> dict[str, dict[str, int]]: ..."
+    yield "def metrics_report(json: bool = False) -> str: ..."
 
 
 def main():

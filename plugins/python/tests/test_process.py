@@ -1,5 +1,7 @@
 """Threads, signals, forks, interpreters, and the end of the process."""
+import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -101,6 +103,27 @@ class Threads(unittest.TestCase):
             laze.evaluate(x + 5, failing)
         with self.assertRaisesRegex(TypeError, "argument 1 is a <class 'list'>.*\\*list"):
             laze.evaluate(x, [x])
+
+    def test_row_5_19_samples_and_reports(self):
+        """A program looks at its times and bytes as numbers, or prints them."""
+        laze.reset_metrics()
+        (laze.rand(100, seed=1) + 1).tolist()
+        samples = laze.metric_samples()
+        self.assertEqual(samples["graph_nodes"]["count"], 1)
+        self.assertEqual(list(samples["run_ns"]), ["count", "total", "p50", "p90", "p99", "greatest"])
+        self.assertIn("\ngraphs_run 1\n", laze.metrics_report())
+        report = json.loads(laze.metrics_report(json=True))
+        self.assertEqual(report["runs_for_read"], 1)
+        self.assertEqual(report["samples"]["graph_nodes"], samples["graph_nodes"])
+
+    def test_row_5_20_saved_graphs_name_the_line(self):
+        """Who forced a graph is a line of Python, not of the package."""
+        with tempfile.TemporaryDirectory() as folder:
+            code = "import laze\nx = laze.ones(3)\nprint(\n    x.sum().item())"
+            self.assertEqual(run(code, LAZE_SAVE_GRAPHS=folder).stdout, "3.0\n")
+            [path] = pathlib.Path(folder).iterdir()
+            self.assertTrue(path.read_text().startswith("// forced by laze_tensor_read at <string>:4\n"),
+                            path.read_text())
 
     def test_a_tensor_of_a_thread_that_ended(self):
         box = []

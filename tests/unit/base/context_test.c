@@ -174,6 +174,43 @@ START_TEST(metrics_read_and_reset) {
 }
 END_TEST
 
+/* Percentiles come from buckets: no number may be in a bucket that it exceeds, nor far below that bucket's most. */
+START_TEST(row_5_19_buckets_are_narrow) {
+  for (int power = 0; power < 63; power++) {
+    for (int64_t part = 0; part < 16; part++) {
+      const int64_t number = (INT64_C(1) << power) + (power < 4 ? 0 : part << (power - 4));
+      const int bucket = laze_sample_bucket(number);
+      ck_assert_int_ge(bucket, 0);
+      ck_assert_int_lt(bucket, LAZE_SAMPLE_BUCKETS);
+      ck_assert_int_ge(laze_sample_bucket_most(bucket), number);
+      ck_assert_int_lt(laze_sample_bucket_most(bucket) - number, number / 8 + 1);
+      ck_assert(bucket == 0 || laze_sample_bucket_most(bucket - 1) < number);
+    }
+  }
+  ck_assert_int_eq(laze_sample_bucket(0), 0);
+  ck_assert_int_eq(laze_sample_bucket(INT64_MAX), LAZE_SAMPLE_BUCKETS - 1);
+  ck_assert_int_eq(laze_sample_bucket_most(LAZE_SAMPLE_BUCKETS - 1), INT64_MAX);
+}
+END_TEST
+
+/* Of 1 to 1000, half are at most 500: what is said is no less, and at most an eighth more. */
+START_TEST(row_5_19_percentiles_bound_what_was_seen) {
+  laze_context *context = new_context("");
+  laze_metrics *metrics = laze_context_metrics(context);
+  laze_samples samples;
+  for (int64_t i = 1000; i > 0; i--) laze_metrics_sample(metrics, LAZE_SAMPLE_READ_BYTES, i);
+  laze_metrics_sample(metrics, LAZE_SAMPLE_READ_BYTES, -1); /* none */
+  ck_assert_int_eq(laze_samples_read(context, "read_bytes", &samples, NULL), LAZE_OK);
+  ck_assert_int_eq(samples.count, 1000);
+  ck_assert_int_eq(samples.total, 500500);
+  ck_assert(samples.p50 >= 500 && samples.p50 < 563);
+  ck_assert(samples.p90 >= 900 && samples.p90 <= 1000);
+  ck_assert(samples.p99 >= 990 && samples.p99 <= 1000);
+  ck_assert_int_eq(samples.greatest, 1000);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Integer division as operators define it: no trap for the one quotient that does not fit. */
 START_TEST(floor_division) {
   static const struct {
@@ -190,5 +227,6 @@ END_TEST
 int main(void) {
   return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
                    threads_are_bounded, threads_can_be_set_later, a_wrong_environment_is_told_and_left_out, arrays_grow,
-                   metrics_read_and_reset, floor_division);
+                   metrics_read_and_reset, row_5_19_buckets_are_narrow, row_5_19_percentiles_bound_what_was_seen,
+                   floor_division);
 }

@@ -242,6 +242,44 @@ START_TEST(row_3_3_writes_through_views_are_functional) {
 }
 END_TEST
 
+/* A graph changes no memory: who wrote to what others have, a state or an input, is told so, with the line. */
+START_TEST(row_3_3_a_write_to_what_others_have_is_warned_of) {
+  laze_tensor *state = laze_tensor_retain(three(1, 1, 1)), *x = three(1, 2, 3), *traced[1];
+  laze_graph *graph;
+  char place[256];
+  for (int round = 0; round < 3; round++) {
+    *logged = 0;
+    assert_ok(laze_trace_begin(context, &x, 1, NULL, traced, &error));
+    snprintf(place, sizeof place, "%s:%d: laze_add_: what is written to ", __FILE__, __LINE__ + 2);
+    laze_tensor *written = round == 0 ? laze_select(state, 0, 1) : traced[0];
+    if (round < 2) laze_add_(written, 5);
+    if (round == 2) assert_ok(laze_tensor_assign_error(state, traced[0], &error));
+    assert_ok(laze_trace_end(context, &traced[0], 1, &graph, &error));
+    ck_assert_msg(strstr(logged, round < 2 ? place : "laze_tensor_assign: what") == logged, "%s", logged);
+    ck_assert_msg(strstr(logged, round == 1 ? "is input arg0 and" : "is from outside of the trace and") != NULL, "%s",
+                  logged);
+    laze_graph_release(graph);
+  }
+  laze_tensor_release(state);
+}
+END_TEST
+
+static laze_status write_to_its_own(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  out[0] = laze_mul(in[0], 2);
+  laze_add_(laze_slice(out[0], 0, 0, 2, 1), 1);
+  laze_add_(out[0], 1);
+  return LAZE_OK;
+}
+
+/* What a function made is its own, and its views are in the graph: there is nothing to warn of. */
+START_TEST(row_3_3_writes_to_own_values_are_silent) {
+  laze_tensor *x = three(1, 2, 3);
+  laze_graph_release(trace(write_to_its_own, NULL, &x, 1, 1, LAZE_TRACE_CHECK | LAZE_TRACE_STRICT));
+  ck_assert_str_eq(logged, "");
+}
+END_TEST
+
 /* --- 3.4 --- */
 
 static laze_status factories(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
@@ -672,6 +710,8 @@ int main(void) {
   tcase_add_test(tests, row_3_2_what_cannot_be_traced_is_named);
   tcase_add_test(tests, row_3_3_writes_are_recorded_as_the_values_they_give);
   tcase_add_test(tests, row_3_3_writes_through_views_are_functional);
+  tcase_add_test(tests, row_3_3_a_write_to_what_others_have_is_warned_of);
+  tcase_add_test(tests, row_3_3_writes_to_own_values_are_silent);
   tcase_add_test(tests, row_3_4_options_of_factories_are_attributes);
   tcase_add_test(tests, row_3_4_random_state_is_an_input);
   tcase_add_test(tests, row_3_5_a_trace_is_saved_loaded_and_run);
