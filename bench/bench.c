@@ -24,6 +24,7 @@ static const bench_part parts[] = {
     {"products", "f32 matrix products, one thread", bench_products},
     {"shapes", "reductions, joins, stencils and broadcasts of awkward shapes, beside plain C loops", bench_shapes},
     {"training", "recording passes and updates, and a step of the digits at batch 512", bench_training},
+    {"partition", "memory of a transformer's step whose backward pass computes cheap values again", bench_partition},
     {"loops", "graphs with loops of 2,000 small steps, run by lazec", bench_loops},
 };
 #define PART_COUNT (sizeof parts / sizeof *parts)
@@ -72,9 +73,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
   case 'o':
     options->only = argument;
     if (find_part(argument) == NULL)
-      argp_error(state,
-                 "no part \"%s\"; there are record, sizes, chain, first, memory, products, shapes, training and loops",
-                 argument);
+      argp_error(
+          state,
+          "no part \"%s\"; there are record, sizes, chain, first, memory, products, shapes, training, partition and "
+          "loops",
+          argument);
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -82,7 +85,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_option option_list[] = {
     {"json", 'j', NULL, 0, "one JSON object a line, for programs", 0},
-    {"only", 'o', "NAME", 0, "one part: record, sizes, chain, first, memory, products, shapes or loops", 0},
+    {"only", 'o', "NAME", 0,
+     "one part: record, sizes, chain, first, memory, products, shapes, training, partition or loops", 0},
     {0},
 };
 

@@ -15,6 +15,7 @@ laze_status bench_memory(bench_report *report, laze_error *error);
 laze_status bench_products(bench_report *report, laze_error *error);
 laze_status bench_shapes(bench_report *report, laze_error *error);
 laze_status bench_training(bench_report *report, laze_error *error);
+laze_status bench_partition(bench_report *report, laze_error *error);
 laze_status bench_loops(bench_report *report, laze_error *error);
 
 /* A context that uses `threads` threads (0: all). */

@@ -1,4 +1,5 @@
-"""Runs laze beside NumPy and PyTorch (eager, and its lazy backend), each as its users write it, and compares times.
+"""Runs laze beside NumPy, PyTorch (eager, its lazy backend, its inductor) and JAX, each as its users write it, and
+compares times.
 
 Every library has a process of its own; after their results were compared they are timed in turns, so that whatever
 else the machine does meets all of them. `./dev bench --peers` runs this in a virtual environment that has numpy and
@@ -64,15 +65,26 @@ class Worker:
         self.process.wait()
 
 
+def jax_environment(environment):
+    """That of a process that has JAX, which lies in a folder of its own beside what the others import; None: it is not
+    installed."""
+    folder = pathlib.Path(sys.prefix) / "jax"
+    paths = [str(folder), *filter(None, [environment.get("PYTHONPATH")])]
+    return {**environment, "PYTHONPATH": os.pathsep.join(paths)} if folder.is_dir() else None
+
+
 def start_workers(programs, environment):
-    python = sys.executable
-    return [
+    python, with_jax = sys.executable, jax_environment(environment)
+    workers = [
         Worker("laze", [str(programs / "peer")], environment),
         Worker("numpy", [python, str(HERE / "worker_numpy.py")], environment),
         Worker("torch eager", [python, str(HERE / "worker_torch.py")], environment),
         Worker("torch lazy", [python, str(HERE / "worker_torch.py"), "lazy"], environment),
         Worker("torch inductor", [python, str(HERE / "worker_torch.py"), "inductor"], environment, ["digits"]),
     ]
+    if with_jax:
+        workers.append(Worker("jax", [python, str(HERE / "worker_jax.py")], with_jax, ["digits"]))
+    return workers
 
 
 def with_case(workers, case):

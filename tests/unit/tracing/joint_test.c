@@ -123,6 +123,67 @@ START_TEST(row_4_7_partitions_compute_the_same_and_the_cut_saves_less) {
 }
 END_TEST
 
+enum { WIDTH = 16, ROWS = 32, LAYERS = 3, BLOCK_PARAMETERS = 6 };
+
+/* Some layers of a transformer, which share their weights, and their loss. */
+static laze_status transformer(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self, (void)failure;
+  laze_tensor *x = in[0];
+  for (int i = 0; i < LAYERS; i++) {
+    laze_tensor *n = laze_layer_norm(x, WIDTH, NULL, NULL, 1e-5, true);
+    laze_tensor *scores = laze_matmul(laze_matmul(n, in[1]), laze_t(laze_matmul(n, in[2])));
+    x = laze_add(x, laze_matmul(laze_softmax(laze_mul(scores, 0.25), 1), laze_matmul(n, in[3])));
+    n = laze_layer_norm(x, WIDTH, NULL, NULL, 1e-5, true);
+    x = laze_add(x, laze_matmul(laze_gelu(laze_matmul(n, in[4])), in[5]));
+  }
+  out[0] = laze_mean(laze_square(x));
+  return LAZE_OK;
+}
+
+/* Bytes of tensors that forward and backward graph take at most, beyond what was there before. */
+static int64_t peak_of(const laze_partition *cut, laze_array *const *inputs) {
+  laze_array *all[128] = {NULL}, *gradients[BLOCK_PARAMETERS] = {NULL}, **saved = all + 1;
+  int64_t before, peak;
+  const float one = 1;
+  laze_metric_reset(context);
+  assert_ok(laze_metric_read(context, "peak_bytes", &before, &error));
+  run(cut->forward, inputs, all);
+  laze_array_release(all[0]);
+  assert_ok(
+      laze_array_from_data(context, LAZE_F32, LAZE_SHAPE_SCALAR, &one, sizeof one, &saved[cut->saved_count], &error));
+  run(cut->backward, saved, gradients);
+  assert_ok(laze_metric_read(context, "peak_bytes", &peak, &error));
+  for (int i = 0; i <= cut->saved_count; i++) laze_array_release(saved[i]);
+  for (int i = 0; i < laze_graph_result_count(cut->backward); i++) laze_array_release(gradients[i]);
+  return peak - before;
+}
+
+/* What is saved less must be memory that is not there at the peak, when the backward pass has temporaries of its own.
+ */
+START_TEST(row_4_7_the_peak_of_a_transformer_step_is_lower_with_the_cut) {
+  laze_tensor *inputs[] = {
+      matrix(ROWS, WIDTH, -0.5f),        leaf(matrix(WIDTH, WIDTH, -0.25f)),    leaf(matrix(WIDTH, WIDTH, -0.75f)),
+      leaf(matrix(WIDTH, WIDTH, -0.5f)), leaf(matrix(WIDTH, 4 * WIDTH, -0.5f)), leaf(matrix(4 * WIDTH, WIDTH, -0.5f))};
+  laze_array *arrays[BLOCK_PARAMETERS];
+  laze_joint counts = {.struct_size = sizeof counts};
+  laze_graph *joint;
+  int64_t peaks[2];
+  assert_ok(laze_trace_joint(transformer, NULL, inputs, BLOCK_PARAMETERS, 1, NULL, &joint, &counts, &error));
+  for (int i = 0; i < BLOCK_PARAMETERS; i++) arrays[i] = array_of(inputs[i]);
+  for (int mode = LAZE_PARTITION_DEFAULT; mode <= LAZE_PARTITION_MIN_CUT; mode++) {
+    laze_partition cut = {.struct_size = sizeof cut};
+    assert_ok(laze_graph_partition(joint, counts.output_count, counts.tangent_count, mode, &cut, &error));
+    peaks[mode] = peak_of(&cut, arrays);
+    laze_graph_release(cut.forward);
+    laze_graph_release(cut.backward);
+  }
+  ck_assert_msg(peaks[1] < peaks[0], "at the peak %lld bytes, with the cut %lld", (long long)peaks[0],
+                (long long)peaks[1]);
+  for (int i = 0; i < BLOCK_PARAMETERS; i++) laze_array_release(arrays[i]);
+  laze_graph_release(joint);
+}
+END_TEST
+
 /* What costs is computed once: the products of the forward pass are in the forward graph alone. */
 START_TEST(row_4_7_products_are_not_computed_again) {
   static char text[1 << 16];
@@ -375,6 +436,7 @@ int main(void) {
   tcase_set_timeout(tests, 300);
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_test(tests, row_4_7_partitions_compute_the_same_and_the_cut_saves_less);
+  tcase_add_test(tests, row_4_7_the_peak_of_a_transformer_step_is_lower_with_the_cut);
   tcase_add_test(tests, row_4_7_products_are_not_computed_again);
   tcase_add_test(tests, row_4_4_forward_results_are_in_order);
   tcase_add_test(tests, row_4_12_signatures_name_parameters_gradients_and_loss);
