@@ -4,6 +4,8 @@
 #include "base/context.h"
 
 #include "base/checked.h"
+#include "base/counters.h"
+#include "base/fallback.h"
 #include "base/watch.h"
 
 #include <pthread.h>
@@ -37,6 +39,8 @@ struct laze_context {
   log_level level;
   _Atomic bool advised[LAZE_ADVICE_COUNT]; /* on standard error */
   laze_metrics metrics;
+  laze_counters counters;
+  laze_fallbacks fallbacks;
   laze_watch watch;
   pthread_mutex_t lock; /* recursive: creating one object may need another */
   owned_object objects[LAZE_CONTEXT_OBJECT_COUNT];
@@ -168,6 +172,14 @@ static laze_status resolve_log(log_level *out, laze_error *error) {
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_LOG=%s: expected once, off or all", text);
 }
 
+static laze_status resolve_strict(laze_context *context, laze_error *error) {
+  const char *text = getenv("LAZE_STRICT");
+  if (!text || !*text || strcmp(text, "0") == 0) return LAZE_OK;
+  if (strcmp(text, "1") != 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_STRICT=%s: expected 0 or 1", text);
+  (void)laze_fallbacks_set_strict(&context->fallbacks, true);
+  return LAZE_OK;
+}
+
 static laze_status configure(laze_context *context, const laze_context_options *options, laze_error *error) {
   const char *backend = options->backend ? options->backend : getenv("LAZE_BACKEND");
   if (backend && *backend) {
@@ -180,6 +192,7 @@ static laze_status configure(laze_context *context, const laze_context_options *
   atomic_init(&context->threads, threads);
   LAZE_TRY(resolve_log(&context->level, error));
   LAZE_TRY(resolve_saving(context, error));
+  LAZE_TRY(resolve_strict(context, error));
   return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
 }
 
@@ -202,6 +215,8 @@ laze_status laze_context_create(const laze_context_options *given, laze_context 
   context->log = options.log;
   context->log_self = options.log_self;
   laze_watch_init(&context->watch);
+  laze_counters_init(&context->counters, context);
+  laze_fallbacks_init(&context->fallbacks, context);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
@@ -229,6 +244,8 @@ void laze_context_release(laze_context *context) {
   laze_free(context, context->cache_directory);
   laze_free(context, context->save_directory);
   laze_watch_deinit(&context->watch);
+  laze_counters_deinit(&context->counters);
+  laze_fallbacks_deinit(&context->fallbacks);
   pthread_mutex_destroy(&context->lock);
   context->allocator.release(context->allocator.self, context);
 }
@@ -253,6 +270,14 @@ laze_context *laze_context_default(void) {
 
 laze_metrics *laze_context_metrics(laze_context *context) {
   return &context->metrics;
+}
+
+struct laze_counters *laze_context_counters(laze_context *context) {
+  return &context->counters;
+}
+
+struct laze_fallbacks *laze_context_fallbacks(laze_context *context) {
+  return &context->fallbacks;
 }
 laze_watch *laze_context_get_watch(laze_context *context) {
   return &context->watch;

@@ -38,6 +38,8 @@ typedef enum {
 const char *laze_debug_name(laze_debug_switch which);
 
 laze_metrics *laze_context_metrics(laze_context *context);
+struct laze_counters *laze_context_counters(laze_context *context);   /* base/counters.h */
+struct laze_fallbacks *laze_context_fallbacks(laze_context *context); /* base/fallback.h */
 bool laze_context_debug(const laze_context *context, laze_debug_switch which);
 /* Options as resolved against the environment; borrowed. */
 const char *laze_context_backend_name(const laze_context *context);    /* NULL: the best built */

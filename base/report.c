@@ -4,6 +4,7 @@
  *                 at most   ..  7  8  9 10      second one's greatest number
  */
 #include "base/context.h"
+#include "base/counters.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ laze_status laze_metric_read(laze_context *context, const char *name, int64_t *v
     *value = shown(laze_context_metrics(context), metric);
     return LAZE_OK;
   }
+  if (name && laze_counters_read(laze_context_counters(context), name, value)) return LAZE_OK;
   return laze_fail(error, LAZE_NOT_FOUND, "no metric is called '%s'; laze_metric_each lists them", name ? name : "");
 }
 
@@ -32,6 +34,7 @@ void laze_metric_each(laze_context *context, void (*visit)(void *self, const cha
   context = or_default(context);
   for (laze_metric metric = 0; context && visit && metric < LAZE_METRIC_COUNT; metric++)
     visit(self, laze_metric_name(metric), shown(laze_context_metrics(context), metric));
+  if (context && visit) laze_counters_each(laze_context_counters(context), visit, self);
 }
 
 /* The number that `percent` of the samples do not exceed, as buckets tell it. */
@@ -163,4 +166,5 @@ void laze_metric_reset(laze_context *context) {
     atomic_store(&metrics->values[metric], peak ? laze_metrics_get(metrics, LAZE_METRIC_CURRENT_BYTES) : 0);
   }
   for (laze_sample sample = 0; sample < LAZE_SAMPLE_COUNT; sample++) reset_samples(&metrics->samples[sample]);
+  laze_counters_reset(laze_context_counters(context));
 }

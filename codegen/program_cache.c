@@ -9,6 +9,7 @@
 #include "codegen/program_cache.h"
 
 #include "base/cache.h"
+#include "base/fallback.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct {
   int64_t bytes;         /* without the program, which counts itself */
   laze_program *program; /* retained */
   laze_graph *graph;     /* owned: a copy */
+  uint32_t settings;     /* under which it was compiled */
   char backend[];        /* its name */
 } cached_program;
 
@@ -74,7 +76,9 @@ laze_status laze_program_cache_get(laze_context *context, laze_program_cache **o
 
 laze_program_request laze_program_request_make(const char *backend, const laze_graph *graph, const int64_t *bindings) {
   laze_hash name = laze_hash_bytes(backend, strlen(backend));
+  const uint32_t settings = atomic_load(&laze_context_fallbacks(graph->context)->settings);
   return (laze_program_request){.backend = backend,
+                                .settings = settings,
                                 .graph = graph,
                                 .bindings = bindings,
                                 .key = laze_hash_combine(laze_graph_hash(graph, false), name)};
@@ -84,7 +88,7 @@ static bool serves(void *self, void *object) {
   const laze_program_request *request = self;
   const cached_program *cached = object;
   /* In this order: the bindings are those of the program's symbols only where the structures are equal. */
-  return strcmp(cached->backend, request->backend) == 0 &&
+  return cached->settings == request->settings && strcmp(cached->backend, request->backend) == 0 &&
          laze_graph_equal_but_sizes(cached->graph, request->graph, NULL) &&
          laze_facts_hold(laze_program_sizes(cached->program), request->bindings);
 }
@@ -112,8 +116,11 @@ void laze_program_cache_keep(laze_program_cache *cache, const laze_program_reque
     return;
   }
   laze_graph_give_to_context(copy);
-  *cached =
-      (cached_program){.references = 1, .bytes = bytes + laze_graph_bytes(copy), .program = program, .graph = copy};
+  *cached = (cached_program){.references = 1,
+                             .bytes = bytes + laze_graph_bytes(copy),
+                             .program = program,
+                             .graph = copy,
+                             .settings = request->settings};
   memcpy(cached->backend, request->backend, name);
   laze_metrics_add(laze_context_metrics(cache->context), LAZE_METRIC_PROGRAM_CACHE_BYTES, cached->bytes);
   laze_program_retain(program);

@@ -13,6 +13,7 @@ typedef struct laze_program_cache laze_program_cache;
  * symbols (laze_graph_bindings). Everything is borrowed. */
 typedef struct laze_program_request {
   const char *backend;
+  uint32_t settings; /* of the context (base/fallback.h) */
   const laze_graph *graph;
   const int64_t *bindings;
   laze_hash key;

@@ -6,6 +6,7 @@
  */
 #include "runtime/program_internal.h"
 
+#include "base/counters.h"
 #include "base/float_control.h"
 #include "runtime/runtime.h"
 #include "runtime/thread_pool.h"
@@ -246,6 +247,13 @@ static laze_status run_all(program_run *run, laze_error *error) {
   return give_types(run, error);
 }
 
+/* Of steps in a loop's region once, as their number is. */
+static void count_fallbacks(const laze_program *program) {
+  for (int64_t i = 0; i < program->step_count && program->fallback_count > 0; i++)
+    if (program->steps[i].interpreted)
+      laze_counters_add(laze_context_counters(program->context), "fallback", program->steps[i].label, 1);
+}
+
 /* Says so when a graph that is run again and again has operators without native code in it. */
 static void count_run(laze_executable *executable) {
   enum { LOOP_RUNS = 16 };
@@ -253,6 +261,7 @@ static void count_run(laze_executable *executable) {
   laze_metrics *metrics = laze_context_metrics(program->context);
   laze_metrics_add(metrics, LAZE_METRIC_NODES_EXECUTED, program->node_count);
   laze_metrics_add(metrics, LAZE_METRIC_FALLBACKS, program->fallback_count);
+  count_fallbacks(program);
   laze_metrics_add(metrics, LAZE_METRIC_GRAPHS_RUN, 1);
   laze_metrics_sample(metrics, LAZE_SAMPLE_GRAPH_NODES, program->node_count);
   laze_metrics_sample(metrics, LAZE_SAMPLE_TEMPORARY_BYTES, executable->temporary_bytes);

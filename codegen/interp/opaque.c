@@ -5,6 +5,7 @@
  */
 #include "codegen/interp/unit.h"
 
+#include "base/counters.h"
 #include "ir/op.gen.h"
 
 #include <string.h>
@@ -42,6 +43,7 @@ static void call_kernel(const interp_run *run, const interp_node *node, laze_opa
   call.results = tensors + node->operand_count;
   for (int32_t i = 0; i < node->operand_count; i++) tensors[i] = tensor_of(run, node->operands[i]);
   for (int32_t i = 0; i < node->result_count; i++) tensors[node->operand_count + i] = tensor_of(run, node->results[i]);
+  laze_counters_add(laze_context_counters(run->unit->arena.context), "kernel", use->kernel->name, 1);
   if (laze_opaque_kernel_run(use->kernel, &call, &error) != LAZE_OK)
     laze_kernel_fail(run->failures, node->check, run->reason, &error);
 }

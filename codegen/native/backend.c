@@ -8,6 +8,7 @@
  */
 #include "codegen/native/native.h"
 
+#include "base/fallback.h"
 #include "codegen/native/kernel_batch.h"
 #include "codegen/native/kernel_store.h"
 #include "codegen/node_site.h"
@@ -18,11 +19,30 @@
 static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, bool kernels_only, laze_schedule *schedule,
                                   laze_error *error) {
   laze_schedule_options options = {.no_fusion = laze_context_debug(graph->context, LAZE_DEBUG_NO_FUSION),
+                                   .fallbacks = laze_context_fallbacks(graph->context),
                                    .kernels_only = kernels_only};
   LAZE_TRY(laze_schedule_build(graph, arena, &options, schedule, error));
   if (!laze_context_debug(graph->context, LAZE_DEBUG_VERIFY)) return LAZE_OK;
   for (int32_t i = 0; i < schedule->group_count; i++)
     if (schedule->groups[i]->kernel) LAZE_TRY(laze_loop_verify(schedule->groups[i]->kernel, error));
+  return LAZE_OK;
+}
+
+/* Refuses what the interpreter would have to run. */
+static laze_status check_strict(const laze_graph *graph, const laze_schedule *schedule, laze_error *error) {
+  if (!atomic_load(&laze_context_fallbacks(graph->context)->strict)) return LAZE_OK;
+  for (int32_t i = 0; i < schedule->group_count; i++) {
+    const laze_group *group = schedule->groups[i];
+    if (group->kind != LAZE_GROUP_FALLBACK) continue;
+    const laze_site site = laze_node_site(laze_graph_node(graph, group->root));
+    const laze_status status =
+        laze_fail(error, LAZE_UNSUPPORTED,
+                  "%s has no native code here (%s), and laze_set_strict() or LAZE_STRICT refuses what the interpreter "
+                  "would run; switch that off, or use other operators",
+                  group->label, group->interpreted ? group->interpreted : "no kind of kernel computes it");
+    (void)laze_site_locate(error, &site);
+    return status;
+  }
   return LAZE_OK;
 }
 
@@ -64,6 +84,7 @@ static laze_status compile_in(laze_graph *graph, laze_arena *arena, laze_program
   int32_t count;
   LAZE_TRY(schedule_graph(graph, arena, false, &schedule, error));
   dump_schedule(graph, &schedule);
+  LAZE_TRY(check_strict(graph, &schedule, error));
   LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
   laze_kernel_store *store;
   LAZE_TRY(laze_kernel_store_get(graph->context, &store, error));

@@ -75,7 +75,8 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   if (laze_node_constant(node)) return visit_constant(scheduler, node_index);
   if (laze_node_reads_size(node)) return store(scheduler, node_index, LAZE_SPLIT_PRODUCT); /* used as a size */
   if (!scheduler->uses[node_index] && !output) return LAZE_OK;
-  if (scheduler->options->no_fusion) return store(scheduler, node_index, why);
+  if (scheduler->options->no_fusion || laze_schedule_is_forced(scheduler, node_index))
+    return store(scheduler, node_index, why);
   if (!output && laze_schedule_join_of(node->op)->concatenation)
     LAZE_TRY(laze_schedule_flatten_pieces(scheduler, node_index, &done));
   if (done) return LAZE_OK;

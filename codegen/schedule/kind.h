@@ -36,6 +36,8 @@ extern const laze_group_rules laze_group_copy, laze_group_matrix, laze_group_fol
     laze_group_size, laze_group_control, laze_group_fallback;
 
 const laze_group_rules *laze_group_rules_of(const struct laze_group_builder *group);
+/* Whether the context leaves a node's operator to the interpreter, whatever could be done with it. */
+bool laze_schedule_is_forced(const struct laze_scheduler *scheduler, int32_t node_index);
 /* Starts what stores a node: the first kind that claims it does. */
 LAZE_MUST_USE laze_status laze_schedule_claim(struct laze_scheduler *scheduler, int32_t node_index, laze_split why);
 

@@ -84,8 +84,9 @@ typedef struct laze_schedule {
 } laze_schedule;
 
 typedef struct laze_schedule_options {
-  bool no_fusion;    /* one kernel for each node */
-  bool kernels_only; /* concatenations are kernels, and no copy steps: for objects that stand alone */
+  bool no_fusion;                   /* one kernel for each node */
+  struct laze_fallbacks *fallbacks; /* which operators are left to the interpreter (base/fallback.h); NULL: none */
+  bool kernels_only;                /* concatenations are kernels, and no copy steps: for objects that stand alone */
 } laze_schedule_options;
 
 /* Builds the schedule in `arena`, which outlives it together with the graph. Asks facts of graph->sizes. */

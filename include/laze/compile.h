@@ -32,6 +32,22 @@ LAZE_API const laze_backend *laze_backend_at(int32_t index);
 LAZE_API const char *laze_backend_name(const laze_backend *backend);
 LAZE_API const char *laze_backend_description(const laze_backend *backend);
 
+/* --- what the interpreter runs for a backend that generates code --- */
+
+/* Whether an operator without native code is an error (1) or run on the interpreter inside of the graph (0, unless
+ * LAZE_STRICT=1 is in the environment), which "fallbacks" counts, and "fallback::" with the operator's name behind it
+ * (laze_metric_read). The error comes where a graph is compiled, so of tensors from the read that needs it, which
+ * leaves them as they were; its message names operator, place and reason. Returns what it was. From any thread; what is
+ * compiled from now on goes by it. */
+LAZE_API int32_t laze_set_strict(laze_context *context, int32_t strict);
+/* Leaves an operator ("exp", "add.Tensor") to the interpreter (1), to tell a fault of its native code from others, or
+ * not (0). It has a step of its own then, and is fused with nothing; inside of a reduction's own region it is as
+ * before. What is compiled from now on goes by it; graphs that tensors record are compiled anew. LAZE_NOT_FOUND: there
+ * is no such operator; LAZE_UNSUPPORTED: it is none that is ever run as it is: a composite, whose parts can be forced,
+ * or part of the structure of graphs. From any thread. */
+LAZE_API LAZE_MUST_USE laze_status laze_force_fallback(laze_context *context, const char *name, int32_t forced,
+                                                       laze_error *error);
+
 /* A compiled graph: counted, immutable to whoever uses it, and run by any number of threads at once. */
 typedef struct laze_compiled laze_compiled;
 

@@ -89,7 +89,9 @@ LAZE_API int32_t laze_get_threads(laze_context *context);
 
 /* Reads one metric by name into *value: counters count events, `time_*_us` sum microseconds, `peak_bytes` is the most
  * tensor memory held at once, and other names that end in `bytes` say how much is held now; laze_metric_each() lists
- * the names. NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */
+ * the names. Behind them come counters by operator, which are 0 before they have counted: "fallback::sort", how often a
+ * native backend ran that operator on the interpreter, and "kernel::mine::scale", how often a kernel of that name was
+ * called (laze/opaque.h, laze/library.h). NULL context: the default. LAZE_NOT_FOUND: no metric has this name. */
 LAZE_API LAZE_MUST_USE laze_status laze_metric_read(laze_context *context, const char *name, int64_t *value,
                                                     laze_error *error);
 /* Calls `visit` (NULL: nothing happens) for every metric in a fixed order. */

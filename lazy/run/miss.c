@@ -230,8 +230,9 @@ static void explain_difference(const laze_trace *trace, const laze_trace_entry *
     a = left.end;
     b = right.end;
   }
-  laze_text_append(out, trace->words[0] != entry->words[0] ? "the cached graph is of another backend"
-                                                           : "other values are stored than in the cached graph");
+  laze_text_append(out, trace->words[0] != entry->words[0]
+                            ? "the cached graph is of another backend, or of other settings"
+                            : "other values are stored than in the cached graph");
 }
 
 /* How many nodes agree in every word. */

@@ -2,6 +2,7 @@
  * trace that no executable was found for. */
 #include "lazy/run/trace.h"
 
+#include "base/fallback.h"
 #include "ir/attribute.h"
 #include "ir/graph.h"
 #include "lazy/lazy.h"
@@ -216,7 +217,8 @@ laze_status laze_trace_take(laze_trace *trace, laze_thread_state *thread, const 
   trace->leaf_count = trace->output_count = trace->word_count = trace->recomputed = 0;
   LAZE_TRY(reserve_sites(trace, lazy, error));
   LAZE_TRY(reserve_words(trace, lazy, 1, error));
-  trace->words[trace->word_count++] = laze_hash_bytes(backend->name, strlen(backend->name)).low;
+  const uint64_t settings = atomic_load(&laze_context_fallbacks(lazy->context)->settings);
+  trace->words[trace->word_count++] = laze_hash_bytes(backend->name, strlen(backend->name)).low ^ settings;
   for (int64_t i = trace->node_count; i-- > 0;) {
     laze_pending *node = trace->nodes[i];
     node->position = (int32_t)(trace->node_count - 1 - i);

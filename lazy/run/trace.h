@@ -4,7 +4,7 @@
  * words, whatever the memory behind them. Equal words mean: the same operators, attributes, wiring, input types,
  * result types, outputs and backend. The hash of the words is the key; comparing words confirms a hit.
  *
- *   backend | node ... | output count | output ... | size ... | how many words of sizes
+ *   backend and settings | node ... | output count | output ... | size ... | how many words of sizes
  *
  *   node       op and result count | operand count and segment count | operand ... | segments, two to a word |
  *              attribute ... | result type ...

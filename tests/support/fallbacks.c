@@ -6,7 +6,9 @@ const test_fallback test_fallbacks[] = {
     {NULL, NULL, NULL},
 };
 
+/* Of operators that a test forces (laze_force_fallback) nothing is expected. */
 static bool is_listed(const laze_step *step) {
+  if (strncmp(step->interpreted, "it is told to", strlen("it is told to")) == 0) return true;
   for (const test_fallback *entry = test_fallbacks; entry->op; entry++)
     if (!strcmp(entry->op, step->label) && !strcmp(entry->reason, step->interpreted)) return true;
   return false;
