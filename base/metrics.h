@@ -29,6 +29,10 @@ typedef enum {
   LAZE_METRIC_WRITE_COPIES,        /* values that were copied because a part of them was written, and they live on */
   LAZE_METRIC_BUDGET_CUTS,         /* times a growing graph was cut by the budget */
   LAZE_METRIC_SIZE_SYNCS,          /* times a graph ran because a size was asked for that follows from values */
+  LAZE_METRIC_AOT_CACHE_HITS,      /* joint graphs of functions compiled ahead of time that were found compiled */
+  LAZE_METRIC_AOT_CACHE_MISSES,    /* those that were not */
+  LAZE_METRIC_AOT_CACHE_BYPASSES,  /* those that were not looked for */
+  LAZE_METRIC_BUFFERS_DONATED,     /* results that were written to the memory of an input that a run was given */
   LAZE_METRIC_CACHE_EVICTIONS,     /* entries dropped from bounded caches */
   LAZE_METRIC_CURRENT_BYTES,       /* tensor bytes held now */
   LAZE_METRIC_PEAK_BYTES,          /* most tensor bytes held at once */

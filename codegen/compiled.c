@@ -98,6 +98,7 @@ static laze_status create_bound(laze_compiled *self, const int64_t *numbers, bou
   if (self->symbol_count > 0) memcpy(bound->numbers, numbers, numbers_size(self));
   laze_status status = laze_graph_specialise(self->graph, numbers, &bound->graph, error);
   *specialised = status == LAZE_OK;
+  if (status == LAZE_OK && self->graph->borrows_context) laze_graph_give_to_context(bound->graph);
   if (status == LAZE_OK) status = laze_compile(self->context, self->backend, bound->graph, &bound->executable, error);
   if (status != LAZE_OK) bound_release(self->context, bound);
   *out = status == LAZE_OK ? bound : NULL;
@@ -228,6 +229,7 @@ typedef struct {
   int32_t input_count, output_count;
   laze_type *input_types, *output_types;
   laze_buffer **inputs, **outputs, **places;
+  bool *donated; /* by input */
   int64_t *numbers;
   void *block;
   bound_graph *bound;
@@ -237,8 +239,8 @@ static laze_status allocate(compiled_run *run, laze_error *error) {
   const laze_compiled *self = run->compiled;
   const int64_t types = (int64_t)run->input_count + run->output_count;
   const int64_t pointers = types + run->output_count;
-  const int64_t size =
-      types * (int64_t)sizeof(laze_type) + pointers * (int64_t)sizeof(laze_buffer *) + (int64_t)numbers_size(self);
+  const int64_t size = types * (int64_t)sizeof(laze_type) + pointers * (int64_t)sizeof(laze_buffer *) +
+                       (int64_t)numbers_size(self) + run->input_count;
   run->block = laze_alloc_zero(self->context, size);
   if (!run->block) return laze_fail_memory(error, "running a graph", size);
   run->input_types = run->block;
@@ -247,6 +249,7 @@ static laze_status allocate(compiled_run *run, laze_error *error) {
   run->outputs = run->inputs + run->input_count;
   run->places = run->outputs + run->output_count;
   run->numbers = (int64_t *)(void *)(run->places + run->output_count);
+  run->donated = (bool *)(run->numbers + self->symbol_count);
   return LAZE_OK;
 }
 
@@ -334,16 +337,25 @@ static laze_status give(compiled_run *run, laze_array **outputs, laze_error *err
   return status;
 }
 
-static laze_status execute(compiled_run *run, laze_array *const *inputs, laze_array **outputs, laze_error *error) {
+/* What is donated is the caller's alone. */
+static void find_donated(compiled_run *run, laze_array *const *inputs, const int32_t *donated) {
+  for (int32_t i = 0; donated && i < run->input_count; i++)
+    run->donated[i] = donated[i] && atomic_load_explicit(&inputs[i]->references, memory_order_acquire) == 1;
+}
+
+static laze_status execute(compiled_run *run, laze_array *const *inputs, const int32_t *donated, laze_array **outputs,
+                           laze_error *error) {
   bool specialised;
   LAZE_TRY(allocate(run, error));
   LAZE_TRY(find_numbers(run, inputs, error));
+  find_donated(run, inputs, donated);
   LAZE_TRY(take_bound(run->compiled, run->numbers, &run->bound, &specialised, error));
   LAZE_TRY(find_places(run, outputs, error));
   const laze_sites sites = laze_graph_sites(run->bound->graph);
   const laze_run request = {.inputs = run->inputs,
                             .outputs = run->outputs,
                             .places = run->places,
+                            .donated = run->donated,
                             .output_types = run->output_types,
                             .sites = &sites};
   LAZE_TRY(run->compiled->backend->execute(run->bound->executable, &request, error));
@@ -352,6 +364,12 @@ static laze_status execute(compiled_run *run, laze_array *const *inputs, laze_ar
 
 laze_status laze_compiled_run(laze_compiled *compiled, laze_array *const *inputs, int32_t input_count,
                               laze_array **outputs, int32_t output_count, laze_error *error) {
+  return laze_compiled_run_donating(compiled, inputs, NULL, input_count, outputs, output_count, error);
+}
+
+laze_status laze_compiled_run_donating(laze_compiled *compiled, laze_array *const *inputs, const int32_t *donated,
+                                       int32_t input_count, laze_array **outputs, int32_t output_count,
+                                       laze_error *error) {
   if (!compiled || (input_count > 0 && !inputs) || (output_count > 0 && !outputs))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compiled_run: compiled, inputs and outputs must not be NULL");
   compiled_run run = {.compiled = compiled,
@@ -362,7 +380,7 @@ laze_status laze_compiled_run(laze_compiled *compiled, laze_array *const *inputs
                      "laze_compiled_run: %d inputs and %d outputs are given, but graph %s has %d and %d",
                      (int)input_count, (int)output_count, compiled->graph->name, (int)run.input_count,
                      (int)run.output_count);
-  const laze_status status = execute(&run, inputs, outputs, error);
+  const laze_status status = execute(&run, inputs, donated, outputs, error);
   for (int32_t i = 0; run.block && i < output_count; i++) laze_buffer_release(run.outputs[i]);
   bound_release(compiled->context, run.bound);
   laze_free(compiled->context, run.block);

@@ -4,7 +4,8 @@
  *   graph @joint(%w: f32[2], %x: f32[2], %t: f32[]) -> f32[], f32[2] {
  *
  * Results of a forward graph stand in the order in which whoever runs it takes them: what inputs are changed to, the
- * function's own, gradients, bases of what aliases, saved tensors, saved sizes.
+ * function's own, bases of what aliases, gradients, saved tensors, saved sizes. A graph has no writes: what it would
+ * change is one result more, the last value of that input, which whoever runs the graph copies there.
  */
 #include "ir/signature.h"
 
@@ -26,8 +27,8 @@ static const role_info roles[] = {
     [LAZE_SIGNATURE_MUTATION] = {"mutation", false, true, true, 0},
     [LAZE_SIGNATURE_OUTPUT] = {"output", false, true, false, 1},
     [LAZE_SIGNATURE_LOSS] = {"loss", false, true, false, 1},
-    [LAZE_SIGNATURE_GRADIENT] = {"gradient", false, true, true, 2},
-    [LAZE_SIGNATURE_BASE] = {"base", false, true, false, 3},
+    [LAZE_SIGNATURE_GRADIENT] = {"gradient", false, true, true, 3},
+    [LAZE_SIGNATURE_BASE] = {"base", false, true, false, 2},
     [LAZE_SIGNATURE_SAVED] = {"saved", true, true, false, 4},
     [LAZE_SIGNATURE_SIZE] = {"size", true, true, false, 5},
 };
@@ -51,10 +52,13 @@ static bool is_word(const char *name) {
   return *name && strcmp(name, "inf") != 0 && strcmp(name, "nan") != 0;
 }
 
-static bool has_input(const laze_graph *graph, const char *name) {
-  for (int64_t i = 0; i < graph->body->parameter_count; i++)
-    if (strcmp(graph->nodes[graph->body->parameters[i]].name, name) == 0) return true;
-  return false;
+/* The node of an input; NULL: none has that name. */
+static const laze_node *find_input(const laze_graph *graph, const char *name) {
+  for (int64_t i = 0; i < graph->body->parameter_count; i++) {
+    const laze_node *node = &graph->nodes[graph->body->parameters[i]];
+    if (strcmp(node->name, name) == 0) return node;
+  }
+  return NULL;
 }
 
 static laze_status check_role(const laze_graph *graph, const char *side, int32_t index, const laze_role *role,
@@ -67,10 +71,35 @@ static laze_status check_role(const laze_graph *graph, const char *side, int32_t
   if (roles[role->kind].names_input != (role->of != NULL) || (role->of && !is_word(role->of)))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "signature of %s: %s %d is %s, which %s", graph->name, side,
                      (int)index, name, roles[role->kind].names_input ? "names an input" : "names nothing");
-  if (role->kind == LAZE_SIGNATURE_MUTATION && !has_input(graph, role->of))
+  if (role->kind == LAZE_SIGNATURE_MUTATION && !find_input(graph, role->of))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "signature of %s: %s %d is a mutation of %s, which is no input",
                      graph->name, side, (int)index, role->of);
   return LAZE_OK;
+}
+
+/* Whether a value may be copied to an input: one without elements takes its shape. */
+static bool can_be_copied(const laze_type *value, const laze_type *input) {
+  bool empty = false;
+  for (int i = 0; i < input->rank; i++) empty |= input->sizes[i] == 0;
+  return empty ? value->dtype == input->dtype : laze_type_equal(value, input);
+}
+
+/* Mutations are one copy to each input, of its type. */
+static laze_status check_mutation(const laze_graph *graph, const laze_role *results, int32_t index, laze_error *error) {
+  const char *name = results[index].of;
+  const laze_type *value = laze_graph_type(graph, graph->body->results[index]);
+  const laze_type *input = find_input(graph, name)->types[0];
+  char text[2][128];
+  for (int32_t i = 0; i < index; i++)
+    if (results[i].kind == LAZE_SIGNATURE_MUTATION && strcmp(results[i].of, name) == 0)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                       "signature of %s: results %d and %d are both mutations of %s; an input has one final value",
+                       graph->name, (int)i, (int)index, name);
+  if (can_be_copied(value, input)) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "signature of %s: result %d is %s and a mutation of %s, which is %s; both are of one type",
+                   graph->name, (int)index, laze_type_format(graph->sizes, value, text[0], sizeof text[0]), name,
+                   laze_type_format(graph->sizes, input, text[1], sizeof text[1]));
 }
 
 static laze_status check(const laze_graph *graph, const laze_role *inputs, int32_t input_count,
@@ -83,10 +112,12 @@ static laze_status check(const laze_graph *graph, const laze_role *inputs, int32
                      (long long)graph->body->result_count);
   for (int32_t i = 0; i < input_count; i++) LAZE_TRY(check_role(graph, "input", i, &inputs[i], error));
   for (int32_t i = 0; i < result_count; i++) LAZE_TRY(check_role(graph, "result", i, &results[i], error));
+  for (int32_t i = 0; i < result_count; i++)
+    if (results[i].kind == LAZE_SIGNATURE_MUTATION) LAZE_TRY(check_mutation(graph, results, i, error));
   for (int32_t i = 1; i < result_count; i++)
     if (roles[results[i].kind].place < roles[results[i - 1].kind].place)
       return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                       "signature of %s: result %d is %s behind %s; the order is mutations, outputs, gradients, bases, "
+                       "signature of %s: result %d is %s behind %s; the order is mutations, outputs, bases, gradients, "
                        "saved tensors, saved sizes",
                        graph->name, (int)i, laze_role_name(results[i].kind), laze_role_name(results[i - 1].kind));
   return LAZE_OK;

@@ -171,6 +171,8 @@ typedef struct laze_run {
   laze_buffer **outputs;      /* receives new references */
   laze_buffer *const *places; /* by output: memory of the caller's in which it is to be written, no input's; NULL, also
                                  for all: a new buffer */
+  const bool *donated;        /* by input: nobody reads it behind the run, so that an output may be written to its
+                                 memory, where that is the run's alone; NULL: none */
   laze_type *output_types;    /* receives the types, with the sizes that the run found, of outputs that are there; NULL:
                                  not wanted */
   const laze_sites *sites;    /* who called the operators, for messages; NULL: not known */

@@ -41,6 +41,51 @@ static laze_status use_place(program_run *run, int64_t index, laze_buffer *place
   return LAZE_OK;
 }
 
+static bool is_returned(const laze_program *program, int32_t value) {
+  for (int64_t i = 0; i < program->output_count; i++)
+    if (program->outputs[i] == value) return true;
+  return false;
+}
+
+static bool has_regions(const laze_program *program) {
+  for (int64_t i = 0; i < program->step_count; i++)
+    if (program->steps[i].control) return true;
+  return false;
+}
+
+static bool comes_twice(const program_run *run, int64_t input) {
+  const laze_run *request = run->request;
+  for (int64_t i = 0; i < run->executable->program->input_count; i++)
+    if (i != input && request->inputs[i] == request->inputs[input]) return true;
+  return false;
+}
+
+/* Whether the last step that reads the input is over when the first one writes the output. */
+static bool may_take(const program_run *run, int64_t input, int32_t value) {
+  const laze_program *program = run->executable->program;
+  const laze_buffer *buffer = run->request->inputs[input];
+  const int32_t read = program->inputs[input];
+  return run->request->donated[input] && buffer->size == run->values[value].bytes && laze_buffer_is_exclusive(buffer) &&
+         program->values[read].last_step < program->values[value].first_step && !is_returned(program, read) &&
+         !comes_twice(run, input);
+}
+
+/* The memory of an input that is donated for output `index`, which is `value`; false: there is none. */
+static bool take_donated(const program_run *run, int64_t index, int32_t value) {
+  const laze_program *program = run->executable->program;
+  if (!run->request->donated || run->stages || program->values[value].role != LAZE_ROLE_OUTPUT ||
+      run->values[value].bytes == 0 || has_regions(program))
+    return false;
+  for (int64_t i = 0; i < program->input_count; i++) {
+    if (!may_take(run, i, value)) continue;
+    laze_buffer_retain(run->request->inputs[i]);
+    run->request->outputs[index] = run->request->inputs[i];
+    laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_BUFFERS_DONATED, 1);
+    return true;
+  }
+  return false;
+}
+
 /* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
 laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
   const laze_executable *executable = run->executable;
@@ -48,6 +93,7 @@ laze_status program_run_create_output(program_run *run, int64_t index, int32_t v
   laze_error failure;
   laze_buffer *place = request->places ? request->places[index] : NULL;
   if (place) return use_place(run, index, place, run->values[value].bytes, error);
+  if (take_donated(run, index, value)) return LAZE_OK;
   laze_status status =
       laze_buffer_create(executable->program->context, run->values[value].bytes, &request->outputs[index], &failure);
   if (status == LAZE_OK) return LAZE_OK;

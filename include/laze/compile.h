@@ -83,6 +83,14 @@ LAZE_API LAZE_MUST_USE laze_status laze_compiled_run(laze_compiled *compiled, la
                                                      int32_t input_count, laze_array **outputs, int32_t output_count,
                                                      laze_error *error);
 
+/* The same, where inputs for which `donated` is not 0 are not needed any more: their elements are undefined behind the
+ * run, and an output may be in their memory (buffers_donated counts those), where the array is the caller's alone, its
+ * memory laze's own, and read before the output is written. `donated` has an entry for each input; NULL: none. */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_run_donating(laze_compiled *compiled, laze_array *const *inputs,
+                                                              const int32_t *donated, int32_t input_count,
+                                                              laze_array **outputs, int32_t output_count,
+                                                              laze_error *error);
+
 /* What one run takes. Zero-initialise and set struct_size. */
 typedef struct laze_cost {
   size_t struct_size;  /* sizeof(laze_cost) */

@@ -87,6 +87,7 @@ typedef struct laze_function_call {
                                 LAZE_FUNCTION_ABSENT says so */
   laze_tensor *const *saved; /* with their histories where the pass creates some */
   const int32_t *needed;     /* of each input, for backward: whether its gradient is asked for */
+  int32_t keeps;             /* the pass keeps what was saved, so that there may be another (LAZE_RETAIN_GRAPH) */
 } laze_function_call;
 
 /* Writes a gradient for each input, or a tangent for each output, to `results`; NULL, which is there at first, stands

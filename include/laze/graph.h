@@ -138,8 +138,9 @@ typedef struct laze_role {
   const char *of; /* an input's name: of a mutation or gradient, else NULL */
 } laze_role;
 /* Says what inputs and results are for: one role each, copied. Results stand in the order mutations, outputs (losses
- * among them), gradients, bases, saved tensors, saved sizes (LAZE_INVALID_ARGUMENT otherwise). The text form keeps it.
- * An input that is added, and another number of results, take it away. */
+ * among them), bases, gradients, saved tensors, saved sizes, and an input has one mutation at most, of its type
+ * (LAZE_INVALID_ARGUMENT otherwise). The text form keeps it. An input that is added, and another number of results,
+ * take it away. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_set_signature(laze_graph *graph, const laze_role *inputs,
                                                             int32_t input_count, const laze_role *results,
                                                             int32_t result_count, laze_error *error);

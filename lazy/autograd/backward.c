@@ -464,6 +464,7 @@ static laze_status find_given(backward *self, laze_grad_node *node, int64_t plac
                                        .given = &self->gradients[self->firsts[place]],
                                        .needed = needed,
                                        .records = self->asked->creates_history,
+                                       .keeps = self->asked->keeps_saved,
                                        .for_tangents = self->asked->for_tangents};
   status = laze_function_run(self->thread, &asked, out, error);
   laze_free(self->lazy->context, needed);

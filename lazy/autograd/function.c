@@ -159,7 +159,8 @@ static laze_status call_code(laze_thread_state *thread, function_call *call, laz
                                      .saved_count = call->saved_count,
                                      .given = call->given,
                                      .saved = call->saved,
-                                     .needed = call->is_jvp ? NULL : call->asked->needed};
+                                     .needed = call->is_jvp ? NULL : call->asked->needed,
+                                     .keeps = call->asked->keeps};
   laze_call_out out = {.what = function->name};
   laze_call_out_begin(&out, thread, &function->callback, call->records);
   laze_status status = code(function->callback.self, &passed, call->results, &out.error);

@@ -10,6 +10,7 @@ typedef struct laze_function_request {
   const laze_gradient *given; /* of each result */
   int32_t *needed;            /* of each operand: whether its gradient is asked for */
   bool records;               /* gradients have histories */
+  bool keeps;                 /* what was saved stays for another pass */
   bool for_tangents;          /* which are asked of these histories next */
 } laze_function_request;
 

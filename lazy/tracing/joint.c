@@ -6,7 +6,6 @@
 #include "laze/trace.h"
 
 #include "base/context.h"
-#include "base/dtype.h"
 #include "laze/autograd.h"
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
@@ -14,9 +13,6 @@
 #include "lazy/value/cell.h"
 #include "lazy/value/handle.h"
 #include "lazy/value/view.h"
-#include "runtime/buffer.h"
-
-#include <string.h>
 
 /* An input more for the open trace, of an output's type: a tensor of zeros. */
 static laze_status add_tangent(laze_thread_state *thread, laze_tensor *output, laze_tensor **out, laze_error *error) {
@@ -24,26 +20,12 @@ static laze_status add_tangent(laze_thread_state *thread, laze_tensor *output, l
   laze_slot *slot = laze_handle_slot(output);
   laze_type type;
   laze_value value;
-  laze_buffer *buffer;
-  laze_size elements;
   LAZE_TRY(laze_slot_refresh(thread, slot, error));
   laze_cell_type(slot->storage->cell, &type);
   if (laze_type_is_unknown(&type))
     return laze_fail(error, LAZE_UNSUPPORTED, "laze_trace_joint: an output has sizes that follow from values");
-  LAZE_TRY(laze_type_elements(NULL, &type, &elements, error));
   LAZE_TRY(laze_graph_add_parameter(trace->graph, trace->graph->body, "tangent", &type, &value, error));
-  LAZE_TRY(laze_buffer_create(thread->lazy->context, elements * laze_dtype_size(type.dtype), &buffer, error));
-  memset(buffer->data, 0, (size_t)buffer->size);
-  laze_cell *cell = laze_cell_create(thread->lazy, LAZE_CELL_BUFFER, &type);
-  if (!cell) {
-    laze_buffer_release(buffer);
-    return laze_fail_memory(error, "a tangent", sizeof *cell);
-  }
-  cell->value.buffer = buffer;
-  const laze_status status = laze_open_trace_put(trace, cell, value, true, error);
-  if (status == LAZE_OK) *out = laze_handle_create(thread, cell);
-  laze_cell_release(thread->lazy, cell);
-  return status;
+  return laze_open_trace_stand_in(trace, value, out, error);
 }
 
 typedef struct {

@@ -19,7 +19,9 @@
 #include "lazy/record/record_state.h"
 #include "lazy/thread.h"
 #include "lazy/value/cell.h"
+#include "lazy/value/handle.h"
 #include "lazy/value/pending.h"
+#include "runtime/buffer.h"
 
 #include <string.h>
 
@@ -230,7 +232,8 @@ static laze_status take_seed(laze_open_trace *trace, int64_t seed, laze_value *o
                      sizeof *trace->seeds, error));
   trace->seeds = array;
   LAZE_TRY(add_input(trace, "seed", out, error));
-  trace->seeds[trace->seed_count] = (laze_traced_seed){seed, 0, *out, LAZE_VALUE_NONE};
+  trace->seeds[trace->seed_count] =
+      (laze_traced_seed){.seed = seed, .seed_input = *out, .offset_input = LAZE_VALUE_NONE};
   trace->current_seed = trace->seed_count++;
   return LAZE_OK;
 }
@@ -248,6 +251,7 @@ static laze_status take_offset(laze_open_trace *trace, int64_t offset, laze_valu
     return LAZE_OK;
   }
   *out = seed->offset_input;
+  if (distance > seed->farthest) seed->farthest = distance;
   if (distance == 0) return LAZE_OK;
   both[0] = *out;
   laze_builder_init(&builder, trace->graph, trace->graph->body);
@@ -271,7 +275,56 @@ static void note_number(laze_tracer *self, const char *argument, laze_cell *cell
   if (status == LAZE_OK) status = laze_open_trace_put(trace, cell, value, true, &trace->failure);
 }
 
+/* --- Writes --- */
+
+static laze_traced_write *find_write(const laze_open_trace *trace, const laze_storage *base) {
+  for (int64_t i = trace->write_count; i-- > 0;)
+    if (trace->writes[i].base == base) return &trace->writes[i];
+  return NULL;
+}
+
+static void note_write(laze_tracer *self, const laze_storage *base, laze_written how) {
+  laze_open_trace *trace = (laze_open_trace *)self;
+  laze_traced_write *found = find_write(trace, base);
+  void *array = trace->writes;
+  if (trace->failure.code != LAZE_OK) return;
+  if (!found) {
+    if (laze_grow(trace->thread->lazy->context, &array, &trace->write_capacity, trace->write_count + 1,
+                  sizeof *trace->writes, &trace->failure) != LAZE_OK)
+      return;
+    trace->writes = array;
+    found = &trace->writes[trace->write_count++];
+    *found = (laze_traced_write){.base = base};
+  }
+  found->how |= (int32_t)how;
+}
+
+int32_t laze_open_trace_written(const laze_open_trace *trace, const laze_storage *base) {
+  const laze_traced_write *found = find_write(trace, base);
+  return found ? found->how : 0;
+}
+
 /* --- Life --- */
+
+laze_status laze_open_trace_stand_in(laze_open_trace *trace, laze_value value, laze_tensor **out, laze_error *error) {
+  laze_thread_state *thread = trace->thread;
+  const laze_type *type = laze_graph_type(trace->graph, value);
+  laze_buffer *buffer;
+  laze_size elements;
+  LAZE_TRY(laze_type_elements(NULL, type, &elements, error));
+  LAZE_TRY(laze_buffer_create(thread->lazy->context, elements * laze_dtype_size(type->dtype), &buffer, error));
+  memset(buffer->data, 0, (size_t)buffer->size);
+  laze_cell *cell = laze_cell_create(thread->lazy, LAZE_CELL_BUFFER, type);
+  if (!cell) {
+    laze_buffer_release(buffer);
+    return laze_fail_memory(error, "a tensor of a trace", sizeof *cell);
+  }
+  cell->value.buffer = buffer;
+  const laze_status status = laze_open_trace_put(trace, cell, value, true, error);
+  if (status == LAZE_OK) *out = laze_handle_create(thread, cell);
+  laze_cell_release(thread->lazy, cell);
+  return status;
+}
 
 static void drop(laze_tracer *self) {
   laze_open_trace_destroy((laze_open_trace *)self);
@@ -306,6 +359,7 @@ void laze_open_trace_destroy(laze_open_trace *trace) {
   laze_free(lazy->context, trace->captured);
   laze_free(lazy->context, trace->captured_parameters);
   laze_free(lazy->context, trace->seeds);
+  laze_free(lazy->context, trace->writes);
   laze_free(lazy->context, trace->operands);
   laze_free(lazy->context, trace);
 }

@@ -19,8 +19,15 @@ typedef struct laze_traced_cell {
 /* A seed, and the offset of the first draw under it: inputs of the graph. */
 typedef struct laze_traced_seed {
   int64_t seed, offset;
+  int64_t farthest;                    /* how far behind that a later draw begins */
   laze_value seed_input, offset_input; /* the second is none before it is known */
 } laze_traced_seed;
+
+/* A base that was given another cell. */
+typedef struct laze_traced_write {
+  const laze_storage *base; /* borrowed: it may be gone, and another there */
+  int32_t how;              /* laze_written, of all times */
+} laze_traced_write;
 
 typedef struct laze_open_trace {
   laze_tracer tracer; /* first: an open trace is a laze_tracer */
@@ -35,6 +42,8 @@ typedef struct laze_open_trace {
   laze_traced_seed *seeds;
   int64_t seed_count, seed_capacity;
   int64_t current_seed; /* whose offset comes next; -1: none */
+  laze_traced_write *writes;
+  int64_t write_count, write_capacity;
   laze_size_mapping sizes;
   laze_value *operands; /* of the node at hand */
   int64_t operand_capacity;
@@ -57,6 +66,12 @@ LAZE_MUST_USE laze_status laze_open_trace_put(laze_open_trace *trace, laze_cell 
 /* What a cell is; one from outside becomes a parameter. */
 LAZE_MUST_USE laze_status laze_open_trace_find(laze_open_trace *trace, laze_cell *cell, laze_traced_cell *out,
                                                laze_error *error);
+
+/* A tensor of the current scope that stands for a value of the graph, and has zeros for its own. */
+LAZE_MUST_USE laze_status laze_open_trace_stand_in(laze_open_trace *trace, laze_value value, laze_tensor **out,
+                                                   laze_error *error);
+/* How the base was written to while the trace was open: laze_written, of all times; 0: it was not. */
+int32_t laze_open_trace_written(const laze_open_trace *trace, const laze_storage *base);
 
 /* What follows is called without the lock, by `caller`, whose name messages begin with. */
 

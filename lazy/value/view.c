@@ -138,6 +138,17 @@ laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *o
   return LAZE_OK;
 }
 
+laze_status laze_view_lay(laze_lazy *lazy, laze_slot *slot, const laze_geometry *geometry, laze_error *error) {
+  laze_storage *own = slot->storage;
+  laze_view *view = laze_pool_take(&lazy->pool, view_size(own->cell->rank));
+  if (!view) return laze_fail_memory(error, "a view", view_size(own->cell->rank));
+  const laze_view_recipe recipe = {.geometry = geometry};
+  *view = (laze_view){.own = own, .base = own};
+  fill(view, &recipe, own->cell);
+  own->view = view;
+  return LAZE_OK;
+}
+
 /* --- going --- */
 
 static void drop_cell(laze_lazy *lazy, laze_storage *storage) {

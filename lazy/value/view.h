@@ -76,6 +76,9 @@ LAZE_MUST_USE laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, con
  * history of its own, which is none at first. */
 LAZE_MUST_USE laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
                                           laze_error *error);
+/* Has the slot's value, which is no view, lie as `geometry` says, as that of a view does whose base is gone. */
+LAZE_MUST_USE laze_status laze_view_lay(laze_lazy *lazy, laze_slot *slot, const laze_geometry *geometry,
+                                        laze_error *error);
 /* A step behind others (NULL: the first) with a copy of the attributes; takes a reference of `before`. `repeats`: it
  * gives several elements one place. NULL: memory is out. */
 laze_view_step *laze_view_step_create(laze_lazy *lazy, laze_view_step *before, laze_op op,

@@ -182,6 +182,15 @@ laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze
   return LAZE_OK;
 }
 
+/* Tells whoever follows what is recorded. */
+static void note(laze_thread_state *thread, const laze_storage *written, const laze_storage *history) {
+  if (!thread->tracer) return;
+  thread->tracer->write(thread->tracer, written,
+                        !laze_thread_tracks(thread) ? LAZE_WRITTEN_NO_GRAD
+                        : history != written        ? LAZE_WRITTEN_DETACHED
+                                                    : LAZE_WRITTEN_TRACKED);
+}
+
 void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_lazy *lazy = state->thread->lazy;
   const laze_frame_value *value = &state->values[write->value.node], *base = &state->values[write->base.node];
@@ -192,7 +201,9 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_tracer *tracer = state->thread->tracer;
   if (tracer && written->cell)
     tracer->write(tracer, written->cell, write->name, write->location.file, write->location.line);
+  laze_storage_write(lazy, written;
   laze_storage_write(lazy, written, base->cell);
+  note(state->thread, written, history);
   if (laze_thread_tracks(state->thread)) {
     laze_storage_set_edge(lazy, history, base->edge);
     if (history != storage) laze_slot_set_edge(lazy, slot, value->edge);

@@ -43,6 +43,7 @@ ROOMS = {
     "lazy/views": ["lazy/value", "lazy/run", "lazy/record"],
     "lazy/library": ["lazy/value", "lazy/run", "lazy/record"],
     "lazy/tracing": ["lazy/value", "lazy/run", "lazy/record"],
+    "lazy/aot": ["lazy/value", "lazy/run", "lazy/record", "lazy/autograd", "lazy/tracing"],
 }
 # Single files that may include one header more.
 EXCEPTIONS = {"lazy": "codegen/codegen.h"}
