@@ -1,5 +1,6 @@
 // Includes every public header as strict C++ (tests/system/meson.build compiles it with -pedantic-errors, as C++11 and
 // C++17): a program in C++ uses laze as it is, with the calls of C.
+#include <laze/aot.h>
 #include <laze/buffer.h>
 #include <laze/compile.h>
 #include <laze/graph.h>

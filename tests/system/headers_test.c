@@ -1,5 +1,6 @@
 /* Calls as programs write them, for compilers to look at with all warnings (tests/system/meson.build): the macros of
  * laze/call.h are read by compilers that the library was not built with. */
+#include <laze/aot.h>
 #include <laze/buffer.h>
 #include <laze/compile.h>
 #include <laze/graph.h>
