@@ -37,6 +37,9 @@ typedef struct laze_aot laze_aot;
 #define LAZE_AOT_NO_CACHE 1
 /* Backward passes leave alone what the forward pass saved, in place of writing gradients into its memory. */
 #define LAZE_AOT_NO_DONATION 2
+/* The function may give fewer outputs than `output_count`: there are those up to the last one that it sets
+ * (laze_aot_output_count()). */
+#define LAZE_AOT_FEWER_OUTPUTS 4
 
 /* Zero-initialise, set struct_size, and set what should differ from the default. */
 typedef struct laze_aot_options {

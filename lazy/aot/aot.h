@@ -96,6 +96,7 @@ typedef struct laze_aot_trace {
   laze_tensor **outputs;     /* what the function gave */
   laze_tensor **bases;       /* of intermediates, and their storages, borrowed */
   laze_storage **base_storages;
+  bool gives_fewer; /* outputs than there is room for */
 } laze_aot_trace;
 
 /* Finds what became of inputs and what outputs are, once the function has returned and while the trace is open; bases

@@ -93,7 +93,7 @@ static void add_all(word_list *list, const laze_aot *aot, const laze_graph *join
                     bool tracks) {
   const int32_t counts[] = {aot->different_count, aot->value_count, aot->tangent_count, aot->gradient_count};
   for (int i = 0; i < 4; i++) add(list, (uint64_t)counts[i]);
-  add(list, (uint64_t)options->partition << 32 | (uint32_t)options->flags);
+  add(list, (uint64_t)options->partition << 32 | (uint32_t)(options->flags & LAZE_AOT_NO_DONATION));
   add(list, (uint64_t)(uintptr_t)options->backend);
   add(list, tracks);
   for (int32_t d = 0; d < aot->different_count; d++) add_input(list, &aot->inputs[aot->differents[d]]);

@@ -110,10 +110,9 @@ static laze_status create(laze_lazy *lazy, int32_t input_count, int32_t output_c
   aot->input_count = input_count;
   aot->output_count = output_count;
   aot->inputs = laze_alloc_zero(context, (input_count + (int64_t)1) * (int64_t)sizeof *aot->inputs);
-  aot->outputs = laze_alloc_zero(context, (output_count + (int64_t)1) * (int64_t)sizeof *aot->outputs);
   aot->differents = laze_alloc_zero(context, (input_count + (int64_t)1) * (int64_t)sizeof *aot->differents);
   aot->gradient_inputs = laze_alloc_zero(context, (input_count + (int64_t)1) * (int64_t)sizeof *aot->gradient_inputs);
-  if (!aot->inputs || !aot->outputs || !aot->differents || !aot->gradient_inputs)
+  if (!aot->inputs || !aot->differents || !aot->gradient_inputs)
     return laze_fail_memory(error, "a compiled function", -1);
   return LAZE_OK;
 }
@@ -174,7 +173,7 @@ static laze_status check_arguments(laze_traced_function function, laze_tensor *c
   if (options->partition != LAZE_PARTITION_DEFAULT && options->partition != LAZE_PARTITION_MIN_CUT)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_aot_compile: there is no partition %d",
                      (int)options->partition);
-  if (options->flags & ~(LAZE_AOT_NO_CACHE | LAZE_AOT_NO_DONATION))
+  if (options->flags & ~(LAZE_AOT_NO_CACHE | LAZE_AOT_NO_DONATION | LAZE_AOT_FEWER_OUTPUTS))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_aot_compile: there are no flags %#x",
                      (unsigned)options->flags);
   return LAZE_OK;

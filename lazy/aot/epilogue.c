@@ -68,6 +68,14 @@ static laze_tensor *call(laze_op op, laze_tensor *tensor, const laze_attribute *
   return results[0];
 }
 
+/* A tensor on the way goes. */
+static void drop(const laze_aot *aot, const laze_tensor *tensor) {
+  pthread_mutex_lock(&aot->lazy->lock);
+  laze_slot *slot = laze_handle_slot(tensor);
+  if (slot) laze_handle_drop(aot->lazy, slot);
+  laze_lazy_unlock(aot->lazy);
+}
+
 /* The steps in order, on the tensor. */
 static laze_status apply(const laze_aot *aot, const laze_aot_made *made, laze_tensor *tensor, laze_tensor **out,
                          laze_error *error) {
@@ -75,9 +83,13 @@ static laze_status apply(const laze_aot *aot, const laze_aot_made *made, laze_te
   const laze_view_step **steps = laze_alloc_array(aot->context, count, sizeof *steps);
   if (!steps) return laze_fail_memory(error, "a view", -1);
   for (const laze_view_step *step = made->steps; step; step = step->before) steps[step->count - 1] = step;
-  for (int32_t i = 0; i < count; i++) tensor = call(called_as(steps[i]->op), tensor, steps[i]->attributes);
-  laze_free(aot->context, steps);
   *out = tensor;
+  for (int32_t i = 0; i < count; i++) {
+    laze_tensor *before = *out;
+    *out = call(called_as(steps[i]->op), before, steps[i]->attributes);
+    if (before != tensor) drop(aot, before);
+  }
+  laze_free(aot->context, steps);
   return LAZE_OK;
 }
 
@@ -100,11 +112,13 @@ static laze_status make_view(const laze_aot *aot, const laze_aot_made *made, laz
   const bool quietly = made->kind == LAZE_VIEW_NO_GRAD;
   const int32_t before = quietly ? laze_set_grad_enabled(aot->context, 0) : 0;
   laze_status status = LAZE_OK;
-  *out = made->detached ? laze_detach(of) : of;
+  laze_tensor *from = made->detached ? laze_detach(of) : of;
+  *out = from;
   if (made->steps)
-    status = apply(aot, made, *out, out, error);
+    status = apply(aot, made, from, out, error);
   else if (!made->detached)
     *out = call(LAZE_OP_ALIAS, of, NULL);
+  if (made->detached && *out != from) drop(aot, from);
   if (quietly) (void)laze_set_grad_enabled(aot->context, before);
   if (status == LAZE_OK) status = check_made(*out, error);
   if (status == LAZE_OK) set_kind(aot, made, *out);

@@ -249,9 +249,18 @@ static laze_status find_output_facts(laze_aot_trace *self, int32_t index, laze_e
 
 /* --- all of it --- */
 
+/* Room for what is known of outputs, as many as there are. */
+static laze_status count_outputs(laze_aot_trace *self, laze_error *error) {
+  laze_aot *aot = self->aot;
+  while (self->gives_fewer && aot->output_count > 0 && !self->outputs[aot->output_count - 1]) aot->output_count--;
+  aot->outputs = laze_alloc_zero(aot->context, (aot->output_count + (int64_t)1) * (int64_t)sizeof *aot->outputs);
+  return aot->outputs ? LAZE_OK : laze_fail_memory(error, "a compiled function", -1);
+}
+
 static laze_status find_outputs(laze_aot_trace *self, laze_error *error) {
   laze_aot *aot = self->aot;
   laze_slot *slot;
+  LAZE_TRY(count_outputs(self, error));
   for (int32_t i = 0; i < aot->output_count; i++)
     LAZE_TRY(find_slot(self, "output", i, self->outputs[i], &slot, error));
   for (int32_t i = 0; i < aot->output_count; i++) LAZE_TRY(find_output_facts(self, i, error));

@@ -18,6 +18,7 @@
 struct laze_aot_saved {
   laze_aot *aot;       /* retained */
   laze_array **arrays; /* NULL: a pass has used them; guarded by the context's lock */
+  laze_tensor **handed; /* gradients that a node's pass was given last, which it only borrows */
 };
 
 /* --- what is saved --- */
@@ -35,9 +36,18 @@ static void release_arrays(const laze_aot *aot, laze_array **arrays, int64_t cou
   laze_free(aot->context, arrays);
 }
 
+static void release_handed(laze_aot_saved *saved) {
+  for (int32_t i = 0; i < saved->aot->gradient_count; i++) {
+    laze_tensor_release(saved->handed[i]);
+    saved->handed[i] = NULL;
+  }
+}
+
 void laze_aot_saved_release(laze_aot_saved *saved) {
   if (!saved) return;
   laze_aot *aot = saved->aot;
+  release_handed(saved);
+  laze_free(aot->context, saved->handed);
   release_arrays(aot, saved->arrays, aot->program->saved_count);
   laze_free(aot->context, saved);
   laze_aot_release(aot);
@@ -52,16 +62,18 @@ static laze_status save(laze_aot *aot, laze_array **results, laze_aot_saved **ou
   const int32_t count = aot->program->saved_count;
   laze_aot_saved *saved = laze_alloc_zero(aot->context, sizeof *saved);
   laze_array **arrays = laze_alloc_zero(aot->context, (count + (int64_t)1) * (int64_t)sizeof *arrays);
-  if (!saved || !arrays) {
+  laze_tensor **handed = laze_alloc_zero(aot->context, aot->gradient_count * (int64_t)sizeof(laze_tensor *));
+  if (!saved || !arrays || !handed) {
     laze_free(aot->context, saved);
     laze_free(aot->context, arrays);
+    laze_free(aot->context, handed);
     return laze_fail_memory(error, "what a backward pass needs", -1);
   }
   for (int32_t i = 0; i < count; i++) {
     arrays[i] = results[aot->value_count + i];
     results[aot->value_count + i] = NULL;
   }
-  *saved = (laze_aot_saved){aot, arrays};
+  *saved = (laze_aot_saved){aot, arrays, handed};
   laze_aot_retain(aot);
   *out = saved;
   return LAZE_OK;
@@ -276,7 +288,11 @@ static laze_status make_values(forward_run *run, laze_error *error) {
 /* A node's backward pass: the graph's, on the gradients of what tangents are of. */
 static laze_status backward_of_node(void *self, const laze_function_call *call, laze_tensor **results,
                                     laze_error *error) {
-  return run_pass(self, call->given, call->keeps, results, error);
+  laze_aot_saved *saved = self;
+  release_handed(saved);
+  LAZE_TRY(run_pass(saved, call->given, call->keeps, results, error));
+  for (int32_t i = 0; i < saved->aot->gradient_count; i++) saved->handed[i] = laze_tensor_take(results[i]);
+  return LAZE_OK;
 }
 
 /* Has results follow from inputs in histories. */
@@ -316,6 +332,23 @@ static laze_status run_forward(forward_run *run, bool attaches, laze_error *erro
   return laze_aot_finish(aot, run->inputs, run->values, run->outputs, error);
 }
 
+static bool is_output(const forward_run *run, const laze_tensor *tensor) {
+  for (int32_t i = 0; i < run->aot->output_count; i++)
+    if (run->outputs[i] == tensor) return true;
+  return false;
+}
+
+/* Tensors that are no outputs go at once: the scope may be one that never ends. */
+static void drop_values(const forward_run *run, bool failed) {
+  if (!run->values) return;
+  pthread_mutex_lock(&run->aot->lazy->lock);
+  for (int32_t i = 0; i < run->aot->value_count; i++) {
+    laze_slot *slot = run->values[i] ? laze_handle_slot(run->values[i]) : NULL;
+    if (slot && (failed || !is_output(run, run->values[i]))) laze_handle_drop(run->aot->lazy, slot);
+  }
+  laze_lazy_unlock(run->aot->lazy);
+}
+
 static laze_status call(const char *function, forward_run *run, int32_t input_count, laze_tensor **outputs,
                         int32_t output_count, bool attaches, laze_error *error) {
   const laze_aot *aot = run->aot;
@@ -327,6 +360,7 @@ static laze_status call(const char *function, forward_run *run, int32_t input_co
                      "%s: %d inputs and %d outputs are given; the function takes %d and gives %d", function,
                      (int)input_count, (int)output_count, (int)aot->input_count, (int)aot->output_count);
   const laze_status status = run_forward(run, attaches, error);
+  drop_values(run, status != LAZE_OK);
   for (int32_t i = 0; i < output_count && status == LAZE_OK; i++) outputs[i] = run->outputs[i];
   return status;
 }

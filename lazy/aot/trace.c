@@ -422,7 +422,7 @@ static void release(laze_aot_trace *self, const char **names) {
 laze_status laze_aot_trace_function(laze_aot *aot, laze_traced_function function, void *self,
                                     laze_tensor *const *inputs, const laze_aot_options *options, laze_graph **out,
                                     laze_error *error) {
-  laze_aot_trace tracing = {.aot = aot};
+  laze_aot_trace tracing = {.aot = aot, .gives_fewer = options->flags & LAZE_AOT_FEWER_OUTPUTS};
   laze_tensor **different = NULL;
   const char **names = NULL;
   laze_status status = allocate(&tracing, &different, &names, error);

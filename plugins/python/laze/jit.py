@@ -17,7 +17,9 @@ from typing import Any, Callable, Sequence
 import laze
 from laze import _laze
 
-__all__ = ["Traced", "load", "trace"]
+__all__ = ["Compiled", "Traced", "compile", "load", "trace"]
+
+_PARTITIONS = {"default": 0, "min_cut": 1}
 
 
 class Traced:
@@ -46,6 +48,56 @@ class Traced:
 
     def __repr__(self):
         return f"<laze.jit.Traced of {', '.join(self.inputs)}>"
+
+
+class Compiled:
+    """A function that was compiled with its gradients, by compile()."""
+
+    def __init__(self, compiled: Any, is_tensor: bool):
+        self._compiled, self._is_tensor = compiled, is_tensor
+
+    @property
+    def forward(self) -> str:
+        """The forward graph as text."""
+        return self._compiled.graph(1)
+
+    @property
+    def backward(self) -> str | None:
+        """The backward graph as text; None where no input required a gradient."""
+        return self._compiled.graph(2)
+
+    def __call__(self, *inputs: laze.Tensor) -> Any:
+        results = self._compiled.call(inputs)
+        return results[0] if self._is_tensor else results
+
+
+def compile(function: Callable[..., Any], *inputs: laze.Tensor, name: str = "aot",
+            partition: str = "default") -> Compiled:
+    """Calls `function` once, on tensors that stand for `inputs`, and compiles what it did, with its gradients.
+
+    Calls of the result do what calls of the function did: what it writes to its inputs is written, views are views, and
+    results have a history, whose backward pass is one graph. Inputs have to be like those given here: dtypes, sizes,
+    strides, which require gradients. What else it uses is a constant: weights that are trained are inputs.
+
+    >>> x, w = laze.ones(2, 3), laze.full((3,), 2., requires_grad=True)
+    >>> layer = laze.jit.compile(lambda x, w: (x @ w).tanh().sum(), x, w)
+    >>> layer(x, w).backward()
+
+    name       of the graphs
+    partition  what the backward pass is given: "default", what it uses of the forward pass; "min_cut", as few bytes as
+               can be, where cheap things are computed again
+    """
+    if partition not in _PARTITIONS:
+        raise ValueError(f"compile: partition is {partition!r}; it is one of {', '.join(_PARTITIONS)}")
+    is_tensor = []
+
+    def code(*tensors):
+        results = function(*tensors)
+        is_tensor.append(isinstance(results, _laze.Tensor))
+        return _outputs(results)
+
+    compiled = _laze._compile(code, inputs, name, _PARTITIONS[partition])
+    return Compiled(compiled, is_tensor[0])
 
 
 def load(path: str | os.PathLike[str]) -> Traced:

@@ -52,6 +52,7 @@ int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
 int laze_python_add_library(PyObject *module);
+int laze_python_add_compiled(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
 int laze_python_watch(void);
 
@@ -167,6 +168,10 @@ bool laze_python_pass_end(laze_python_pass *pass, bool failed);
  * set); and keeps the exception that is set, for the pass's end. */
 bool laze_python_pass_keep(PyObject *object);
 laze_status laze_python_pass_exception(laze_error *error);
+/* Calls code(*tensors), which gives a tuple of `capacity` tensors at most; inputs and outputs live until the pass ends,
+ * with which what it raises is raised. With the GIL. */
+laze_status laze_python_call_kept(PyObject *code, laze_tensor *const *inputs, int32_t input_count,
+                                  laze_tensor **outputs, int32_t capacity, laze_error *error);
 
 /* ---- convert.c: values out of tensors */
 PyObject *laze_python_item(PyObject *tensor);

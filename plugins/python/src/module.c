@@ -132,6 +132,7 @@ static int execute(PyObject *module) {
                                       laze_python_add_graphs,
                                       laze_python_add_library,
                                       laze_python_add_library,
+                                      laze_python_add_compiled,
                                       add_version};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (parts[i](module) < 0) return -1;

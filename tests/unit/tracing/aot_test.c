@@ -248,6 +248,19 @@ START_TEST(row_4_1_a_custom_view) {
 }
 END_TEST
 
+/* Whoever does not know how many outputs a function has leaves room. */
+START_TEST(a_function_may_give_fewer_outputs) {
+  const laze_aot_options options = {.struct_size = sizeof options, .flags = LAZE_AOT_FEWER_OUTPUTS};
+  laze_tensor *x = matrix(2, 3, 0), *outputs[2];
+  laze_aot *aot;
+  assert_ok(laze_aot_compile(gives_views, NULL, &x, 1, 100, &options, &aot, &error));
+  ck_assert_int_eq(laze_aot_output_count(aot), 2);
+  assert_ok(laze_aot_call(aot, &x, 1, outputs, 2, &error));
+  assert_same(outputs[1], laze_select(x, 0, 1));
+  laze_aot_release(aot);
+}
+END_TEST
+
 static laze_status gives_twice(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
   (void)self, (void)failure;
   out[0] = out[1] = laze_exp(in[0]);
@@ -1104,6 +1117,21 @@ START_TEST(passes_use_up_what_was_saved) {
 }
 END_TEST
 
+/* A scope that lasts (Python's, say) does not fill with what calls need on the way. */
+START_TEST(calls_leave_nothing_but_outputs_in_the_scope) {
+  laze_tensor *inputs[] = {laze_clone(matrix(2, 3, 0.5f)), matrix(2, 3, 1)}, *outputs[4];
+  int64_t held = 0;
+  laze_aot *aot = compile(writes_and_gives, NULL, inputs, 2, 4);
+  for (int step = 0; step < 1000; step++) {
+    assert_ok(laze_aot_call(aot, inputs, 2, outputs, 4, &error));
+    for (int i = 0; i < 4; i++) laze_tensor_release(laze_tensor_take(outputs[i]));
+    if (step == 99) held = metric("node_bytes");
+  }
+  ck_assert_int_eq(metric("node_bytes"), held);
+  laze_aot_release(aot);
+}
+END_TEST
+
 /* Memory may be out at any call: an error, and nothing is lost. */
 START_TEST(memory_may_run_out_at_any_point) {
   for (int64_t at = 1;; at += 1 + at / 40) {
@@ -1145,6 +1173,7 @@ int main(void) {
   tcase_add_test(tests, row_4_1_an_unsafe_view);
   tcase_add_test(tests, row_4_1_a_custom_view);
   tcase_add_test(tests, row_4_1_an_output_that_comes_twice);
+  tcase_add_test(tests, a_function_may_give_fewer_outputs);
   tcase_add_loop_test(tests, row_4_2_what_becomes_of_inputs, 0, ROWS);
   tcase_add_loop_test(tests, row_4_3_where_mutations_are_set, 0, ROWS);
   tcase_add_test(tests, row_4_4_mutations_and_bases_have_their_places);
@@ -1166,6 +1195,7 @@ int main(void) {
   tcase_add_test(tests, calls_that_do_not_fit_are_refused);
   tcase_add_test(tests, faults_of_the_function_are_errors);
   tcase_add_test(tests, passes_use_up_what_was_saved);
+  tcase_add_test(tests, calls_leave_nothing_but_outputs_in_the_scope);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
