@@ -16,9 +16,9 @@
  *     written to inputs, views made again <── epilogue ┘     tangents ──> backward graph ──> gradients
  *
  * Calls fit a compiled function where inputs have the types, strides and aliases that it was traced with. It keeps what
- * the function used from outside as constants, as traces do, and what the function writes to there is written once, while
- * it is traced: whatever changes is to be an input. A call on a tensor from outside that requires a gradient is refused.
- * All functions may be called from any thread.
+ * the function used from outside as constants, as traces do, and what the function writes to there is written once,
+ * while it is traced: whatever changes is to be an input. A call on a tensor from outside that requires a gradient is
+ * refused. All functions may be called from any thread.
  */
 #ifndef LAZE_AOT_H
 #define LAZE_AOT_H
@@ -33,7 +33,7 @@ extern "C" {
 /* A compiled function: counted. Keeps its context. */
 typedef struct laze_aot laze_aot;
 
-/* What a pass is made of: neither is kept in the cache, and none is looked for there. */
+/* Compiled graphs are neither looked for in the cache nor kept there. */
 #define LAZE_AOT_NO_CACHE 1
 /* Backward passes leave alone what the forward pass saved, in place of writing gradients into its memory. */
 #define LAZE_AOT_NO_DONATION 2

@@ -75,8 +75,9 @@ static void add_input(word_list *list, const laze_aot_given *given) {
   }
 }
 
-/* What inputs and results are for, and what inputs are called, which whoever gets the graphs sees. */
+/* What the graph and its inputs are called, and what inputs and results are for: whoever gets the graphs sees it. */
 static void add_signature(word_list *list, const laze_graph *joint) {
+  add_name(list, laze_graph_name(joint));
   for (int32_t i = 0; i < laze_graph_input_count(joint); i++) {
     add_name(list, laze_graph_node(joint, laze_graph_input(joint, i))->name);
     add(list, (uint64_t)laze_graph_input_role(joint, i).kind);

@@ -16,8 +16,8 @@
 #include <string.h>
 
 struct laze_aot_saved {
-  laze_aot *aot;       /* retained */
-  laze_array **arrays; /* NULL: a pass has used them; guarded by the context's lock */
+  laze_aot *aot;        /* retained */
+  laze_array **arrays;  /* NULL: a pass has used them; guarded by the context's lock */
   laze_tensor **handed; /* gradients that a node's pass was given last, which it only borrows */
 };
 

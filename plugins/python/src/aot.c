@@ -83,8 +83,7 @@ static PyObject *run(laze_aot *aot, laze_tensor **inputs, PyObject *tensors) {
     Py_END_ALLOW_THREADS end_draws(aot, begin);
   }
   laze_python_progress_end();
-  PyObject *result =
-      status == LAZE_OK ? wrap_outputs(outputs, count, inputs, tensors) : raise_error(status, &error);
+  PyObject *result = status == LAZE_OK ? wrap_outputs(outputs, count, inputs, tensors) : raise_error(status, &error);
   PyMem_Free(outputs);
   return result;
 }
@@ -116,9 +115,8 @@ static PyObject *graph_text(PyObject *self, PyObject *which) {
   return result;
 }
 
-static PyMethodDef compiled_methods[] = {{"call", compiled_call, METH_O, NULL},
-                                         {"graph", graph_text, METH_O, NULL},
-                                         {0}};
+static PyMethodDef compiled_methods[] = {
+    {"call", compiled_call, METH_O, NULL}, {"graph", graph_text, METH_O, NULL}, {0}};
 static PyType_Slot compiled_slots[] = {
     {Py_tp_doc, "A function that was compiled with its gradients."},
     {Py_tp_new, laze_python_refuse_new},
