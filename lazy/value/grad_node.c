@@ -243,6 +243,26 @@ bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge) {
   return true;
 }
 
+void laze_grad_retained_move(laze_lazy *lazy, laze_edge from, laze_edge to) {
+  const bool is_node = to.node && !laze_grad_node_is_leaf(to.node);
+  if (!from.node || !is_node || (from.node == to.node && from.result == to.result)) return;
+  for (laze_grad_retained **place = &from.node->retained; *place; place = &(*place)->next) {
+    laze_grad_retained *moved = *place;
+    if (moved->result != from.result) continue;
+    *place = moved->next;
+    moved->next = NULL;
+    if (laze_grad_place(to)) { /* what another tensor keeps there */
+      laze_edge_release(lazy, moved->place);
+      laze_pool_give(&lazy->pool, moved, sizeof *moved);
+      return;
+    }
+    moved->result = to.result;
+    moved->next = to.node->retained;
+    to.node->retained = moved;
+    return;
+  }
+}
+
 void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook) {
   laze_grad_hook **end = &node->hooks;
   while (*end) end = &(*end)->next;

@@ -162,6 +162,9 @@ void laze_grad_node_leave(laze_lazy *lazy, laze_grad_node *node);
 laze_grad_node *laze_grad_place(laze_edge edge);
 /* Has the gradient of a result kept; false when memory is out. */
 bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge);
+/* A tensor whose gradient went to `from` has it at `to` from now on: so has the place where it is kept beside the node,
+ * which is for what the tensor is then. */
+void laze_grad_retained_move(laze_lazy *lazy, laze_edge from, laze_edge to);
 /* Registers a hook with a node, behind those that it has; takes the reference over. */
 void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook);
 /* Has it called no more, unless it is being called. */

@@ -51,7 +51,9 @@ laze_status laze_view_refresh(laze_thread_state *thread, laze_slot *slot, laze_e
     if (view->base->cell->state == LAZE_CELL_ERROR)
       laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
     laze_view_renew(lazy, slot->storage, state->values[value.node].cell);
-    if (!keeps_edge) laze_slot_set_edge(lazy, slot, state->values[value.node].edge);
+    const laze_edge edge = state->values[value.node].edge;
+    if (!keeps_edge) laze_grad_retained_move(lazy, laze_slot_edge(slot), edge);
+    if (!keeps_edge) laze_slot_set_edge(lazy, slot, edge);
   }
   laze_frame_clear(state);
   return status;

@@ -178,6 +178,8 @@ laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze
   LAZE_TRY(check_places(write, slot, &type, error));
   if (laze_type_is_unknown(&type)) state->sizes = lazy->unknowns.table;
   LAZE_TRY(record(state, write, slot, &type, error));
+  if (history_of(slot) != slot->storage && state->values[write->value.node].edge.node)
+    LAZE_TRY(laze_history_pass_on(state, write->value, write->location, error)); /* of the view, not of its base */
   laze_cell_spread_failures(lazy, newest ? newest->newer : lazy->oldest);
   return LAZE_OK;
 }
@@ -205,7 +207,9 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_storage_write(lazy, written, base->cell);
   note(state->thread, written, history);
   if (laze_thread_tracks(state->thread)) {
+    laze_grad_retained_move(lazy, laze_storage_edge(history), base->edge);
     laze_storage_set_edge(lazy, history, base->edge);
+    if (history != storage) laze_grad_retained_move(lazy, laze_slot_edge(slot), value->edge);
     if (history != storage) laze_slot_set_edge(lazy, slot, value->edge);
   }
   if (is_view) laze_view_renew(lazy, storage, value->cell);

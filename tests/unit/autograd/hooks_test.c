@@ -294,16 +294,36 @@ START_TEST(tensors_of_inference_mode_are_never_kept) {
 }
 END_TEST
 
+/* As PyTorch has it: what keeps a gradient keeps that of what the tensor is in the end. */
+START_TEST(gradients_are_retained_across_writes) {
+  autograd_fixture at = begin();
+  laze_error error;
+  char log[16] = "";
+  watcher own = {.at = &at, .log = log, .name = 'v'};
+  laze_tensor *x = leaf(&at, (float[]){1, 2, 3}), *three = constant(&at, (float[]){3, 3});
+  laze_tensor *y = laze_mul(x, 1), *part = laze_slice(y, 0, 1, 3, 1), *stale = laze_slice(y, 0, 0, 2, 1);
+  ck_assert_int_eq(laze_tensor_retain_grad(y, &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_retain_grad(part, &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_retain_grad(stale, &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_write(part, laze_mul(laze_clone(part), three), &error), LAZE_OK);
+  hook(part, LAZE_HOOK_GRADIENT, &own);
+  laze_tensor *loss = laze_add(laze_sum(y), laze_add(laze_sum(laze_mul(part, 10)), laze_sum(laze_mul(stale, 100))));
+  backward(loss);
+  ck_assert(own.seen == 10); /* of what the view is used for, and not of what its base is */
+  expect(laze_tensor_grad(part), 0, (float[]){10, 10});
+  expect(laze_tensor_grad(stale), 0, (float[]){100, 100});
+  expect(laze_tensor_grad(x), 0, (float[]){101, 333, 33});
+  ck_assert(laze_tensor_retains_grad(y) && laze_tensor_retains_grad(part));
+  end(&at);
+}
+END_TEST
+
 int main(void) {
-  const TTest *tests[] = {hooks_replace_in_the_order_of_registration,
-                          a_hook_that_fails_changes_nothing,
-                          hooks_can_be_removed_by_others,
-                          hooks_on_what_was_accumulated,
-                          nodes_have_names_operands_and_hooks,
-                          wrong_replacements_are_refused,
-                          results_can_keep_their_gradients,
-                          kept_gradients_keep_nothing_alive,
-                          passes_into_some_inputs,
+  const TTest *tests[] = {gradients_are_retained_across_writes,    hooks_replace_in_the_order_of_registration,
+                          a_hook_that_fails_changes_nothing,       hooks_can_be_removed_by_others,
+                          hooks_on_what_was_accumulated,           nodes_have_names_operands_and_hooks,
+                          wrong_replacements_are_refused,          results_can_keep_their_gradients,
+                          kept_gradients_keep_nothing_alive,       passes_into_some_inputs,
                           tensors_of_inference_mode_are_never_kept};
   return run_tests("hooks", tests, sizeof tests / sizeof *tests);
 }
