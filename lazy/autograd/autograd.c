@@ -33,6 +33,7 @@ static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool 
   if (required == (slot->grad_node != NULL)) return LAZE_OK;
   laze_edge edge = {required ? laze_grad_leaf_create(lazy) : NULL, 0};
   if (required && !edge.node) return laze_fail_memory(error, "a gradient", sizeof *edge.node);
+  if (required) laze_view_detach(lazy, slot->storage); /* a leaf, whatever it is a view of */
   laze_handle_set_edge(lazy, tensor, edge);
   laze_edge_release(lazy, edge);
   return LAZE_OK;

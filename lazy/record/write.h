@@ -18,8 +18,9 @@ typedef struct laze_record_state laze_record_state;
 typedef struct laze_write {
   const char *name; /* what messages name */
   laze_tensor *destination;
-  laze_value value; /* of the frame: broadcast and converted by laze_write_prepare() to what the destination is */
-  laze_value base;  /* found by that: the next value of whose memory the destination is */
+  laze_value value;  /* of the frame: broadcast and converted by laze_write_prepare() to what the destination is */
+  laze_value base;   /* found by that: the next value of whose memory the destination is, */
+  laze_value origin; /* and of whose history it has */
   laze_location location;
 } laze_write;
 

@@ -113,12 +113,15 @@ static void forget_unknown(laze_lazy *lazy, laze_grad_node *node) {
 }
 
 void laze_grad_node_release_saved(laze_lazy *lazy, laze_grad_node *node) {
+  node->released |= node->definer_count > 0 || node->dropped;
   forget_unknown(lazy, node);
   for (int32_t i = 0; i < node->definer_count; i++) laze_cell_release(lazy, node->definers[i]);
   node->definer_count = 0;
-  for (int32_t i = 0; i < node->saved_count; i++) laze_saved_release(lazy, &node->saved[i]);
+  for (int32_t i = 0; i < node->saved_count; i++) {
+    node->released |= node->saved[i].cell != NULL;
+    laze_saved_release(lazy, &node->saved[i]);
+  }
   node->dropped = false;
-  node->released = true;
 }
 
 const char *laze_grad_node_name(const laze_grad_node *node) {

@@ -120,8 +120,7 @@ laze_status laze_view_attach(laze_lazy *lazy, laze_slot *slot, const laze_view_r
   return LAZE_OK;
 }
 
-laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached,
-                                laze_error *error) {
+laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *of, bool detached, laze_error *error) {
   laze_storage *storage = of->storage;
   laze_geometry geometry;
   laze_type type;
@@ -239,6 +238,14 @@ static void dissolve(laze_lazy *lazy, laze_storage *base) {
   }
   drop_cell(lazy, base);
   if (--base->references == 0) free_storage(lazy, base);
+}
+
+void laze_view_detach(laze_lazy *lazy, laze_storage *storage) {
+  laze_storage *origin = storage->view ? storage->view->origin : NULL;
+  if (!origin) return;
+  storage->view->origin = NULL;
+  if (storage->view->listed && --origin->followers == 0 && !origin->slot) drop_edge(lazy, origin);
+  laze_storage_release(lazy, origin);
 }
 
 void laze_view_part(laze_lazy *lazy, laze_storage *storage) {

@@ -109,6 +109,8 @@ void laze_view_renew(laze_lazy *lazy, laze_storage *storage, laze_cell *cell);
 void laze_views_outdate(laze_lazy *lazy, laze_storage *base);
 /* The handle of a storage goes, whose edge this is (taken over); the storage's reference is released after it. */
 void laze_view_leave(laze_lazy *lazy, laze_storage *storage, laze_edge edge);
+/* A view has a history of its own from now on, which is that of its handle. */
+void laze_view_detach(laze_lazy *lazy, laze_storage *storage);
 /* The view is its own base from now on. */
 void laze_view_part(laze_lazy *lazy, laze_storage *storage);
 /* Whether its memory is another's. */

@@ -53,6 +53,11 @@ laze_status laze_alias_begin(laze_thread_state *thread, const laze_frame *frame,
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "as_strided: the tensor is a view of one that is gone, of another dtype, or of sizes that follow "
                      "from values; call it on what it is a view of, or on a copy");
+  const bool has_history = slot->grad_node || (view->origin && laze_storage_edge(view->origin).node);
+  if (view->origin != base && has_history && laze_thread_tracks(thread))
+    return laze_fail(error, LAZE_UNSUPPORTED,
+                     "as_strided: the tensor shares the memory of another and has a history of its own, as what detach "
+                     "gave; call it on a copy");
   for (int i = 0; i < 3; i++) room->attributes[i] = call->attributes[i];
   if (!room->attributes[LAZE_AS_STRIDED_STORAGE_OFFSET].present)
     room->attributes[LAZE_AS_STRIDED_STORAGE_OFFSET] = laze_attribute_size(view->offset);

@@ -15,17 +15,22 @@
 static laze_status record(laze_record_state *state, const laze_view *view, bool tracks, laze_value *out,
                           laze_error *error) {
   laze_cell *cell = view->base->cell;
+  const bool is_detached = view->origin && view->origin != view->base; /* what it follows is */
+  const laze_steps above = {NULL, is_detached ? view->origin->view->last : NULL}, below = {above.last, view->last};
+  laze_value origin = {0, 0};
   laze_expander expander;
   laze_type type;
   laze_cell_type(cell, &type);
   laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(state, cell, &type, error));
-  if (tracks) state->values[0].edge = laze_edge_retain(laze_storage_edge(view->origin));
   laze_expander_init(&expander, state, (laze_location){0}, LAZE_OP_NONE);
+  laze_status status = laze_steps_apply(&expander.recorder, above, origin, &origin, error);
+  if (status == LAZE_OK && tracks) state->values[origin.node].edge = laze_edge_retain(laze_storage_edge(view->origin));
   expander.tracks = tracks;
-  laze_status status = laze_steps_apply(&expander.recorder, view->last, (laze_value){0, 0}, out, error);
+  if (status == LAZE_OK) status = laze_steps_apply(&expander.recorder, below, origin, out, error);
   laze_expander_deinit(&expander);
-  if (status == LAZE_OK && !view->last && state->values[0].edge.node) /* a tensor of its own in histories */
+  const bool is_whole = below.last == below.before; /* a tensor of its own in histories */
+  if (status == LAZE_OK && is_whole && state->values[origin.node].edge.node)
     status = laze_history_pass_on(state, *out, (laze_location){0}, error);
   return status;
 }

@@ -132,13 +132,13 @@ static laze_status convert(laze_record_state *state, laze_write *write, laze_err
   laze_slot_type(laze_handle_slot(write->destination), &type);
   const laze_attribute dtype = laze_attribute_dtype(type.dtype);
   laze_expander expander;
-  write->base = write->value;
+  write->base = write->origin = write->value;
   if (state->values[write->value.node].type.dtype == dtype.value.integer) return LAZE_OK;
   laze_expander_init(&expander, state, write->location, LAZE_OP_NONE);
   laze_status status =
       laze_record_call(&expander.recorder, LAZE_OP_TO_DTYPE, &write->value, 1, &dtype, &write->value, error);
   laze_expander_deinit(&expander);
-  write->base = write->value;
+  write->base = write->origin = write->value;
   return status;
 }
 

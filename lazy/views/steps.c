@@ -17,12 +17,14 @@ typedef struct {
   int32_t count;
 } chain;
 
-static laze_status chain_init(chain *self, laze_recorder *recorder, const laze_view_step *last, laze_error *error) {
-  self->count = last ? last->count : 0;
+static laze_status chain_init(chain *self, laze_recorder *recorder, laze_steps steps, laze_error *error) {
+  const int32_t skipped = steps.before ? steps.before->count : 0;
+  self->count = steps.last ? steps.last->count - skipped : 0;
   self->steps = laze_alloc_array(recorder->context, self->count + 1, sizeof *self->steps);
   self->values = laze_alloc_array(recorder->context, self->count + 1, sizeof *self->values);
   if (!self->steps || !self->values) return laze_fail_memory(error, "the steps of a view", self->count);
-  for (const laze_view_step *step = last; step; step = step->before) self->steps[step->count - 1] = step;
+  for (const laze_view_step *step = steps.last; step != steps.before; step = step->before)
+    self->steps[step->count - skipped - 1] = step;
   return LAZE_OK;
 }
 
@@ -41,10 +43,10 @@ static laze_status record_forwards(chain *self, laze_recorder *recorder, int32_t
   return LAZE_OK;
 }
 
-laze_status laze_steps_apply(laze_recorder *recorder, const laze_view_step *last, laze_value base, laze_value *out,
+laze_status laze_steps_apply(laze_recorder *recorder, laze_steps steps, laze_value base, laze_value *out,
                              laze_error *error) {
   chain self = {0};
-  laze_status status = chain_init(&self, recorder, last, error);
+  laze_status status = chain_init(&self, recorder, steps, error);
   if (status == LAZE_OK) status = record_forwards(&self, recorder, self.count, base, error);
   if (status == LAZE_OK) *out = self.values[self.count];
   chain_deinit(&self, recorder);
@@ -181,12 +183,12 @@ static laze_status write_at_strides(const chain *self, laze_recorder *recorder, 
   return laze_record_call(recorder, LAZE_OP_AS_STRIDED_SCATTER, operands, 2, attributes, out, error);
 }
 
-laze_status laze_steps_write(laze_recorder *recorder, const laze_view_step *last, laze_value base, laze_value value,
+laze_status laze_steps_write(laze_recorder *recorder, laze_steps steps, laze_value base, laze_value value,
                              laze_value *out, laze_error *error) {
   chain self = {0};
-  laze_status status = chain_init(&self, recorder, last, error);
+  laze_status status = chain_init(&self, recorder, steps, error);
   if (status == LAZE_OK) status = record_forwards(&self, recorder, self.count - 1, base, error);
-  if (status == LAZE_OK && last && last->repeats)
+  if (status == LAZE_OK && steps.last && steps.last->repeats)
     status = write_at_strides(&self, recorder, value, &value, error);
   else
     for (int32_t i = self.count; i-- > 0 && status == LAZE_OK;)

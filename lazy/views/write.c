@@ -136,18 +136,50 @@ static laze_status record_copy(laze_recorder *recorder, laze_record_state *state
   return laze_record_call(recorder, LAZE_OP_COPY, operands, 2, NULL, &write->value, error);
 }
 
+static void set_edge(laze_record_state *state, laze_value value, const laze_storage *history) {
+  if (!laze_thread_tracks(state->thread)) return;
+  const laze_edge old = state->values[value.node].edge;
+  state->values[value.node].edge = laze_edge_retain(laze_storage_edge(history));
+  laze_edge_release(state->thread->lazy, old);
+}
+
+/* What a detached view, whose history the view has, is once the value is written, and what its base is then: that has
+ * no part in this history. */
+static laze_status record_detached(laze_expander *expander, laze_record_state *state, laze_write *write,
+                                   const laze_view *view, laze_value base, laze_error *error) {
+  const laze_storage *history = history_of(view->own->slot);
+  const laze_steps above = {NULL, history->view->last}, below = {above.last, view->last};
+  const bool tracks = expander->tracks;
+  if (history != view->own) {
+    laze_value before;
+    expander->tracks = false;
+    LAZE_TRY(laze_steps_apply(&expander->recorder, above, base, &before, error));
+    set_edge(state, before, history);
+    expander->tracks = tracks;
+    LAZE_TRY(laze_steps_write(&expander->recorder, below, before, write->value, &write->origin, error));
+  }
+  expander->tracks = false;
+  const laze_status status = laze_steps_write(&expander->recorder, above, base, write->origin, &write->base, error);
+  expander->tracks = tracks;
+  return status;
+}
+
 /* What the base of a view is once the value is written to that. */
-static laze_status record_base(laze_recorder *recorder, laze_record_state *state, laze_write *write,
+static laze_status record_base(laze_expander *expander, laze_record_state *state, laze_write *write,
                                const laze_view *view, laze_error *error) {
   const laze_value base = {(int32_t)state->value_count, 0};
+  const laze_storage *history = history_of(view->own->slot);
   laze_cell *cell = view->base->cell;
   laze_type type;
   laze_cell_type(cell, &type);
   laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(state, cell, &type, error));
-  if (laze_thread_tracks(state->thread))
-    state->values[base.node].edge = laze_edge_retain(laze_storage_edge(history_of(view->own->slot)));
-  return laze_steps_write(recorder, view->last, base, write->value, &write->base, error);
+  if (history != view->base) return record_detached(expander, state, write, view, base, error);
+  set_edge(state, base, history);
+  const laze_steps steps = {NULL, view->last};
+  LAZE_TRY(laze_steps_write(&expander->recorder, steps, base, write->value, &write->base, error));
+  write->origin = write->base;
+  return LAZE_OK;
 }
 
 static laze_status record(laze_record_state *state, laze_write *write, const laze_slot *slot, const laze_type *type,
@@ -158,9 +190,9 @@ static laze_status record(laze_record_state *state, laze_write *write, const laz
   expander.tracks = laze_thread_tracks(state->thread);
   if (!fits_as_it_is(state, slot, &state->values[write->value.node], type))
     status = record_copy(&expander.recorder, state, write, slot, type, error);
-  write->base = write->value;
+  write->base = write->origin = write->value;
   if (status == LAZE_OK && laze_storage_is_view(slot->storage))
-    status = record_base(&expander.recorder, state, write, slot->storage->view, error);
+    status = record_base(&expander, state, write, slot->storage->view, error);
   laze_expander_deinit(&expander);
   return status;
 }
@@ -196,6 +228,7 @@ static void note(laze_thread_state *thread, const laze_storage *written, const l
 void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_lazy *lazy = state->thread->lazy;
   const laze_frame_value *value = &state->values[write->value.node], *base = &state->values[write->base.node];
+  const laze_edge edge = state->values[write->origin.node].edge;
   laze_slot *slot = laze_handle_slot(write->destination);
   laze_storage *storage = slot->storage, *history = history_of(slot);
   const bool is_view = laze_storage_is_view(storage);
@@ -207,8 +240,8 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_storage_write(lazy, written, base->cell);
   note(state->thread, written, history);
   if (laze_thread_tracks(state->thread)) {
-    laze_grad_retained_move(lazy, laze_storage_edge(history), base->edge);
-    laze_storage_set_edge(lazy, history, base->edge);
+    laze_grad_retained_move(lazy, laze_storage_edge(history), edge);
+    laze_storage_set_edge(lazy, history, edge);
     if (history != storage) laze_grad_retained_move(lazy, laze_slot_edge(slot), value->edge);
     if (history != storage) laze_slot_set_edge(lazy, slot, value->edge);
   }

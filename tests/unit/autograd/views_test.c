@@ -208,8 +208,48 @@ START_TEST(any_allocation_may_fail) {
 }
 END_TEST
 
+/* A part that was detached has a history of its own, and the tensor whose memory it shares has no part in it. */
+START_TEST(detached_parts_have_histories_of_their_own) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = constant(&at, (float[]){1, 2, 3, 4}), *w = leaf(&at, (float[]){2, 3});
+  laze_tensor *own = laze_detach(laze_slice(x, 0, 1, 4, 1)), *part = laze_slice(own, 0, 0, 2, 1);
+  laze_tensor *stale = laze_slice(own, 0, 1, 3, 1);
+  ck_assert_msg(laze_tensor_write(part, laze_mul(laze_clone(part), w), &error) == LAZE_OK, "%s", error.message);
+  expect(x, 0, (float[]){1, 4, 9, 4});
+  ck_assert(laze_tensor_requires_grad(own) && !laze_tensor_requires_grad(x));
+  backward(laze_add(laze_sum(laze_mul(own, own)), laze_sum(laze_mul(stale, 10))));
+  expect(laze_tensor_grad(w), 0, (float[]){2 * 4 * 2, 2 * 9 * 3 + 30});
+  laze_tensor *row = laze_slice(x, 0, 0, 2, 1); /* a leaf, though it is a view */
+  ck_assert_int_eq(laze_tensor_require_grad(row, 1, &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_write(laze_slice(row, 0, 0, 1, 1), laze_slice(x, 0, 1, 2, 1), &error),
+                   LAZE_FAILED_PRECONDITION);
+  laze_tensor *first = laze_slice(row, 0, 0, 1, 1);
+  ck_assert_int_eq(laze_tensor_write(x, laze_mul(x, 2), &error), LAZE_OK);
+  backward(laze_sum(laze_mul(first, first)));
+  expect(laze_tensor_grad(row), 0, (float[]){4, 0});
+  end(&at);
+}
+END_TEST
+
+/* A call whose formulas need nothing of it can be gone through again, as parts of two losses are. */
+START_TEST(what_keeps_nothing_serves_two_passes) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *twice = laze_add(x, x), *row = laze_reshape(twice, LAZE_INTS(1, 2));
+  laze_tensor *first = laze_mul(row, row);
+  backward(laze_sum(first));
+  backward(laze_sum(laze_mul(row, 3)));
+  expect(laze_tensor_grad(x), 0, (float[]){8 + 6, 16 + 6});
+  ck_assert_int_eq(laze_backward(laze_sum(first), &error), LAZE_FAILED_PRECONDITION);
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {
+      detached_parts_have_histories_of_their_own,
+      what_keeps_nothing_serves_two_passes,
       row_1_10_bad_kinds_of_views_are_refused_before_anything_changes,
       row_1_10_a_leaf_is_written_to_through_a_view_without_gradients,
       row_1_11_a_write_through_a_view_rebases_the_history_of_the_base,
