@@ -58,6 +58,8 @@ static laze_status check_values(const graph_call *self, laze_passed *passed, laz
   return LAZE_OK;
 }
 
+static const char function_name[] = "laze_graph_record_call";
+
 /* Parameters, constants and what has regions are made in other ways. */
 static laze_status check_operator(const laze_op_info *info, laze_error *error) {
   bool other = info->op_class == LAZE_CLASS_STRUCTURE || info->op_class == LAZE_CLASS_CONTROL;
@@ -73,8 +75,8 @@ static laze_status check_operator(const laze_op_info *info, laze_error *error) {
 static laze_status resolve(graph_call *self, laze_error *error) {
   laze_passed passed[LAZE_MOST_ARGUMENTS];
   const laze_graph_call *given = self->given;
-  LAZE_TRY(laze_arguments_list("laze_graph_record_call", given->name, given->arguments, given->argument_count, kind_of,
-                               passed, error));
+  LAZE_TRY(
+      laze_arguments_list(function_name, given->name, given->arguments, given->argument_count, kind_of, passed, error));
   LAZE_TRY(check_values(self, passed, error));
   const laze_overload_call call = {.name = given->name,
                                    .positions = LAZE_POSITIONS_ALL,
@@ -203,7 +205,10 @@ static laze_status say_where(const graph_call *self, laze_error *error) {
   if (self->call.op != LAZE_OP_NONE) laze_op_rename_error(error, laze_op_get(self->call.op)->name);
   if (given->label) (void)laze_error_prefix(error, "\"%s\"", given->label);
   if (given->file && given->line > 0) return laze_error_prefix(error, "%s:%d", given->file, (int)given->line);
-  return laze_error_prefix(error, "%s", given->file ? given->file : "laze_graph_record_call");
+  if (given->file) return laze_error_prefix(error, "%s", given->file);
+  const size_t length = sizeof function_name - 1; /* what lists arguments has said it already */
+  if (error && strncmp(error->message, function_name, length) == 0) return error->code;
+  return laze_error_prefix(error, "%s", function_name);
 }
 
 laze_status laze_graph_record_call(laze_graph *graph, const laze_graph_call *call, laze_value *results,

@@ -12,36 +12,20 @@
 #include "lazy/value/view.h"
 
 /* The gradient of a result that has one element. */
-static laze_status make_one(laze_thread_state *thread, const laze_cell *cell, laze_gradient *out, laze_error *error) {
+static laze_status make_one(laze_thread_state *thread, const char *function, const laze_cell *cell, laze_gradient *out,
+                            laze_error *error) {
   for (int i = 0; i < cell->rank; i++)
     if (cell->sizes[i] != 1)
       return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                       "laze_backward: the tensor has more than one element; give its gradient (laze_backward_with), "
-                       "or add its elements up");
+                       "%s: the tensor has more than one element; give its gradient (laze_backward_with), or add its "
+                       "elements up",
+                       function);
   if (laze_dtype_is_complex(cell->dtype))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "laze_backward: the tensor is complex; give its gradient (laze_backward_with)");
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the tensor is complex; give its gradient (laze_backward_with)",
+                     function);
   laze_type type;
   laze_cell_type(cell, &type);
   return laze_gradient_fill(thread, &type, 1, out, error);
-}
-
-/* What a pass begins with, of one tensor. */
-static laze_status find_root(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_edge *root,
-                             laze_gradient *out, laze_error *error) {
-  laze_slot *slot, *given;
-  LAZE_TRY(laze_grad_slot(thread, "laze_backward", tensor, &slot, error));
-  if (!slot->grad_node)
-    return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                     "laze_backward: the tensor does not follow from one that requires a gradient "
-                     "(laze_tensor_require_grad)");
-  *root = laze_slot_edge(slot);
-  if (!gradient) return make_one(thread, slot->storage->cell, out, error);
-  LAZE_TRY(laze_grad_slot(thread, "laze_backward", gradient, &given, error));
-  LAZE_TRY(laze_grad_check("laze_backward", slot->storage->cell, given->storage->cell, error));
-  laze_cell_retain(given->storage->cell);
-  *out = (laze_gradient){given->storage->cell, laze_edge_retain(laze_slot_edge(given))};
-  return LAZE_OK;
 }
 
 /* Arrays of a pass, of the context. */
@@ -69,10 +53,31 @@ static void free_arrays(laze_context *context, pass_arrays *arrays) {
 
 /* What a caller asks of a pass. */
 typedef struct {
+  const char *function; /* which the caller called: for messages */
   laze_tensor *const *outputs, *const *gradients, *const *inputs;
   int32_t output_count, input_count, flags;
   laze_tensor **results; /* NULL: gradients are added to those that are kept */
 } request;
+
+/* What a pass begins with, of one tensor. */
+static laze_status find_root(laze_thread_state *thread, const request *asked, int32_t index, laze_edge *root,
+                             laze_gradient *out, laze_error *error) {
+  const char *function = asked->function;
+  laze_tensor *tensor = asked->outputs[index], *gradient = asked->gradients ? asked->gradients[index] : NULL;
+  laze_slot *slot, *given;
+  LAZE_TRY(laze_grad_slot(thread, function, tensor, &slot, error));
+  if (!slot->grad_node)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "%s: the tensor does not follow from one that requires a gradient (laze_tensor_require_grad)",
+                     function);
+  *root = laze_slot_edge(slot);
+  if (!gradient) return make_one(thread, function, slot->storage->cell, out, error);
+  LAZE_TRY(laze_grad_slot(thread, function, gradient, &given, error));
+  LAZE_TRY(laze_grad_check(function, slot->storage->cell, given->storage->cell, error));
+  laze_cell_retain(given->storage->cell);
+  *out = (laze_gradient){given->storage->cell, laze_edge_retain(laze_slot_edge(given))};
+  return LAZE_OK;
+}
 
 /* The targets keep their gradients from now on. */
 static laze_status keep_targets(laze_lazy *lazy, const request *asked, const laze_edge *targets, laze_error *error) {
@@ -85,10 +90,10 @@ static laze_status find_targets(laze_thread_state *thread, const request *asked,
                                 laze_error *error) {
   for (int32_t i = 0; i < asked->input_count; i++) {
     laze_slot *slot;
-    LAZE_TRY(laze_grad_slot(thread, "laze_grad", asked->inputs[i], &slot, error));
+    LAZE_TRY(laze_grad_slot(thread, asked->function, asked->inputs[i], &slot, error));
     if (!slot->grad_node)
       return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                       "laze_grad: input %d does not require a gradient (laze_tensor_require_grad)", (int)i);
+                       "%s: input %d does not require a gradient (laze_tensor_require_grad)", asked->function, (int)i);
     targets[i] = laze_slot_edge(slot);
   }
   return LAZE_OK;
@@ -98,8 +103,9 @@ static laze_status hand_over(laze_thread_state *thread, const request *asked, la
   laze_status status = LAZE_OK;
   for (int32_t i = 0; i < asked->input_count && status == LAZE_OK; i++)
     if (!found[i].cell && !(asked->flags & LAZE_ALLOW_UNUSED))
-      status = laze_fail(error, LAZE_FAILED_PRECONDITION,
-                         "laze_grad: no output depends on input %d; LAZE_ALLOW_UNUSED gives none for it", (int)i);
+      status =
+          laze_fail(error, LAZE_FAILED_PRECONDITION,
+                    "%s: no output depends on input %d; LAZE_ALLOW_UNUSED gives none for it", asked->function, (int)i);
   for (int32_t i = 0; i < asked->input_count; i++) {
     if (found[i].cell && status == LAZE_OK) {
       asked->results[i] = laze_handle_create(thread, found[i].cell);
@@ -114,13 +120,12 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
   laze_status status = LAZE_OK;
   int32_t roots = 0;
   for (int32_t i = 0; i < asked->output_count; i++)
-    LAZE_TRY(laze_grad_find_sizes("laze_backward", thread, asked->outputs[i],
+    LAZE_TRY(laze_grad_find_sizes(asked->function, thread, asked->outputs[i],
                                   asked->gradients ? asked->gradients[i] : NULL, error));
   status = find_targets(thread, asked, arrays->targets, error);
   if (status == LAZE_OK && !asked->results) status = keep_targets(thread->lazy, asked, arrays->targets, error);
   for (; roots < asked->output_count && status == LAZE_OK; roots++)
-    status = find_root(thread, asked->outputs[roots], asked->gradients ? asked->gradients[roots] : NULL,
-                       &arrays->roots[roots], &arrays->root_gradients[roots], error);
+    status = find_root(thread, asked, roots, &arrays->roots[roots], &arrays->root_gradients[roots], error);
   if (status != LAZE_OK) {
     for (int32_t i = 0; i < roots; i++) laze_gradient_release(thread->lazy, &arrays->root_gradients[i]);
     return status;
@@ -138,15 +143,15 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
   return asked->results ? hand_over(thread, asked, arrays->found, error) : LAZE_OK;
 }
 
-static laze_status record_pass(const char *function, const request *asked, laze_error *error) {
+static laze_status record_pass(const request *asked, laze_error *error) {
   laze_error own;
   if (!error) error = &own;
   for (int32_t i = 0; asked->results && i < asked->input_count; i++) asked->results[i] = NULL;
   const bool lacks_inputs = (asked->results && asked->input_count < 1) || (asked->input_count > 0 && !asked->inputs);
   if (asked->output_count < 1 || !asked->outputs || asked->input_count < 0 || lacks_inputs)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no tensors are given", function);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no tensors are given", asked->function);
   laze_thread_state *thread;
-  LAZE_TRY(laze_grad_lock(function, asked->outputs[0], &thread, error));
+  LAZE_TRY(laze_grad_lock(asked->function, asked->outputs[0], &thread, error));
   laze_lazy *lazy = thread->lazy;
   pass_arrays arrays = {NULL, NULL, NULL, NULL};
   laze_status status = make_arrays(lazy->context, asked->output_count, asked->input_count, &arrays, error);
@@ -279,7 +284,8 @@ static void free_jvp_arrays(laze_lazy *lazy, const request *asked, jvp_arrays *a
 laze_status laze_jvp(laze_tensor *const *outputs, int32_t output_count, laze_tensor *const *inputs,
                      laze_tensor *const *tangents, int32_t input_count, int32_t flags, laze_tensor **results,
                      laze_error *error) {
-  const request asked = {.outputs = outputs,
+  const request asked = {.function = __func__,
+                         .outputs = outputs,
                          .gradients = tangents,
                          .output_count = output_count,
                          .inputs = inputs,
@@ -302,31 +308,35 @@ laze_status laze_jvp(laze_tensor *const *outputs, int32_t output_count, laze_ten
 }
 
 laze_status laze_backward(laze_tensor *tensor, laze_error *error) {
-  return laze_backward_with(&tensor, NULL, 1, 0, error);
+  const request asked = {.function = __func__, .outputs = &tensor, .output_count = 1};
+  return record_pass(&asked, error);
 }
 
 laze_status laze_backward_with(laze_tensor *const *tensors, laze_tensor *const *gradients, int32_t count, int32_t flags,
                                laze_error *error) {
-  const request asked = {.outputs = tensors, .gradients = gradients, .output_count = count, .flags = flags};
-  return record_pass("laze_backward", &asked, error);
+  const request asked = {
+      .function = __func__, .outputs = tensors, .gradients = gradients, .output_count = count, .flags = flags};
+  return record_pass(&asked, error);
 }
 
 laze_status laze_backward_into(laze_tensor *const *tensors, laze_tensor *const *gradients, int32_t count,
                                laze_tensor *const *inputs, int32_t input_count, int32_t flags, laze_error *error) {
-  const request asked = {.outputs = tensors,
+  const request asked = {.function = __func__,
+                         .outputs = tensors,
                          .gradients = gradients,
                          .output_count = count,
                          .inputs = inputs,
                          .input_count = input_count,
                          .flags = flags};
   if (input_count < 1) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_backward_into: there are no inputs");
-  return record_pass("laze_backward_into", &asked, error);
+  return record_pass(&asked, error);
 }
 
 laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients, int32_t output_count,
                       laze_tensor *const *inputs, int32_t input_count, int32_t flags, laze_tensor **results,
                       laze_error *error) {
-  const request asked = {.outputs = outputs,
+  const request asked = {.function = __func__,
+                         .outputs = outputs,
                          .gradients = gradients,
                          .output_count = output_count,
                          .inputs = inputs,
@@ -334,5 +344,5 @@ laze_status laze_grad(laze_tensor *const *outputs, laze_tensor *const *gradients
                          .flags = flags,
                          .results = results};
   if (!results) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_grad: there is no room for results");
-  return record_pass("laze_grad", &asked, error);
+  return record_pass(&asked, error);
 }

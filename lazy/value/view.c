@@ -85,6 +85,7 @@ static void fill(laze_view *view, const laze_view_recipe *recipe, const laze_cel
   const laze_geometry *geometry = recipe->geometry;
   view->unsized = recipe->unsized;
   view->foreign = recipe->foreign;
+  view->whole = recipe->whole;
   view->dtype = cell->dtype;
   view->rank = cell->rank;
   view->offset = recipe->unsized ? 0 : geometry->offset;
@@ -131,7 +132,8 @@ laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *o
                                    .last = storage->view ? storage->view->last : NULL,
                                    .geometry = &geometry,
                                    .detached = detached,
-                                   .unsized = !sized};
+                                   .unsized = !sized,
+                                   .whole = laze_storage_is_whole(storage)};
   LAZE_TRY(laze_view_attach(lazy, view, &recipe, error));
   if (!detached) laze_slot_set_edge(lazy, view, laze_slot_edge(of));
   return LAZE_OK;
@@ -338,8 +340,8 @@ bool laze_view_geometry(const laze_storage *storage, const laze_type *type, laze
 
 void laze_slot_type(const laze_slot *slot, laze_type *out) {
   const laze_storage *storage = slot->storage;
-  if (storage->cell) {
-    laze_cell_type(storage->cell, out);
+  if (storage->cell || storage->view->unsized) {
+    laze_cell_type(storage->cell ? storage->cell : storage->view->base->cell, out);
     return;
   }
   *out = (laze_type){.kind = LAZE_TYPE_TENSOR, .dtype = storage->view->dtype, .rank = storage->view->rank};

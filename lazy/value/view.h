@@ -52,7 +52,9 @@ typedef struct laze_view {
   laze_view_step *last;              /* referenced; NULL: no step, it is all of its base */
   uint64_t family;                   /* of the views that one call gave, which share nothing; 0: there are no others */
   bool listed;                       /* among the base's views: while its handle lives */
-  bool unsized;                      /* sizes of it follow from values: it has no steps, and cannot be recorded again */
+  bool whole;                        /* it is all of its base, and as that is: there are no steps */
+  bool unsized; /* sizes of it follow from values: its steps are not known, so that it can be recorded again if `whole`
+                 */
   bool foreign; /* the kernel of a declared operator gave it: unsized, and nobody knows its places */
   uint8_t dtype, rank;
   int64_t offset;
@@ -66,7 +68,7 @@ typedef struct laze_view_recipe {
   const laze_geometry *geometry;
   uint64_t family;
   laze_view_kind kind;
-  bool detached, unsized, foreign;
+  bool detached, unsized, foreign, whole;
 } laze_view_recipe;
 
 /* Makes the slot, which was made just now and has its cell, a view. */
@@ -95,7 +97,7 @@ bool laze_slot_requires_grad(const laze_slot *slot);
 bool laze_slot_is_leaf(const laze_slot *slot);
 
 /* Gives the slot a cell if it is a view that has none: its steps are recorded again, in a frame of their own, so that
- * none may be under way. Fails for want of memory, and where the view is unsized. Implemented in
+ * none may be under way. Fails for want of memory, and where the view is unsized and not whole. Implemented in
  * lazy/views/refresh.c. */
 LAZE_MUST_USE laze_status laze_view_refresh(laze_thread_state *thread, laze_slot *slot, laze_error *error);
 /* Asked wherever a value is wanted, and so inlined. */
@@ -116,6 +118,10 @@ void laze_view_part(laze_lazy *lazy, laze_storage *storage);
 /* Whether its memory is another's. */
 static inline bool laze_storage_is_view(const laze_storage *storage) {
   return storage->view && storage->view->base != storage;
+}
+/* Whether it is a base, or all of one. */
+static inline bool laze_storage_is_whole(const laze_storage *storage) {
+  return !laze_storage_is_view(storage) || storage->view->whole;
 }
 /* Which writes the storage has seen: those to its base. */
 static inline int64_t laze_storage_version(const laze_storage *storage) {

@@ -113,6 +113,7 @@ static laze_status add_step(alias *self, laze_op op, const laze_attribute *attri
                             bool *follows, laze_error *error) {
   laze_lazy *lazy = self->thread->lazy;
   *follows = laze_geometry_is_movement(op);
+  self->recipe.whole = false;
   self->recipe.unsized |= laze_type_is_unknown(result) || has_unknown_sizes(op, attributes);
   if (!*follows || self->recipe.unsized) return LAZE_OK;
   *follows = laze_geometry_follow(&self->geometry, op, attributes, result);
@@ -183,6 +184,9 @@ static laze_status attach(alias *self, laze_value value, laze_slot *slot, laze_e
   laze_slot_type(self->argument, &type);
   self->recipe.unsized = !laze_view_geometry(parent, &type, &self->geometry);
   const bool of_base = self->call->op == LAZE_OP_AS_STRIDED;
+  self->recipe.whole = laze_storage_is_whole(parent);
+  if (of_base && laze_storage_is_view(parent)) /* its steps do not lead through a part that has a history of its own */
+    self->recipe.detached = parent->view->origin != parent->view->base;
   self->recipe.last = parent->view && !of_base ? parent->view->last : NULL;
   if (self->recipe.last) self->recipe.last->references++;
   laze_status status = find_steps(self, value, &follows, error);

@@ -46,7 +46,7 @@ static laze_status take_history(laze_thread_state *thread, const laze_sides *sid
  * value alone. */
 static laze_status assign(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
   laze_storage *storage = sides->to->storage;
-  if (laze_storage_is_view(storage) && (!storage->view->unsized || storage->view->foreign))
+  if (laze_storage_is_view(storage) && (!storage->view->unsized || storage->view->foreign || storage->view->whole))
     return laze_sides_write(thread, sides, error);
   if (laze_storage_is_view(storage)) laze_view_part(thread->lazy, storage);
   LAZE_TRY(take_history(thread, sides, error));

@@ -21,6 +21,7 @@ static laze_status record(laze_record_state *state, const laze_view *view, bool 
   laze_expander expander;
   laze_type type;
   laze_cell_type(cell, &type);
+  if (laze_type_is_unknown(&type)) state->sizes = state->thread->lazy->unknowns.table;
   laze_cell_retain(cell);
   LAZE_TRY(laze_frame_push(state, cell, &type, error));
   laze_expander_init(&expander, state, (laze_location){0}, LAZE_OP_NONE);
@@ -47,7 +48,7 @@ laze_status laze_view_refresh(laze_thread_state *thread, laze_slot *slot, laze_e
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "a tensor was written to of which this is a view that a declared operator gave, whose kernel laze "
                      "does not call again for that; call the operator after the write");
-  if (view->unsized)
+  if (view->unsized && !view->whole)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "a tensor was written to of which this is a view whose sizes follow from values; ask for its size "
                      "(laze_tensor_size) before the view is made, or make the view after the write");

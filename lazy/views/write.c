@@ -93,7 +93,7 @@ static laze_status check_shape(const laze_write *write, const laze_type *to, con
 static laze_status check_places(const laze_write *write, const laze_slot *slot, const laze_type *type,
                                 laze_error *error) {
   laze_geometry geometry;
-  if (!slot->storage->view) return LAZE_OK;
+  if (laze_storage_is_whole(slot->storage) && (!slot->storage->view || slot->storage->view->unsized)) return LAZE_OK;
   if (slot->storage->view->foreign)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: a view is written to that a declared operator gave, of which nobody knows where its elements "

@@ -23,6 +23,7 @@ static const char *const spellings[][2] = {
     {"laze_aot_call", "call"},
     {"laze_aot_backward", "backward"},
     {"laze_checkpoint", "checkpoint"},
+    {"laze_backward_with: ", "backward: "},
     {"laze_backward_with", "gradient="},
     {"laze_backward_into", "backward"},
     {"laze_backward", "backward"},
