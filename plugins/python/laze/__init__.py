@@ -13,6 +13,7 @@ from laze._laze import *  # noqa: F401,F403 - operators are made when the module
 from laze._laze import __version__
 from laze.autograd import enable_grad, grad, inference_mode, no_grad, set_grad_enabled
 from laze.library import ops
+from laze.functional import histogramdd
 
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
@@ -36,5 +37,5 @@ def __getattr__(name):
 
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
-    "autograd", "enable_grad", "grad", "inf", "inference_mode", "jit", "library", "nan", "newaxis", "nn", "no_grad", "ops",
+    "autograd", "enable_grad", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "nan", "newaxis", "nn", "no_grad", "ops",
                                                                    "optim", "pi", "set_grad_enabled"]

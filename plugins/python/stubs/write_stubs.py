@@ -19,6 +19,7 @@ import numpy as _numpy
 from laze import autograd as autograd, jit as jit, library as library, nn as nn, optim as optim
 from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
 from laze.autograd import no_grad as no_grad
+from laze.functional import histogramdd as histogramdd
 from laze.autograd import set_grad_enabled as set_grad_enabled
 from laze.library import ops as ops
 

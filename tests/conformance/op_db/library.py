@@ -13,18 +13,27 @@ def name_of_dtype(dtype):
     return str(dtype).removeprefix("torch.")
 
 
+def written_in_python(package):
+    """Functions that are no operators, or call one with other arguments, as PyTorch's of that name does."""
+    functional = package.nn.functional
+    return {"broadcast_shapes": package.broadcast_shapes, "histogramdd": package.histogramdd,
+            "linear_cross_entropy": functional.linear_cross_entropy,
+            "multi_head_attention_forward": functional.multi_head_attention_forward}
+
+
 class Library:
     """The Python package `laze`, or what a test puts in its place."""
 
     def __init__(self, package):
         self.package = package
-        self.functions = {name: value for name, value in vars(package).items() if isinstance(value, package.Operator)}
+        self.operators = {name: value for name, value in vars(package).items() if isinstance(value, package.Operator)}
+        self.functions = {**self.operators, **written_in_python(package)}
         self.dtypes = {dtype: getattr(package, name_of_dtype(dtype))
                        for dtype in DTYPES if hasattr(package, name_of_dtype(dtype))}
 
     def schemas(self):
         """Whole name ("add.Tensor"): schema, of each operator; the one list of them is the library's."""
-        return {schema.partition("(")[0]: schema for function in self.functions.values() for schema in function.schemas}
+        return {schema.partition("(")[0]: schema for function in self.operators.values() for schema in function.schemas}
 
     def takes_out(self, name):
         """Whether an operator, by its whole name, has an argument out=."""

@@ -12,6 +12,7 @@ import functools
 from typing import Any
 
 import laze
+from laze.nn.attention import multi_head_attention_forward  # noqa: F401 - it is one of these
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -34,6 +35,31 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
     total = "sum" if reduction == "batchmean" else reduction
     result = laze.kl_div(input, target, _reduction(total), log_target=log_target)
     return result / input.shape[0] if reduction == "batchmean" else result
+
+
+def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
+                         reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
+                         options: Any = None) -> Any:
+    """cross_entropy of what a linear layer gives, whose weight is [classes, ..., features]. PyTorch's options, which say
+    in which parts it computes that, change nothing: it is one graph."""
+    classes, *places, features = linear_weight.shape
+    if places:
+        if input.ndim != 2:
+            raise laze.InvalidArgumentError(f"linear_cross_entropy: a weight of {linear_weight.ndim} dims takes an input "
+                                            f"of 2, and it has {input.ndim}")
+        if linear_bias is not None and linear_bias.shape != (classes, *places):
+            raise laze.InvalidArgumentError(f"linear_cross_entropy: linear_bias is {linear_bias.shape}, and "
+                                            f"{(classes, *places)} was expected")
+        bias = None if linear_bias is None else linear_bias.reshape(-1)
+        logits = laze.linear(input, linear_weight.reshape(-1, features), bias).reshape(-1, classes, *places)
+        if target.shape == logits.shape and ignore_index is not None:
+            raise laze.InvalidArgumentError("linear_cross_entropy: ignore_index is of a target of classes, and this one "
+                                            "has probabilities")
+        index = -100 if ignore_index is None else ignore_index
+        return laze.cross_entropy_loss(logits, target, weight, _reduction(reduction), index, label_smoothing)
+    return laze.linear_cross_entropy(input, linear_weight, target, linear_bias=linear_bias, weight=weight,
+                                     reduction=_reduction(reduction), ignore_index=ignore_index,
+                                     label_smoothing=label_smoothing)
 
 
 def _reduction(word):
