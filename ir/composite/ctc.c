@@ -1,5 +1,5 @@
-/* Connectionist temporal classification: the likelihood of labels that are said in this order, each for some steps, with
- * or without a blank in between (Graves et al. 2006, equations 5 to 8).
+/* Connectionist temporal classification: the likelihood of labels that are said in this order, each for some steps,
+ * with or without a blank in between (Graves et al. 2006, equations 5 to 8).
  *
  *   labels a b      places  -  a  -  b  -        2 S + 1 of them, - is the blank
  *   step            place l comes from l, from l - 1, and from l - 2 where that has another label, and no blank
@@ -82,8 +82,8 @@ static laze_status find_emissions(paths *p, laze_value log_probs, laze_error *er
   laze_value operands[] = {log_probs, p->labels};
   LAZE_TRY(laze_compose_expand(p->recorder, p->labels, sizes, 3, &operands[1], error));
   LAZE_TRY(laze_record_call(p->recorder, LAZE_OP_GATHER, operands, 2, &dim, &p->emissions, error));
-  return laze_compose_with_number(p->recorder, LAZE_OP_MAXIMUM, p->emissions, laze_scalar_real(impossible), &p->emissions,
-                                  error);
+  return laze_compose_with_number(p->recorder, LAZE_OP_MAXIMUM, p->emissions, laze_scalar_real(impossible),
+                                  &p->emissions, error);
 }
 
 /* The state one step on, where the input is as long. */
@@ -139,8 +139,9 @@ laze_status laze_composite__ctc_likelihood(laze_recorder *recorder, const laze_c
   paths p = {.recorder = recorder, .dtype = (laze_dtype)log_probs.dtype, .batch = log_probs.sizes[1]};
   laze_value counts, state;
   if (!laze_size_is_constant(log_probs.sizes[0]))
-    return laze_fail(error, LAZE_UNSUPPORTED, "ctc_loss: the number of steps of log_probs is not known; pass a tensor of a "
-                                              "known size");
+    return laze_fail(error, LAZE_UNSUPPORTED,
+                     "ctc_loss: the number of steps of log_probs is not known; pass a tensor of a "
+                     "known size");
   p.steps = log_probs.sizes[0];
   LAZE_TRY(laze_size_arithmetic(recorder, '*', targets.sizes[1], 2, &p.places, error));
   LAZE_TRY(laze_size_arithmetic(recorder, '+', p.places, 1, &p.places, error));
@@ -241,7 +242,7 @@ static laze_status record_loss(laze_recorder *recorder, const laze_call *call, c
 }
 
 laze_status laze_composite_ctc_loss(laze_recorder *recorder, const laze_call *call, laze_value *results,
-                                           laze_error *error) {
+                                    laze_error *error) {
   request asked = {.blank = call->attributes[LAZE_CTC_LOSS_BLANK].value.integer,
                    .reduction = call->attributes[LAZE_CTC_LOSS_REDUCTION],
                    .zero_infinity = call->attributes[LAZE_CTC_LOSS_ZERO_INFINITY]};
@@ -261,10 +262,11 @@ static laze_status write_lengths(laze_recorder *recorder, const laze_call *call,
   for (int32_t i = 0; i < list->count; i++) {
     LAZE_TRY(laze_size_must_be_at_most(recorder, list->value.items[i], most, &fits, error));
     if (list->value.items[i] < 0 || !fits)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                       "%s: length %d is %lld; 0 or more were expected, and no more than log_probs has steps, or targets "
-                       "has labels",
-                       laze_compose_name(call), (int)i, (long long)list->value.items[i]);
+      return laze_fail(
+          error, LAZE_INVALID_ARGUMENT,
+          "%s: length %d is %lld; 0 or more were expected, and no more than log_probs has steps, or targets "
+          "has labels",
+          laze_compose_name(call), (int)i, (long long)list->value.items[i]);
   }
   const laze_size sizes = list->count;
   const laze_attribute attributes[] = {

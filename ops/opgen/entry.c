@@ -240,6 +240,8 @@ static void read_test(gen_table *table, gen_operator *op, const gen_tree *value)
       test->exact = flag_of(table, op, key, item);
     else if (strcmp(key, "recorded") == 0)
       test->recorded = flag_of(table, op, key, item);
+    else if (strcmp(key, "cancels") == 0)
+      test->cancels = flag_of(table, op, key, item);
     else if (strcmp(key, "ulp") == 0)
       test->ulp = number_of(table, op, key, item);
     else if (strcmp(key, "domain") == 0)
@@ -248,7 +250,7 @@ static void read_test(gen_table *table, gen_operator *op, const gen_tree *value)
       read_skipped(table, op, item, test);
     else if (strcmp(key, "why") != 0)
       report_error(&table->report, place_of(op, value->keys[i]),
-                   "\"test\" has no key \"%s\"; write exact, ulp, domain, recorded, skip_dtypes or why", key);
+                   "\"test\" has no key \"%s\"; write exact, ulp, domain, recorded, cancels, skip_dtypes or why", key);
   }
   if (value->form != TREE_MAP || (!test->exact && !(test->ulp > 0)))
     report_error(&table->report, place_of(op, value),

@@ -64,6 +64,7 @@ typedef struct gen_rule_call {
 typedef struct gen_test {
   bool exact;
   bool recorded; /* arguments drawn at random seldom fit: recorded calls are the test */
+  bool cancels;  /* no digits are left of a difference: backends are not compared */
   double ulp, low, high;
   unsigned skipped; /* mask over dtype_infos */
   int line;

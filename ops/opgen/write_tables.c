@@ -105,6 +105,7 @@ void write_cases(const gen_table *table, const gen_shard *shard, FILE *out) {
     else
       fprintf(out, ".ulp = %s, ", c_real(op->test->ulp));
     if (op->test->recorded) fprintf(out, ".recorded = true, ");
+    if (op->test->cancels) fprintf(out, ".cancels = true, ");
     fprintf(out, ".dtypes = %s},\n", dtype_mask_text(tested_dtypes(op)));
     count++;
   }

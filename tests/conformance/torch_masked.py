@@ -86,6 +86,42 @@ def classes():
     case("along_an_axis", "%r0 = _along %a, %b, axis=1", [weight, image], lambda a, b: a.reshape(1, -1, 1))
 
 
+def paths():
+    """ctc_loss: rows of labels, or all of them one behind the other, and lengths that are numbers or tensors."""
+    def loss(label, inputs, words="", lengths="input_lengths=[6, 4], target_lengths=[3, 1]", **more):
+        given = {"input_lengths": [6, 4], "target_lengths": [3, 1], **more}
+        words += "".join(f", {key}={str(value).lower()}" for key, value in more.items() if "lengths" not in key)
+        case(f"ctc_loss_{label}", f"%r0 = ctc_loss %a, %b, {lengths}{words}", inputs,
+             lambda a, b: torch.ctc_loss(a, b, given["input_lengths"], given["target_lengths"], given.get("blank", 0),
+                                         given.get("reduction", 1), given.get("zero_infinity", False)), tolerance=64)
+
+    rows, row = tensor([[2, 2, 1], [3, 1, 1]], "i64"), tensor([2, 2, 1, 3], "i64")
+    for dtype in ("f32", "f64"):
+        likely = torch.log_softmax(block(6, 2, 4, dtype=dtype), 2)
+        for reduction in (0, 1, 2):
+            loss(f"{reduction}_{dtype}", [likely, rows], reduction=reduction)
+        loss(f"behind_{dtype}", [likely, row])
+        loss(f"blank_{dtype}", [likely, tensor([[2, 2, 1], [0, 1, 1]], "i64")], blank=3)
+    short = "input_lengths=[3, 4], target_lengths=[3, 1]"
+    for zero in (False, True):
+        loss(f"impossible_{zero}".lower(), [likely, rows], lengths=short, input_lengths=[3, 4], reduction=0, zero_infinity=zero)
+    empty = "input_lengths=[6, 0], target_lengths=[0, 0]"
+    loss("no_labels", [likely, rows], lengths=empty, input_lengths=[6, 0], target_lengths=[0, 0], reduction=0)
+    loss("too_long", [likely, rows], lengths="input_lengths=[7, 4], target_lengths=[3, 1]", input_lengths=[7, 4])
+    loss("too_many", [likely, row], lengths="input_lengths=[6, 4], target_lengths=[3, 2]", target_lengths=[3, 2])
+    loss("no_label", [likely, rows], blank=4)
+    one = torch.log_softmax(block(5, 4), 1)
+    for reduction in (0, 1):
+        case(f"ctc_loss_single_{reduction}", f"%r0 = ctc_loss %a, %b, input_lengths=[5], target_lengths=[2], reduction={reduction}",
+             [one, tensor([3, 1], "i64")], lambda a, b: torch.ctc_loss(a, b, [5], [2], 0, reduction), tolerance=64)
+        case(f"ctc_loss_lengths_{reduction}", f"%r0 = ctc_loss %a, %b, %c, %d, reduction={reduction}",
+             [likely, rows, tensor([6, 4], "i64"), tensor([3, 1], "i64")],
+             lambda a, b, c, d: torch.ctc_loss(a, b, c, d, 0, reduction), tolerance=64)
+    case("ctc_loss_narrow", "%r0 = ctc_loss %a, %b, %c, %d", [likely, row.int(), tensor([6, 4], "i32"), tensor([3, 1], "i32")],
+         lambda a, b, c, d: torch.ctc_loss(a, b, c, d), tolerance=64)
+
+
 def record():
     reductions()
     classes()
+    paths()
