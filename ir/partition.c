@@ -193,7 +193,7 @@ typedef struct {
   const partition *from;
   laze_graph *graph;
   laze_value *values;   /* by value of the joint graph: what it is here; LAZE_VALUE_NONE: not there */
-  bool *wanted;         /* by node of the joint graph */
+  bool *wanted;         /* by node of the joint graph: still to be appended */
   laze_value *operands; /* of the node at hand */
 } half;
 
@@ -233,6 +233,7 @@ static laze_status append(half *self, int32_t number, laze_error *error) {
     return laze_fail_memory(error, "a graph", -1);
   LAZE_TRY(laze_graph_append(self->graph, self->graph->body, &call, results, error));
   for (int32_t r = 0; r < node->result_count; r++) self->values[self->from->offsets[number] + r] = results[r];
+  self->wanted[number] = false;
   return LAZE_OK;
 }
 
@@ -242,6 +243,39 @@ static laze_status append_wanted(half *self, laze_error *error) {
   for (int64_t i = 0; i < body->node_count; i++)
     if (self->wanted[body->nodes[i]]) LAZE_TRY(append(self, body->nodes[i], error));
   return LAZE_OK;
+}
+
+/* Appends a wanted node behind what is wanted for it. `stack` has room for each operand of the graph. */
+static laze_status append_behind(half *self, int32_t number, int32_t *stack, laze_error *error) {
+  int64_t depth = 0;
+  stack[depth++] = number;
+  while (depth > 0) {
+    const int32_t top = stack[depth - 1];
+    const laze_node *node = node_of(self->from, top);
+    const int64_t before = depth;
+    for (int32_t k = 0; k < node->operand_count && self->wanted[top]; k++)
+      if (self->wanted[node->operands[k].node]) stack[depth++] = node->operands[k].node;
+    if (depth > before) continue;
+    if (self->wanted[top]) LAZE_TRY(append(self, top, error));
+    depth--;
+  }
+  return LAZE_OK;
+}
+
+/* The same with what is computed again as late as can be, so that it is there no longer than it is needed. */
+static laze_status append_wanted_late(half *self, laze_error *error) {
+  const laze_graph *joint = self->from->joint;
+  int64_t room = 1;
+  for (int64_t i = 0; i < joint->node_count; i++) room += joint->nodes[i].operand_count;
+  int32_t *stack = laze_alloc_array(joint->context, room, sizeof *stack);
+  if (!stack) return laze_fail_memory(error, "a partition", -1);
+  laze_status status = LAZE_OK;
+  want_operands(self);
+  for (int64_t i = 0; i < joint->body->node_count && status == LAZE_OK; i++)
+    if (self->wanted[joint->body->nodes[i]] && self->from->tangent[joint->body->nodes[i]])
+      status = append_behind(self, joint->body->nodes[i], stack, error);
+  laze_free(joint->context, stack);
+  return status == LAZE_OK ? append_wanted(self, error) : status; /* gradients that depend on no tangent */
 }
 
 static laze_status begin_half(partition *from, const char *name, half *out, laze_error *error) {
@@ -365,7 +399,7 @@ static laze_status make_backward(partition *self, laze_partition *out, laze_erro
     LAZE_TRY(add_parameter(&backward, value, node_of(self, value.node)->name, error));
   }
   for (int64_t i = self->output_count; i < body->result_count; i++) want(&backward, body->results[i]);
-  LAZE_TRY(append_wanted(&backward, error));
+  LAZE_TRY(append_wanted_late(&backward, error));
   laze_value *results = laze_arena_alloc_array(&self->arena, gradients, sizeof *results);
   if (!results) return laze_fail_memory(error, "the results of a graph", -1);
   for (int64_t i = 0; i < gradients; i++)
