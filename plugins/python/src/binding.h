@@ -266,6 +266,8 @@ typedef struct laze_python_place {
   int32_t line;
 } laze_python_place;
 laze_python_place laze_python_find_place(void);
+/* The same for what computes, which only saved graphs tell (LAZE_SAVE_GRAPHS): nowhere without them. */
+laze_python_place laze_python_find_reader(void);
 /* Calls an operator: a Tensor, or a tuple of them where it gives several (`count` of results, may be NULL). */
 PyObject *laze_python_call(const char *name, laze_python_arguments *arguments, int32_t *count);
 /* The same with Python objects, None for what is absent; for calls that the package makes itself. */

@@ -55,7 +55,7 @@ int laze_python_buffer_get(PyObject *tensor, Py_buffer *view, int flags) {
   if (!out) return PyErr_NoMemory(), -1;
   laze_error error = {0};
   laze_status status;
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status = laze_tensor_export_at(handle, &out->lent, &error, place.file, place.line);
   Py_END_ALLOW_THREADS if (status != LAZE_OK) {
     free(out);

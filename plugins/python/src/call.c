@@ -47,6 +47,12 @@ const char *laze_python_place(int32_t *line) {
   return place.file;
 }
 
+laze_python_place laze_python_find_reader(void) {
+  static int saves = -1; /* as the default context has read it */
+  if (saves < 0) saves = getenv("LAZE_SAVE_GRAPHS") != NULL;
+  return saves ? laze_python_find_place() : (laze_python_place){NULL, 0};
+}
+
 static PyObject *wrap_result(laze_tensor *handle) {
   return handle ? laze_python_tensor(handle) : laze_python_share(Py_None); /* a result may be absent */
 }

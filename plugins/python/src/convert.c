@@ -13,7 +13,7 @@ static laze_dtype host_dtype(laze_dtype dtype) {
 
 static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data, size_t size) {
   laze_status status;
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status = laze_tensor_read_at(handle, dtype, data, size, place.file, place.line);
   Py_END_ALLOW_THREADS return status;
 }
@@ -22,7 +22,7 @@ static laze_status read_values(laze_tensor *handle, laze_dtype dtype, void *data
 static bool compute_unknown(laze_tensor *handle) {
   laze_status status = LAZE_OK;
   if (laze_python_knows_shape(handle)) return true;
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise_at(handle, place.file, place.line);
   Py_END_ALLOW_THREADS return status == LAZE_OK || laze_python_raise(status, laze_tensor_error(handle)) != NULL;
 }
@@ -173,7 +173,7 @@ PyObject *laze_python_repr(PyObject *tensor) {
   laze_status status;
   size_t size = 4096, needed = 0;
   char *text = malloc(size);
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   PyThreadState *state = PyEval_SaveThread();
   status =
       text ? laze_tensor_format_at(handle, text, size, &needed, &error, place.file, place.line) : LAZE_OUT_OF_MEMORY;

@@ -101,7 +101,7 @@ static PyObject *step(PyObject *self, PyObject *unused) {
   laze_error error = {0};
   laze_status status;
   const bool is_inside = laze_python_in_step();
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status =
       is_inside ? laze_optimiser_step(optimiser_of(self), &error) : step_and_compute(optimiser_of(self), place, &error);
   Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise_spelled(status, &error);

@@ -44,7 +44,7 @@ static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
   laze_scope *scope = object->scope;
   if (!scope) return laze_python_raise(LAZE_FAILED_PRECONDITION, "this scope has not begun, or has ended already");
   bool failed = type != Py_None; /* then what was recorded is not computed, and its errors are not the news */
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   object->scope = NULL;
   Py_BEGIN_ALLOW_THREADS status = object->is_step && !failed ? laze_step_end_at(scope, &error, place.file, place.line)
                                                              : laze_scope_end_error(scope, &error);
@@ -158,7 +158,7 @@ static PyObject *evaluate(PyObject *module, PyObject *tensors) {
   laze_error error = {0};
   laze_status status;
   if (!handles) return NULL;
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status = laze_tensors_materialise_at(handles, (int32_t)count, &error, place.file, place.line);
   Py_END_ALLOW_THREADS PyMem_Free(handles);
   if (status != LAZE_OK) return laze_python_raise(status, error.message);

@@ -294,7 +294,7 @@ static PyObject *method_dlpack_device(PyObject *self, PyObject *unused) {
 static PyObject *method_evaluate(PyObject *self, PyObject *unused) {
   (void)unused;
   laze_status status;
-  const laze_python_place place = laze_python_find_place();
+  const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status = laze_tensor_materialise_at(laze_python_handle(self), place.file, place.line);
   Py_END_ALLOW_THREADS return status == LAZE_OK
       ? laze_python_share(self)
