@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-LATER = {"5.7", "5.12", "5.17"}
+LATER = {"5.12", "5.17"}
 ROW = re.compile(r"^\| (\d+\.\d+(?:(?: to |, )\d+\.\d+)*) \|(.*)\|\s*$")
 QUOTED = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"[\w/]+\.(?:c|py|yaml|h|md)$")

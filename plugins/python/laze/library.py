@@ -26,7 +26,7 @@ from laze import _laze
 from laze._laze import dtype as _dtype
 
 __all__ = ["CustomOpDef", "FakeTensor", "Library", "autograd_fallback_mode", "check_kernels", "custom_op", "define",
-           "impl", "infer_schema", "ops", "register_autograd", "register_fake", "register_kernel",
+           "impl", "infer_schema", "ops", "register_autograd", "register_backend", "register_fake", "register_kernel",
            "set_autograd_fallback_mode"]
 
 _KEYS = {"CompositeImplicitAutograd": 0, "Functionalize": 1, "ADInplaceOrView": 2, "Autograd": 3, "AutogradCPU": 3}
@@ -195,11 +195,17 @@ def _elements(value, expected, index):
     return array.tobytes()
 
 
+def _callable(function):
+    if not callable(function):
+        raise _laze.ArgumentTypeError(f"an operator's code is called, which {function!r} cannot be")
+    return function
+
+
 class _Kernel:
     """What the library calls as a kernel: elements are arrays for the program's function."""
 
     def __init__(self, schema, function):
-        self._schema, self._function = schema, function
+        self._schema, self._function = schema, _callable(function)
 
     def __call__(self, arguments, types):
         schema = self._schema
@@ -276,7 +282,7 @@ class _Rule:
     """What the library calls to know types."""
 
     def __init__(self, schema, function):
-        self._schema, self._function = schema, function
+        self._schema, self._function = schema, _callable(function)
 
     def __call__(self, arguments):
         schema = self._schema
@@ -308,7 +314,7 @@ class _Code:
     """What the library calls at a key. With `goes_on` its first argument goes on with the call at the key below."""
 
     def __init__(self, schema, function, goes_on):
-        self._schema, self._function, self._goes_on = schema, function, goes_on
+        self._schema, self._function, self._goes_on = schema, _callable(function), goes_on
 
     def __call__(self, call, arguments):
         schema, function = self._schema, self._function
@@ -334,7 +340,7 @@ class _Gradient:
     """Code for the key of gradients, from backward and setup_context."""
 
     def __init__(self, schema, backward, setup_context):
-        self._schema, self._backward, self._setup = schema, backward, setup_context
+        self._schema, self._backward, self._setup = schema, _callable(backward), setup_context
 
     def __call__(self, call, arguments):
         schema, backward, setup = self._schema, self._backward, self._setup
@@ -422,6 +428,72 @@ class Library:
     def _destroy(self) -> None:
         """Takes back what it declared and put at keys."""
         self._finalizer()
+
+
+_LISTS = ("non_native", "supported", "composite", "fake", "autograd")
+
+
+def _check_list(listing):
+    """What is wrong with a plugin's list is said before anything of it counts."""
+    unknown = [key for key in listing if key not in ("backend", "namespace", *_LISTS)]
+    if unknown:
+        raise _laze.InvalidArgumentError(f"register_backend: unknown key {unknown[0]!r}; there are backend, namespace, "
+                                         + ", ".join(_LISTS))
+    for key in ("backend", "namespace"):
+        if not isinstance(listing.get(key), str):
+            raise _laze.InvalidArgumentError(f"register_backend: {key} is a string, and not {listing.get(key)!r}")
+    if listing["backend"] not in _KERNELS:
+        raise _laze.NotFoundError(f"register_backend: there is no backend {listing['backend']!r}; there are "
+                                  + ", ".join(sorted(filter(None, _KERNELS))))
+    declared = {schema.split("(")[0].strip() for schema in listing.get("non_native", ())}
+    for key in _LISTS[1:]:
+        for name in listing.get(key, {}):
+            if name not in declared and not _is_declared(f"{listing['namespace']}::{name}"):
+                raise _laze.NotFoundError(f"register_backend: {key} has {name!r}, and there is no operator "
+                                          f"{listing['namespace']}::{name}; non_native declares one")
+    both = set(listing.get("supported", {})) & set(listing.get("composite", {}))
+    if both:
+        raise _laze.InvalidArgumentError(
+            f"register_backend: {min(both)!r} is supported, and composite; it is one of them")
+
+
+def _is_declared(name):
+    try:
+        _laze._library_schema(name)
+    except _laze.NotFoundError:
+        return False
+    return True
+
+
+def register_backend(listing: dict[str, Any]) -> Library:
+    """Registers all that a plugin has for a backend, or nothing of it: a dict with the keys
+
+    backend      "llvm", "interp", or "default" for every one
+    namespace    of the operators that follow, which are named without it
+    non_native   schemas of operators that this list declares: ["scale(Tensor x, float by) -> Tensor"]
+    supported    kernels for the backend, by operator: {"scale": function}
+    composite    code over tensors in place of a kernel, by operator
+    fake         rules for types, by operator, as register_fake takes them
+    autograd     gradients, by operator: backward, or (backward, setup_context)
+
+    Unknown keys, backends and operators are errors. Gives the Library, with which what it declares goes."""
+    _check_list(listing)
+    lib = Library(listing["namespace"], "FRAGMENT")
+    try:
+        for schema in listing.get("non_native", ()):
+            lib.define(schema)
+        for name, kernel in listing.get("supported", {}).items():
+            lib.impl(name, kernel, listing["backend"])
+        for name, code in listing.get("composite", {}).items():
+            lib.impl(name, code, "CompositeImplicitAutograd")
+        for name, rule in listing.get("fake", {}).items():
+            lib._register_fake(name, rule)
+        for name, given in listing.get("autograd", {}).items():
+            lib._register_autograd(name, *(given if isinstance(given, tuple) else (given, None)))
+    except BaseException:
+        lib._destroy()
+        raise
+    return lib
 
 
 def _forget(declared, code):

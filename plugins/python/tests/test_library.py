@@ -292,10 +292,50 @@ class Declared(unittest.TestCase):
 
 
 @unittest.skipUnless(numpy, "NumPy is missing: kernels here compute with it")
+class Plugins(unittest.TestCase):
+    """A plugin lists what it has for a backend; a list with a mistake counts for nothing."""
+
+    def listing(self, **others):
+        return {"backend": "default", "namespace": "plugin",
+                "non_native": ["scale(Tensor x, float by) -> Tensor", "square(Tensor x) -> Tensor"],
+                "supported": {"scale": scaled}, "composite": {"square": lambda x: x * x},
+                "fake": {"scale": lambda x, by: x.new_empty(x.shape)},
+                "autograd": {"scale": (lambda ctx, gradient: (gradient * ctx.by, None),
+                                       lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]))}, **others}
+
+    def test_row_5_7_a_list_registers_what_a_backend_has(self):
+        lib = laze.library.register_backend(self.listing())
+        x = laze.tensor([1.0, 2.0], requires_grad=True)
+        (laze.ops.plugin.scale(x, 3.0) + laze.ops.plugin.square(x)).sum().backward()
+        self.assertEqual(x.grad.tolist(), [5, 7])
+        lib._destroy()
+        with self.assertRaises(AttributeError):
+            laze.ops.plugin.scale(x, 3.0)
+
+    def test_row_5_7_unknown_keys_and_operators_are_refused(self):
+        for others, message in (
+                ({"suported": {}}, "unknown key 'suported'"), ({"backend": "abacus"}, "there is no backend 'abacus'"),
+                ({"backend": None}, "backend is a string"), ({"namespace": 3}, "namespace is a string"),
+                ({"supported": {"scal": scaled}}, "supported has 'scal'.*no operator plugin::scal"),
+                ({"composite": {"cube": scaled}}, "composite has 'cube'"),
+                ({"fake": {"cube": scaled}}, "fake has 'cube'"),
+                ({"autograd": {"cube": scaled}}, "autograd has 'cube'"),
+                ({"composite": {"scale": scaled}}, "supported, and composite"),
+                ({"non_native": ["scale(Tensor x, float by) -> Tensor", "square(Quaternion x) -> Tensor"]}, "a type"),
+                ({"supported": {"scale": 3}}, "is called, which 3 cannot be")):
+            with self.assertRaisesRegex(laze.Error, message):
+                laze.library.register_backend(self.listing(**others))
+            for name in ("scale", "square"):
+                with self.assertRaises(AttributeError, msg=others):
+                    getattr(laze.ops.plugin, name)
+
+
+@unittest.skipUnless(numpy, "NumPy is missing: kernels here compute with it")
 class CustomOps(unittest.TestCase):
     def test_schemas_follow_from_annotations(self):
         def f(x: laze.Tensor, y: Optional[laze.Tensor], many: Sequence[laze.Tensor], n: int, sizes: List[int],
-              r: float = 0.5, s: Union[int, float] = 3, *, flag: bool = True, text: str = "a", kind: laze.dtype = laze.float32,
+              r: float = 0.5, s: Union[int, float] = 3, *, flag: bool = True, text: str = "a",
+              kind: laze.dtype = laze.float32,
               none: Optional[int] = None) -> Tuple[laze.Tensor, laze.Tensor]:
             raise NotImplementedError
         self.assertEqual(
