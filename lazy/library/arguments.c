@@ -158,6 +158,9 @@ static bool is_list(laze_argument_kind kind) {
 static laze_status add_number(laze_arena *arena, laze_scalar number, laze_library_layout *out, laze_error *error) {
   if (number.dtype == LAZE_C128)
     return laze_fail(error, LAZE_UNSUPPORTED, "a Scalar is complex; kernels take real ones");
+  if (number.dtype == LAZE_U64 && number.value.integer < 0)
+    return laze_fail(error, LAZE_OUT_OF_RANGE, "a Scalar is %llu; kernels take integers of 64 bits with a sign",
+                     (unsigned long long)number.value.integer);
   const laze_dtype dtype = number.dtype == LAZE_BOOL ? LAZE_BOOL : laze_scalar_is_real(number) ? LAZE_F64 : LAZE_I64;
   out->operands[out->operand_count++] = laze_tensor_from_scalar(arena->context, dtype, number);
   return LAZE_OK;
@@ -194,7 +197,8 @@ laze_status laze_library_lay_out(laze_arena *arena, const laze_library_schema *s
       out->integers[out->integer_count++] = absent ? -1 : bound[i].count;
     else if (info->optional)
       out->integers[out->integer_count++] = !absent;
-    if (!absent) LAZE_TRY(lay_out_one(arena, &bound[i], out, error));
+    if (!absent && lay_out_one(arena, &bound[i], out, error) != LAZE_OK)
+      return laze_error_prefix(error, "%s: argument '%s'", schema->name, info->name);
   }
   return LAZE_OK;
 }

@@ -16,14 +16,15 @@
 
 /* --- views --- */
 
-/* What is written to, and each once. */
+/* What is written to, each with memory of its own: a kernel gets copies, of which the last would win. */
 static laze_status find_destinations(const laze_library_state *state, laze_tensor **out, laze_error *error) {
   const laze_library_schema *schema = &state->op->schema;
   for (int32_t i = 0; i < schema->write_count; i++) {
     out[i] = state->bound[schema->writes[i]].value.tensor;
     for (int32_t k = 0; k < i; k++)
-      if (out[k] == out[i])
-        return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: arguments '%s' and '%s' are one tensor, and both written",
+      if (laze_library_share_memory(state, out[k], out[i]))
+        return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                         "%s: arguments '%s' and '%s' share memory, and both are written; write to a copy of one",
                          schema->name, schema->arguments[schema->writes[k]].name,
                          schema->arguments[schema->writes[i]].name);
   }

@@ -28,3 +28,16 @@ laze_status laze_library_make_view(const laze_library_state *state, laze_tensor 
   laze_lazy_unlock(lazy);
   return status;
 }
+
+static const laze_storage *base_of(laze_tensor *tensor) {
+  const laze_slot *slot = laze_handle_slot(tensor);
+  return slot && slot->storage->view ? slot->storage->view->base : slot ? slot->storage : NULL;
+}
+
+bool laze_library_share_memory(const laze_library_state *state, laze_tensor *a, laze_tensor *b) {
+  laze_lazy *lazy = laze_lazy_get(state->library->context);
+  if (a == b || !lazy || !laze_lazy_lock(lazy)) return true;
+  const bool shared = base_of(a) == base_of(b);
+  laze_lazy_unlock(lazy);
+  return shared;
+}

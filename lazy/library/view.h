@@ -8,4 +8,7 @@
 LAZE_MUST_USE laze_status laze_library_make_view(const laze_library_state *state, laze_tensor *result,
                                                  laze_error *error);
 
+/* Whether two tensors are one, or views of one. */
+bool laze_library_share_memory(const laze_library_state *state, laze_tensor *a, laze_tensor *b);
+
 #endif

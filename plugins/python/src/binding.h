@@ -278,8 +278,9 @@ PyObject *laze_python_call_in_place(const char *name, const char *called, PyObje
  * int64_t, 'I' for an int32_t count and an int64_t const *. */
 PyObject *laze_python_call_format(const char *name, const char *format, ...);
 
-/* Where the caller's Python stands; the file's name lives as long as the process, NULL: unknown. */
-const char *laze_python_place(int32_t *line);
+/* Where the caller's Python stands, outside of files whose names end in `own`; the name lives as long as the process,
+ * NULL: unknown. */
+const char *laze_python_place_outside(const char *own, int32_t *line);
 
 /* ---- generator.c: where the numbers of random operators come from, when a call names no seed and offset */
 void laze_python_generator_next(int64_t *seed, int64_t *offset);

@@ -2,6 +2,7 @@
 #include "binding.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 enum { MAX_RESULTS = 1024 }; /* as many as a list of results has */
 
@@ -41,10 +42,24 @@ laze_python_place laze_python_find_place(void) {
   return place;
 }
 
-const char *laze_python_place(int32_t *line) {
-  const call_place place = find_place();
-  *line = place.line;
-  return place.file;
+const char *laze_python_place_outside(const char *own, int32_t *line) {
+  PyObject *frame = laze_python_share((PyObject *)PyEval_GetFrame());
+  const char *file = NULL;
+  *line = 0;
+  while (frame && frame != Py_None) {
+    PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    file = file_of(code);
+    Py_XDECREF(code);
+    const size_t length = file ? strlen(file) : 0, end = strlen(own);
+    if (!file || length < end || strcmp(file + length - end, own) != 0) break;
+    PyObject *back = PyObject_GetAttrString(frame, "f_back");
+    Py_DECREF(frame);
+    frame = back;
+  }
+  if (frame && frame != Py_None && file) *line = PyFrame_GetLineNumber((PyFrameObject *)frame);
+  Py_XDECREF(frame);
+  PyErr_Clear();
+  return *line ? file : NULL;
 }
 
 laze_python_place laze_python_find_reader(void) {

@@ -346,7 +346,7 @@ static PyObject *call_library(const char *name, laze_python_arguments *arguments
   laze_tensor *handles[LAZE_OPAQUE_MAX_RESULTS] = {NULL};
   laze_python_pass pass;
   int32_t line;
-  const char *file = laze_python_place(&line);
+  const char *file = laze_python_place_outside("/laze/library.py", &line);
   laze_python_pass_begin(&pass);
   const int32_t count = laze_library_call_at(NULL, name, arguments->items, arguments->count, handles,
                                              LAZE_OPAQUE_MAX_RESULTS, file, line);

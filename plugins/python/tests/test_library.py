@@ -59,6 +59,8 @@ class Declared(unittest.TestCase):
                                (lambda: scale(x, to=1.0), "mine::scale")):
             with self.assertRaisesRegex(laze.Error, message):
                 wrong()
+        with self.assertRaisesRegex(laze.Error, "test_library.py:"):  # where it was called
+            scale(x, "a")
         with self.assertRaisesRegex(AttributeError, "there is no operator 'mine::unheard'"):
             laze.ops.mine.unheard(x)
         with self.assertRaisesRegex(laze.Error, "the schema"):
@@ -175,6 +177,11 @@ class Declared(unittest.TestCase):
         w = laze.tensor([1.0, 2.0], requires_grad=True)
         with self.assertRaisesRegex(laze.StateError, "leaf"):
             laze.ops.mine.add_(w, w * 2)
+        self.lib.define("both_(Tensor(a!) x, Tensor(b!) y) -> ()")
+        self.lib.impl("both_", lambda x, y: None)
+        for y in (x, x[2:], x[:]):
+            with self.assertRaisesRegex(laze.InvalidArgumentError, "share memory, and both are written"):
+                laze.ops.mine.both_(x[:2], y)
         self.lib.define("fill_(Tensor(a!) x, Scalar value) -> ()")
 
         def fill(x, value):
