@@ -99,6 +99,13 @@ static laze_status find_input(laze_aot_trace *self, int32_t place, laze_error *e
   laze_type type, before;
   bool changed;
   LAZE_TRY(find_slot(self, "input", index, self->stand_ins[place], &slot, error));
+  const int32_t written = laze_open_trace_written(open_trace(self), slot->storage);
+  if (laze_storage_is_view(slot->storage) || (slot->storage->cell != self->cells[place] && written == 0))
+    return laze_fail(
+        error, LAZE_UNSUPPORTED,
+        "laze_aot_compile: input %d is given the memory of another tensor (laze_tensor_set), which a graph "
+        "does not have; write to it (laze_tensor_write), or give the other as an output",
+        (int)index);
   LAZE_TRY(find_change(self, slot, self->cells[place], &changed, error));
   laze_cell_type(self->cells[place], &before);
   laze_slot_type(slot, &type);
@@ -117,7 +124,7 @@ static laze_status find_input(laze_aot_trace *self, int32_t place, laze_error *e
   if (given->resized || flipped) given->facts.flags |= LAZE_AOT_MUTATES_METADATA;
   const laze_edge edge = laze_slot_edge(slot);
   const bool has_history = edge.node != self->edges[place].node || edge.result != self->edges[place].result;
-  describe_change(given, laze_open_trace_written(open_trace(self), slot->storage), changed, has_history);
+  describe_change(given, written, changed, has_history);
   if (changed) given->facts.result = aot->value_count++;
   if (changed && has_history && requires) given->facts.tangent = aot->tangent_count++;
   return LAZE_OK;

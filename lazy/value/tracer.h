@@ -23,7 +23,7 @@ struct laze_tracer {
   /* A call is given a number, the cell, for the argument of that name. */
   void (*number)(laze_tracer *self, const char *argument, laze_cell *cell);
   /* A tensor of this value is written to, by the call of that name (`file` NULL: its place is not known). */
-  void (*write)(laze_tracer *self, const laze_cell *before, const char *name, const char *file, int32_t line);
+  void (*overwrite)(laze_tracer *self, const laze_cell *before, const char *name, const char *file, int32_t line);
   /* A base is given another cell. */
   void (*write)(laze_tracer *self, const laze_storage *base, laze_written how);
   /* The thread, or its context, ends. */

@@ -235,8 +235,7 @@ void laze_write_commit(laze_record_state *state, const laze_write *write) {
   laze_storage *written = is_view ? storage->view->base : storage;
   laze_tracer *tracer = state->thread->tracer;
   if (tracer && written->cell)
-    tracer->write(tracer, written->cell, write->name, write->location.file, write->location.line);
-  laze_storage_write(lazy, written;
+    tracer->overwrite(tracer, written->cell, write->name, write->location.file, write->location.line);
   laze_storage_write(lazy, written, base->cell);
   note(state->thread, written, history);
   if (laze_thread_tracks(state->thread)) {

@@ -79,8 +79,8 @@ static bool take_results(PyObject *result, const char *what, laze_tensor **out, 
 laze_status laze_python_call_kept(PyObject *code, laze_tensor *const *inputs, int32_t input_count,
                                   laze_tensor **outputs, int32_t capacity, laze_error *error) {
   PyObject *tensors = wrap_tensors(inputs, input_count);
-  PyObject *result = tensors && keep(tensors) ? PyObject_CallObject(code, tensors) : NULL;
-  bool done = result && PyTuple_Check(result) && PyTuple_Size(result) <= capacity && keep(result);
+  PyObject *result = tensors && laze_python_pass_keep(tensors) ? PyObject_CallObject(code, tensors) : NULL;
+  bool done = result && PyTuple_Check(result) && PyTuple_Size(result) <= capacity && laze_python_pass_keep(result);
   if (result && !done && !PyErr_Occurred()) laze_python_raise_type("the function gives more than %d tensors", capacity);
   for (Py_ssize_t i = 0; done && i < PyTuple_Size(result); i++) {
     PyObject *output = PyTuple_GetItem(result, i);
@@ -90,7 +90,7 @@ laze_status laze_python_call_kept(PyObject *code, laze_tensor *const *inputs, in
   }
   Py_XDECREF(tensors);
   Py_XDECREF(result);
-  return done ? LAZE_OK : keep_exception(error);
+  return done ? LAZE_OK : laze_python_pass_exception(error);
 }
 
 /* The data of hooks and functions is an object, which goes when somebody has the GIL. */

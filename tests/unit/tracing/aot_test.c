@@ -1123,6 +1123,12 @@ static laze_status begins_to_require(void *self, laze_tensor *const *in, laze_te
   return laze_tensor_require_grad(in[0], 1, failure);
 }
 
+static laze_status sets_input(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
+  (void)self;
+  out[0] = laze_exp(in[0]);
+  return laze_tensor_set(in[0], out[0], failure);
+}
+
 static laze_status keeps_all(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {
   laze_tensor **kept = self;
   (void)failure;
@@ -1157,6 +1163,8 @@ START_TEST(faults_of_the_function_are_errors) {
   laze_tensor *plain = laze_detach(x);
   assert_fails(laze_aot_compile(begins_to_require, NULL, &plain, 1, 1, NULL, &aot, &error), LAZE_UNSUPPORTED,
                "input 0 is made to require a gradient");
+  assert_fails(laze_aot_compile(sets_input, NULL, &plain, 1, 1, NULL, &aot, &error), LAZE_UNSUPPORTED,
+               "input 0 is given the memory of another tensor");
   const laze_aot_options options = {.struct_size = sizeof options, .partition = 7};
   assert_fails(laze_aot_compile(gives_new, NULL, &x, 1, 1, &options, &aot, &error), LAZE_INVALID_ARGUMENT,
                "no partition 7");
