@@ -51,7 +51,7 @@ laze_tensor *laze_tensor_from_array(laze_array *array) {
 static laze_status call(laze_compiled *compiled, laze_tensor *const *inputs, int32_t input_count, laze_array **arrays,
                         laze_array **results, int32_t output_count, laze_error *error) {
   const laze_force force = {.reason = LAZE_FORCE_CALL, .function = "laze_compiled_call"};
-  LAZE_TRY(laze_materialise_tensors("laze_compiled_call", inputs, input_count, &force, error)); /* in one graph */
+  LAZE_TRY(laze_materialise_tensors(inputs, input_count, &force, error)); /* in one graph */
   for (int32_t i = 0; i < input_count; i++) LAZE_TRY(laze_tensor_to_array(inputs[i], &arrays[i], error));
   return laze_compiled_run(compiled, arrays, input_count, results, output_count, error);
 }

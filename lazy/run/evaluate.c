@@ -12,23 +12,22 @@
 #include "lazy/value/pending.h"
 #include "lazy/value/view.h"
 
-static laze_status refuse(const laze_force *force, const char *function, int32_t index, const char *what, laze_error *error) {
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: tensor %d is %s", force->function, function, (int)index, what);
+static laze_status refuse(const laze_force *force, int32_t index, const char *what, laze_error *error) {
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: tensor %d is %s", force->function, (int)index, what);
 }
 
 /* All of one context; its lazy object. */
-static laze_status find_lazy(const char *function, laze_tensor *const *tensors, int32_t count, const laze_force *force, laze_lazy **out,
+static laze_status find_lazy(laze_tensor *const *tensors, int32_t count, const laze_force *force, laze_lazy **out,
                              laze_error *error) {
   *out = NULL;
   for (int32_t i = 0; i < count; i++) {
     if (tensors[i] == laze_handle_out_of_memory()) return laze_fail_memory(error, "a tensor", -1);
     laze_lazy *lazy = laze_handle_lazy(tensors[i]);
     if (!lazy)
-      return refuse(force, function, i,
-                    tensors[i] ? "a released handle; retain a tensor that is used after its scope" : "NULL",
+      return refuse(force, i, tensors[i] ? "a released handle; retain a tensor that is used after its scope" : "NULL",
                     error);
     if (*out && lazy != *out)
-      return refuse(force, function, i, "of another context than those before; compute them apart", error);
+      return refuse(force, i, "of another context than those before; compute them apart", error);
     *out = lazy;
   }
   return LAZE_OK;
@@ -69,8 +68,7 @@ static laze_status find_failure(laze_tensor *const *tensors, int32_t count, laze
   return status;
 }
 
-laze_status laze_materialise_tensors(const char *function, laze_tensor *const *tensors, int32_t count,
-                                     const laze_force *force,
+laze_status laze_materialise_tensors(laze_tensor *const *tensors, int32_t count, const laze_force *force,
                                      laze_error *error) {
   laze_lazy *lazy;
   laze_error local;
@@ -78,9 +76,9 @@ laze_status laze_materialise_tensors(const char *function, laze_tensor *const *t
   if (!error) error = &local;
   *error = (laze_error){.code = LAZE_OK};
   if (count < 0 || (count > 0 && !tensors))
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d tensors at %p are no list", force->function, function, (int)count,
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d tensors at %p are no list", force->function, (int)count,
                      (const void *)tensors);
-  LAZE_TRY(find_lazy(function, tensors, count, force, &lazy, error));
+  LAZE_TRY(find_lazy(tensors, count, force, &lazy, error));
   if (!lazy) return LAZE_OK;
   laze_thread_state *thread = laze_lazy_lock(lazy);
   if (!thread) return laze_fail_memory(error, "a thread's state", sizeof *thread);
@@ -101,8 +99,4 @@ laze_status laze_tensors_materialise_at(laze_tensor *const *tensors, int32_t cou
 }
 laze_status laze_tensors_materialise(laze_tensor *const *tensors, int32_t count, laze_error *error) {
   return laze_tensors_materialise_at(tensors, count, error, NULL, 0);
-}
-
-laze_status laze_tensors_materialise(laze_tensor *const *tensors, int32_t count, laze_error *error) {
-  return laze_materialise_tensors(__func__, tensors, count, error);
 }

@@ -115,7 +115,7 @@ laze_status laze_tensors_save(laze_context *context, const laze_named_tensor *te
   laze_safetensors_item *items = laze_alloc_array(context, count, sizeof *items);
   laze_status status = handles && exports && items ? LAZE_OK : laze_fail_memory(error, "a list of tensors", count);
   for (int32_t i = 0; status == LAZE_OK && i < count; i++) handles[i] = tensors[i].tensor;
-  if (status == LAZE_OK) status = laze_materialise_tensors("laze_tensors_save", handles, count, &saving, error);
+  if (status == LAZE_OK) status = laze_materialise_tensors(handles, count, &saving, error);
   if (status == LAZE_OK) status = lend(tensors, count, exports, items, error);
   if (status == LAZE_OK) status = laze_safetensors_write(context, path, items, count, notes, note_count, error);
   for (int32_t i = 0; exports && i < count; i++) laze_export_release(&exports[i]);

@@ -6,7 +6,6 @@
 
 #include "base/status.h"
 #include "lazy/run/force.h"
-#include "laze/tensor.h"
 
 #include <stdbool.h>
 
@@ -25,10 +24,6 @@ LAZE_MUST_USE laze_status laze_materialise_selected(laze_thread_state *thread, u
                                                     const laze_force *force, laze_error *error);
 /* laze_tensors_materialise() for another function, that of `force`. Locks. */
 LAZE_MUST_USE laze_status laze_materialise_tensors(laze_tensor *const *tensors, int32_t count, const laze_force *force,
-                                                   laze_error *error);
-
-/* laze_tensors_materialise() for `function`, which is what messages name. Called without the lock. */
-LAZE_MUST_USE laze_status laze_materialise_tensors(const char *function, laze_tensor *const *tensors, int32_t count,
                                                    laze_error *error);
 
 #endif

@@ -121,7 +121,8 @@ laze_status laze_trace_begin(laze_context *context, laze_tensor *const *inputs, 
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_trace_begin: inputs and traced must not be NULL, nor their count negative");
   LAZE_TRY(check_options("laze_trace_begin", &options, error));
-  LAZE_TRY(laze_materialise_tensors("laze_trace_begin", inputs, input_count, error));
+  const laze_force force = {.reason = LAZE_FORCE_CALL, .function = "laze_trace_begin"};
+  LAZE_TRY(laze_materialise_tensors(inputs, input_count, &force, error));
   LAZE_TRY(lock("laze_trace_begin", context, &thread, error));
   laze_status status = open_trace(thread, inputs, input_count, options, traced, error);
   const bool opened = status == LAZE_OK;

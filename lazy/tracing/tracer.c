@@ -198,7 +198,8 @@ static void note_read(laze_tracer *self, const laze_cell *cell) {
 
 /* What came from the trace is its own, views of it too: they are recorded as they are after the write. Whoever has what
  * came from elsewhere saw the write, and will see none when the graph runs. */
-static void note_overwrite(laze_tracer *self, const laze_cell *before, const char *name, const char *file, int32_t line) {
+static void note_overwrite(laze_tracer *self, const laze_cell *before, const char *name, const char *file,
+                           int32_t line) {
   laze_open_trace *trace = (laze_open_trace *)self;
   if (trace->write.code != LAZE_OK) return;
   const laze_traced_cell *slot = trace->slot_count > 0 ? find_slot(trace, before) : NULL;
@@ -339,7 +340,8 @@ laze_status laze_open_trace_create(laze_thread_state *thread, laze_graph *graph,
     return laze_fail_memory(error, "a trace", sizeof *trace);
   }
   laze_graph_give_to_context(graph);
-  trace->tracer = (laze_tracer){.read = note_read, .number = note_number, .overwrite = note_overwrite, .write = note_write, .drop = drop};
+  trace->tracer = (laze_tracer){
+      .read = note_read, .number = note_number, .overwrite = note_overwrite, .write = note_write, .drop = drop};
   trace->thread = thread;
   trace->graph = graph;
   trace->sizes.to = graph->sizes;

@@ -50,7 +50,8 @@ static laze_status assign(laze_thread_state *thread, const laze_sides *sides, la
     return laze_sides_write(thread, sides, error);
   if (laze_storage_is_view(storage)) laze_view_part(thread->lazy, storage);
   LAZE_TRY(take_history(thread, sides, error));
-  if (thread->tracer && storage->cell) thread->tracer->overwrite(thread->tracer, storage->cell, sides->function, NULL, 0);
+  if (thread->tracer && storage->cell)
+    thread->tracer->overwrite(thread->tracer, storage->cell, sides->function, NULL, 0);
   laze_handle_assign(thread->lazy, sides->to, sides->from);
   if (thread->tracer) thread->tracer->write(thread->tracer, storage, LAZE_WRITTEN_ASSIGNED);
   return LAZE_OK;
