@@ -43,8 +43,9 @@ laze_python_place laze_python_find_place(void) {
 }
 
 const char *laze_python_place_outside(const char *own, int32_t *line) {
-  PyObject *frame = laze_python_share((PyObject *)PyEval_GetFrame());
+  PyObject *frame = (PyObject *)PyEval_GetFrame();
   const char *file = NULL;
+  Py_XINCREF(frame);
   *line = 0;
   while (frame && frame != Py_None) {
     PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
