@@ -283,6 +283,8 @@ laze_status laze_aot_find_facts(laze_aot_trace *self, laze_error *error) {
   laze_status status = LAZE_OK;
   laze_thread_state *thread = laze_lazy_lock(aot->lazy);
   if (!thread) return laze_fail_memory(error, "a compiled function", -1);
+  const laze_error *failure = &open_trace(self)->failure; /* of a call in the function: the trace lacks it */
+  if (failure->code != LAZE_OK) status = laze_fail(error, failure->code, "%s", failure->message);
   for (int32_t d = 0; d < aot->different_count && status == LAZE_OK; d++) status = find_input(self, d, error);
   for (int32_t i = 0; i < aot->input_count && status == LAZE_OK; i++) copy_input(aot, &aot->inputs[i]);
   aot->first_offset = aot->value_count;

@@ -1236,7 +1236,7 @@ END_TEST
 
 /* Memory may be out at any call: an error, and nothing is lost. */
 START_TEST(memory_may_run_out_at_any_point) {
-  for (int64_t at = 1;; at += 1 + at / 40) {
+  for (int64_t at = 1;; at += 1 + at / 15) {
     test_failing_allocator state = {0};
     laze_context *before = context;
     laze_tensor *inputs[4], *outputs[2] = {NULL};
