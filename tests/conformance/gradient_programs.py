@@ -24,6 +24,14 @@ STRICTER = ("several elements of the tensor are one place of memory",)  # PyTorc
 TOLERANCE = 1e-9
 
 
+def is_leaf(tensor):
+    """False of a view that PyTorch does not look at any more (REFUSED)."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return False
+
+
 class Maker:
     """Draws statements; shapes of tensors are those that the program has in PyTorch."""
 
@@ -99,7 +107,9 @@ class Maker:
                 return self.leaf(tensors)  # PyTorch itself crashes
         except RuntimeError:
             return self.leaf(tensors)
-        shared = tensors[name]._is_view() or any(other._base is tensors[name] for other in tensors.values())
+        if tensors[name]._is_view():  # PyTorch drops their hooks with a write to what they share memory with
+            return f"{name}.retain_grad()"
+        shared = any(other._base is tensors[name] for other in tensors.values())
         return self.rng.choice(["{0}.retain_grad()", "{0}.register_hook(hook({1}))", "{0}.register_hook(scale)",
                                 "{0}.retain_grad()" if shared else "{0}.requires_grad_()"]).format(
                                     name, self.rng.randrange(1000))
@@ -113,7 +123,7 @@ class Maker:
         return f"({name} * {name}).sum().backward({flags})"
 
     def gradient(self, tensors):
-        names = [name for name in tensors if tensors[name].is_leaf and tensors[name].grad is not None]
+        names = [name for name in tensors if is_leaf(tensors[name]) and tensors[name].grad is not None]
         if not names:
             return self.backward(tensors)
         name = self.rng.choice(names)

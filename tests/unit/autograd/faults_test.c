@@ -505,8 +505,49 @@ START_TEST(memory_may_run_out_at_any_point) {
 }
 END_TEST
 
+/* A message names the function that was called, and says so once: people search for that name in their program. */
+START_TEST(messages_name_the_function_that_was_called) {
+  autograd_fixture at = begin();
+  laze_error error[12] = {{.code = LAZE_OK}};
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *plain = constant(&at, (float[]){1, 2}), *found[2], *none = NULL;
+  laze_tensor *const two[] = {laze_mul(x, x)}, *const one[] = {laze_sum(x)}, *const nothing[] = {NULL};
+  const char *const names[] = {"laze_backward",
+                               "laze_backward",
+                               "laze_backward_with",
+                               "laze_backward_into",
+                               "laze_backward_into",
+                               "laze_grad",
+                               "laze_grad",
+                               "laze_jvp",
+                               "laze_tensors_materialise",
+                               "laze_trace_begin",
+                               "laze_tensor_set_grad",
+                               "laze_tensor_set"};
+  ck_assert_int_ne(laze_backward(two[0], &error[0]), LAZE_OK);
+  ck_assert_int_ne(laze_backward(plain, &error[1]), LAZE_OK);
+  ck_assert_int_ne(laze_backward_with(two, NULL, 1, 0, &error[2]), LAZE_OK);
+  ck_assert_int_ne(laze_backward_into(one, NULL, 1, &plain, 1, 0, &error[3]), LAZE_OK);
+  ck_assert_int_ne(laze_backward_into(two, NULL, 1, &x, 1, 0, &error[4]), LAZE_OK);
+  ck_assert_int_ne(laze_grad(one, NULL, 1, &plain, 1, 0, found, &error[5]), LAZE_OK);
+  ck_assert_int_ne(laze_grad(nothing, NULL, 1, &x, 1, 0, found, &error[6]), LAZE_OK);
+  ck_assert_int_ne(laze_jvp(one, 1, &plain, &plain, 1, 0, found, &error[7]), LAZE_OK);
+  ck_assert_int_ne(laze_tensors_materialise(nothing, 1, &error[8]), LAZE_OK);
+  ck_assert_int_ne(laze_trace_begin(at.context, nothing, 1, NULL, found, &error[9]), LAZE_OK);
+  ck_assert_int_ne(laze_tensor_set_grad(plain, plain, &error[10]), LAZE_OK);
+  ck_assert_int_ne(laze_tensor_set(x, none, &error[11]), LAZE_OK);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const size_t length = strlen(names[i]);
+    ck_assert_msg(strncmp(error[i].message, names[i], length) == 0 && error[i].message[length] == ':',
+                  "a message of %s: %s", names[i], error[i].message);
+    ck_assert_msg(strncmp(error[i].message + length + 2, names[i], length) != 0, "said twice: %s", error[i].message);
+  }
+  end(&at);
+}
+END_TEST
+
 int main(void) {
-  const TTest *tests[] = {unknown_sizes_before_and_after_they_are_found,
+  const TTest *tests[] = {messages_name_the_function_that_was_called,
+                          unknown_sizes_before_and_after_they_are_found,
                           histories_keep_the_sizes_of_their_own_step,
                           histories_survive_a_new_table_of_sizes,
                           gradients_are_given_for_unknown_sizes,
