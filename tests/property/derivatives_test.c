@@ -111,8 +111,8 @@ static laze_tensor *fit(laze_context *context, fitness kind, laze_tensor *x) {
   return kind == TRIANGULAR ? laze_add(laze_triu(x, 0), laze_mul(one, 4)) : laze_add(laze_mul(x, 0.25), 2);
 }
 
-/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `right`: and a further one. `size`: of
- * what a Fourier transform over both dims gives; -1: as large as it is. */
+/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `right`: and a further one. `size`:
+ * of what a Fourier transform over both dims gives; -1: as large as it is. */
 static const struct fitting {
   const char *name;
   fitness kind;
@@ -167,7 +167,8 @@ static int32_t call_fitting(laze_context *context, const struct fitting *fitting
     arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = 2, .value.integers = dims};
     arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGER, .value.integer = 1}; /* by the root of n */
   }
-  if (fitting->size > 0) arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGER, .value.integer = fitting->size};
+  if (fitting->size > 0)
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGER, .value.integer = fitting->size};
   for (int32_t i = 0; i < fitting->flags; i++)
     arguments[count++] = (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = fitting->flag[i]};
   for (int32_t i = 0; i < 2 && fitting->flags < 0; i++) arguments[count++] = (laze_argument){.kind = LAZE_PASS_NONE};
