@@ -4,6 +4,7 @@
 #include "laze/laze.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/backends.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/run.h"
 #include "tests/unit/lazy/support.h"
 
@@ -964,6 +965,59 @@ START_TEST(gradients_are_what_the_program_says) {
 }
 END_TEST
 
+/* --- memory --- */
+
+/* What a program does with operators, in a context whose memory runs out somewhere: no crash, nothing left, and the
+ * right number or a status. */
+static laze_status run_program(test_failing_allocator *state, int backend, float *value) {
+  const laze_status none = LAZE_OUT_OF_MEMORY;
+  laze_status status = test_failing_context(state, laze_backend_at(backend)->name, "noarenas", "", &context);
+  if (status != LAZE_OK) return none;
+  scope = laze_scope_begin(context);
+  laze_set_grad_enabled(context, 1);
+  status = laze_library_define(context, "mine::scale(Tensor x, float by=2.0) -> Tensor", &error);
+  const laze_status given =
+      laze_library_implement(context, "mine::scale", NULL, scale_kernel, NULL, note_release, &error);
+  if (status == LAZE_OK) status = given;
+  const laze_status gradient =
+      laze_library_differentiate(context, "mine::scale", scale_backward, NULL, note_release, &error);
+  if (status == LAZE_OK) status = gradient;
+  laze_tensor *x = filled(context, 2, 3), *y = NULL;
+  if (status == LAZE_OK) status = laze_tensor_require_grad(x, 1, &error);
+  if (status == LAZE_OK) {
+    const laze_argument arguments[] = {pass(x), pass_real(5)};
+    laze_library_call(context, "mine::scale", arguments, 2, &y, 1);
+    status = laze_backward(laze_sum(y), &error);
+  }
+  float data[2] = {0, 0};
+  laze_tensor *grad = status == LAZE_OK ? laze_tensor_grad(x) : NULL;
+  if (grad) status = laze_tensor_read(grad, LAZE_F32, data, sizeof data);
+  *value = data[0];
+  (void)laze_scope_end(scope);
+  laze_context_release(context);
+  return grad ? status : none;
+}
+
+START_TEST(memory_may_run_out_at_any_point) {
+  if (test_fuses(laze_backend_at(_i))) return; /* a compilation for each allocation; the calls are the same ones */
+  for (int all_after = 0; all_after < 2; all_after++) {
+    bool done = false;
+    for (int64_t at = 1; !done; at++) {
+      test_failing_allocator state = {.refuse_at = at, .refuse_all_after = all_after};
+      float value = 0;
+      releases = 0;
+      const laze_status status = run_program(&state, _i, &value);
+      ck_assert_msg(state.live == 0, "%lld blocks are left when allocation %lld fails", (long long)state.live,
+                    (long long)at);
+      if (status == LAZE_OK) ck_assert_float_eq(value, 5);
+      ck_assert_msg(releases == 2 || status != LAZE_OK, "%d of 2 are released", (int)releases);
+      done = state.calls < at;
+      ck_assert_msg(status == LAZE_OK || !done, "it fails although there is memory");
+    }
+  }
+}
+END_TEST
+
 /* --- threads --- */
 
 static void *run_often(void *unused) {
@@ -1026,6 +1080,7 @@ int main(void) {
                               sizes_that_values_give_are_found,
                               calls_are_read_and_printed,
                               gradients_are_what_the_program_says,
+                              memory_may_run_out_at_any_point,
                               threads_share_operators};
   TCase *tests = tcase_create("library");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) conformance_add(tests, all[i]);
