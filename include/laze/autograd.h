@@ -35,9 +35,9 @@ LAZE_API int32_t laze_tensor_is_leaf(laze_tensor *tensor);
 
 /* The gradient that has come together in a leaf, or in what laze_tensor_retain_grad() was called with: a handle of the
  * current scope, of the memory in which it is. Later passes add to it there, and what is written to it
- * (laze_tensor_write(), calls in place) reaches the leaf, until that has another gradient: a pass with LAZE_CREATE_GRAPH
- * gives it one, as does one that adds to what cannot be written to, such as what laze_expand() gave. NULL: none so far,
- * or it keeps none. */
+ * (laze_tensor_write(), calls in place) reaches the leaf, until that has another gradient: a pass with
+ * LAZE_CREATE_GRAPH gives it one, as does one that adds to what cannot be written to, such as what laze_expand() gave.
+ * NULL: none so far, or it keeps none. */
 LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
 /* Has a tensor that is no leaf keep its gradient as one does, from the next pass on; a leaf keeps it in any case.
  * LAZE_FAILED_PRECONDITION: it requires none. Asking whether it does: of a leaf 0. */

@@ -35,8 +35,8 @@ typedef struct laze_named_frame {
   int32_t size_count;
 } laze_named_frame;
 
-/* What the ranking of overloads is told of something that is passed. A NULL tensor is one, which the call itself refuses
- * where it needs it. */
+/* What the ranking of overloads is told of something that is passed. A NULL tensor is one, which the call itself
+ * refuses where it needs it. */
 laze_passed_kind laze_named_call_passed(const laze_argument *argument);
 
 /* Finds the form: `called`, `form` and `name`, and of `out` the destinations; it is no argument from then on. */

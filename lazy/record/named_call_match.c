@@ -58,9 +58,8 @@ static laze_status check_numbers(const laze_named_call *given, const laze_passed
 /* Finds the operator. Where none takes what is passed as it is, tensors may stand for sizes. */
 static laze_status resolve(const laze_named_call *given, laze_positions positions, laze_passed *listed, laze_op *out,
                            laze_error *error) {
-  LAZE_TRY(
-      laze_arguments_list("laze_call_by_name", given->name, given->arguments, given->count, laze_named_call_passed,
-                          listed, error));
+  LAZE_TRY(laze_arguments_list("laze_call_by_name", given->name, given->arguments, given->count, laze_named_call_passed,
+                               listed, error));
   laze_overload_call call = {given->name, positions, listed, given->count, false, true};
   laze_status status = laze_call_resolve(&call, out, error);
   if (status == LAZE_OK) return check_numbers(given, listed, *out, error);

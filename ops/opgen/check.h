@@ -36,18 +36,18 @@ typedef struct gen_scope {
   gen_table *table;
   gen_operator *op;
   gen_place at;
-  bool in_condition; /* a `when`: attributes and present() only */
+  bool in_condition;  /* a `when`: attributes and present() only */
   bool may_be_absent; /* what is returned */
-  uint64_t known;    /* bit i: argument i is known to be present here */
-  uint64_t used;     /* bit i: argument i was used */
+  uint64_t known;     /* bit i: argument i is known to be present here */
+  uint64_t used;      /* bit i: argument i was used */
   int variable_count;
   gen_variable **variables;
 } gen_scope;
 
 /* Checks the composite and the condition of an operator. */
 void check_operator(gen_table *table, gen_operator *op);
-/* Checks the composite of a formula, which need not use what it may name, and whose results may be absent. `when`: it is
- * for calls for which this does not hold (NULL: for all). */
+/* Checks the composite of a formula, which need not use what it may name, and whose results may be absent. `when`: it
+ * is for calls for which this does not hold (NULL: for all). */
 void check_formula_of(gen_table *table, gen_operator *function, const gen_expression *when);
 /* Reports composites that expand into themselves. After every operator was checked. */
 void check_recursion(gen_table *table);

@@ -111,7 +111,7 @@ struct gen_operator {
   const gen_test *test;
   const char *doc;
   gen_derivative *derivative; /* NULL: it has none of its own */
-  bool complex_gradient;        /* its formulas are right where results are complex (ops/derivatives/complex.yaml) */
+  bool complex_gradient;      /* its formulas are right where results are complex (ops/derivatives/complex.yaml) */
   bool reached;               /* by the search for composites that expand into themselves */
   bool left;
 };

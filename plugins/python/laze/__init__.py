@@ -37,5 +37,5 @@ def __getattr__(name):
 
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
-    "autograd", "enable_grad", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "nan", "newaxis", "nn", "no_grad", "ops",
-                                                                   "optim", "pi", "set_grad_enabled"]
+    "autograd", "enable_grad", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "nan", "newaxis", "nn",
+    "no_grad", "ops", "optim", "pi", "set_grad_enabled"]

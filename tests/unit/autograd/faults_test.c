@@ -1,6 +1,7 @@
 /* What gradients do where something goes wrong or is unusual: sizes that are not known, memory that runs out, handles
  * that go, cycles, cuts. */
 #include "laze/laze.h"
+#include "laze/trace.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/unit/autograd/support.h"
 

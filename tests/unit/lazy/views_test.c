@@ -197,7 +197,8 @@ START_TEST(row_5_17_a_view_of_unknown_size_says_that_it_is_no_more) {
   laze_scope *scope = laze_scope_begin(context);
   laze_error error;
   laze_tensor *x = FLOATS(context, LAZE_SHAPE(3), (float[]){1, -2, 3});
-  laze_tensor *positive = laze_masked_select(x, laze_gt(x, 0.0)), *part = laze_unsqueeze(positive, 0), *whole = laze_detach(positive);
+  laze_tensor *positive = laze_masked_select(x, laze_gt(x, 0.0)), *part = laze_unsqueeze(positive, 0),
+              *whole = laze_detach(positive);
   ck_assert_int_eq(laze_tensor_write(part, laze_neg(part), &error), LAZE_FAILED_PRECONDITION);
   ck_assert_ptr_nonnull(strstr(error.message, "sizes follow from values"));
   write_to(positive, FLOATS(context, LAZE_SHAPE(1), (float[]){7}));
