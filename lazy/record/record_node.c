@@ -123,7 +123,7 @@ laze_status laze_record_node(laze_record_state *state, const laze_call *call, la
     results[i] = (laze_value){(int32_t)state->value_count, 0};
     laze_frame_value *value = &state->values[state->value_count++];
     value->cell = &node->cells[i];
-    value->edge.node = NULL;
+    value->edge = (laze_edge){0};
     value->storage = NULL;
     laze_cell_type(value->cell, &value->type);
   }

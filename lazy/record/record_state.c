@@ -28,7 +28,7 @@ laze_status laze_frame_push(laze_record_state *state, laze_cell *cell, const laz
   }
   laze_frame_value *value = &state->values[state->value_count++];
   value->cell = cell;
-  value->edge.node = NULL;
+  value->edge = (laze_edge){0};
   value->storage = NULL;
   copy_type(&value->type, type);
   return LAZE_OK;
