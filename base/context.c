@@ -231,7 +231,7 @@ laze_status laze_context_create(const laze_context_options *given, laze_context 
 }
 
 void laze_context_retain(laze_context *context) {
-  atomic_fetch_add(&context->references, 1);
+  if (context) atomic_fetch_add(&context->references, 1);
 }
 
 void laze_context_release(laze_context *context) {

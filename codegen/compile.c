@@ -34,11 +34,11 @@ const laze_backend *laze_backend_at(int32_t index) {
 }
 
 const char *laze_backend_name(const laze_backend *backend) {
-  return backend->name;
+  return backend ? backend->name : NULL;
 }
 
 const char *laze_backend_description(const laze_backend *backend) {
-  return backend->description;
+  return backend ? backend->description : NULL;
 }
 
 laze_status laze_backend_find(laze_context *context, const char *name, const laze_backend **out, laze_error *error) {

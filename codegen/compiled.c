@@ -204,7 +204,7 @@ laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *op
 }
 
 void laze_compiled_retain(laze_compiled *compiled) {
-  atomic_fetch_add_explicit(&compiled->references, 1, memory_order_relaxed);
+  if (compiled) atomic_fetch_add_explicit(&compiled->references, 1, memory_order_relaxed);
 }
 
 void laze_compiled_release(laze_compiled *compiled) {
@@ -218,7 +218,7 @@ void laze_compiled_release(laze_compiled *compiled) {
 }
 
 laze_graph *laze_compiled_graph(const laze_compiled *compiled) {
-  return compiled->graph;
+  return compiled ? compiled->graph : NULL;
 }
 
 /* --- Running --- */

@@ -31,49 +31,49 @@ const laze_operator *laze_operator_find(const char *name) {
 }
 
 const char *laze_operator_name(const laze_operator *op) {
-  return info_of(op)->name;
+  return op ? info_of(op)->name : NULL;
 }
 
 const char *laze_operator_base_name(const laze_operator *op) {
-  return info_of(op)->base;
+  return op ? info_of(op)->base : NULL;
 }
 
 const char *laze_operator_function(const laze_operator *op) {
-  return op->function;
+  return op ? op->function : NULL;
 }
 
 const char *laze_operator_schema(const laze_operator *op) {
-  return info_of(op)->schema;
+  return op ? info_of(op)->schema : NULL;
 }
 
 const char *laze_operator_doc(const laze_operator *op) {
-  return op->doc;
+  return op ? op->doc : NULL;
 }
 
 int32_t laze_operator_is_method(const laze_operator *op) {
-  return op->is_method;
+  return op ? op->is_method : 0;
 }
 
 const char *laze_operator_in_place(const laze_operator *op) {
-  return laze_op_in_place(info_of(op));
+  return op ? laze_op_in_place(info_of(op)) : NULL;
 }
 
 int32_t laze_operator_target(const laze_operator *op) {
-  return laze_op_target(info_of(op));
+  return op ? laze_op_target(info_of(op)) : 0;
 }
 
 int32_t laze_operator_result_count(const laze_operator *op) {
-  return info_of(op)->result_count;
+  return op ? info_of(op)->result_count : 0;
 }
 
 const char *laze_operator_result_name(const laze_operator *op, int32_t index) {
-  return index >= 0 && index < info_of(op)->result_count ? op->result_names[index] : NULL;
+  return op && index >= 0 && index < info_of(op)->result_count ? op->result_names[index] : NULL;
 }
 
 int32_t laze_operator_argument_count(const laze_operator *op) {
-  return info_of(op)->argument_count;
+  return op ? info_of(op)->argument_count : 0;
 }
 
 const laze_operator_argument *laze_operator_argument_at(const laze_operator *op, int32_t index) {
-  return index >= 0 && index < info_of(op)->argument_count ? &op->arguments[index] : NULL;
+  return op && index >= 0 && index < info_of(op)->argument_count ? &op->arguments[index] : NULL;
 }

@@ -74,7 +74,7 @@ laze_status laze_array_borrow(laze_context *context, laze_dtype dtype, laze_ints
 }
 
 void laze_array_retain(laze_array *array) {
-  atomic_fetch_add_explicit(&array->references, 1, memory_order_relaxed);
+  if (array) atomic_fetch_add_explicit(&array->references, 1, memory_order_relaxed);
 }
 
 void laze_array_release(laze_array *array) {
@@ -86,27 +86,29 @@ void laze_array_release(laze_array *array) {
 }
 
 laze_dtype laze_array_dtype(const laze_array *array) {
-  return array->type.dtype;
+  return array ? array->type.dtype : LAZE_DTYPE_NONE;
 }
 
 laze_ints laze_array_sizes(const laze_array *array) {
-  return (laze_ints){array->type.sizes, array->type.rank};
+  return array ? (laze_ints){array->type.sizes, array->type.rank} : (laze_ints){NULL, 0};
 }
 
 int64_t laze_array_bytes(const laze_array *array) {
-  return bytes_of(&array->type);
+  return array ? bytes_of(&array->type) : 0;
 }
 
 const void *laze_array_data(const laze_array *array) {
+  if (!array) return NULL;
   return array->buffer->data ? array->buffer->data : nothing;
 }
 
 void *laze_array_writable(laze_array *array) {
-  const bool alone = atomic_load_explicit(&array->references, memory_order_acquire) == 1;
+  const bool alone = array && atomic_load_explicit(&array->references, memory_order_acquire) == 1;
   return alone && laze_buffer_is_exclusive(array->buffer) ? array->buffer->data : NULL;
 }
 
 laze_status laze_array_read(const laze_array *array, laze_dtype dtype, void *data, size_t size, laze_error *error) {
+  if (!array) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_array_read: array is NULL");
   const laze_dtype own = array->type.dtype;
   const int64_t elements = laze_array_bytes(array) / laze_dtype_size(own);
   char text[128];

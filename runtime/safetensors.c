@@ -96,7 +96,7 @@ laze_status laze_safetensors_open(laze_context *context, const char *path, laze_
 }
 
 void laze_safetensors_retain(laze_safetensors *file) {
-  atomic_fetch_add_explicit(&file->references, 1, memory_order_relaxed);
+  if (file) atomic_fetch_add_explicit(&file->references, 1, memory_order_relaxed);
 }
 
 void laze_safetensors_release(laze_safetensors *file) {

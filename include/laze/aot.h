@@ -61,7 +61,7 @@ LAZE_API LAZE_MUST_USE laze_status laze_aot_compile(laze_traced_function functio
                                                     laze_tensor *const *inputs, int32_t input_count,
                                                     int32_t output_count, const laze_aot_options *options,
                                                     laze_aot **out, laze_error *error);
-/* `aot` is not NULL. */
+/* NULL is ignored. */
 LAZE_API void laze_aot_retain(laze_aot *aot);
 /* NULL is ignored. */
 LAZE_API void laze_aot_release(laze_aot *aot);

@@ -31,7 +31,7 @@ LAZE_API LAZE_MUST_USE laze_status laze_array_from_data(laze_context *context, l
 LAZE_API LAZE_MUST_USE laze_status laze_array_borrow(laze_context *context, laze_dtype dtype, laze_ints sizes,
                                                      void *data, size_t size, void (*release)(void *self), void *self,
                                                      laze_array **out, laze_error *error);
-/* `array` is not NULL. */
+/* NULL is ignored. */
 LAZE_API void laze_array_retain(laze_array *array);
 /* NULL is ignored. */
 LAZE_API void laze_array_release(laze_array *array);
@@ -41,7 +41,7 @@ LAZE_API laze_dtype laze_array_dtype(const laze_array *array);
 LAZE_API laze_ints laze_array_sizes(const laze_array *array);
 /* Bytes of its elements. */
 LAZE_API int64_t laze_array_bytes(const laze_array *array);
-/* The elements, to be read; not NULL, also where there are none. */
+/* The elements, to be read; not NULL where there are none, but of a NULL array. */
 LAZE_API const void *laze_array_data(const laze_array *array);
 /* The elements, to be written: NULL, unless the caller's reference is the only one and the memory is laze's own. */
 LAZE_API void *laze_array_writable(laze_array *array);

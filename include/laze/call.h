@@ -137,12 +137,12 @@ template <class Item> laze_scalar laze_number(Item *) = delete; /* or a pointer 
 static inline laze_ints laze_list_of(laze_ints list) {
   return list;
 }
-static inline laze_ints laze_list_of(int64_t item, int64_t &&room = int64_t()) {
-  room = item;
-  laze_ints list = {&room, 1};
+static inline laze_ints laze_list_of(int64_t item, int64_t (&&room)[1] = {}) {
+  room[0] = item;
+  laze_ints list = {room, 1};
   return list;
 }
-/* A laze_ints of one or of an integer. */
+/* A laze_ints of one or of an integer; more are too many arguments. */
 #define LAZE_LIST(...) laze_list_of(__VA_ARGS__)
 
 /* Two arguments, the tensors and their number: laze_cat(LAZE_TENSORS(a, b), 0). */
@@ -210,9 +210,9 @@ static inline laze_ints laze_ints_of_one(int64_t item, int64_t *room) {
     unsigned long: laze_operand_from_unsigned, unsigned long long: laze_operand_from_unsigned,                         \
     default: laze_operand_from_integer)(__VA_ARGS__)
 
-/* A laze_ints of one or of an integer. */
+/* A laze_ints of one or of an integer; more are too many arguments. */
 #define LAZE_LIST(...)                                                                                                 \
-  _Generic((__VA_ARGS__), laze_ints: laze_ints_same, default: laze_ints_of_one)((__VA_ARGS__), &(int64_t){0})
+  _Generic((__VA_ARGS__), laze_ints: laze_ints_same, default: laze_ints_of_one)(__VA_ARGS__, &(int64_t){0})
 /* clang-format on */
 
 /* Two arguments, the tensors and their number: laze_cat(LAZE_TENSORS(a, b), 0). */

@@ -67,7 +67,7 @@ typedef struct laze_compile_options {
  * caller's. */
 LAZE_API LAZE_MUST_USE laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *options,
                                                       laze_compiled **out, laze_error *error);
-/* `compiled` is not NULL. */
+/* NULL is ignored. */
 LAZE_API void laze_compiled_retain(laze_compiled *compiled);
 /* NULL is ignored. */
 LAZE_API void laze_compiled_release(laze_compiled *compiled);

@@ -57,7 +57,7 @@ typedef struct laze_context_options {
  * stands for it, is wrong; LAZE_OUT_OF_MEMORY. An unknown backend is reported by what first needs it. */
 LAZE_API LAZE_MUST_USE laze_status laze_context_create(const laze_context_options *options, laze_context **out,
                                                        laze_error *error);
-/* `context` is not NULL. */
+/* NULL is ignored. */
 LAZE_API void laze_context_retain(laze_context *context);
 /* NULL is ignored. */
 LAZE_API void laze_context_release(laze_context *context);

@@ -41,7 +41,7 @@ typedef struct laze_graph laze_graph;
  * caller's, who gives it back with laze_graph_release(); it keeps the context. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_create(laze_context *context, const char *name, laze_graph **out,
                                                      laze_error *error);
-/* `graph` is not NULL. Both from any thread. */
+/* NULL is ignored. Both from any thread. */
 LAZE_API void laze_graph_retain(laze_graph *graph);
 /* NULL is ignored. */
 LAZE_API void laze_graph_release(laze_graph *graph);

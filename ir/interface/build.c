@@ -12,7 +12,7 @@
 #include <string.h>
 
 void laze_graph_retain(laze_graph *graph) {
-  atomic_fetch_add_explicit(&graph->references, 1, memory_order_relaxed);
+  if (graph) atomic_fetch_add_explicit(&graph->references, 1, memory_order_relaxed);
 }
 
 void laze_graph_release(laze_graph *graph) {

@@ -75,7 +75,7 @@ laze_status laze_aot_program_create(const laze_aot *aot, laze_graph *joint, cons
 /* --- life --- */
 
 void laze_aot_retain(laze_aot *aot) {
-  atomic_fetch_add_explicit(&aot->references, 1, memory_order_relaxed);
+  if (aot) atomic_fetch_add_explicit(&aot->references, 1, memory_order_relaxed);
 }
 
 void laze_aot_release(laze_aot *aot) {

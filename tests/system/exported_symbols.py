@@ -5,20 +5,10 @@
 A function that a header declares and the library lacks cannot be linked; one that only the library has is a promise
 nobody made.
 """
-import re
 import subprocess
 import sys
 
-
-def declared(paths):
-    names = set()
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-        text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-        for declaration in re.findall(r"\bLAZE_API\b([^;{]*)", text):
-            names.add(re.search(r"(\w+)\s*(?:\(|\[|$)", declaration.replace("LAZE_MUST_USE", "")).group(1))
-    return names
+from declarations import declarations, name_of
 
 
 def exported(library):
@@ -30,7 +20,7 @@ def exported(library):
 
 def main():
     library, headers = sys.argv[1], sys.argv[2:]
-    promised, given = declared(headers), exported(library)
+    promised, given = {name_of(text) for text in declarations(headers)}, exported(library)
     for name in sorted(promised - given):
         print(f"{name}: declared in a header, not exported")
     for name in sorted(given - promised):
