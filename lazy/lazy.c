@@ -26,6 +26,7 @@ static void lazy_destroy(void *object) {
   laze_unknowns_deinit(&lazy->unknowns, lazy->context);
   laze_pool_deinit(&lazy->pool);
   laze_free(lazy->context, lazy->garbage);
+  laze_free(lazy->context, lazy->hooks.items);
   pthread_mutex_destroy(&lazy->lock);
   laze_free(lazy->context, lazy);
 }

@@ -51,6 +51,17 @@ typedef struct laze_pending laze_pending;
 typedef struct laze_thread_state laze_thread_state;
 typedef struct laze_trace laze_trace;
 
+/* Hooks by their ids, which rise. */
+typedef struct laze_hook_entry {
+  int64_t id;
+  laze_grad_hook *hook; /* borrowed; NULL: it is registered no longer */
+} laze_hook_entry;
+
+typedef struct laze_hooks {
+  laze_hook_entry *items; /* owned */
+  int64_t count, capacity, registered, last_id;
+} laze_hooks;
+
 /* The lazy object of a context, which owns it. */
 typedef struct laze_lazy {
   laze_context *context; /* borrowed: this object is part of it */
@@ -70,8 +81,7 @@ typedef struct laze_lazy {
   laze_cache *traces;                /* owned (lazy/run/trace_cache.h) */
   laze_trace *running;               /* those that run now (lazy/run/trace.h) */
   const laze_backend *backend;       /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
-  laze_grad_hook *newest_hook;       /* of all that are registered */
-  int64_t hooks;                     /* registered so far: the id of the youngest */
+  laze_hooks hooks;                  /* of gradients, registered ones */
   laze_callback *ended;              /* to release once the lock is free (lazy/value/callback.h) */
   laze_buffer **garbage;             /* the same of buffers */
   int64_t garbage_count, garbage_capacity;

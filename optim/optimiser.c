@@ -150,7 +150,19 @@ static bool has_parameter(const laze_optimiser *optimiser, laze_tensor *tensor) 
   return false;
 }
 
-static laze_status check_parameter(laze_tensor *tensor, laze_error *error) {
+/* A call with a tensor of the optimiser's context fails for one of another: as each step would. */
+static laze_status check_context(laze_context *context, laze_tensor *tensor, laze_error *error) {
+  laze_error unread;
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *own = laze_tensor_from_scalar(context, laze_tensor_dtype(tensor), laze_scalar_real(0));
+  const laze_status status = laze_tensor_status(laze_mul(own, tensor));
+  const laze_status ended = laze_scope_end_error(scope, &unread);
+  if (status == LAZE_INVALID_ARGUMENT)
+    return laze_fail(error, status, "is of another context than the optimiser: make it there");
+  return ended == LAZE_OK || status != LAZE_OK ? status : laze_fail(error, ended, "%s", unread.message);
+}
+
+static laze_status check_parameter(laze_context *context, laze_tensor *tensor, laze_error *error) {
   if (!tensor) return laze_fail(error, LAZE_INVALID_ARGUMENT, "is NULL");
   const laze_status status = laze_tensor_status(tensor);
   if (status != LAZE_OK) return laze_fail(error, status, "is an error: %s", laze_tensor_error(tensor));
@@ -158,7 +170,7 @@ static laze_status check_parameter(laze_tensor *tensor, laze_error *error) {
   if (dtype < LAZE_F16)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "is a %s: expected a float or complex dtype",
                      laze_dtype_name(dtype));
-  if (laze_tensor_is_leaf(tensor)) return LAZE_OK;
+  if (laze_tensor_is_leaf(tensor)) return check_context(context, tensor, error);
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "is no leaf, but follows from others: give the optimiser those, or what laze_detach() makes of it");
 }
@@ -166,7 +178,7 @@ static laze_status check_parameter(laze_tensor *tensor, laze_error *error) {
 static laze_status fill_group(const laze_optimiser *optimiser, laze_tensor *const *parameters, int32_t count,
                               laze_parameter_group *group, laze_error *error) {
   for (int32_t i = 0; i < count; i++) {
-    laze_status status = check_parameter(parameters[i], error);
+    laze_status status = check_parameter(optimiser->context, parameters[i], error);
     bool again = status == LAZE_OK && has_parameter(optimiser, parameters[i]);
     for (int32_t k = 0; k < i; k++) again = again || parameters[k] == parameters[i];
     if (again)

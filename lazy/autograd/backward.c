@@ -491,11 +491,24 @@ static laze_status reach_slowly(backward *self, laze_grad_node *node, int64_t pl
   return status;
 }
 
+/* A hook or a function may begin a pass itself, but not through what the one that calls it lets go of. */
+static laze_status enter_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
+  if (node->in_use)
+    return laze_fail(
+        error, LAZE_FAILED_PRECONDITION,
+        "%s: a backward pass that is not over goes through it, and lets go of what its gradient needs; ask "
+        "that pass to keep the graph (LAZE_RETAIN_GRAPH), or begin this one after it",
+        laze_grad_node_name(node));
+  node->in_use = !self->asked->keeps_saved && !laze_grad_node_is_leaf(node);
+  self->reached[place] = true;
+  return LAZE_OK;
+}
+
 static laze_status reach_node(backward *self, laze_grad_node *node, int64_t place, laze_error *error) {
   laze_gradient *gradients = &self->gradients[self->firsts[place]];
+  LAZE_TRY(enter_node(self, node, place, error));
   if (node->hooks || node->retained) LAZE_TRY(reach_results(self, node, gradients, error));
   if (node->hooks) self->newest = NULL;
-  self->reached[place] = true;
   if (!laze_grad_node_is_leaf(node)) {
     if (node->dropped) {
       LAZE_TRY(laze_checkpoint_fill(self->thread, node->checkpoint, gradients, node->result_count, error));
@@ -612,6 +625,7 @@ static void settle(backward *self, bool failed) {
   for (int64_t i = 0; i < self->count && self->reached; i++) {
     laze_grad_node *node = self->nodes[i];
     if (!self->reached[i] || laze_grad_node_is_leaf(node)) continue;
+    if (!self->asked->keeps_saved) node->in_use = false;
     if (!failed && !self->asked->keeps_saved) laze_grad_node_release_saved(self->lazy, node);
     if (node->checkpoint) laze_checkpoint_drop(self->lazy, node->checkpoint);
   }

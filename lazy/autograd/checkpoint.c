@@ -211,15 +211,25 @@ static void finish(laze_lazy *lazy, laze_grad_checkpoint *checkpoint) {
   laze_callback_release(lazy, &checkpoint->callback);
 }
 
+static laze_status check_outputs(const laze_checkpoint_options *options, laze_error *error) {
+  for (int32_t i = 0; i < options->output_count; i++)
+    if (!options->outputs[i])
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: the code gave no output %d; it has to set every output",
+                       checkpoint_name, (int)i);
+  return LAZE_OK;
+}
+
 static laze_status call_first(laze_thread_state *thread, const laze_checkpoint_options *options,
                               laze_grad_checkpoint *checkpoint, laze_error *error) {
   laze_capture first;
   laze_call_out out = {.what = checkpoint_name};
+  for (int32_t i = 0; i < options->output_count; i++) options->outputs[i] = NULL;
   laze_capture_begin(&first, thread);
   laze_call_out_begin(&out, thread, &checkpoint->callback, laze_thread_tracks(thread));
   laze_status status = options->code(options->self, options->inputs, options->outputs, &out.error);
   status = laze_call_out_end(&out, status, error);
   laze_capture_end(&first, thread);
+  if (status == LAZE_OK) status = check_outputs(options, error);
   if (status == LAZE_OK) status = take_nodes(thread->lazy, checkpoint, &first, error);
   laze_capture_release(&first, thread->lazy);
   return status;

@@ -214,7 +214,11 @@ static laze_status add_hook(laze_lazy *lazy, laze_edge edge, const laze_grad_hoo
   hook->result = edge.result;
   hook->of_tensor = model->of_tensor;
   hook->of_node = model->of_node;
-  laze_grad_hook_add(lazy, edge.node, hook);
+  if (!laze_grad_hook_add(lazy, edge.node, hook)) {
+    hook->callback.release = NULL; /* the caller's, who says so */
+    laze_callback_release(lazy, &hook->callback);
+    return laze_fail_memory(error, "a hook", sizeof *hook);
+  }
   if (id) *id = hook->id;
   return LAZE_OK;
 }
@@ -285,8 +289,7 @@ laze_status laze_hook_remove(laze_context *context, int64_t id, laze_error *erro
   laze_lazy *lazy = laze_lazy_get(context);
   if (!lazy) return laze_fail_memory(error, "hooks", -1);
   pthread_mutex_lock(&lazy->lock);
-  laze_grad_hook *hook = lazy->newest_hook;
-  while (hook && hook->id != id) hook = hook->older;
+  laze_grad_hook *hook = laze_grad_hook_find(lazy, id);
   if (hook) laze_grad_hook_remove(lazy, hook);
   laze_lazy_unlock(lazy);
   if (hook) return LAZE_OK;

@@ -49,8 +49,10 @@ laze_status laze_kernels_register(laze_context *context, laze_error *error) {
       {.struct_size = sizeof kernels[0], .name = LAZE_KERNEL_BARRIER, .run = copy_first},
       {.struct_size = sizeof kernels[0], .name = LAZE_KERNEL_NUMBERS, .run = check_numbers}};
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-    const laze_status status = laze_opaque_register(context, &kernels[i], error);
-    if (status != LAZE_OK && status != LAZE_FAILED_PRECONDITION) return status;
+    laze_error failure;
+    const laze_status status = laze_opaque_register(context, &kernels[i], &failure);
+    const bool is_there = status == LAZE_OK || status == LAZE_FAILED_PRECONDITION;
+    if (!is_there) return laze_fail(error, status, "%s", failure.message);
   }
   return LAZE_OK;
 }

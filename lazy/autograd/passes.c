@@ -143,6 +143,14 @@ static laze_status run_pass(laze_thread_state *thread, const request *asked, pas
   return asked->results ? hand_over(thread, asked, arrays->found, error) : LAZE_OK;
 }
 
+static laze_status check_flags(const request *asked, laze_error *error) {
+  const int32_t known = LAZE_RETAIN_GRAPH | LAZE_CREATE_GRAPH | LAZE_ALLOW_UNUSED;
+  if (!(asked->flags & ~known)) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                   "%s: flags are %d; expected LAZE_RETAIN_GRAPH, LAZE_CREATE_GRAPH and LAZE_ALLOW_UNUSED",
+                   asked->function, (int)asked->flags);
+}
+
 static laze_status record_pass(const request *asked, laze_error *error) {
   laze_error own;
   if (!error) error = &own;
@@ -150,6 +158,7 @@ static laze_status record_pass(const request *asked, laze_error *error) {
   const bool lacks_inputs = (asked->results && asked->input_count < 1) || (asked->input_count > 0 && !asked->inputs);
   if (asked->output_count < 1 || !asked->outputs || asked->input_count < 0 || lacks_inputs)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: no tensors are given", asked->function);
+  LAZE_TRY(check_flags(asked, error));
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock(asked->function, asked->outputs[0], &thread, error));
   laze_lazy *lazy = thread->lazy;
@@ -296,6 +305,7 @@ laze_status laze_jvp(laze_tensor *const *outputs, int32_t output_count, laze_ten
   if (output_count < 1 || input_count < 1 || !outputs || !inputs || !tangents || !results)
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_jvp: outputs, inputs, tangents or room for results is missing");
+  LAZE_TRY(check_flags(&asked, error));
   laze_thread_state *thread;
   LAZE_TRY(laze_grad_lock("laze_jvp", outputs[0], &thread, error));
   jvp_arrays arrays;

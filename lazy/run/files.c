@@ -9,7 +9,8 @@
 
 laze_status laze_tensor_save(laze_tensor *tensor, const char *path, laze_error *error) {
   laze_export export;
-  const laze_force force = {.reason = LAZE_FORCE_SAVE, .function = "laze_tensor_save"};
+  const laze_force force = {.reason = LAZE_FORCE_SAVE, .function = __func__};
+  if (!path) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: path is NULL: expected a file name", __func__);
   LAZE_TRY(laze_export_take(&force, tensor, &export, error));
   laze_npy array = {.dtype = export.dtype,
                     .rank = export.rank,
@@ -46,7 +47,9 @@ laze_tensor *laze_tensor_load(laze_context *context, const char *path) {
   if (!lazy) return laze_handle_out_of_memory();
   laze_error error;
   laze_npy array;
-  laze_status status = laze_npy_read(lazy->context, path, &array, &error);
+  laze_status status =
+      path ? laze_npy_read(lazy->context, path, &array, &error)
+           : laze_fail(&error, LAZE_INVALID_ARGUMENT, "%s: path is NULL: expected a file name", __func__);
   if (status != LAZE_OK) return laze_from_host_handle(lazy, status, NULL, NULL, &error);
   file_memory *memory = laze_alloc(lazy->context, sizeof *memory);
   if (memory) return borrow_array(lazy, &array, memory);
@@ -108,6 +111,8 @@ laze_status laze_tensors_save(laze_context *context, const laze_named_tensor *te
   if (count < 0 || (count > 0 && !tensors))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensors_save: %d tensors at %p are no list", (int)count,
                      (const void *)tensors);
+  if (!path || note_count < 0 || (note_count > 0 && !notes))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensors_save: expected a path, and a list of notes");
   if (!context) context = laze_context_default();
   if (!context) return laze_fail_memory(error, "the default context", -1);
   laze_tensor **handles = laze_alloc_array(context, count, sizeof *handles);

@@ -109,9 +109,12 @@ static laze_status open_trace(laze_thread_state *thread, laze_tensor *const *inp
 
 static laze_status check_options(const char *function, const laze_trace_options **options, laze_error *error) {
   if (!*options) *options = &no_options;
-  if ((*options)->struct_size >= sizeof **options) return LAZE_OK;
-  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: struct_size is %zu; set it to sizeof(laze_trace_options)",
-                   function, (*options)->struct_size);
+  if ((*options)->struct_size < sizeof **options)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: struct_size is %zu; set it to sizeof(laze_trace_options)",
+                     function, (*options)->struct_size);
+  if (!((*options)->flags & ~(LAZE_TRACE_STRICT | LAZE_TRACE_CHECK))) return LAZE_OK;
+  return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: flags are %d; expected LAZE_TRACE_STRICT and LAZE_TRACE_CHECK",
+                   function, (int)(*options)->flags);
 }
 
 laze_status laze_trace_begin(laze_context *context, laze_tensor *const *inputs, int32_t input_count,

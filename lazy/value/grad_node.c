@@ -266,24 +266,65 @@ void laze_grad_retained_move(laze_lazy *lazy, laze_edge from, laze_edge to) {
   }
 }
 
-void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook) {
-  laze_grad_hook **end = &node->hooks;
-  while (*end) end = &(*end)->next;
-  *end = hook;
+/* --- hooks: those of a context lie in the order of their ids, and leave a gap when they go --- */
+
+/* Closes the gaps. */
+static void pack_hooks(laze_hooks *hooks) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < hooks->count; i++)
+    if (hooks->items[i].hook) hooks->items[count++] = hooks->items[i];
+  hooks->count = count;
+}
+
+static laze_hook_entry *find_hook(const laze_hooks *hooks, int64_t id) {
+  int64_t low = 0, high = hooks->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (hooks->items[middle].id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < hooks->count && hooks->items[low].id == id ? &hooks->items[low] : NULL;
+}
+
+bool laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook) {
+  laze_hooks *hooks = &lazy->hooks;
+  void *array = hooks->items;
+  if (laze_grow(lazy->context, &array, &hooks->capacity, hooks->count + 1, sizeof *hooks->items, NULL) != LAZE_OK)
+    return false;
+  hooks->items = array;
+  hook->id = ++hooks->last_id;
+  hooks->items[hooks->count++] = (laze_hook_entry){hook->id, hook};
+  hooks->registered++;
   hook->node = node;
-  hook->id = ++lazy->hooks;
-  hook->older = lazy->newest_hook;
-  if (hook->older) hook->older->newer = hook;
-  lazy->newest_hook = hook;
+  hook->previous = node->hooks ? node->hooks->previous : hook;
+  if (node->hooks) hook->previous->next = hook;
+  if (node->hooks)
+    node->hooks->previous = hook;
+  else
+    node->hooks = hook;
+  return true;
+}
+
+laze_grad_hook *laze_grad_hook_find(const laze_lazy *lazy, int64_t id) {
+  const laze_hook_entry *entry = find_hook(&lazy->hooks, id);
+  return entry ? entry->hook : NULL;
 }
 
 void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook) {
-  if (!hook->node) return;
-  laze_grad_hook **place = &hook->node->hooks;
-  while (*place != hook) place = &(*place)->next;
-  *place = hook->next;
-  *(hook->newer ? &hook->newer->older : &lazy->newest_hook) = hook->older;
-  if (hook->older) hook->older->newer = hook->newer;
+  laze_grad_node *node = hook->node;
+  if (!node) return;
+  if (hook == node->hooks)
+    node->hooks = hook->next;
+  else
+    hook->previous->next = hook->next;
+  if (hook->next)
+    hook->next->previous = hook->previous;
+  else if (node->hooks)
+    node->hooks->previous = hook->previous;
+  find_hook(&lazy->hooks, hook->id)->hook = NULL;
+  if (--lazy->hooks.registered < lazy->hooks.count / 2) pack_hooks(&lazy->hooks);
   hook->node = NULL;
   laze_callback_release(lazy, &hook->callback);
 }

@@ -44,9 +44,9 @@ typedef enum { LAZE_HOOK_OF_TENSOR, LAZE_HOOK_OF_LEAF, LAZE_HOOK_OF_RESULTS, LAZ
 
 typedef struct laze_grad_hook {
   laze_callback callback;
-  struct laze_grad_hook *next;          /* of the node, in the order in which they were registered; referenced */
-  struct laze_grad_hook *older, *newer; /* of the context */
-  laze_grad_node *node;                 /* borrowed; NULL: it is registered no longer */
+  struct laze_grad_hook *next;     /* of the node, in the order in which they were registered; referenced */
+  struct laze_grad_hook *previous; /* the same; of the first one: the last */
+  laze_grad_node *node;            /* borrowed; NULL: it is registered no longer */
   int64_t id;
   laze_hook_place place;
   int32_t result;
@@ -113,6 +113,7 @@ struct laze_grad_node {
   bool unknown;
   bool lost;       /* of these sizes some cannot be computed */
   bool released;   /* what was saved is gone: a backward pass has used it */
+  bool in_use;     /* a pass that is not over has reached it, and lets go of that at its end */
   int64_t handles; /* how many tensors of the caller's have their gradient here */
   laze_slot
       *gradient; /* of a leaf: what has come together so far, a tensor that nobody has a handle of; NULL: nothing */
@@ -165,8 +166,10 @@ bool laze_grad_retain_result(laze_lazy *lazy, laze_edge edge);
 /* A tensor whose gradient went to `from` has it at `to` from now on: so has the place where it is kept beside the node,
  * which is for what the tensor is then. */
 void laze_grad_retained_move(laze_lazy *lazy, laze_edge from, laze_edge to);
-/* Registers a hook with a node, behind those that it has; takes the reference over. */
-void laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook);
+/* Registers a hook with a node, behind those that it has; takes the reference over, unless memory is out (false). */
+bool laze_grad_hook_add(laze_lazy *lazy, laze_grad_node *node, laze_grad_hook *hook);
+/* The registered hook of that id, or NULL. */
+laze_grad_hook *laze_grad_hook_find(const laze_lazy *lazy, int64_t id);
 /* Has it called no more, unless it is being called. */
 void laze_grad_hook_remove(laze_lazy *lazy, laze_grad_hook *hook);
 /* Gives a leaf another gradient, which is taken over (laze_slot_create_kept()); NULL: none. */

@@ -1,6 +1,6 @@
 /* Every function of the installed headers, called with NULL for each pointer and 0 for each number. What a program
- * passes by mistake is an answer or a status, and no crash: the table of calls is generated from the headers, so that no
- * function is forgotten. */
+ * passes by mistake is an answer or a status, and no crash: the table of calls is generated from the headers, so that
+ * no function is forgotten. */
 #define LAZE_NO_MACROS
 #include "tests/support/suite.h"
 

@@ -216,6 +216,50 @@ START_TEST(what_checkpoints_get_wrong_is_said) {
 }
 END_TEST
 
+static laze_status give_nothing(void *data, laze_tensor *const *inputs, laze_tensor **outputs, laze_error *error) {
+  (void)data, (void)inputs, (void)outputs, (void)error;
+  return LAZE_OK;
+}
+
+/* Whoever calls it uses what is in `outputs` afterwards. */
+START_TEST(an_output_that_is_not_set_is_an_error) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = numbers(&at, true), *y = x;
+  const laze_checkpoint_options options = {.struct_size = sizeof options,
+                                           .input_count = 1,
+                                           .output_count = 1,
+                                           .inputs = &x,
+                                           .outputs = &y,
+                                           .code = give_nothing};
+  ck_assert_int_eq(laze_checkpoint(&options, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "laze_checkpoint: the code gave no output 0"));
+  ck_assert_ptr_null(y);
+  end(&at);
+}
+END_TEST
+
+START_TEST(success_says_nothing) {
+  autograd_fixture at = begin();
+  block code = {.weight = scalar_leaf(&at, 0.5f)};
+  laze_tensor *x = numbers(&at, true), *y;
+  const laze_checkpoint_options options = {.struct_size = sizeof options,
+                                           .input_count = 1,
+                                           .output_count = 1,
+                                           .inputs = &x,
+                                           .outputs = &y,
+                                           .code = run_block,
+                                           .self = &code};
+  for (int i = 0; i < 3; i++) {
+    laze_error error = {.code = LAZE_INTERNAL};
+    ck_assert_int_eq(laze_checkpoint(&options, &error), LAZE_OK);
+    ck_assert_int_eq(error.code, LAZE_OK);
+    ck_assert_str_eq(error.message, "");
+  }
+  end(&at);
+}
+END_TEST
+
 START_TEST(without_gradients_the_code_runs_once) {
   autograd_fixture at = begin();
   laze_tensor *x = numbers(&at, true);
@@ -307,6 +351,8 @@ int main(void) {
                           checkpoints_serve_several_passes,
                           checkpoints_may_be_nested,
                           what_checkpoints_get_wrong_is_said,
+                          an_output_that_is_not_set_is_an_error,
+                          success_says_nothing,
                           without_gradients_the_code_runs_once,
                           anomaly_mode_names_the_forward_line,
                           anomaly_mode_changes_nothing_else,

@@ -271,6 +271,77 @@ START_TEST(passes_into_some_inputs) {
 }
 END_TEST
 
+/* Hooks come and go in any order, many of one tensor and of many tensors: those that are left are called in the order
+ * in which they were registered. */
+START_TEST(any_of_many_hooks_can_be_removed) {
+  enum { HOOKS = 24 };
+  autograd_fixture at = begin();
+  laze_error error;
+  char log[HOOKS + 1] = "";
+  watcher watchers[HOOKS];
+  int64_t ids[HOOKS];
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *z = leaf(&at, (float[]){3, 4});
+  for (int i = 0; i < HOOKS; i++) {
+    watchers[i] = (watcher){.at = &at, .log = log, .name = (char)('a' + i)};
+    ids[i] = hook(i % 8 == 7 ? z : x, LAZE_HOOK_GRADIENT, &watchers[i]);
+  }
+  const char removed[] = "axbwdeftlkm"; /* first, last, neighbours, more than half of what is left */
+  for (const char *name = removed; *name; name++) {
+    ck_assert_int_eq(laze_hook_remove(at.context, ids[*name - 'a'], &error), LAZE_OK);
+    ck_assert_int_eq(laze_hook_remove(at.context, ids[*name - 'a'], &error), LAZE_NOT_FOUND);
+    ck_assert_int_eq(watchers[*name - 'a'].released, 1);
+  }
+  watcher last = {.at = &at, .log = log, .name = '!'};
+  hook(x, LAZE_HOOK_GRADIENT, &last);
+  backward(laze_sum(laze_mul(x, 3)));
+  ck_assert_str_eq(log, "cgijnoqrsuv!");
+  end(&at);
+}
+END_TEST
+
+static laze_status begin_again(void *data, laze_tensor *gradient, laze_tensor **replacement, laze_error *error) {
+  (void)gradient, (void)replacement;
+  laze_error refusal;
+  ck_assert_int_eq(laze_backward(data, &refusal), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(refusal.message, "a backward pass that is not over goes through it"));
+  (void)error;
+  return LAZE_OK;
+}
+
+/* What a pass lets go of is not gone through by another that begins inside of it: gradients would be added twice. */
+START_TEST(a_pass_is_not_begun_inside_of_itself) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = laze_mul(x, x), *loss = laze_sum(y);
+  laze_tensor *hooked[] = {loss, y, x};
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(laze_tensor_register_hook(hooked[i], LAZE_HOOK_GRADIENT, begin_again, loss, NULL, NULL, &error),
+                     LAZE_OK);
+  backward(loss);
+  expect(laze_tensor_grad(x), 0, (float[]){2, 4});
+  ck_assert_int_eq(laze_backward(loss, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "earlier backward pass"));
+  end(&at);
+}
+END_TEST
+
+START_TEST(unknown_flags_are_refused) {
+  autograd_fixture at = begin();
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = laze_sum(laze_mul(x, x)), *result;
+  const int32_t flags[] = {8, -1};
+  for (int i = 0; i < 2; i++) {
+    laze_error error;
+    ck_assert_int_eq(laze_backward_with(&y, NULL, 1, flags[i], &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(error.message, "laze_backward_with: flags are "));
+    ck_assert_int_eq(laze_backward_into(&y, NULL, 1, &x, 1, flags[i], &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_int_eq(laze_grad(&y, NULL, 1, &x, 1, flags[i], &result, &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_int_eq(laze_jvp(&y, 1, &x, &x, 1, flags[i], &result, &error), LAZE_INVALID_ARGUMENT);
+  }
+  backward(y); /* nothing was used up */
+  end(&at);
+}
+END_TEST
+
 /* --- modes --- */
 
 START_TEST(tensors_of_inference_mode_are_never_kept) {
@@ -319,11 +390,19 @@ START_TEST(gradients_are_retained_across_writes) {
 END_TEST
 
 int main(void) {
-  const TTest *tests[] = {gradients_are_retained_across_writes,    hooks_replace_in_the_order_of_registration,
-                          a_hook_that_fails_changes_nothing,       hooks_can_be_removed_by_others,
-                          hooks_on_what_was_accumulated,           nodes_have_names_operands_and_hooks,
-                          wrong_replacements_are_refused,          results_can_keep_their_gradients,
-                          kept_gradients_keep_nothing_alive,       passes_into_some_inputs,
-                          tensors_of_inference_mode_are_never_kept};
+  const TTest *tests[] = {gradients_are_retained_across_writes,
+                          hooks_replace_in_the_order_of_registration,
+                          a_hook_that_fails_changes_nothing,
+                          hooks_can_be_removed_by_others,
+                          hooks_on_what_was_accumulated,
+                          nodes_have_names_operands_and_hooks,
+                          wrong_replacements_are_refused,
+                          results_can_keep_their_gradients,
+                          kept_gradients_keep_nothing_alive,
+                          passes_into_some_inputs,
+                          tensors_of_inference_mode_are_never_kept,
+                          any_of_many_hooks_can_be_removed,
+                          a_pass_is_not_begun_inside_of_itself,
+                          unknown_flags_are_refused};
   return run_tests("hooks", tests, sizeof tests / sizeof *tests);
 }

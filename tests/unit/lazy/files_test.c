@@ -56,7 +56,10 @@ START_TEST(files_that_are_wrong_are_errors) {
   ck_assert_int_eq(laze_tensor_status(laze_tensor_load(context, NULL)), LAZE_INVALID_ARGUMENT);
   ck_assert_int_eq(laze_tensor_save(x, "/nowhere/at/all.npy", &error), LAZE_IO_ERROR);
   ck_assert_ptr_nonnull(strstr(error.message, "/nowhere/at/all.npy"));
+  ck_assert_str_eq(laze_tensor_error(laze_tensor_load(context, NULL)),
+                   "laze_tensor_load: path is NULL: expected a file name");
   ck_assert_int_eq(laze_tensor_save(x, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_tensor_save: path is NULL: expected a file name");
   ck_assert_int_eq(laze_tensor_save(NULL, "x.npy", &error), LAZE_INVALID_ARGUMENT);
   ck_assert_str_eq(error.message, "laze_tensor_save: the tensor is NULL");
   ck_assert_int_eq(laze_tensor_save(out_of_range(context, x), "x.npy", &error), LAZE_OUT_OF_RANGE);
@@ -216,6 +219,7 @@ START_TEST(what_cannot_be_saved_under_a_name) {
   ck_assert_int_eq(laze_tensors_save(context, twice, 2, NULL, 0, path, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_int_eq(laze_tensors_save(context, NULL, 2, NULL, 0, path, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_int_eq(laze_tensors_save(context, &fine, 1, NULL, 0, NULL, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_tensors_save: expected a path, and a list of notes");
   ck_assert_int_eq(laze_tensors_save(context, &fine, 1, NULL, 0, "/nowhere/at/all", &error), LAZE_IO_ERROR);
   ck_assert_int_ne(access(path, F_OK), 0);
   ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);

@@ -115,6 +115,12 @@ START_TEST(parameters_are_checked) {
   add(sgd, &x, 1);
   refuses(laze_optimiser_add(sgd, &x, 1, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT, "already");
   ck_assert_int_eq(laze_optimiser_groups(sgd), 1);
+  autograd_fixture other = begin(); /* each step would fail */
+  laze_tensor *foreign = leaf(&other, (float[]){1, 2});
+  refuses(laze_optimiser_add(sgd, &foreign, 1, LAZE_NO_SETTINGS, &error), &error, LAZE_INVALID_ARGUMENT,
+          "laze_optimiser_add: parameter 0: is of another context");
+  ck_assert_int_eq(laze_optimiser_groups(sgd), 1);
+  end(&other);
   laze_optimiser_destroy(sgd);
   end(&at);
 }
