@@ -118,7 +118,12 @@ def paths():
              [likely, rows, tensor([6, 4], "i64"), tensor([3, 1], "i64")],
              lambda a, b, c, d: torch.ctc_loss(a, b, c, d, 0, reduction), tolerance=64)
     case("ctc_loss_narrow", "%r0 = ctc_loss %a, %b, %c, %d", [likely, row.int(), tensor([6, 4], "i32"), tensor([3, 1], "i32")],
-         lambda a, b, c, d: torch.ctc_loss(a, b, c, d), tolerance=64)
+         lambda a, b, c, d: torch.ctc_loss(a, b, c, d, 0, 1), tolerance=64)
+    lengths = [tensor([6, 4], "i64"), tensor([3, 1], "i64")]
+    case("_ctc_likelihood_plain", "%r0 = _ctc_likelihood %a, %b, %c, %d, blank=0", [likely, rows, *lengths],
+         lambda a, b, c, d: -torch.ctc_loss(a, b, c, d), tolerance=64)
+    case("_ctc_reduced_plain", "%r0 = _ctc_reduced %a, %b, reduction=1, zero_infinity=false",
+         [-torch.ctc_loss(likely, rows, *lengths), lengths[1]], lambda a, b: torch.mean(-a / b), tolerance=64)
 
 
 def record():
