@@ -199,6 +199,10 @@ LAZE_API int32_t laze_tensor_rank(laze_tensor *tensor);
 LAZE_API int64_t laze_tensor_size(laze_tensor *tensor, int32_t axis);
 /* 0 where asking for that size would compute something, 1 otherwise. */
 LAZE_API int32_t laze_tensor_knows_size(laze_tensor *tensor, int32_t axis);
+/* Whether its elements lie one after the other in row-major order: 0 for a view whose strides say otherwise, such as a
+ * transposed one, and for one of sizes that follow from values; laze_contiguous() gives a copy of these. Computes
+ * nothing. */
+LAZE_API int32_t laze_tensor_is_contiguous(laze_tensor *tensor);
 /* 1 where the size of an axis is certainly that of another tensor's axis, be it known or not; 0 where it is another, or
  * where only computing both would tell. Computes nothing. */
 LAZE_API int32_t laze_tensor_has_size_of(laze_tensor *tensor, int32_t axis, laze_tensor *other, int32_t other_axis);

@@ -167,8 +167,11 @@ static laze_status refuse_copy(const alias *self, const laze_type *result, laze_
 static laze_status find_steps(alias *self, laze_value value, bool *follows, laze_error *error) {
   const laze_frame_value *result = &self->thread->record->values[value.node];
   const laze_op op = whole_step(self->call->op);
-  if (self->call->op == LAZE_OP_CONTIGUOUS && !self->recipe.unsized)
-    *follows = laze_geometry_is_contiguous(&self->geometry);
+  if (self->call->op == LAZE_OP_CONTIGUOUS) {
+    laze_type type;
+    laze_slot_type(self->argument, &type);
+    *follows = laze_view_is_contiguous(self->argument->storage, &type);
+  }
   if (!*follows) return LAZE_OK;
   return op == LAZE_OP_NONE ? add_movements(self, result->cell, follows, error)
                             : add_step(self, op, self->call->attributes, &result->type, follows, error);

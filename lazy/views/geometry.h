@@ -12,6 +12,8 @@ bool laze_geometry_follow(laze_geometry *geometry, laze_op op, const laze_attrib
                           const laze_type *result);
 /* Whether its elements lie one after the other in row-major order. */
 bool laze_geometry_is_contiguous(const laze_geometry *geometry);
+/* The same for a tensor; where its sizes follow from values, of one that is no view, or all of its base. */
+bool laze_view_is_contiguous(const laze_storage *storage, const laze_type *type);
 /* Whether each element has a place of its own, as far as strides by size tell; a write needs that. */
 bool laze_geometry_is_injective(const laze_geometry *geometry);
 

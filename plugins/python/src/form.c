@@ -1,5 +1,5 @@
-/* What programs for PyTorch ask of a tensor's form and place, where the answer follows from its dtype and sizes:
- * tensors are row-major, and on the CPU. As methods, and where PyTorch has them, as functions of the module.
+/* What programs for PyTorch ask of a tensor's form and place, where the answer follows from its dtype, sizes
+ * and strides: tensors are on the CPU. As methods, and where PyTorch has them, as functions of the module.
  */
 #include "binding.h"
 
@@ -30,8 +30,10 @@ static PyObject *is_signed(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *is_contiguous(PyObject *self, PyObject *arguments, PyObject *names) {
-  (void)self, (void)arguments, (void)names;
-  return PyBool_FromLong(1);
+  static char *words[] = {"memory_format", NULL};
+  PyObject *format = Py_None; /* there is one */
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|O:is_contiguous", words, &format)) return NULL;
+  return PyBool_FromLong(laze_tensor_is_contiguous(laze_python_handle(self)));
 }
 
 static PyObject *is_same_size(PyObject *self, PyObject *other) {
@@ -62,7 +64,7 @@ static PyObject *rank(PyObject *self, PyObject *unused) {
 
 static PyObject *type_as(PyObject *self, PyObject *other) {
   if (!is_given(other, "type_as")) return NULL;
-  return laze_python_call_objects("to", (PyObject *[]){self, other}, 2);
+  return laze_python_cast(laze_python_share(self), laze_tensor_dtype(laze_python_handle(other)));
 }
 
 static PyMethodDef methods[] = {
@@ -71,7 +73,8 @@ static PyMethodDef methods[] = {
     {"is_complex", is_complex, METH_NOARGS, "is_complex($self)\n--\n\nWhether the elements are complex numbers."},
     {"is_signed", is_signed, METH_NOARGS, "is_signed($self)\n--\n\nWhether elements may be below 0."},
     {"is_contiguous", (PyCFunction)(void (*)(void))is_contiguous, METH_VARARGS | METH_KEYWORDS,
-     "is_contiguous($self, memory_format=None)\n--\n\nTrue: tensors are row-major."},
+     "is_contiguous($self, memory_format=None)\n--\n\nWhether elements lie in row-major order: those of a view may "
+     "not."},
     {"is_same_size", is_same_size, METH_O,
      "is_same_size($self, other, /)\n--\n\nWhether the other has the same shape."},
     {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},

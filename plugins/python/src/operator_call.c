@@ -56,7 +56,7 @@ static bool is_so_anyway(const char *name, PyObject *value) {
       {"layout", "None", "torch.strided"},
       {"pin_memory", "None", "False"},
       {"requires_grad", "False"},
-      {"non_blocking", "False"},
+      {"non_blocking", "False", "True"},
       {"copy", "False"},
       {"memory_format", "None", "torch.preserve_format", "torch.contiguous_format"},
   };
@@ -155,10 +155,12 @@ static bool add_positional(laze_python_operator *self, laze_python_arguments *ar
 typedef struct {
   bool as_tuple;      /* nonzero(x, as_tuple=True) */
   bool requires_grad; /* ones(2, requires_grad=True) */
+  bool copy;          /* x.to(dtype, copy=True) */
 } extras;
 
 static bool take_extra(const laze_python_operator *self, const char *name, PyObject *value, extras *out) {
   if (laze_python_front_takes(self, name, value, &out->as_tuple) || is_so_anyway(name, value)) return true;
+  if (strcmp(name, "copy") == 0 && strcmp(self->name, "to") == 0 && value == Py_True) return out->copy = true;
   out->requires_grad = strcmp(name, "requires_grad") == 0 && value == Py_True && laze_python_front_makes(self);
   return out->requires_grad;
 }
@@ -299,18 +301,46 @@ static PyObject *begin_leaf(PyObject *made) {
   return made;
 }
 
+/* Whether a call of one tensor gives it as it is. */
+static bool gives_itself(const char *name, laze_tensor *tensor) {
+  static const char *const always[] = {"to", "positive", "resolve_conj", "resolve_neg"};
+  for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+    if (strcmp(name, always[i]) == 0) return true;
+  if (strcmp(name, "contiguous") == 0) return laze_tensor_is_contiguous(tensor);
+  if (strcmp(name, "flatten") == 0) return laze_tensor_rank(tensor) == 1;
+  const bool is_complex = laze_python_dtype_kind(laze_tensor_dtype(tensor)) == 'c';
+  return !is_complex && (strcmp(name, "real") == 0 || strcmp(name, "conj") == 0);
+}
+
+/* The tensor that a call changes nothing of, which PyTorch gives itself then: a leaf stays the leaf. NULL: it has to be
+ * made. */
+static PyObject *find_unchanged(const laze_python_operator *self, const laze_python_arguments *arguments,
+                                PyObject *const *passed, Py_ssize_t count) {
+  const laze_argument *first = &arguments->items[0], *second = &arguments->items[1];
+  if (arguments->form || count < 1 || !laze_python_is_tensor(passed[0]) || first->kind != LAZE_PASS_TENSOR ||
+      first->value.tensor != laze_python_handle(passed[0]))
+    return NULL;
+  bool same = arguments->count == 1 && gives_itself(self->name, first->value.tensor);
+  if (arguments->count == 2 && strcmp(self->name, "to") == 0) {
+    const laze_dtype dtype = laze_tensor_dtype(first->value.tensor);
+    same = (second->kind == LAZE_PASS_DTYPE && (laze_dtype)second->value.integer == dtype) ||
+           (second->kind == LAZE_PASS_TENSOR && laze_tensor_dtype(second->value.tensor) == dtype);
+  }
+  return same && laze_tensor_status(first->value.tensor) == LAZE_OK ? passed[0] : NULL;
+}
+
 static PyObject *call_with(laze_python_operator *self, laze_python_arguments *arguments, PyObject *const *passed,
                            Py_ssize_t count, PyObject *const *values, PyObject *names) {
-  extras found = {false, false};
-  const bool converts = strcmp(self->own_name, "to") == 0;
+  extras found = {false, false, false};
   bool added = add_positional(self, arguments, passed, count);
   if (added && self->preset != LAZE_DTYPE_NONE)
     added = laze_python_argument_add(arguments, laze_python_dtype(self->preset), LAZE_PYTHON_TAKES(LAZE_TAKES_DTYPE),
                                      self->own_name);
   if (added) added = add_named(self, arguments, values, names, &found);
   if (added && self->in_place) added = find_target(self, arguments, passed, count + (names ? PyTuple_Size(names) : 0));
-  if (added && converts && arguments->count == 1 && count == 1 && laze_python_is_tensor(passed[0]))
-    return laze_python_share(passed[0]); /* it has been asked to be where it is */
+  PyObject *unchanged = added ? find_unchanged(self, arguments, passed, count) : NULL;
+  if (unchanged && found.copy) return laze_python_call_objects("clone", &unchanged, 1);
+  if (unchanged) return laze_python_share(unchanged);
   PyObject *result = added ? call_prepared(self, arguments) : NULL;
   result = laze_python_front_arrange(self, arguments, found.as_tuple, result);
   return found.requires_grad ? begin_leaf(result) : result;

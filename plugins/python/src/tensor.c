@@ -155,7 +155,8 @@ static PyObject *get_matrix_transposed(PyObject *self, void *closure) {
 
 static PyObject *get_real(PyObject *self, void *closure) {
   (void)closure;
-  return laze_python_call_objects("real", &self, 1);
+  const bool is_complex = laze_python_dtype_kind(laze_tensor_dtype(laze_python_handle(self))) == 'c';
+  return is_complex ? laze_python_call_objects("real", &self, 1) : laze_python_share(self);
 }
 
 static PyObject *get_imaginary(PyObject *self, void *closure) {
@@ -314,16 +315,10 @@ static PyObject *method_format(PyObject *self, PyObject *specification) {
   return text;
 }
 
-/* Tensors are all on the CPU, and row-major. */
+/* Tensors are all on the CPU. */
 static PyObject *method_self(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_share(self);
-}
-
-/* The value is shared until one of the two changes. */
-static PyObject *method_clone(PyObject *self, PyObject *unused) {
-  (void)unused;
-  return laze_python_call_objects("clone", &self, 1);
 }
 
 /* pickle keeps dtype, shape and the elements' bytes, and that a leaf requires a gradient (laze._rebuild). */
@@ -387,9 +382,6 @@ static PyMethodDef methods[] = {
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A DLPack capsule of the tensor's memory, which is read-only. Computes it."},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, NULL},
-    {"clone", method_clone, METH_NOARGS,
-     "clone($self)\n--\n\nAnother tensor of the same values, through which gradients go to this one."},
-    {"contiguous", method_self, METH_NOARGS, "contiguous($self)\n--\n\nThe tensor itself: tensors are row-major."},
     {"cpu", method_self, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
     {"detach", laze_python_detach, METH_NOARGS,
      "detach($self)\n--\n\nA tensor of the same values through which no gradient goes."},

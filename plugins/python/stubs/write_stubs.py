@@ -132,7 +132,7 @@ def definitions(name, operator, classes, method=False):
 
 def tensor_class(classes):
     lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
-             "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor", "def clone(self) -> Tensor: ...", "def contiguous(self) -> Tensor: ...",
+             "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor",
              "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...",
              "data: Tensor", "is_cpu: _bool", "is_cuda: _bool", "is_sparse: _bool",
              "requires_grad: _bool", "is_leaf: _bool", "grad: Union[Tensor, None]",

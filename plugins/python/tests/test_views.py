@@ -83,6 +83,56 @@ class Views(unittest.TestCase):
             self.write(x, 0)
             self.assertEqual(view.sum().item(), 0)
 
+    def test_contiguous_copies_what_lies_otherwise(self):
+        x = laze.arange(6.0).reshape(2, 3)
+        for give in (lambda x: x.t(), lambda x: x[:, 0], lambda x: x.reshape(1, 2, 3).transpose(1, 2),
+                     lambda x: x[0].expand(4, 3)):
+            view = give(x)
+            self.assertFalse(view.is_contiguous())
+            for copy in (view.contiguous(), laze.contiguous(give(x)),
+                         view.contiguous(memory_format="torch.contiguous_format")):
+                self.assertTrue(copy.is_contiguous())
+                self.assertEqual(copy.tolist(), view.tolist())
+                copy += 1
+        self.assertEqual(self.values(x), [[0, 1, 2], [3, 4, 5]])
+        flat = laze.arange(12.0).reshape(2, 2, 3).transpose(1, 2).contiguous().view(2, -1)
+        self.assertEqual(flat.tolist()[0], [0, 3, 1, 4, 2, 5])
+        self.assertEqual(laze.ones(3).expand(2, 3).contiguous().add_(1).tolist(), [[2] * 3] * 2)
+        for same in (x, x[1], x.view(3, 2)):  # rows lie as a tensor does
+            self.assertTrue(same.is_contiguous())
+            self.assertIs(same.contiguous(), same)
+
+    def test_contiguous_copies_a_turned_tensor_of_unknown_sizes(self):
+        x = laze.arange(6.0).reshape(3, 2)
+        part = x[x[:, 0] > 0]
+        turned = part.t()
+        turned.contiguous().add_(1)
+        self.assertEqual(self.values(part), [[2, 3], [4, 5]])
+
+    def test_gradients_go_through_contiguous_to_a_leaf(self):
+        x = laze.ones(2, 3, requires_grad=True)
+        (x.t().contiguous().view(6) * laze.arange(6.0)).sum().backward()
+        self.assertEqual(self.values(x.grad), [[0, 2, 4], [1, 3, 5]])
+
+    def test_a_call_that_changes_nothing_gives_the_tensor(self):
+        for call in (lambda x: x.to(laze.float32), lambda x: x.to(x), lambda x: x.float(), lambda x: x.type_as(x),
+                     lambda x: x.real, lambda x: laze.real(x), lambda x: x.positive(), lambda x: +x,
+                     lambda x: x.resolve_conj(), lambda x: x.resolve_neg(), lambda x: x.flatten(),
+                     lambda x: x.contiguous(), lambda x: x.conj(), lambda x: x.to("cpu", laze.float32)):
+            x = laze.ones(3, requires_grad=True)
+            w = call(x)
+            self.assertIs(w, x)
+            (w * 2).sum().backward()
+            self.assertEqual(w.grad.tolist(), [2, 2, 2])
+
+    def test_to_copies_where_it_is_asked_to(self):
+        x = laze.ones(3, requires_grad=True)
+        for copy in (x.to(laze.float32, copy=True), x.to(laze.float64, copy=True), x.to("cpu", copy=True)):
+            self.assertIsNot(copy, x)
+            self.assertTrue(copy.requires_grad and not copy.is_leaf)
+            copy.detach().zero_()
+        self.assertEqual(self.values(x), [1, 1, 1])
+
     def test_an_index_of_a_list_or_a_mask_is_a_copy(self):
         x = laze.tensor([1.0, 2.0, 3.0])
         for part in (x[[0, 2]], x[x > 1], x.clone(), x + 0, x.to(laze.float64)):
