@@ -76,6 +76,8 @@ def backward(tensors: laze.Tensor | Sequence[laze.Tensor],
     """Adds to the grad of each leaf that `tensors` were made from the gradient of their sum; to that of `inputs` alone,
     leaves or not, where these are given."""
     tensors = _tuple(tensors)
+    if inputs is not None and not isinstance(inputs, _laze.Tensor) and len(inputs) == 0:
+        raise _laze.StateError("backward: inputs is empty; leave it out for all leaves, or name those that get a gradient")
     inputs = () if inputs is None else _tuple(inputs)
     given = _gradients(grad_tensors, tensors, "backward", "grad_tensors")
     _laze._backward(tensors, given, inputs, retain_graph, create_graph)
@@ -165,7 +167,9 @@ class set_grad_enabled(_Mode):
     """Says from now on whether operators are remembered; with `with`, until its end."""
 
     def __init__(self, mode):
-        super().__init__(bool(mode))
+        if not isinstance(mode, bool):
+            raise _laze.ArgumentTypeError(f"set_grad_enabled: the mode is True or False, and not {mode!r}")
+        super().__init__(mode)
         self._first = _laze._set_grad_enabled(self._mode)
 
     def __enter__(self):

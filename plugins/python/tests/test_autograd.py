@@ -200,6 +200,19 @@ class Passes(unittest.TestCase):
         (x * x).backward(gradient=laze.tensor([1.0, 0.0]))
         self.assertEqual(x.grad.tolist(), [4.0, 40.0])
 
+    def test_no_inputs_are_not_all_leaves(self):
+        x = laze.ones(2, requires_grad=True)
+        for inputs in ([], ()):
+            with self.assertRaisesRegex(RuntimeError, "inputs is empty"):
+                x.sum().backward(inputs=inputs)
+        self.assertIsNone(x.grad)
+
+    def test_a_mode_is_true_or_false(self):
+        for mode in ("x", 1, None):
+            with self.assertRaisesRegex(TypeError, "set_grad_enabled: the mode is True or False"):
+                laze.set_grad_enabled(mode)
+        self.assertTrue(laze.is_grad_enabled())
+
     def test_several_at_once(self):
         x = leaf([1.0, 2.0])
         laze.autograd.backward([x.sum(), x * x], [None, laze.tensor([1.0, 1.0])])
