@@ -138,6 +138,7 @@ laze_status laze_composite_scaled_dot_product_attention(laze_recorder *recorder,
   const double dropout = attributes[LAZE_SCALED_DOT_PRODUCT_ATTENTION_DROPOUT_P].value.real;
   const bool causal = attributes[LAZE_SCALED_DOT_PRODUCT_ATTENTION_IS_CAUSAL].value.integer != 0;
   attention a = {.recorder = recorder, .call = call, .mask = laze_call_operand(call, 3), .error = error};
+  const laze_attribute along[] = {laze_attribute_integer(-1), laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
   laze_value weights;
   double scale = 0;
   for (int i = 0; i < 3; i++) a.tensors[i] = call->operands[i];
@@ -150,7 +151,7 @@ laze_status laze_composite_scaled_dot_product_attention(laze_recorder *recorder,
   if (attributes[LAZE_SCALED_DOT_PRODUCT_ATTENTION_ENABLE_GQA].value.integer != 0) LAZE_TRY(share_heads(&a));
   LAZE_TRY(find_scale(&a, &attributes[LAZE_SCALED_DOT_PRODUCT_ATTENTION_SCALE], &scale));
   LAZE_TRY(score(&a, causal, scale, &weights));
-  LAZE_TRY(weigh(recorder, weights, &weights, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP__SAFE_SOFTMAX, &weights, 1, along, &weights, error));
   return laze_compose_binary(recorder, LAZE_OP_MATMUL, weights, a.tensors[2], results, error);
 }
 

@@ -23,11 +23,6 @@ static laze_status reduce_last(laze_recorder *recorder, laze_op op, laze_value v
   return laze_record_call(recorder, op, &value, 1, along, out, error);
 }
 
-static laze_status power(laze_recorder *recorder, laze_value value, double exponent, laze_value *out,
-                         laze_error *error) {
-  return laze_compose_with_number(recorder, LAZE_OP_POW_TENSOR_TENSOR, value, laze_scalar_real(exponent), out, error);
-}
-
 /* The largest magnitude; of nothing that is 0. */
 static laze_status largest(laze_recorder *recorder, laze_value magnitudes, laze_value *out, laze_error *error) {
   const laze_type type = laze_compose_type(recorder, magnitudes);
@@ -40,21 +35,19 @@ static laze_status largest(laze_recorder *recorder, laze_value magnitudes, laze_
 static laze_status norm(laze_recorder *recorder, laze_value difference, double p, laze_value *out, laze_error *error) {
   const laze_dtype dtype = (laze_dtype)laze_recorder_type(recorder, difference)->dtype;
   laze_value each;
-  if (p == 2) {
-    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, difference, difference, &each, error));
-    LAZE_TRY(reduce_last(recorder, LAZE_OP_SUM_DIM_INTLIST, each, out, error));
-    return laze_compose_unary(recorder, LAZE_OP_SQRT, *out, out, error);
-  }
   if (p == 0) {
     LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_NE, difference, laze_scalar_integer(0), &each, error));
     LAZE_TRY(laze_compose_to(recorder, each, dtype, &each, error));
     return reduce_last(recorder, LAZE_OP_SUM_DIM_INTLIST, each, out, error);
   }
-  LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ABS, difference, &each, error));
-  if (isinf(p)) return largest(recorder, each, out, error);
-  if (p != 1) LAZE_TRY(power(recorder, each, p, &each, error));
-  LAZE_TRY(reduce_last(recorder, LAZE_OP_SUM_DIM_INTLIST, each, out, error));
-  return p == 1 ? LAZE_OK : power(recorder, *out, 1 / p, out, error);
+  if (isinf(p)) {
+    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_ABS, difference, &each, error));
+    return largest(recorder, each, out, error);
+  }
+  laze_size last = -1;
+  laze_attribute along[] = {laze_attribute_literal(laze_scalar_real(p)), laze_attribute_integers(&last, 1),
+                            laze_attribute_boolean(false)};
+  return laze_record_call(recorder, LAZE_OP__NORM_OVER, &difference, 1, along, out, error);
 }
 
 static laze_status check_order(const laze_call *call, double p, laze_error *error) {
