@@ -62,7 +62,7 @@ static laze_graph *read_random_module(laze_context *context, test_random *random
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   laze_context *context = fuzz_context_create(NULL);
   test_random random = {.state = 1, .bytes = data, .left = size};
-  test_graph_options options = {1, 12, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE};
+  test_graph_options options = {1, 12, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false};
   laze_graph *graph = test_random_below(&random, 2) ? read_random_module(context, &random)
                                                     : test_random_graph(context, &random, &options);
   if (graph) {

@@ -86,8 +86,8 @@ static bool round_trip(void *self, const laze_graph *graph, uint64_t seed, char 
 
 START_TEST(printing_and_parsing_gives_an_equal_graph) {
   laze_context *context = test_context(NULL);
-  test_check_graphs(context, 1000, &(test_graph_options){1, 40, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE}, round_trip,
-                    context);
+  test_check_graphs(context, 1000, &(test_graph_options){1, 40, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false},
+                    round_trip, context);
   laze_context_release(context);
 }
 END_TEST
@@ -203,7 +203,7 @@ static bool mutations_differ(void *self, const laze_graph *graph, uint64_t seed,
 /* Dead nodes are part of a graph: a change anywhere in it must show. */
 START_TEST(a_change_of_any_node_changes_the_key) {
   mutation state = {.context = test_context(NULL)};
-  test_check_graphs(state.context, 500, &(test_graph_options){1, 20, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE},
+  test_check_graphs(state.context, 500, &(test_graph_options){1, 20, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false},
                     mutations_differ, &state);
   ck_assert_int_gt(state.mutants, 300);
   laze_context_release(state.context);
@@ -262,7 +262,7 @@ static void check_reuse(const laze_backend *backend, int64_t count) {
   resizing state = {.context = test_context("verify"), .backend = backend};
   int64_t reused;
   if (!backend) ck_assert_int_eq(laze_backend_find(state.context, "interp", &state.backend, NULL), LAZE_OK);
-  test_check_graphs(state.context, count, &(test_graph_options){1, 12, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE},
+  test_check_graphs(state.context, count, &(test_graph_options){1, 12, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false},
                     reuse_agrees, &state);
   ck_assert_int_eq(laze_metric_read(state.context, "program_cache_hits", &reused, NULL), LAZE_OK);
   /* Otherwise the test would not test anything. */

@@ -15,7 +15,7 @@ static const laze_backend *llvm(laze_context *context) {
 START_TEST(native_code_gives_the_bits_of_its_loops) {
   test_way a = {test_context(NULL), &test_backend_loop, NULL}, b = {test_context("verify"), NULL, NULL};
   b.backend = llvm(b.context);
-  test_check_ways(&a, &b, 900, &(test_graph_options){2, 16, true, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE});
+  test_check_ways(&a, &b, 900, &(test_graph_options){2, 16, true, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 
@@ -23,7 +23,7 @@ END_TEST
 START_TEST(fusion_changes_no_bit_of_native_code) {
   test_way a = {test_context(NULL), NULL, NULL}, b = {test_context("nofusion"), NULL, NULL};
   a.backend = b.backend = llvm(a.context);
-  test_check_ways(&a, &b, 500, &(test_graph_options){3, 12, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE});
+  test_check_ways(&a, &b, 500, &(test_graph_options){3, 12, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 
@@ -33,7 +33,7 @@ START_TEST(fusion_rounds_floats_of_16_bits_after_each_operator) {
   static const laze_dtype halves[] = {LAZE_F16, LAZE_BF16};
   test_way a = {test_context(NULL), NULL, NULL}, b = {test_context("nofusion"), NULL, NULL};
   a.backend = b.backend = llvm(a.context);
-  test_check_ways(&a, &b, 200, &(test_graph_options){3, 12, false, TEST_SHAPES_WIDE, halves[_i]});
+  test_check_ways(&a, &b, 200, &(test_graph_options){3, 12, false, TEST_SHAPES_WIDE, halves[_i], true});
 }
 END_TEST
 
@@ -43,7 +43,7 @@ START_TEST(threads_change_no_bit) {
   test_way a = {test_context(NULL), NULL, NULL}, b = {NULL, NULL, NULL};
   ck_assert_int_eq(laze_context_create(&options, &b.context, NULL), LAZE_OK);
   a.backend = b.backend = llvm(a.context);
-  test_check_ways(&a, &b, 200, &(test_graph_options){2, 8, false, TEST_SHAPES_LARGE, LAZE_DTYPE_NONE});
+  test_check_ways(&a, &b, 200, &(test_graph_options){2, 8, false, TEST_SHAPES_LARGE, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 

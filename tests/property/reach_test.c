@@ -363,9 +363,9 @@ static bool reaches(void *self, const laze_graph *graph, uint64_t seed, char *me
 
 START_TEST(only_listed_operators_of_random_graphs_fall_back) {
   laze_context *context = test_context(NULL);
-  static const test_graph_options options[] = {{1, 3, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE},
-                                               {1, 3, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE},
-                                               {6, 40, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE}};
+  static const test_graph_options options[] = {{1, 3, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false},
+                                               {1, 3, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE, false},
+                                               {6, 40, false, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false}};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     test_check_graphs(context, 2000, &options[i], reaches, NULL);
   laze_context_release(context);

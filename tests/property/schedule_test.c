@@ -26,25 +26,25 @@ static void check_two(const char *debug_a, const laze_backend *a, const char *de
 /* Exact operators have one right result: whatever shares a kernel, it must come out. */
 START_TEST(small_graphs_give_the_reference_bits) {
   check_two(NULL, NULL, "verify", &test_backend_loop, 10000,
-            &(test_graph_options){1, 5, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE});
+            &(test_graph_options){1, 5, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 
 START_TEST(large_graphs_give_the_reference_bits) {
   check_two(NULL, NULL, "verify", &test_backend_loop, 4000,
-            &(test_graph_options){6, 40, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE});
+            &(test_graph_options){6, 40, true, TEST_SHAPES_SMALL, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 
 /* Fusing must not change a bit, of inexact functions neither. */
 START_TEST(fusion_changes_no_bit) {
   check_two("verify", &test_backend_loop, "nofusion,verify", &test_backend_loop, 4000,
-            &(test_graph_options){3, 20, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE});
+            &(test_graph_options){3, 20, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE, false});
 }
 END_TEST
 
 START_TEST(each_pass_preserves_bits) {
-  test_graph_options options = {3, 20, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE};
+  test_graph_options options = {3, 20, false, TEST_SHAPES_WIDE, LAZE_DTYPE_NONE, false};
   for (int i = 0; laze_pass_name(i); i++) {
     /* Nothing but this pass can run softmax and its like. */
     if (!strcmp(laze_pass_name(i), "expand")) continue;

@@ -11,7 +11,7 @@ static bool shows_bits(laze_op op) {
 }
 
 /* Classes are drawn first: most operators are elementwise, but the others are where graphs are cut. */
-static laze_op random_operator(test_random *random, bool exact) {
+static laze_op random_operator(test_random *random, const test_graph_options *options) {
   static const uint8_t classes[] = {
       LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE, LAZE_CLASS_ELEMENTWISE,
       LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_MOVEMENT,    LAZE_CLASS_REDUCTION,
@@ -22,7 +22,8 @@ static laze_op random_operator(test_random *random, bool exact) {
     laze_op op = (laze_op)(1 + test_random_below(random, laze_op_count - 1));
     const laze_op_info *info = laze_op_get(op);
     if (info->op_class != wanted || !test_is_callable(op)) continue;
-    if (exact && (!info->exact || shows_bits(op))) continue;
+    if (options->exact && !info->exact) continue;
+    if ((options->exact || options->hides_bits) && shows_bits(op)) continue;
     return op;
   }
 }
@@ -56,7 +57,7 @@ laze_graph *test_random_graph(laze_context *context, test_random *random, const 
   int64_t calls = options->least_calls + test_random_below(random, options->most_calls - options->least_calls + 1);
   for (int64_t attempts = 0; calls > 0 && attempts < 400; attempts++) {
     if (graph->body->parameter_count > TEST_MAX_VALUES - TEST_CALL_OPERANDS) break;
-    bool called = test_random_call(&caller, random_operator(random, options->exact), &error) == LAZE_OK;
+    bool called = test_random_call(&caller, random_operator(random, options), &error) == LAZE_OK;
     calls -= called && caller.count > 0;
   }
   if (caller.count > 0 && choose_outputs(&caller)) return graph;

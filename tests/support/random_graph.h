@@ -10,6 +10,7 @@ typedef struct test_graph_options {
   bool exact; /* operators with the same bits everywhere */
   test_shapes shapes;
   laze_dtype dtype; /* of what is made for calls; LAZE_DTYPE_NONE: any */
+  bool hides_bits;  /* no operators that show the sign of a NaN; so do those that are exact */
 } test_graph_options;
 
 /* A graph of random calls, with random values as outputs. Owned by the caller; NULL when memory is out. */
