@@ -1,47 +1,9 @@
 /* Joint graphs of forward and backward pass, and how they are cut in two (row 4.7). */
 #include "ir/signature.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/suite.h"
+#include "tests/unit/tracing/support.h"
 
-#include <laze/laze.h>
 #include <laze/trace.h>
-
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
-
-static laze_context *context;
-static laze_scope *scope;
-static laze_error error;
-
-static void set_up(void) {
-  laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = 1};
-  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
-  scope = laze_scope_begin(context);
-}
-
-static void tear_down(void) {
-  (void)laze_scope_end(scope);
-  laze_context_release(context);
-}
-
-#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
-#define assert_fails(call, code, text)                                                                                 \
-  do {                                                                                                                 \
-    ck_assert_int_eq((call), (code));                                                                                  \
-    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
-  } while (0)
-
-static laze_tensor *matrix(int64_t rows, int64_t columns, float from) {
-  laze_tensor *x = laze_reshape(laze_arange(context, rows * columns, LAZE_F32), LAZE_SHAPE(rows, columns));
-  return laze_add(laze_div(x, (double)(rows * columns)), from);
-}
-
-static laze_tensor *leaf(laze_tensor *tensor) {
-  laze_tensor *detached = laze_detach(tensor);
-  assert_ok(laze_tensor_require_grad(detached, 1, &error));
-  return detached;
-}
 
 /* Two layers with a long elementwise part, of which a partition may compute much again. */
 static laze_status layers(void *self, laze_tensor *const *in, laze_tensor **out, laze_error *failure) {

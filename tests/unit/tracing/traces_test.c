@@ -1,46 +1,12 @@
 /* Traces (laze/trace.h), row by row of docs/systems.md: what a function does with tensors is a graph of its own. */
 #include "ir/op.h"
 #include "tests/support/failing_allocator.h"
-#include "tests/support/suite.h"
+#include "tests/unit/tracing/support.h"
 
-#include <laze/laze.h>
 #include <laze/schema.h>
 #include <laze/trace.h>
 
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-static laze_context *context;
-static laze_scope *scope;
-static laze_error error;
-static char logged[4096];
-
-static void keep_log(void *self, int32_t severity, const char *message) {
-  (void)self;
-  if (severity == LAZE_LOG_WARNING) snprintf(logged, sizeof logged, "%s", message);
-}
-
-static void set_up(void) {
-  laze_context_options options = {
-      .struct_size = sizeof options, .cache_directory = "", .debug = "", .threads = 1, .log = keep_log};
-  *logged = 0;
-  ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
-  scope = laze_scope_begin(context);
-}
-
-static void tear_down(void) {
-  (void)laze_scope_end(scope);
-  laze_context_release(context);
-}
-
-#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
-#define assert_fails(call, code, text)                                                                                 \
-  do {                                                                                                                 \
-    ck_assert_int_eq((call), (code));                                                                                  \
-    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
-  } while (0)
 
 static laze_tensor *floats(laze_ints shape, const float *data, size_t count) {
   return laze_tensor_from_data(context, LAZE_F32, shape, data, count * sizeof *data);
