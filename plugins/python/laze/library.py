@@ -201,6 +201,13 @@ def _callable(function):
     return function
 
 
+def _own_results(schema, given):
+    """What code gave, without the results that are arguments, and the places of those that are not."""
+    given = () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    own = [i for i, argument in enumerate(schema.of_argument) if argument is None]
+    return (tuple(given[i] for i in own) if len(given) == len(schema.results) else given), own
+
+
 class _Kernel:
     """What the library calls as a kernel: elements are arrays for the program's function."""
 
@@ -210,11 +217,7 @@ class _Kernel:
     def __call__(self, arguments, types):
         schema = self._schema
         made = [self._convert(value, i) for i, value in enumerate(arguments)]
-        given = _spread_call(schema, self._function, made)
-        given = () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
-        own = [i for i, argument in enumerate(schema.of_argument) if argument is None]
-        if len(given) == len(schema.results):
-            given = tuple(given[i] for i in own)
+        given, own = _own_results(schema, _spread_call(schema, self._function, made))
         if len(given) != len(own):
             raise _laze.InvalidArgumentError(f"the kernel of {schema.name} gave {len(given)} results for {len(own)}")
         results = [None] * len(types)
@@ -287,11 +290,7 @@ class _Rule:
     def __call__(self, arguments):
         schema = self._schema
         made = [self._convert(value, i) for i, value in enumerate(arguments)]
-        given = _spread_call(schema, self._function, made)
-        given = () if given is None else tuple(given) if isinstance(given, (tuple, list)) else (given,)
-        own = [i for i, argument in enumerate(schema.of_argument) if argument is None]
-        if len(given) == len(schema.results):
-            given = tuple(given[i] for i in own)
+        given, own = _own_results(schema, _spread_call(schema, self._function, made))
         if len(given) != len(own) or not all(isinstance(value, FakeTensor) for value in given):
             raise _laze.InvalidArgumentError(f"the rule of {schema.name} gave {given!r} for {len(own)} results; each "
                                              "is a FakeTensor, as x.new_empty(shape) gives one")

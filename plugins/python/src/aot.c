@@ -101,18 +101,8 @@ static PyObject *compiled_call(PyObject *self, PyObject *tensors) {
 static PyObject *graph_text(PyObject *self, PyObject *which) {
   const long number = PyLong_AsLong(which);
   const laze_graph *graph = laze_aot_graph(((compiled_object *)self)->aot, (int32_t)number);
-  size_t needed;
-  laze_error error = {0};
   if (number == -1 && PyErr_Occurred()) return NULL;
-  if (!graph) return laze_python_share(Py_None);
-  laze_status status = laze_graph_format(graph, NULL, 0, &needed, &error);
-  char *text = status == LAZE_OK ? malloc(needed + 1) : NULL;
-  if (status == LAZE_OK && !text) return PyErr_NoMemory();
-  if (status == LAZE_OK) status = laze_graph_format(graph, text, needed + 1, NULL, &error);
-  PyObject *result =
-      status == LAZE_OK ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)needed, "replace") : raise_error(status, &error);
-  free(text);
-  return result;
+  return graph ? laze_python_graph_text(graph) : laze_python_share(Py_None);
 }
 
 static PyMethodDef compiled_methods[] = {

@@ -29,6 +29,7 @@
 #include "laze/call.h"
 #include "laze/context.h"
 #include "laze/dtype.h"
+#include "laze/graph.h"
 #include "laze/schema.h"
 #include "laze/status.h"
 #include "laze/tensor.h"
@@ -258,6 +259,10 @@ bool laze_python_check_numbers(const char *where, const laze_python_arguments *a
 /* Has the tensors of a comparison taken as int64 where a number beside them has no place in their dtype. True: some
  * are, and the call is to be made again; false with an exception, or where all had a place. */
 bool laze_python_widen(const char *where, laze_python_arguments *arguments);
+
+/* ---- graph.c */
+/* The text of a graph, a str; NULL: an exception is set. */
+PyObject *laze_python_graph_text(const laze_graph *graph);
 
 /* ---- call.c */
 /* Where the caller stands in Python. `file` is NULL where nobody knows, and lives as long as the process. */

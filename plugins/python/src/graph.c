@@ -49,8 +49,7 @@ static void graph_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-static PyObject *graph_text(PyObject *self) {
-  const laze_graph *graph = ((graph_object *)self)->graph;
+PyObject *laze_python_graph_text(const laze_graph *graph) {
   size_t needed;
   laze_error error = {0};
   laze_status status = laze_graph_format(graph, NULL, 0, &needed, &error);
@@ -61,6 +60,10 @@ static PyObject *graph_text(PyObject *self) {
       status == LAZE_OK ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)needed, "replace") : raise_error(status, &error);
   free(text);
   return result;
+}
+
+static PyObject *graph_text(PyObject *self) {
+  return laze_python_graph_text(((graph_object *)self)->graph);
 }
 
 static PyObject *path_text(PyObject *path, PyObject **bytes) {

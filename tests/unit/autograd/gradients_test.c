@@ -65,22 +65,30 @@ START_TEST(rows_of_an_embedding_that_count_otherwise) {
 }
 END_TEST
 
-/* A branch that is not taken may overflow, and what is small may be the difference of what is not: neither reaches a
- * gradient. The numbers are PyTorch's but for mish, of which it has no second derivative at 100, and few digits at
- * -100. */
+/* A branch that is not taken may overflow, what is small may be the difference of what is not, and a magnitude has a
+ * corner at 0: none of it reaches a gradient. The numbers are PyTorch's but for mish, of which it has no second
+ * derivative at 100, and few digits at -100. */
 START_TEST(far_from_0_gradients_are_finite) {
   autograd_fixture at = begin();
-  enum { POINTS = 6 };
-  const float points[POINTS] = {100, 1000, -100, -1000, -20.5f, 1};
+  enum { POINTS = 7 };
+  const float points[POINTS] = {100, 1000, -100, -1000, -20.5f, 1, 0};
   const struct {
     const char *name;
     float first[POINTS], second[POINTS];
   } cases[] = {
-      {"elu", {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 1}, {0, 0, 3.78e-44f, 0, 1.2501529e-9f, 0}},
-      {"celu", {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 1}, {0, 0, 3.78e-44f, 0, 1.2501529e-9f, 0}},
-      {"selu", {1.050701f, 1.050701f, 6.59e-44f, 0, 2.1978930e-9f, 1.050701f}, {0, 0, 6.59e-44f, 0, 2.1978930e-9f, 0}},
-      {"softplus", {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 0.7310586f}, {0, 0, 0, 0, 1.2501529e-9f, 0.1966119f}},
-      {"mish", {1, 1, -3.75e-42f, 0, -2.4377982e-8f, 1.0490363f}, {0, 0, -3.71e-42f, 0, -2.3127829e-8f, 0.1846858f}},
+      {"elu", {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 1, 1}, {0, 0, 3.78e-44f, 0, 1.2501529e-9f, 0, 0}},
+      {"celu", {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 1, 1}, {0, 0, 3.78e-44f, 0, 1.2501529e-9f, 0, 0}},
+      {"selu",
+       {1.050701f, 1.050701f, 6.59e-44f, 0, 2.1978930e-9f, 1.050701f, 1.7580993f},
+       {0, 0, 6.59e-44f, 0, 2.1978930e-9f, 0, 0}},
+      {"softplus",
+       {1, 1, 3.78e-44f, 0, 1.2501529e-9f, 0.7310586f, 0.5f},
+       {0, 0, 0, 0, 1.2501529e-9f, 0.1966119f, 0.25f}},
+      {"mish",
+       {1, 1, -3.75e-42f, 0, -2.4377982e-8f, 1.0490363f, 0.6f},
+       {0, 0, -3.71e-42f, 0, -2.3127829e-8f, 0.1846858f, 0.64f}},
+      {"special_ndtr", {0, 0, 0, 0, 0, 0.2419707f, 0.3989423f}, {0, 0, 0, 0, 0, -0.2419707f, 0}},
+      {"log_sigmoid", {3.78e-44f, 0, 1, 1, 1, 0.2689414f, 0.5f}, {0, 0, 0, 0, -1.2501529e-9f, -0.1966119f, -0.25f}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     laze_error error;
