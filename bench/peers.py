@@ -43,6 +43,12 @@ EXAMPLE_TARGET = 0.5  # of NumPy's speed
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
 
 
+def say(doing):
+    """What is being done, on a terminal alone; an empty text takes it away."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{doing}", end="", file=sys.stderr, flush=True)
+
+
 class Worker:
     """One library in its own process."""
 
@@ -98,6 +104,7 @@ def check(workers, cases, folder):
             continue
         results = {}
         for worker in with_case(workers, case):
+            say(f"{case}: result of {worker.name}")
             path = folder / f"{worker.name.replace(' ', '-')}-{case}.f32"
             worker.ask(f"check {case} {path}")
             results[worker.name] = np.fromfile(path, dtype=np.float32).astype(np.float64)
@@ -115,11 +122,13 @@ def measure(workers, cases, rounds):
     times = {case: {worker.name: [] for worker in with_case(workers, case)} for case in cases}
     for case, (_, count, _) in cases.items():
         for turn in range(rounds + 1):
+            say(f"{case}: round {turn} of {rounds}")
             for worker in with_case(workers, case):
                 seconds = float(worker.ask(f"time {case} {count} {FIRST_SIZE + 20 * turn}"))
                 time.sleep(0.01)  # threads that still spin after one library's work would slow the next
                 if turn > 0:
                     times[case][worker.name].append(seconds)
+    say("")
     return times
 
 
@@ -130,6 +139,7 @@ def measure_examples(package, environment, rounds, as_json):
     if not as_json:
         print("\nexamples: whole programs in a steady state, one thread each, the shortest of all rounds")
     for name in EXAMPLES:
+        say(f"example {name}")
         if worker.ask(f"check {name}") != "ok":
             raise SystemExit(f"peers: examples/python/{name}.py: laze and numpy differ")
         times = {"laze": [], "numpy": []}
@@ -138,6 +148,7 @@ def measure_examples(package, environment, rounds, as_json):
                 values.append(float(worker.ask(f"time {name} {library}")))
         ours, theirs = (1e6 * min(values) for values in times.values())
         speed = theirs / ours
+        say("")
         if as_json:
             print(json.dumps({"case": f"example {name}", "laze_us": ours, "numpy_us": theirs, "speed": speed}))
         else:
@@ -169,11 +180,13 @@ def measure_first(programs, environment, rounds, folder):
     }
     times = {name: [] for name in commands}
     for turn in range(rounds + 1):
+        say(f"first: round {turn} of {rounds}")
         for name, (command, variables) in commands.items():
             shutil.rmtree(cold, ignore_errors=True)
             seconds = time_process(command, variables)
             if turn > 0:
                 times[name].append(seconds)
+    say("")
     return times
 
 
