@@ -27,8 +27,12 @@ static bool is_understood(const laze_error *error) {
   return !strstr(error->message, "the schema is") && !strstr(error->message, "no overload");
 }
 
-/* Runs one case and counts it for its row. False where it is not as it should be, which is printed. */
-static bool check_case(laze_context *context, const laze_backend *backend, recorded_case *item, row_list *rows) {
+static void count_example(row_list *rows, const char *row) {
+  for (int i = 0; i < rows->count; i++) rows->examples[i] += !strcmp(rows->names[i], row);
+}
+
+/* Runs one case. False where it is not as it should be, which is printed. */
+static bool check_case(laze_context *context, const laze_backend *backend, recorded_case *item) {
   test_arrays got;
   laze_error error = {0};
   char message[256];
@@ -36,7 +40,6 @@ static bool check_case(laze_context *context, const laze_backend *backend, recor
   bool differs = strcmp(item->row, "-") != 0;
   bool agrees = recorded_agrees(item, status, &got, message, sizeof message);
   bool right = is_understood(&error) && agrees != differs;
-  for (int i = 0; i < rows->count; i++) rows->examples[i] += !strcmp(rows->names[i], item->row);
   if (!right)
     fprintf(stderr, "%s: %s %s %s\n", item->name,
             agrees ? "agrees, but is an example of" : "differs:", agrees ? item->row : message, error.message);
@@ -49,6 +52,7 @@ START_TEST(only_what_is_listed_differs_and_all_of_it_does) {
   recorded_file from = open_cases();
   row_list rows = {.count = 0};
   int cases = 0, wrong = 0;
+  bool interpreted = strcmp(laze_backend_at(_i)->name, "interp") == 0;
   while (recorded_next_line(&from)) {
     recorded_case item;
     if (!strncmp(from.line, "table ", 6)) continue;
@@ -57,7 +61,8 @@ START_TEST(only_what_is_listed_differs_and_all_of_it_does) {
       continue;
     }
     recorded_read(context, &from, &item);
-    wrong += !check_case(context, laze_backend_at(_i), &item, &rows);
+    count_example(&rows, item.row);
+    if (interpreted || test_has_turn(cases)) wrong += !check_case(context, laze_backend_at(_i), &item);
     recorded_release(&item);
     cases++;
   }

@@ -48,5 +48,9 @@ static inline int64_t test_count(int64_t count) {
   count = count * test_setting("LAZE_TEST_FACTOR", 1) / test_setting("LAZE_TEST_PART", 1);
   return count > 0 ? count : 1;
 }
+/* Whether the i-th of many that go the same way has its turn: each, or one of LAZE_TEST_PART. */
+static inline bool test_has_turn(int64_t i) {
+  return i % test_setting("LAZE_TEST_PART", 1) == 0;
+}
 
 #endif
