@@ -28,6 +28,7 @@ static void lazy_destroy(void *object) {
   laze_free(lazy->context, lazy->garbage);
   laze_free(lazy->context, lazy->hooks.items);
   pthread_mutex_destroy(&lazy->lock);
+  pthread_cond_destroy(&lazy->run_ended);
   laze_free(lazy->context, lazy);
 }
 
@@ -50,6 +51,7 @@ static laze_status lazy_create(laze_context *context, void **out, laze_error *er
     return status;
   }
   pthread_mutex_init(&lazy->lock, NULL);
+  pthread_cond_init(&lazy->run_ended, NULL);
   *out = lazy;
   return LAZE_OK;
 }

@@ -80,6 +80,7 @@ typedef struct laze_lazy {
   laze_budget budget;                /* of each thread */
   laze_cache *traces;                /* owned (lazy/run/trace_cache.h) */
   laze_trace *running;               /* those that run now (lazy/run/trace.h) */
+  pthread_cond_t run_ended;          /* one of them that may have written to its inputs (lazy/run/donate.h) */
   const laze_backend *backend;       /* NULL before laze_lazy_backend() (lazy/run/compile.h) */
   laze_hooks hooks;                  /* of gradients, registered ones */
   laze_callback *ended;              /* to release once the lock is free (lazy/value/callback.h) */

@@ -22,6 +22,7 @@ typedef struct {
   const laze_step *step;
   const bound_step *bound;
   program_run *run;
+  bool uninterrupted;           /* nobody stops it */
   pthread_mutex_t lock;         /* of what follows, where there are several parts */
   laze_kernel_failure *records; /* what all parts found */
 } step_run;
@@ -44,7 +45,7 @@ static void call_kernel(const step_run *step, int worker, int64_t begin, int64_t
                                      .failures = records,
                                      .closure = kernel->closure,
                                      .reason = step->run->reason,
-                                     .stopped = step->run->stopped};
+                                     .stopped = step->uninterrupted ? NULL : step->run->stopped};
   char *scratch = step->run->scratch;
   if (scratch) scratch += worker * step->run->scratch_bytes;
   clear_records(records, step->step->check_count);
@@ -91,9 +92,10 @@ static void log_step(const program_run *run, const laze_step *step, const bound_
 
 /* Has the result of a step hold what it updates: at the place of that, or as a copy. */
 static void begin_update(program_run *run, const laze_step *step) {
+  const program_value *values = run->executable->program->values;
   int32_t result = step->buffers[step->buffer_count - 1];
   int64_t bytes = run->values[result].bytes;
-  if (run->executable->program->values[result].place != result)
+  if (values[result].place == values[step->updated].place)
     run->pointers[result] = run->pointers[step->updated];
   else if (bytes > 0 && run->pointers[result] != run->pointers[step->updated]) {
     memcpy(run->pointers[result], run->pointers[step->updated], (size_t)bytes);
@@ -104,6 +106,8 @@ static void begin_update(program_run *run, const laze_step *step) {
 static laze_status run_step(program_run *run, int64_t index, bool log, laze_error *error) {
   const laze_program *program = run->executable->program;
   step_run step = {.step = &program->steps[index], .bound = &run->steps[index], .run = run};
+  step.uninterrupted = index >= run->donated_from;
+  if (step.uninterrupted && run->request->overwritten) *run->request->overwritten = true;
   if (step.step->define_count > 0) return program_run_define(run, step.step, -1, error);
   if (step.step->updates) begin_update(run, step.step);
   if (step.bound->domain <= 0) return LAZE_OK;
@@ -182,10 +186,10 @@ static laze_status report_round(const laze_program *program, control_stack *stac
   return laze_context_report(program->context, "loop", ++stack->iterations, -1, error);
 }
 
-/* Tells whoever watches which step is next. */
-static laze_status report_step(const laze_program *program, control_stack *stack, int64_t at, laze_error *error) {
-  if (stack->depth > 0) return LAZE_OK;
-  stack->iterations = 0;
+/* Tells whoever watches which step is next, and may stop the run: as long as all that it was given is as it was. */
+static laze_status report_step(const program_run *run, int64_t at, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  if (at > run->donated_from) return LAZE_OK;
   return laze_context_report(program->context, "run", at, program->step_count, error);
 }
 
@@ -208,7 +212,10 @@ static laze_status run_steps(program_run *run, bool log, laze_error *error) {
       LAZE_TRY(leave_region(run, &stack, &at, error));
       continue;
     }
-    LAZE_TRY(report_step(program, &stack, at, error));
+    if (stack.depth == 0) {
+      stack.iterations = 0;
+      LAZE_TRY(report_step(run, at, error));
+    }
     const laze_step *step = &program->steps[at];
     const bool runs = can_run(run, step);
     if (runs && step->control) {
@@ -241,7 +248,7 @@ static laze_status run_all(program_run *run, laze_error *error) {
   bool log = laze_context_debug(program->context, LAZE_DEBUG_RUN);
   LAZE_TRY(program_run_prepare(run, error));
   LAZE_TRY(run_steps(run, log, error));
-  LAZE_TRY(laze_context_report(program->context, "run", program->step_count, program->step_count, error));
+  LAZE_TRY(report_step(run, program->step_count, error));
   LAZE_TRY(program_run_alias(run, error));
   LAZE_TRY(program_run_verdict(run, error));
   return give_types(run, error);
@@ -291,7 +298,8 @@ laze_status laze_executable_run(laze_executable *executable, const laze_run *req
   for (int64_t i = 0; i < program->output_count; i++) request->outputs[i] = NULL;
   laze_error stopped, reason;
   stopped.code = reason.code = LAZE_OK;
-  program_run run = {.request = request, .executable = executable, .reason = &reason, .stopped = &stopped};
+  program_run run = {
+      .request = request, .executable = executable, .reason = &reason, .stopped = &stopped, .donated_from = INT64_MAX};
   laze_arena_init(&run.reasons, program->context);
   laze_float_control caller;
   laze_float_control_enter(&caller); /* workers have the word they started with */

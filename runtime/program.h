@@ -173,6 +173,8 @@ typedef struct laze_run {
                                  for all: a new buffer */
   const bool *donated;        /* by input: nobody reads it behind the run, so that an output may be written to its
                                  memory, where that is the run's alone; NULL: none */
+  bool for_updates;           /* only by steps that write a part of a donated input, which keep the rest of it */
+  bool *overwritten;          /* receives whether donated memory was written to; NULL: not wanted */
   laze_type *output_types;    /* receives the types, with the sizes that the run found, of outputs that are there; NULL:
                                  not wanted */
   const laze_sites *sites;    /* who called the operators, for messages; NULL: not known */
@@ -183,7 +185,8 @@ typedef struct laze_run {
  * error names the node that comes first in the graph. With a report, a check that fails, or an output for which there
  * is no memory, fails only what depends on it: such outputs are NULL, the others computed, and the report says which.
  * An output that depends on several failed nodes has the error of the first. The run fails then, with a report that is
- * empty, where nothing could be run. Thread-safe. */
+ * empty, where nothing could be run. Donated memory is written to only once there is memory for everything, and from
+ * then on nobody stops the run any more. Thread-safe. */
 LAZE_MUST_USE laze_status laze_executable_run(laze_executable *executable, const laze_run *run, laze_error *error);
 
 #endif

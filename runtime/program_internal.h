@@ -12,7 +12,8 @@ typedef struct program_value {
   int32_t number;                /* which input or output */
   const void *data;              /* CONSTANT */
   int32_t first_step, last_step; /* that touch it; first_step -1: none */
-  int32_t place;                 /* TEMPORARY: the value at whose place it is; its own number where it has one */
+  int32_t place;                 /* TEMPORARY: the value at whose place it is, another one or an OUTPUT; its own number
+                                    where it has one */
   bool stays;       /* TEMPORARY that goes around a loop: in one place, which each round writes a part of */
   int32_t stage;    /* when its sizes are known */
   bool is_returned; /* by a region: it is read once more behind the region's last step */
@@ -104,6 +105,7 @@ typedef struct program_run {
   int32_t *missing; /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
                        there */
   int64_t kernels_run;
+  int64_t donated_from; /* the first step that writes to donated memory; INT64_MAX: none does */
   /* What is bound: the executable's, or, where steps define sizes, the run's own (run_stages.c). */
   bound_value *values;
   bound_step *steps;
@@ -149,6 +151,9 @@ void program_note_use(laze_program *program, int32_t value, int32_t step);
 /* program_update.c. Gives the results of updating steps [first, end) the places of what they update, where they can
  * have them. All uses of these values are known. */
 void program_share_places(laze_program *program, int32_t first, int32_t end);
+/* What the first step that touches an output's buffer writes a part of, which nothing needs behind that; -1: it is no
+ * such step. */
+int32_t program_updated_first(const laze_program *program, int32_t output);
 /* Whether what a loop's region returns as `index` is its parameter, updated, which nothing else needs: then it stays in
  * one place. */
 bool program_goes_around_in_place(const laze_program *program, const laze_step *step, int32_t index);

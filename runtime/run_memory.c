@@ -60,40 +60,58 @@ static bool comes_twice(const program_run *run, int64_t input) {
   return false;
 }
 
-/* Whether the last step that reads the input is over when the first one writes the output. */
-static bool may_take(const program_run *run, int64_t input, int32_t value) {
-  const laze_program *program = run->executable->program;
+static bool is_free(const program_run *run, int64_t input, int32_t value) {
   const laze_buffer *buffer = run->request->inputs[input];
-  const int32_t read = program->inputs[input];
   return run->request->donated[input] && buffer->size == run->values[value].bytes && laze_buffer_is_exclusive(buffer) &&
-         program->values[read].last_step < program->values[value].first_step && !is_returned(program, read) &&
-         !comes_twice(run, input);
+         !is_returned(run->executable->program, run->executable->program->inputs[input]) && !comes_twice(run, input);
+}
+
+/* The donated input that the first step which writes an output writes a part of, needed no more behind it; -1: none. */
+static int64_t find_updated(const program_run *run, int32_t value) {
+  const laze_program *program = run->executable->program;
+  const int32_t updated = program_updated_first(program, value);
+  const int64_t input =
+      updated >= 0 && program->values[updated].role == LAZE_ROLE_INPUT ? program->values[updated].number : -1;
+  return input >= 0 && is_free(run, input, value) ? input : -1;
+}
+
+/* A donated input whose last step is over when the first one writes an output; -1: none. */
+static int64_t find_ended(const program_run *run, int32_t value) {
+  const laze_program *program = run->executable->program;
+  for (int64_t i = 0; i < program->input_count; i++)
+    if (program->values[program->inputs[i]].last_step < program->values[value].first_step && is_free(run, i, value))
+      return i;
+  return -1;
 }
 
 /* The memory of an input that is donated for output `index`, which is `value`; false: there is none. */
-static bool take_donated(const program_run *run, int64_t index, int32_t value) {
+static bool take_donated(program_run *run, int64_t index, int32_t value) {
   const laze_program *program = run->executable->program;
-  if (!run->request->donated || run->stages || program->values[value].role != LAZE_ROLE_OUTPUT ||
+  const laze_run *request = run->request;
+  if (!request->donated || run->stages || program->values[value].role != LAZE_ROLE_OUTPUT ||
       run->values[value].bytes == 0 || has_regions(program))
     return false;
-  for (int64_t i = 0; i < program->input_count; i++) {
-    if (!may_take(run, i, value)) continue;
-    laze_buffer_retain(run->request->inputs[i]);
-    run->request->outputs[index] = run->request->inputs[i];
-    laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_BUFFERS_DONATED, 1);
-    return true;
-  }
+  int64_t input = find_updated(run, value);
+  if (input < 0 && !request->for_updates) input = find_ended(run, value);
+  if (input < 0) return false;
+  laze_buffer_retain(request->inputs[input]);
+  request->outputs[index] = request->inputs[input];
+  const int32_t first = program->values[value].first_step;
+  if (first < run->donated_from) run->donated_from = first;
+  return true;
+}
+
+static bool is_donated(const laze_run *request, int64_t input_count, const laze_buffer *output) {
+  for (int64_t i = 0; i < input_count && output; i++)
+    if (request->inputs[i] == output) return true;
   return false;
 }
 
-/* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
-laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
+/* New memory for output `index`, which is `value`. */
+static laze_status create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_run *request = run->request;
   laze_error failure;
-  laze_buffer *place = request->places ? request->places[index] : NULL;
-  if (place) return use_place(run, index, place, run->values[value].bytes, error);
-  if (take_donated(run, index, value)) return LAZE_OK;
   laze_status status =
       laze_buffer_create(executable->program->context, run->values[value].bytes, &request->outputs[index], &failure);
   if (status == LAZE_OK) return LAZE_OK;
@@ -101,6 +119,14 @@ laze_status program_run_create_output(program_run *run, int64_t index, int32_t v
   if (request->report) return note_missing(run, index, value, &failure, error);
   if (error) *error = failure;
   return status;
+}
+
+/* Memory for output `index`, which is `value`. With a report a lack of it fails what depends on it, and not the run. */
+laze_status program_run_create_output(program_run *run, int64_t index, int32_t value, laze_error *error) {
+  const laze_run *request = run->request;
+  laze_buffer *place = request->places ? request->places[index] : NULL;
+  if (place) return use_place(run, index, place, run->values[value].bytes, error);
+  return take_donated(run, index, value) ? LAZE_OK : create_output(run, index, value, error);
 }
 
 static laze_status create_arena(program_run *run, laze_error *error) {
@@ -155,6 +181,39 @@ void *program_run_at(const laze_buffer *buffer, int64_t offset) {
   return offset < 0 || !buffer || !buffer->data ? (void *)nowhere : (char *)buffer->data + offset;
 }
 
+/* Counts what was donated. Where there is no memory for some output, what was is given back: a later run computes what
+ * is missing, and needs it. */
+static laze_status settle_donations(program_run *run, laze_error *error) {
+  const laze_program *program = run->executable->program;
+  const laze_run *request = run->request;
+  const bool gives_back = run->missing != NULL;
+  if (run->donated_from == INT64_MAX) return LAZE_OK;
+  for (int64_t i = 0; i < program->output_count; i++) {
+    if (!is_donated(request, program->input_count, request->outputs[i])) continue;
+    if (!gives_back) {
+      laze_metrics_add(laze_context_metrics(program->context), LAZE_METRIC_BUFFERS_DONATED, 1);
+      continue;
+    }
+    laze_buffer_release(request->outputs[i]);
+    request->outputs[i] = NULL;
+    LAZE_TRY(create_output(run, i, program->outputs[i], error));
+    run->pointers[program->outputs[i]] = program_run_at(request->outputs[i], 0);
+  }
+  if (gives_back) run->donated_from = INT64_MAX;
+  return LAZE_OK;
+}
+
+/* Temporaries at the place of an output. */
+static void place_in_outputs(program_run *run) {
+  const laze_program *program = run->executable->program;
+  for (int64_t i = 0; i < program->value_count; i++) {
+    const int32_t place = program->values[i].place;
+    if (program->values[i].role != LAZE_ROLE_TEMPORARY || program->values[place].role != LAZE_ROLE_OUTPUT) continue;
+    run->pointers[i] = run->pointers[place];
+    if (run->missing) run->missing[i] = run->missing[place];
+  }
+}
+
 laze_status program_run_prepare(program_run *run, laze_error *error) {
   const laze_executable *executable = run->executable;
   const laze_program *program = executable->program;
@@ -180,6 +239,8 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
     LAZE_TRY(program_run_create_output(run, value->number, (int32_t)i, error));
     run->pointers[i] = program_run_at(run->request->outputs[value->number], 0);
   }
+  LAZE_TRY(settle_donations(run, error));
+  place_in_outputs(run);
   return LAZE_OK;
 }
 

@@ -74,8 +74,9 @@ typedef struct laze_activity {
  * a call that uses the budget up): at the beginning and at the end of each (done == total), before each module of
  * kernels and each step, and before each iteration of a loop that the interpreter runs. That can be often: look at a
  * clock before you do anything slow. Anything but 0 stops the work: the call returns LAZE_CANCELLED, what it would have
- * computed is still pending, kernels that are there stay, and a later read goes on. laze holds no lock meanwhile; the
- * function must not use tensors of the context. */
+ * computed is still pending, kernels that are there stay, and a later read goes on. A run that has begun to write where
+ * a value was that nobody needs any more (buffers_donated) goes on to its end without a call. laze holds no lock
+ * meanwhile; the function must not use tensors of the context. */
 typedef int32_t (*laze_watch_function)(void *self, const laze_activity *activity);
 /* Has `watch` called from now on (NULL: nothing is). A context has one. While another thread compiles or runs, it may
  * be called a last time after this returns: what `self` points to must outlive that. NULL context: the default. */

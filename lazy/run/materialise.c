@@ -15,6 +15,7 @@
 #include "ir/graph.h"
 #include "lazy/lazy.h"
 #include "lazy/run/compile.h"
+#include "lazy/run/donate.h"
 #include "lazy/run/miss.h"
 #include "lazy/run/run_state.h"
 #include "lazy/run/save.h"
@@ -67,6 +68,11 @@ static laze_status wrap_scalars(laze_trace *trace, laze_context *context, int64_
   return status;
 }
 
+/* Then the cell keeps the buffer for the run. */
+static bool is_donated(const laze_trace *trace, int64_t input) {
+  return trace->donated_count > 0 && trace->donated[input];
+}
+
 /* References everything the run needs. Clean up with unprepare(), also on failure. */
 static laze_status prepare(laze_trace *trace, laze_lazy *lazy, laze_error *error) {
   void *array = trace->buffers;
@@ -78,11 +84,12 @@ static laze_status prepare(laze_trace *trace, laze_lazy *lazy, laze_error *error
   }
   trace->buffers = array;
   memset(trace->buffers, 0, (size_t)count * sizeof *trace->buffers);
+  laze_trace_donate(trace, lazy);
   for (int64_t i = 0; i < trace->output_count; i++) laze_cell_retain(trace->outputs[i]);
   for (int64_t i = 0; i < trace->leaf_count; i++) {
     if (trace->leaves[i]->state != LAZE_CELL_BUFFER) continue;
     trace->buffers[i] = trace->leaves[i]->value.buffer;
-    laze_buffer_retain(trace->buffers[i]);
+    if (!is_donated(trace, i)) laze_buffer_retain(trace->buffers[i]);
   }
   int64_t scalars = count_scalars(trace);
   return scalars > 0 ? wrap_scalars(trace, lazy->context, scalars, error) : LAZE_OK;
@@ -90,8 +97,9 @@ static laze_status prepare(laze_trace *trace, laze_lazy *lazy, laze_error *error
 
 static void unprepare(laze_trace *trace, laze_lazy *lazy) {
   for (int64_t i = 0; i < trace->leaf_count; i++)
-    if (trace->buffers[i]) laze_lazy_drop_buffer(lazy, trace->buffers[i]);
+    if (trace->buffers[i] && !is_donated(trace, i)) laze_lazy_drop_buffer(lazy, trace->buffers[i]);
   for (int64_t i = 0; i < trace->output_count; i++) laze_cell_release(lazy, trace->outputs[i]);
+  laze_trace_end_donation(trace, lazy);
 }
 
 /* A trace on its way to a result. */
@@ -134,10 +142,11 @@ static laze_status look_up(materialisation *work, laze_thread_state *thread, laz
 }
 
 /* Compiles if need be, and runs, without the lock. */
-static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const laze_text *explanation,
+static laze_status run_unlocked(materialisation *work, laze_thread_state *thread, const laze_text *explanation,
                                 laze_error *error) {
+  laze_lazy *lazy = thread->lazy;
   laze_trace *trace = &work->trace;
-  laze_trace_start_run(trace, lazy);
+  laze_trace_start_run(trace, thread);
   laze_lazy_unlock(lazy);
   if (explanation->size > 0 && laze_context_debug(lazy->context, LAZE_DEBUG_MISS))
     laze_log_message(lazy->context, LAZE_LOG_INFO, "%s", laze_text_get(explanation));
@@ -152,6 +161,9 @@ static laze_status run_unlocked(materialisation *work, laze_lazy *lazy, const la
   laze_sites sites = laze_trace_sites(trace);
   laze_run run = {.inputs = trace->buffers,
                   .outputs = trace->buffers + trace->leaf_count,
+                  .donated = trace->donated_count > 0 ? trace->donated : NULL,
+                  .for_updates = true,
+                  .overwritten = &trace->overwritten,
                   .sites = &sites,
                   .report = &work->report};
   if (status == LAZE_OK) status = lazy->backend->execute(work->executable, &run, error);
@@ -252,7 +264,7 @@ static laze_status run_trace(materialisation *work, laze_thread_state *thread, i
     const int64_t time = laze_clock() - start;
     laze_metrics_add(metrics, LAZE_METRIC_TIME_TRACE_US, time);
     laze_metrics_sample(metrics, LAZE_SAMPLE_TRACE_NS, time);
-    if (status == LAZE_OK) status = run_unlocked(work, lazy, &explanation, error);
+    if (status == LAZE_OK) status = run_unlocked(work, thread, &explanation, error);
     if (status == LAZE_OK) status = publish(work, thread, error);
     unprepare(trace, lazy);
   }
@@ -267,6 +279,22 @@ static laze_status run_trace(materialisation *work, laze_thread_state *thread, i
   return status;
 }
 
+/* Takes the trace, again where another thread's run has to end first, which may compute what is wanted. */
+static laze_status take(laze_trace *trace, laze_thread_state *thread, const laze_trace_wish *wish,
+                        const laze_backend *backend, laze_error *error) {
+  bool waited = true;
+  laze_status status = LAZE_OK;
+  if (wish->cell) laze_cell_retain(wish->cell); /* while others have the lock */
+  while (waited && status == LAZE_OK) {
+    trace->output_count = 0;
+    if (wish->cell && !laze_cell_is_pending(wish->cell)) break;
+    status = laze_trace_take(trace, thread, wish, backend, error);
+    if (status == LAZE_OK) status = laze_trace_await_writer(trace, thread, &waited, error);
+  }
+  if (wish->cell) laze_cell_release(thread->lazy, wish->cell);
+  return status;
+}
+
 static laze_status materialise(laze_thread_state *thread, const laze_trace_wish *wish, const laze_force *force,
                                laze_error *error) {
   laze_lazy *lazy = thread->lazy;
@@ -276,7 +304,7 @@ static laze_status materialise(laze_thread_state *thread, const laze_trace_wish 
   /* The thread's arrays are taken along, because callbacks during the run may use laze on this thread. */
   materialisation work = {.trace = thread->run->trace, .force = force};
   memset(&thread->run->trace, 0, sizeof thread->run->trace);
-  laze_status status = laze_trace_take(&work.trace, thread, wish, backend, error);
+  laze_status status = take(&work.trace, thread, wish, backend, error);
   if (status == LAZE_OK && work.trace.output_count > 0) status = run_trace(&work, thread, start, error);
   laze_run_report_deinit(&work.report);
   laze_trace_deinit(&thread->run->trace, lazy->context);

@@ -341,6 +341,7 @@ void laze_trace_deinit(laze_trace *trace, laze_context *context) {
   laze_free(context, trace->outputs);
   laze_free(context, trace->words);
   laze_free(context, trace->buffers);
+  laze_free(context, trace->donated);
   laze_size_table_destroy(trace->sizes.to);
   laze_size_mapping_deinit(&trace->sizes, context);
   memset(trace, 0, sizeof *trace);

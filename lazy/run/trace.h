@@ -25,6 +25,7 @@
 typedef struct laze_backend laze_backend;
 typedef struct laze_buffer laze_buffer;
 typedef struct laze_cell laze_cell;
+typedef struct laze_failure laze_failure;
 typedef struct laze_graph laze_graph;
 typedef struct laze_lazy laze_lazy;
 typedef struct laze_pending laze_pending;
@@ -47,7 +48,12 @@ typedef struct laze_trace {
   int64_t buffer_capacity;
   int64_t recomputed;      /* nodes of a run before */
   laze_size_mapping sizes; /* to a table of the trace's own, where it has unknown ones */
-  laze_lazy *lazy;         /* while it runs, as what follows (trace_sites.c) */
+  bool *donated;           /* by input: the run may write to its memory (donate.h) */
+  int64_t donated_count, donated_capacity;
+  laze_failure *loss; /* where some are donated: the error of what a run that ends half-way has lost; referenced */
+  bool overwritten;   /* the run has begun to write to such memory; its thread's alone */
+  laze_lazy *lazy;    /* while it runs, as what follows (trace_sites.c) */
+  const laze_thread_state *thread;
   struct laze_trace *next_running;
   bool keeps_sites; /* `sites` is written, and the nodes may be gone */
 } laze_trace;
@@ -68,7 +74,7 @@ LAZE_MUST_USE laze_status laze_trace_graph(const laze_trace *trace, laze_lazy *l
 void laze_trace_deinit(laze_trace *trace, laze_context *context);
 
 /* The trace runs without the lock, which is held at either end. Its outputs are referenced in between. */
-void laze_trace_start_run(laze_trace *trace, laze_lazy *lazy);
+void laze_trace_start_run(laze_trace *trace, const laze_thread_state *thread);
 void laze_trace_end_run(laze_trace *trace);
 /* Who called the nodes of the trace's graph, in the numbers of that graph (runtime/site.h): the calls of this
  * recording, as others may share the executable. Borrows the trace; asked while it runs, and locks. */

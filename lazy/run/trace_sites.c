@@ -8,6 +8,7 @@
  */
 #include "lazy/lazy.h"
 #include "lazy/run/trace.h"
+#include "lazy/thread.h"
 #include "lazy/value/pending.h"
 
 /* Of the composite that the node came from, or of its own operator. */
@@ -16,8 +17,10 @@ static laze_site site_of(const laze_pending *node) {
   return (laze_site){.called = called->base, .file = node->location.file, .line = node->location.line};
 }
 
-void laze_trace_start_run(laze_trace *trace, laze_lazy *lazy) {
+void laze_trace_start_run(laze_trace *trace, const laze_thread_state *thread) {
+  laze_lazy *lazy = thread->lazy;
   trace->lazy = lazy;
+  trace->thread = thread;
   trace->keeps_sites = false;
   trace->next_running = lazy->running;
   lazy->running = trace;
@@ -27,6 +30,7 @@ void laze_trace_end_run(laze_trace *trace) {
   laze_trace **link = &trace->lazy->running;
   while (*link != trace) link = &(*link)->next_running;
   *link = trace->next_running;
+  if (trace->donated_count > 0) pthread_cond_broadcast(&trace->lazy->run_ended);
 }
 
 void laze_trace_keep_sites(laze_lazy *lazy) {

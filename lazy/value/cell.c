@@ -113,6 +113,13 @@ void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure) {
   clean_up(lazy, dying);
 }
 
+void laze_cell_lose(laze_lazy *lazy, laze_cell *cell, laze_failure *failure) {
+  laze_lazy_drop_buffer(lazy, cell->value.buffer);
+  cell->state = LAZE_CELL_ERROR;
+  cell->value.failure = failure;
+  failure->references++;
+}
+
 static laze_failure *failed_operand(const laze_pending *node) {
   for (int32_t i = 0; i < node->operand_count; i++)
     if (node->operands[i]->state == LAZE_CELL_ERROR) return node->operands[i]->value.failure;

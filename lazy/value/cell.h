@@ -59,6 +59,9 @@ void laze_cell_resolve(laze_lazy *lazy, laze_cell *cell, laze_buffer *buffer);
 /* Makes a pending cell an error, which keeps its type, with -1 for sizes that nobody will know; takes a reference of
  * `failure`. What depends on it does not notice: laze_cell_spread_failures() does. */
 void laze_cell_fail(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
+/* Makes an error of a cell that has a buffer, whose contents are none of its any more; takes a reference of `failure`.
+ */
+void laze_cell_lose(laze_lazy *lazy, laze_cell *cell, laze_failure *failure);
 /* Makes errors of the pending cells, of node `oldest` (NULL: none) and newer ones, that depend on one. */
 void laze_cell_spread_failures(laze_lazy *lazy, laze_pending *oldest);
 

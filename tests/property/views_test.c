@@ -5,6 +5,7 @@
 #include "laze/autograd.h"
 #include "laze/tensor.h"
 #include "tests/property/strided_model.h"
+#include "tests/support/backends.h"
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 
@@ -413,11 +414,11 @@ static void run(program *self, uint64_t seed) {
                 self->at_once ? ", computed at once" : "", self->fault, self->log);
 }
 
-START_TEST(programs_of_views_agree_with_strides) {
-  const int64_t programs = test_count(10000);
+/* Runs programs on a backend; the context is the caller's. */
+static laze_context *run_programs(const char *backend, int64_t programs) {
   const uint64_t first = (uint64_t)test_setting("LAZE_TEST_SEED", 20261129);
   laze_context_options options = {
-      .struct_size = sizeof options, .backend = "interp", .cache_directory = "", .threads = 1};
+      .struct_size = sizeof options, .backend = backend, .cache_directory = "", .threads = 1};
   program *self = calloc(1, sizeof *self);
   laze_context *context;
   ck_assert_int_eq(laze_context_create(&options, &context, NULL), LAZE_OK);
@@ -430,6 +431,27 @@ START_TEST(programs_of_views_agree_with_strides) {
     }
   }
   free(self);
+  return context;
+}
+
+START_TEST(programs_of_views_agree_with_strides) {
+  laze_context_release(run_programs("interp", test_count(10000)));
+}
+END_TEST
+
+/* Kernels write a part of a value where it is if nobody else needs it, and of a copy otherwise: both has to be seen, or
+ * the programs say nothing of which is right when. */
+START_TEST(row_5_17_writes_to_what_earlier_graphs_computed_agree) {
+  int64_t donated, copies;
+  enum { FEWEST = 60 }; /* in which both are seen */
+  const int64_t programs = test_count(200);
+  laze_context *context = run_programs(laze_backend_at(_i)->name, programs > FEWEST ? programs : FEWEST);
+  ck_assert_int_eq(laze_metric_read(context, "buffers_donated", &donated, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_metric_read(context, "write_copies", &copies, NULL), LAZE_OK);
+  if (test_fuses(laze_backend_at(_i))) {
+    ck_assert_int_gt(donated, 0);
+    ck_assert_int_gt(copies, 0);
+  }
   laze_context_release(context);
 }
 END_TEST
@@ -439,6 +461,7 @@ int main(void) {
   TCase *group = tcase_create("views");
   tcase_set_timeout(group, 3600);
   tcase_add_test(group, programs_of_views_agree_with_strides);
+  tcase_add_loop_test(group, row_5_17_writes_to_what_earlier_graphs_computed_agree, 0, test_backend_count());
   suite_add_tcase(suite, group);
   return test_run_suite(suite);
 }

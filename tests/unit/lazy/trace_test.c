@@ -124,6 +124,32 @@ START_TEST(outputs_are_part_of_the_key) {
 }
 END_TEST
 
+/* Twice the same value, and two values that are equal, in and out. */
+static laze_tensor *same_results(double number) {
+  laze_tensor *x = filled(context, 2, 1), *y = laze_tensor_retain(neg(x)), *z = laze_tensor_retain(neg(x));
+  laze_tensor *sum = add(y, number > 0 ? y : z);
+  ck_assert_int_eq(laze_tensor_materialise(sum), LAZE_OK);
+  laze_tensor_release(y);
+  laze_tensor_release(z);
+  return neg(filled(context, 2, 1));
+}
+
+/* Code may read a value once where it is used twice, and stores one where it is given out twice. */
+START_TEST(row_5_12_aliases_are_part_of_the_key) {
+  context = new_context();
+  (void)is_known(same_results, 1);
+  const int64_t misses = metric(context, "trace_cache_misses");
+  (void)is_known(same_results, 1);
+  ck_assert_int_eq(metric(context, "trace_cache_misses"), misses);
+  (void)is_known(same_results, 0);
+  ck_assert_int_eq(metric(context, "trace_cache_misses"), misses + 1);
+  (void)is_known(same_twice, 1);
+  (void)is_known(same_twice, 0);
+  ck_assert_int_eq(metric(context, "trace_cache_misses"), misses + 3);
+  laze_context_release(context);
+}
+END_TEST
+
 static char logged[4096];
 static void keep_log(void *self, int32_t severity, const char *message) {
   (void)self;
@@ -185,7 +211,11 @@ START_TEST(misses_are_explained) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {numbers_are_inputs, seeds_are_inputs, each_change_misses, outputs_are_part_of_the_key,
+  const TTest *const tests[] = {numbers_are_inputs,
+                                seeds_are_inputs,
+                                each_change_misses,
+                                outputs_are_part_of_the_key,
+                                row_5_12_aliases_are_part_of_the_key,
                                 misses_are_explained};
   return run_tests("trace", tests, sizeof tests / sizeof *tests);
 }
