@@ -201,3 +201,41 @@ laze_status laze_composite__svd_backward(laze_recorder *recorder, const laze_cal
   return join_svd(recorder, (const laze_value[]){grad_u, grad_v}, (const laze_value[]){u, v}, inner, values, results,
                   error);
 }
+
+/* The gradient of what is left, A X - B, whose squares are residuals: nothing where there are none of these. */
+static laze_status left_over(laze_recorder *recorder, const laze_call *call, laze_value *out, bool *found,
+                             laze_error *error) {
+  const laze_value self = call->operands[2], b = call->operands[3], solution = call->operands[4];
+  const laze_type type = *laze_recorder_type(recorder, call->operands[1]);
+  laze_value given, two;
+  LAZE_TRY(laze_size_is_equal(recorder, type.sizes[type.rank - 1], 0, found, error));
+  *found = !*found;
+  if (!*found) return LAZE_OK;
+  LAZE_TRY(laze_record_number(recorder, type.dtype, laze_scalar_integer(2), &two, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, call->operands[1], two, &given, error));
+  LAZE_TRY(laze_compose_insert_axis(recorder, given, type.rank - 1, &given, error));
+  LAZE_TRY(product(recorder, self, solution, out, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_SUB, *out, b, out, error));
+  return laze_compose_binary(recorder, LAZE_OP_MUL, *out, given, out, error);
+}
+
+/* X = A^+ B, of which A has the gradient that A^+ has; what is left is at right angles to what A reaches, so that X has
+ * no part in how its squares change. */
+laze_status laze_composite__lstsq_backward(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                           laze_error *error) {
+  const laze_value gradient = call->operands[0], self = call->operands[2], inverse = call->operands[5];
+  laze_value turned, given, rest;
+  bool found;
+  LAZE_TRY(adjoint(recorder, call->operands[3], &turned, error));
+  LAZE_TRY(product(recorder, gradient, turned, &given, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP__PINV_BACKWARD, (const laze_value[]){given, inverse, self}, 3, NULL,
+                            &results[0], error));
+  LAZE_TRY(adjoint(recorder, inverse, &turned, error));
+  LAZE_TRY(product(recorder, turned, gradient, &results[1], error));
+  LAZE_TRY(left_over(recorder, call, &rest, &found, error));
+  if (!found) return LAZE_OK;
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_SUB, results[1], rest, &results[1], error));
+  LAZE_TRY(adjoint(recorder, call->operands[4], &turned, error));
+  LAZE_TRY(product(recorder, rest, turned, &rest, error));
+  return laze_compose_binary(recorder, LAZE_OP_ADD, results[0], rest, &results[0], error);
+}

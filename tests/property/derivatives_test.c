@@ -103,6 +103,7 @@ typedef enum {
   SYMMETRIC /* x + x^T */,
   POSITIVE /* x x^T + 1 */,
   TRIANGULAR,
+  TALL /* the first two columns of x + 4 */,
   NUMBERS,
   SHARES /* log_softmax(x) */
 } fitness;
@@ -113,41 +114,47 @@ static laze_tensor *fit(laze_context *context, fitness kind, laze_tensor *x) {
   laze_tensor *far = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(3, 3), apart, sizeof apart);
   laze_tensor *turned = laze_conj(laze_transpose(x, 0, 1));
   if (kind == REGULAR) return laze_add(x, laze_mul(one, 4));
+  if (kind == TALL) return laze_narrow(laze_add(x, laze_mul(one, 4)), 1, 0, 2);
   if (kind == SHARES) return laze_log_softmax(x, 1);
   if (kind == SYMMETRIC) return laze_add(laze_add(x, turned), far);
   if (kind == POSITIVE) return laze_add(laze_mm(x, turned), one);
   return kind == TRIANGULAR ? laze_add(laze_triu(x, 0), laze_mul(one, 4)) : laze_add(laze_mul(x, 0.25), 2);
 }
 
-/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `right`: and a further one. `size`:
- * of what a Fourier transform over both dims gives; -1: as large as it is. */
+/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `scales`: and the first numbers of the
+ * diagonal of a further one. `right`: and a further one. `size`: of what a Fourier transform over both dims gives; -1: as
+ * large as it is. */
 static const struct fitting {
   const char *name;
   fitness kind;
-  bool factors, right, number;
+  bool factors, scales, right, number;
   int32_t flags, flag[3];
   int64_t size;
+  const char *driver;
 } fittings[] = {
-    {"_log_shares", SHARES, false, false, false, 0, {0}, 0},
-    {"linalg_matrix_exp", REGULAR, false, false, false, 0, {0}, 0},
-    {"polygamma", NUMBERS, false, false, true, 0, {0}, 0},
-    {"special_polygamma", NUMBERS, false, false, true, 0, {0}, 0},
-    {"linalg_cholesky_ex", POSITIVE, false, false, false, 2, {0, 0}, 0},
-    {"linalg_lu_factor_ex", REGULAR, false, false, false, 2, {1, 0}, 0},
-    {"lu_unpack", REGULAR, true, false, false, 2, {1, 1}, 0},
-    {"linalg_lu_solve", REGULAR, true, true, false, 2, {1, 0}, 0},
-    {"_linalg_det", REGULAR, false, false, false, 0, {0}, 0},
-    {"_linalg_slogdet", REGULAR, false, false, false, 0, {0}, 0},
-    {"linalg_solve_triangular", TRIANGULAR, false, true, false, 3, {1, 1, 0}, 0},
-    {"linalg_qr", REGULAR, false, false, false, 0, {0}, 0},
-    {"_linalg_eigh", SYMMETRIC, false, false, false, 0, {0}, 0},
-    {"_linalg_svd", REGULAR, false, false, false, 0, {0}, 0},
-    {"_linalg_eig", REGULAR, false, false, false, 0, {0}, 0},
-    {"_pinv", REGULAR, false, false, false, -1, {0}, 0},
-    {"_pinv_symmetric", SYMMETRIC, false, false, false, -1, {0}, 0},
-    {"_fft_c2c", NUMBERS, false, false, false, 1, {1}, -1},
-    {"_fft_r2c", NUMBERS, false, false, false, 1, {1}, -1},
-    {"_fft_c2r", NUMBERS, false, false, false, 0, {0}, 4},
+    {.name = "_log_shares", .kind = SHARES},
+    {.name = "linalg_matrix_exp", .kind = REGULAR},
+    {.name = "polygamma", .kind = NUMBERS, .number = true},
+    {.name = "special_polygamma", .kind = NUMBERS, .number = true},
+    {.name = "linalg_cholesky_ex", .kind = POSITIVE, .flags = 2},
+    {.name = "linalg_lu_factor_ex", .kind = REGULAR, .flags = 2, .flag = {1, 0}},
+    {.name = "lu_unpack", .kind = REGULAR, .factors = true, .flags = 2, .flag = {1, 1}},
+    {.name = "linalg_lu_solve", .kind = REGULAR, .factors = true, .right = true, .flags = 2, .flag = {1, 0}},
+    {.name = "_linalg_det", .kind = REGULAR},
+    {.name = "_linalg_slogdet", .kind = REGULAR},
+    {.name = "linalg_solve_triangular", .kind = TRIANGULAR, .right = true, .flags = 3, .flag = {1, 1, 0}},
+    {.name = "linalg_qr", .kind = REGULAR},
+    {.name = "_linalg_eigh", .kind = SYMMETRIC},
+    {.name = "_linalg_svd", .kind = REGULAR},
+    {.name = "_linalg_eig", .kind = REGULAR},
+    {.name = "_pinv", .kind = REGULAR, .flags = -1},
+    {.name = "_pinv_symmetric", .kind = SYMMETRIC, .flags = -1},
+    {.name = "_fft_c2c", .kind = NUMBERS, .flags = 1, .flag = {1}, .size = -1},
+    {.name = "_fft_r2c", .kind = NUMBERS, .flags = 1, .flag = {1}, .size = -1},
+    {.name = "_fft_c2r", .kind = NUMBERS, .size = 4},
+    {.name = "linalg_householder_product", .kind = TALL, .scales = true},
+    {.name = "ormqr", .kind = TALL, .scales = true, .right = true, .flags = 2, .flag = {1, 1}},
+    {.name = "_linalg_lstsq", .kind = TALL, .right = true, .driver = "gelsd"},
 };
 
 static const struct fitting *find_fitting(laze_op op) {
@@ -169,6 +176,9 @@ static int32_t call_fitting(laze_context *context, const struct fitting *fitting
     arguments[0].value.tensor = factors[0];
     arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = factors[1]};
   }
+  if (fitting->scales)
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR,
+                                         .value.tensor = laze_narrow(laze_diagonal(inputs[1], 0, 0, 1), 0, 0, 2)};
   if (fitting->right) arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = inputs[1]};
   if (fitting->size) {
     static const int64_t dims[] = {0, 1};
@@ -180,6 +190,10 @@ static int32_t call_fitting(laze_context *context, const struct fitting *fitting
   for (int32_t i = 0; i < fitting->flags; i++)
     arguments[count++] = (laze_argument){.kind = LAZE_PASS_BOOL, .value.integer = fitting->flag[i]};
   for (int32_t i = 0; i < 2 && fitting->flags < 0; i++) arguments[count++] = (laze_argument){.kind = LAZE_PASS_NONE};
+  if (fitting->driver) {
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_NONE};
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_STRING, .value.string = fitting->driver};
+  }
   return laze_call_by_name(context, fitting->name, arguments, count, results, 8);
 }
 
@@ -192,7 +206,8 @@ static bool draw_fitting(laze_context *context, laze_op op, test_random *random,
   ck_assert_int_eq(laze_graph_create(context, "derivative", graph, &error), LAZE_OK);
   test_caller_init(&caller, *graph, random);
   *noted = (noted_call){.wanted = op, .found = true};
-  for (int i = 0; i < 1 + find_fitting(op)->right; i++)
+  const struct fitting *fitting = find_fitting(op);
+  for (int i = 0; i < 1 + (fitting->right || fitting->scales); i++)
     if (laze_value_is_none(test_caller_parameter(&caller, judged_dtype, 2, sizes, 0))) return false;
   return true;
 }
