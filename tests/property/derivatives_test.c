@@ -123,7 +123,7 @@ static laze_tensor *fit(laze_context *context, fitness kind, laze_tensor *x) {
 
 /* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `scales`: and the first numbers of the
  * diagonal of a further one. `right`: and a further one. `size`: of what a Fourier transform over both dims gives; -1: as
- * large as it is. */
+ * large as it is. `pooled`: so many of the last dims, by windows of 2 x 2; `samples`: to as many elements, by samples. */
 static const struct fitting {
   const char *name;
   fitness kind;
@@ -131,6 +131,8 @@ static const struct fitting {
   int32_t flags, flag[3];
   int64_t size;
   const char *driver;
+  int32_t pooled;
+  bool samples;
 } fittings[] = {
     {.name = "_log_shares", .kind = SHARES},
     {.name = "linalg_matrix_exp", .kind = REGULAR},
@@ -155,12 +157,34 @@ static const struct fitting {
     {.name = "linalg_householder_product", .kind = TALL, .scales = true},
     {.name = "ormqr", .kind = TALL, .scales = true, .right = true, .flags = 2, .flag = {1, 1}},
     {.name = "_linalg_lstsq", .kind = TALL, .right = true, .driver = "gelsd"},
+    {.name = "max_pool3d", .kind = NUMBERS, .pooled = 3},
+    {.name = "max_pool3d_with_indices", .kind = NUMBERS, .pooled = 3},
+    {.name = "adaptive_max_pool3d", .kind = NUMBERS, .pooled = 3},
+    {.name = "fractional_max_pool2d", .kind = NUMBERS, .pooled = 2, .samples = true},
+    {.name = "fractional_max_pool3d", .kind = NUMBERS, .pooled = 3, .samples = true},
 };
 
 static const struct fitting *find_fitting(laze_op op) {
   for (size_t i = 0; i < sizeof fittings / sizeof *fittings; i++)
     if (strcmp(fittings[i].name, laze_op_get(op)->name) == 0) return &fittings[i];
   return NULL;
+}
+
+/* Windows of the last dims of the matrix, which is the last of a batch then. */
+static int32_t pass_windows(laze_context *context, const struct fitting *fitting, laze_argument *arguments) {
+  static const int64_t whole[] = {1, 1, 3, 3}, windows[] = {1, 2, 2};
+  static const double samples[] = {0.25, 0.5, 0.75};
+  const int32_t dims = fitting->pooled;
+  int32_t count = 1;
+  arguments[0].value.tensor = laze_reshape(arguments[0].value.tensor, (laze_ints){whole + 3 - dims, dims + 1});
+  for (int i = 0; i < 1 + fitting->samples; i++)
+    arguments[count++] =
+        (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = dims, .value.integers = windows + 3 - dims};
+  if (fitting->samples)
+    arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR,
+                                         .value.tensor = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(1, 1, dims),
+                                                                               samples, (size_t)dims * sizeof *samples)};
+  return count;
 }
 
 /* Its results; `inputs` are the free matrices. */
@@ -171,6 +195,7 @@ static int32_t call_fitting(laze_context *context, const struct fitting *fitting
   int32_t count = 0;
   if (fitting->number) arguments[count++] = (laze_argument){.kind = LAZE_PASS_INTEGER, .value.integer = 1};
   arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = matrix};
+  if (fitting->pooled) count = pass_windows(context, fitting, arguments);
   if (fitting->factors) {
     if (laze_call_by_name(context, "linalg_lu_factor_ex", arguments, 1, factors, 3) != 3) return 0;
     arguments[0].value.tensor = factors[0];

@@ -42,21 +42,9 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
                          options: Any = None) -> Any:
     """cross_entropy of what a linear layer gives, whose weight is [classes, ..., features]. PyTorch's options, which say
     in which parts it computes that, change nothing: it is one graph."""
-    classes, *places, features = linear_weight.shape
-    if places:
-        if input.ndim != 2:
-            raise laze.InvalidArgumentError(f"linear_cross_entropy: a weight of {linear_weight.ndim} dims takes an input "
-                                            f"of 2, and it has {input.ndim}")
-        if linear_bias is not None and linear_bias.shape != (classes, *places):
-            raise laze.InvalidArgumentError(f"linear_cross_entropy: linear_bias is {linear_bias.shape}, and "
-                                            f"{(classes, *places)} was expected")
-        bias = None if linear_bias is None else linear_bias.reshape(-1)
-        logits = laze.linear(input, linear_weight.reshape(-1, features), bias).reshape(-1, classes, *places)
-        if target.shape == logits.shape and ignore_index is not None:
-            raise laze.InvalidArgumentError("linear_cross_entropy: ignore_index is of a target of classes, and this one "
-                                            "has probabilities")
-        index = -100 if ignore_index is None else ignore_index
-        return laze.cross_entropy_loss(logits, target, weight, _reduction(reduction), index, label_smoothing)
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        raise laze.InvalidArgumentError(f"linear_cross_entropy: linear_bias is {linear_bias.shape}, and "
+                                        f"{linear_weight.shape[:-1]} was expected")
     return laze.linear_cross_entropy(input, linear_weight, target, linear_bias=linear_bias, weight=weight,
                                      reduction=_reduction(reduction), ignore_index=ignore_index,
                                      label_smoothing=label_smoothing)
