@@ -101,7 +101,7 @@ char *laze_copy_string(laze_context *context, const char *text);
 /* Not laze_log, which is an operator: the logarithm. */
 void laze_log_message(laze_context *context, int32_t severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What a program may do that makes it slow or large, or leaves it without tensors. */
+/* What a program may do that makes it slow or large, fixes what was to vary, or leaves it without tensors. */
 typedef enum {
   LAZE_ADVICE_BUDGET,   /* the budget cuts its graphs */
   LAZE_ADVICE_FALLBACK, /* a loop runs operators on the interpreter */
@@ -109,6 +109,7 @@ typedef enum {
   LAZE_ADVICE_LONGER,   /* each graph is longer than the one before */
   LAZE_ADVICE_SAVE,     /* a graph could not be saved */
   LAZE_ADVICE_NO_LAZY,  /* the context cannot hold tensors */
+  LAZE_ADVICE_BAKED,    /* a value was read while it was traced, and what follows from it is in the graph */
   LAZE_ADVICE_COUNT
 } laze_advice;
 /* Logs a warning. Where there is no log callback, the first of each kind goes to standard error, unless LAZE_LOG says

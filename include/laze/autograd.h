@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-/* Makes the tensor a leaf (`requires_grad` 1), or one that needs no gradient, whose gradient is dropped (0). Its dtype
- * is a float's or complex (LAZE_INVALID_ARGUMENT otherwise). What a call on other leaves gave requires a gradient
+/* Makes the tensor a leaf (`requires_grad` 1), or one that needs no gradient (0) and keeps the one that it has. Its
+ * dtype is a float's or complex (LAZE_INVALID_ARGUMENT otherwise). What a call on other leaves gave requires a gradient
  * already, and cannot be told not to: laze_detach() gives a tensor of the same value that does not. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad,
                                                             laze_error *error);
@@ -43,8 +43,9 @@ LAZE_API laze_tensor *laze_tensor_grad(laze_tensor *tensor);
  * LAZE_FAILED_PRECONDITION: it requires none. Asking whether it does: of a leaf 0. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_retain_grad(laze_tensor *tensor, laze_error *error);
 LAZE_API int32_t laze_tensor_retains_grad(laze_tensor *tensor);
-/* Gives a tensor that keeps its gradient another one, of its shape and dtype, with which it shares memory and history
- * from then on; NULL: none, with which each step of a training begins. What was asked for before stays as it is. */
+/* Gives a tensor another gradient, of its shape and dtype, with which it shares memory and history from then on; NULL:
+ * none, with which each step of a training begins. What was asked for before stays as it is. One that requires no
+ * gradient may have one, to which no pass adds. LAZE_FAILED_PRECONDITION: it is no leaf, and keeps none. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laze_tensor *gradient, laze_error *error);
 /* A tensor of the same value without history. It shares memory with the other, and its versions: what is written to one
  * is seen in both, and has a history for that one alone. laze_clone() of it shares nothing. */
@@ -82,6 +83,31 @@ LAZE_API LAZE_MUST_USE laze_status laze_jvp(laze_tensor *const *outputs, int32_t
                                             laze_tensor *const *inputs, laze_tensor *const *tangents,
                                             int32_t input_count, int32_t flags, laze_tensor **results,
                                             laze_error *error);
+
+/* The same as values that carry their tangents along. Within a level a *dual* tensor has the value of a primal, and a
+ * tangent; whatever calls give of it has a tangent as well, which laze_dual_unpack() gives. Duals require gradients, so
+ * that histories have to be recorded: they are what tangents are found by.
+ *
+ *   laze_dual_level *level;
+ *   laze_dual_level_begin(NULL, NULL, &level, &error);
+ *   laze_tensor *y = laze_sin(laze_dual_make(level, x, t)), *primal, *tangent;
+ *   laze_dual_unpack(level, y, &primal, &tangent, &error);             sin(x), t cos(x)
+ *   laze_dual_level_end(level);
+ *
+ * Levels may be nested, for derivatives of derivatives: `outer` is the level around, which must end last, NULL where
+ * there is none. A level is one thread's at a time. */
+typedef struct laze_dual_level laze_dual_level;
+LAZE_API LAZE_MUST_USE laze_status laze_dual_level_begin(laze_context *context, const laze_dual_level *outer,
+                                                         laze_dual_level **out, laze_error *error);
+/* Lets go of what the level keeps; NULL is ignored. Duals are tensors as others afterwards. */
+LAZE_API void laze_dual_level_end(laze_dual_level *level);
+/* A dual of the current scope: a copy of `primal`, whose history it has; `tangent` is of its shape and dtype. An error
+ * where that is not so, for integers, and where no gradients are recorded. */
+LAZE_API laze_tensor *laze_dual_make(laze_dual_level *level, laze_tensor *primal, laze_tensor *tangent);
+/* What a tensor is without the level, and its tangent, handles of the current scope; *tangent is NULL where the tensor
+ * requires no gradient, and so follows from no dual. On failure both are NULL. */
+LAZE_API LAZE_MUST_USE laze_status laze_dual_unpack(laze_dual_level *level, laze_tensor *tensor, laze_tensor **primal,
+                                                    laze_tensor **tangent, laze_error *error);
 
 /* Whether calls of this thread leave histories behind: 1 at first. Returns what it was, to be put back. */
 LAZE_API int32_t laze_set_grad_enabled(laze_context *context, int32_t enabled);

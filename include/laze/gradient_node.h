@@ -42,7 +42,8 @@ LAZE_API laze_gradient_node *laze_gradient_node_next(laze_gradient_node *node, i
 /* --- hooks --- */
 
 /* Is called with a tensor's gradient. What it writes to `replacement` (of the same shape and dtype; it may be of any
- * scope) takes the gradient's place from there on; of a hook on what was accumulated it is not looked at. */
+ * scope) takes the gradient's place from there on, and so does what it writes to the gradient itself; of a hook on what
+ * was accumulated `replacement` is not looked at. */
 typedef laze_status (*laze_tensor_hook)(void *self, laze_tensor *gradient, laze_tensor **replacement,
                                         laze_error *error);
 
@@ -62,7 +63,8 @@ typedef struct laze_node_hook_call {
   int32_t operand_count, result_count;
   laze_tensor *const *operands; /* NULL before the node: they are not known yet */
   laze_tensor *const *results;
-  laze_tensor **replacements; /* of the results before the node, of the operands behind it; NULL at first: it stays */
+  laze_tensor **replacements; /* of the results before the node, of the operands behind it; NULL at first: it stays, as
+                                 it is after what the hook writes to it */
 } laze_node_hook_call;
 typedef laze_status (*laze_node_hook)(void *self, const laze_node_hook_call *call, laze_error *error);
 
@@ -112,13 +114,17 @@ typedef struct laze_function_options {
   laze_function_code jvp;      /* NULL: follows from backward, which then consists of operators that have gradients */
   void *self;
   void (*release)(void *self); /* NULL: nothing to release */
+  const int32_t *dirty; /* NULL, or of each output: whether it is an input that the caller wrote to. It stays the tensor
+                           that it is, and its history is that of the function from now on */
 } laze_function_options;
 
 /* Says that the outputs are what a function gives of the inputs: where one of these requires a gradient, so do the
  * outputs of floats and complex numbers, whose gradients `backward` takes to the inputs. An output that is an input, or
- * that requires a gradient already, is replaced by a new handle in `outputs`. What is saved counts as operands that
- * operators keep do: it is let go of after a pass, and one that was changed since makes the pass fail. Where no input
- * requires a gradient, or this thread records none, nothing happens, and `release` is called. */
+ * that requires a gradient already, is replaced by a new handle in `outputs`, unless it is said to be dirty: that must
+ * be an input, and neither a leaf that requires a gradient nor a view (LAZE_FAILED_PRECONDITION), as a call in place.
+ * What is saved counts as operands that operators keep do: it is let go of after a pass, and one that was changed since
+ * makes the pass fail. Where no input requires a gradient, or this thread records none, nothing happens, and `release`
+ * is called. */
 LAZE_API LAZE_MUST_USE laze_status laze_function_attach(const laze_function_options *options, laze_error *error);
 
 /* --- checkpoints --- */

@@ -12,6 +12,24 @@
 #include "lazy/value/handle.h"
 #include "lazy/value/view.h"
 
+/* A leaf, whatever it is a view of; one that keeps a gradient goes on with that. */
+static laze_status make_leaf(laze_lazy *lazy, laze_slot *slot, laze_error *error) {
+  laze_grad_node *kept = slot->storage->grad_node;
+  const laze_edge edge = kept ? laze_edge_retain((laze_edge){kept, 0}) : (laze_edge){laze_grad_leaf_create(lazy), 0};
+  if (!edge.node) return laze_fail_memory(error, "a gradient", sizeof *edge.node);
+  laze_view_detach(lazy, slot->storage);
+  laze_slot_set_edge(lazy, slot, edge);
+  laze_slot_keep_grad(lazy, slot, NULL);
+  laze_edge_release(lazy, edge);
+  return LAZE_OK;
+}
+
+static laze_status end_leaf(laze_lazy *lazy, laze_slot *slot) {
+  if (slot->grad_node->gradient) laze_slot_keep_grad(lazy, slot, slot->grad_node);
+  laze_slot_set_edge(lazy, slot, (laze_edge){NULL, 0});
+  return LAZE_OK;
+}
+
 static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool required, laze_error *error) {
   laze_lazy *lazy = thread->lazy;
   const bool inference = thread->inference;
@@ -31,12 +49,7 @@ static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool 
                      "laze_tensor_require_grad: the tensor was made in inference mode; use a copy that is made outside "
                      "of it");
   if (required == (slot->grad_node != NULL)) return LAZE_OK;
-  laze_edge edge = {required ? laze_grad_leaf_create(lazy) : NULL, 0};
-  if (required && !edge.node) return laze_fail_memory(error, "a gradient", sizeof *edge.node);
-  if (required) laze_view_detach(lazy, slot->storage); /* a leaf, whatever it is a view of */
-  laze_handle_set_edge(lazy, tensor, edge);
-  laze_edge_release(lazy, edge);
-  return LAZE_OK;
+  return required ? make_leaf(lazy, slot, error) : end_leaf(lazy, slot);
 }
 
 laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad, laze_error *error) {
@@ -101,7 +114,7 @@ laze_tensor *laze_tensor_grad(laze_tensor *tensor) {
   if (laze_grad_lock(__func__, tensor, &thread, NULL) != LAZE_OK) return NULL;
   laze_error error;
   const laze_slot *slot = laze_handle_slot(tensor);
-  const laze_grad_node *place = slot ? laze_grad_place(laze_slot_edge(slot)) : NULL;
+  const laze_grad_node *place = slot ? laze_slot_grad_place(slot) : NULL;
   laze_tensor *handle = NULL;
   if (place && place->gradient && laze_gradient_of_leaf(thread, place, &handle, &error) != LAZE_OK)
     handle = laze_handle_fail(thread, &error);
@@ -119,19 +132,46 @@ static bool is_kept_already(const laze_grad_node *leaf, const laze_slot *given) 
   return view->base == base && view->origin == origin && view->last == (above ? above->last : NULL) && !view->unsized;
 }
 
-static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
-  laze_slot *slot, *given = NULL;
-  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", tensor, &slot, error));
+/* What a tensor that has no gradient is told is so already. */
+static laze_status clear_grad(laze_lazy *lazy, laze_slot *slot) {
   laze_grad_node *place = laze_grad_place(laze_slot_edge(slot));
-  if (!place)
+  if (place) laze_grad_leaf_set(lazy, place, NULL);
+  laze_slot_keep_grad(lazy, slot, NULL);
+  return LAZE_OK;
+}
+
+/* Where the tensor's gradient is kept, or is from now on. */
+static laze_status find_place(laze_lazy *lazy, laze_slot *slot, laze_grad_node **out, laze_error *error) {
+  const laze_dtype dtype = slot->storage->cell->dtype;
+  *out = laze_slot_grad_place(slot);
+  if (*out) return LAZE_OK;
+  if (slot->grad_node)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
-                     "laze_tensor_set_grad: the tensor is no leaf; laze_tensor_require_grad() makes one");
-  if (gradient) LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", gradient, &given, error));
-  if (given) LAZE_TRY(laze_grad_check("laze_tensor_set_grad", slot->storage->cell, given->storage->cell, error));
-  if (given && is_kept_already(place, given)) return LAZE_OK;
-  laze_slot *own = given ? laze_slot_create_kept(thread->lazy, given->storage->cell) : NULL;
-  if (given && !own) return laze_fail_memory(error, "a gradient", -1);
-  const laze_status status = own ? laze_view_share(thread->lazy, own, given, false, error) : LAZE_OK;
+                     "laze_tensor_set_grad: the tensor is no leaf; laze_tensor_retain_grad() has it keep a gradient");
+  if (!laze_dtype_is_inexact(dtype))
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_tensor_set_grad: the tensor is of %s; only floats and complex numbers have gradients",
+                     laze_dtype_name(dtype));
+  const laze_edge leaf = {laze_grad_leaf_create(lazy), 0};
+  if (!leaf.node) return laze_fail_memory(error, "a gradient", sizeof *leaf.node);
+  laze_slot_keep_grad(lazy, slot, leaf.node);
+  laze_edge_release(lazy, leaf);
+  *out = leaf.node;
+  return LAZE_OK;
+}
+
+static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze_tensor *gradient, laze_error *error) {
+  laze_slot *slot, *given;
+  laze_grad_node *place;
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", tensor, &slot, error));
+  if (!gradient) return clear_grad(thread->lazy, slot);
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", gradient, &given, error));
+  LAZE_TRY(laze_grad_check("laze_tensor_set_grad", slot->storage->cell, given->storage->cell, error));
+  LAZE_TRY(find_place(thread->lazy, slot, &place, error));
+  if (is_kept_already(place, given)) return LAZE_OK;
+  laze_slot *own = laze_slot_create_kept(thread->lazy, given->storage->cell);
+  if (!own) return laze_fail_memory(error, "a gradient", -1);
+  const laze_status status = laze_view_share(thread->lazy, own, given, false, error);
   if (status == LAZE_OK)
     laze_grad_leaf_set(thread->lazy, place, own);
   else

@@ -517,7 +517,7 @@ static laze_status reach_node(backward *self, laze_grad_node *node, int64_t plac
     const bool slowly = node->function || laze_hooks_are_behind(node) || self->thread->anomaly;
     return slowly ? reach_slowly(self, node, place, error) : find_given(self, node, place, NULL, error);
   }
-  const bool keeps = !self->asked->found && node->handles > 0;
+  const bool keeps = !self->asked->found && node->handles > 0 && !node->resting;
   return keeps ? keep_later(self, node, gradients, error) : LAZE_OK;
 }
 

@@ -320,6 +320,24 @@ static void fill_node(laze_lazy *lazy, const laze_function_options *options, laz
   node->function->jvp = options->jvp;
 }
 
+static bool is_dirty(const laze_function_options *options, int32_t output) {
+  return options->dirty && options->dirty[output];
+}
+
+/* An input that was written to, as calls in place may write. */
+static laze_status check_dirty(const laze_function_options *options, int32_t output, laze_error *error) {
+  const laze_slot *slot = laze_handle_slot(options->outputs[output]);
+  const char *what = "no input";
+  for (int32_t i = 0; i < options->input_count; i++)
+    if (options->inputs[i] == options->outputs[output]) what = NULL;
+  if (!what && slot->grad_node && laze_grad_node_is_leaf(slot->grad_node)) what = "a leaf that requires a gradient";
+  if (!what && laze_storage_is_view(slot->storage)) what = "a view, whose base would have to follow";
+  if (!what) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: %s: output %d is said to be dirty, and is %s; give a new tensor as the output", attach_name,
+                   options->name, (int)output, what);
+}
+
 /* An output's gradient goes to the node, if it can have one. */
 static laze_status connect(laze_thread_state *thread, const laze_function_options *options, laze_grad_node *node,
                            int32_t output, laze_error *error) {
@@ -329,9 +347,11 @@ static laze_status connect(laze_thread_state *thread, const laze_function_option
   for (int32_t i = 0; i < options->input_count; i++) is_input |= options->inputs[i] == tensor;
   const bool constant =
       (options->constant && options->constant[output]) || !laze_dtype_is_inexact(slot->storage->cell->dtype);
-  if (is_input) tensor = laze_handle_create(thread, slot->storage->cell);
+  if (is_input && !is_dirty(options, output)) tensor = laze_handle_create(thread, slot->storage->cell);
   if (tensor == laze_handle_out_of_memory()) return laze_fail_memory(error, "an output", -1);
   options->outputs[output] = tensor;
+  if (!constant && is_dirty(options, output))
+    laze_grad_retained_move(thread->lazy, laze_slot_edge(slot), (laze_edge){node, output});
   if (!constant) laze_handle_set_edge(thread->lazy, tensor, (laze_edge){node, output});
   return LAZE_OK;
 }
@@ -344,6 +364,8 @@ static laze_status attach(laze_thread_state *thread, const laze_function_options
     LAZE_TRY(check_tensors(thread, options->outputs, options->output_count, false, error));
     LAZE_TRY(check_tensors(thread, options->saved, options->saved_count, true, error));
   }
+  for (int32_t i = 0; i < options->output_count; i++)
+    if (is_dirty(options, i)) LAZE_TRY(check_dirty(options, i, error));
   if (!laze_thread_tracks(thread) || !is_any_required(options->inputs, options->input_count)) return LAZE_OK;
   const node_parts parts = {.name = options->name,
                             .operand_count = options->input_count,

@@ -73,6 +73,12 @@ static laze_status replace(laze_thread_state *thread, laze_tensor *replacement, 
   return LAZE_OK;
 }
 
+/* Whether the caller's code has written to the gradient that it was given. */
+static bool is_written(const laze_gradient *gradient, laze_tensor *handle) {
+  const laze_slot *slot = handle ? laze_handle_slot(handle) : NULL;
+  return slot && slot->storage->cell != gradient->cell;
+}
+
 static laze_status call_hook(laze_thread_state *thread, laze_grad_hook *hook, laze_tensor *gradient, bool records,
                              laze_tensor **replacement, laze_error *error) {
   laze_call_out out = {.what = "a hook"};
@@ -88,6 +94,7 @@ static laze_status call_tensor_hook(laze_thread_state *thread, laze_grad_hook *h
   if (!hook->node || !gradient->cell) return LAZE_OK;
   LAZE_TRY(laze_gradient_handles(thread, gradient, 1, &handle, error));
   laze_status status = call_hook(thread, hook, handle, records, &replacement, error);
+  if (!replacement && is_written(gradient, handle)) replacement = handle;
   if (status == LAZE_OK) status = replace(thread, replacement, gradient, error);
   laze_gradient_handles_drop(thread, &handle, 1);
   return status;
@@ -146,8 +153,17 @@ static laze_status call_with_handles(laze_thread_state *thread, laze_grad_hook *
   laze_call_out_begin(&out, thread, &hook->callback, records);
   laze_status status = hook->of_node(hook->callback.self, &call, &out.error);
   status = laze_call_out_end(&out, status, error);
-  for (int32_t i = 0; i < at->replaced_count && status == LAZE_OK; i++)
+  laze_tensor **replaced = at->operands ? at->handles : results;
+  for (int32_t i = 0; i < at->node->result_count && at->operands && status == LAZE_OK; i++)
+    if (is_written(&at->results[i], results[i]))
+      status = laze_fail(error, LAZE_FAILED_PRECONDITION,
+                         "a hook of a node wrote to the gradient of result %d, from which those of the operands were "
+                         "computed before it was called; write to these, or register it before the node",
+                         (int)i);
+  for (int32_t i = 0; i < at->replaced_count && status == LAZE_OK; i++) {
+    if (!given[i] && is_written(&at->replaced[i], replaced[i])) given[i] = replaced[i];
     status = replace(thread, given[i], &at->replaced[i], error);
+  }
   return status;
 }
 

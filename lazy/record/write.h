@@ -22,6 +22,7 @@ typedef struct laze_write {
   laze_value base;   /* found by that: the next value of whose memory the destination is, */
   laze_value origin; /* and of whose history it has */
   laze_location location;
+  const struct laze_write *before; /* of the same call, to the same memory; NULL: there is none */
 } laze_write;
 
 /* Refuses a value that does not broadcast to the destination's shape, and a destination that may not be written to:

@@ -262,10 +262,11 @@ static laze_status end_trace(laze_context *context, laze_tensor *const *outputs,
   laze_status status = close_trace(thread, outputs, count, names, out, &warnings, error);
   laze_lazy_unlock(thread->lazy);
   if (status == LAZE_OK && out) status = laze_passes_run(out, &dead_nodes, error);
-  for (int i = 0; i < 2 && status == LAZE_OK && out; i++) {
-    const laze_error *warning = i ? &warnings.write : &warnings.read;
-    if (warning->code != LAZE_OK) laze_log_message(thread->lazy->context, LAZE_LOG_WARNING, "%s", warning->message);
-  }
+  const bool warns = status == LAZE_OK && out;
+  if (warns && warnings.read.code != LAZE_OK)
+    laze_log_advice(thread->lazy->context, LAZE_ADVICE_BAKED, "%s", warnings.read.message);
+  if (warns && warnings.write.code != LAZE_OK)
+    laze_log_message(thread->lazy->context, LAZE_LOG_WARNING, "%s", warnings.write.message);
   if (status != LAZE_OK && out) {
     laze_graph_release(*out);
     *out = NULL;

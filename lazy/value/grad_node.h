@@ -114,6 +114,7 @@ struct laze_grad_node {
   bool lost;       /* of these sizes some cannot be computed */
   bool released;   /* what was saved is gone: a backward pass has used it */
   bool in_use;     /* a pass that is not over has reached it, and lets go of that at its end */
+  bool resting;    /* of a leaf: its tensor requires no gradient, and nothing is added to the one that it keeps */
   int64_t handles; /* how many tensors of the caller's have their gradient here */
   laze_slot
       *gradient; /* of a leaf: what has come together so far, a tensor that nobody has a handle of; NULL: nothing */

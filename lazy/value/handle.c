@@ -50,6 +50,21 @@ laze_edge laze_slot_edge(const laze_slot *slot) {
   return (laze_edge){slot->grad_node, (int32_t)slot->grad_result};
 }
 
+laze_grad_node *laze_slot_grad_place(const laze_slot *slot) {
+  laze_grad_node *place = laze_grad_place(laze_slot_edge(slot));
+  return place ? place : slot->storage->grad_node;
+}
+
+void laze_slot_keep_grad(laze_lazy *lazy, laze_slot *slot, laze_grad_node *leaf) {
+  const laze_edge old = {slot->storage->grad_node, 0};
+  laze_grad_node_enter(leaf);
+  if (leaf) leaf->resting = true;
+  if (old.node) old.node->resting = false;
+  slot->storage->grad_node = laze_edge_retain((laze_edge){leaf, 0}).node;
+  laze_grad_node_leave(lazy, old.node);
+  laze_edge_release(lazy, old);
+}
+
 void laze_slot_set_edge(laze_lazy *lazy, laze_slot *slot, laze_edge edge) {
   const laze_edge old = laze_slot_edge(slot);
   if (!slot->kept) laze_grad_node_enter(edge.node);
@@ -115,6 +130,7 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   slot->unsaid = false;
   if (!slot->kept) laze_grad_node_leave(lazy, slot->grad_node);
   slot->kept = false;
+  laze_slot_keep_grad(lazy, slot, NULL);
   update_holding(slot);
   laze_view_leave(lazy, slot->storage, laze_slot_edge(slot));
   laze_storage_release(lazy, slot->storage);

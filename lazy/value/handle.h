@@ -22,7 +22,8 @@ typedef struct laze_storage {
   laze_view *view;  /* owned; NULL: it is a base */
   laze_view *views; /* of a base */
   int64_t version;  /* of a base: counts writes */
-  laze_grad_node *grad_node; /* the edge of one whose handle is gone, while views follow it; referenced */
+  laze_grad_node *grad_node; /* the edge of one whose handle is gone, while views follow it; while the handle is there,
+                                a leaf that keeps a gradient although the tensor requires none. Referenced */
   int32_t grad_result;
   int32_t references;
   int32_t holds;           /* handles that are retained or assigned: its own, and those of views that lean on it */
@@ -41,6 +42,10 @@ laze_slot *laze_slot_create_kept(laze_lazy *lazy, laze_cell *cell);
 laze_tensor *laze_handle_create(laze_thread_state *thread, laze_cell *cell);
 /* Where the gradient of a slot's tensor goes. */
 laze_edge laze_slot_edge(const laze_slot *slot);
+/* Where its gradient is kept, which a tensor that requires none may have, too; NULL: it keeps none. */
+laze_grad_node *laze_slot_grad_place(const laze_slot *slot);
+/* Has a gradient kept at `leaf`, of which it takes a reference, although the tensor requires none; NULL: no more. */
+void laze_slot_keep_grad(laze_lazy *lazy, laze_slot *slot, laze_grad_node *leaf);
 /* Has the gradient of a handle, which may be none, go to `edge`, of which it takes a reference. */
 void laze_handle_set_edge(laze_lazy *lazy, laze_tensor *tensor, laze_edge edge);
 /* A handle of an error; `failure` is borrowed. */

@@ -142,11 +142,27 @@ static laze_status convert(laze_record_state *state, laze_write *write, laze_err
   return status;
 }
 
+static const laze_storage *memory_of(laze_tensor *tensor) {
+  const laze_storage *storage = laze_handle_slot(tensor)->storage;
+  return laze_storage_is_view(storage) ? storage->view->base : storage;
+}
+
+/* The last write before `index` to the same memory, whose value the next one goes on from. */
+static const laze_write *find_before(const giving *self, int32_t index) {
+  const laze_storage *memory = memory_of(self->destinations[index]);
+  for (int32_t i = index; i-- > 0;)
+    if (memory_of(self->destinations[i]) == memory) return &self->writes[i];
+  return NULL;
+}
+
 static laze_status give(giving *self, laze_thread_state *thread, laze_error *error) {
   for (int32_t i = 0; i < self->count; i++) LAZE_TRY(check(self, thread, i, error));
   for (int32_t i = 0; i < self->count; i++) {
     laze_write *write = &self->writes[i];
-    *write = (laze_write){.name = self->name, .destination = self->destinations[i], .location = self->location};
+    *write = (laze_write){.name = self->name,
+                          .destination = self->destinations[i],
+                          .location = self->location,
+                          .before = find_before(self, i)};
     LAZE_TRY(push_result(thread, laze_handle_slot(write->destination), self->results[i], &write->value, error));
     LAZE_TRY(self->takes_shape[i] ? convert(thread->record, write, error)
                                   : laze_write_prepare(thread->record, write, error));

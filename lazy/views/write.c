@@ -167,15 +167,17 @@ static laze_status record_detached(laze_expander *expander, laze_record_state *s
 /* What the base of a view is once the value is written to that. */
 static laze_status record_base(laze_expander *expander, laze_record_state *state, laze_write *write,
                                const laze_view *view, laze_error *error) {
-  const laze_value base = {(int32_t)state->value_count, 0};
+  const laze_value base = write->before ? write->before->base : (laze_value){(int32_t)state->value_count, 0};
   const laze_storage *history = history_of(view->own->slot);
-  laze_cell *cell = view->base->cell;
-  laze_type type;
-  laze_cell_type(cell, &type);
-  laze_cell_retain(cell);
-  LAZE_TRY(laze_frame_push(state, cell, &type, error));
+  if (!write->before) {
+    laze_cell *cell = view->base->cell;
+    laze_type type;
+    laze_cell_type(cell, &type);
+    laze_cell_retain(cell);
+    LAZE_TRY(laze_frame_push(state, cell, &type, error));
+  }
   if (history != view->base) return record_detached(expander, state, write, view, base, error);
-  set_edge(state, base, history);
+  if (!write->before) set_edge(state, base, history);
   const laze_steps steps = {NULL, view->last};
   LAZE_TRY(laze_steps_write(&expander->recorder, steps, base, write->value, &write->base, error));
   write->origin = write->base;

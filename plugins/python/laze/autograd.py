@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from typing import Any, Callable, Sequence
 
 import laze
+from laze import _forward_ad as forward_ad
 from laze import _laze
 from laze._laze import _Node as Node
 from laze._laze import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 
-__all__ = ["Function", "Node", "backward", "checkpoint", "detect_anomaly", "enable_grad", "grad", "inference_mode",
+__all__ = ["Function", "Node", "backward", "checkpoint", "detect_anomaly", "enable_grad", "forward_ad", "grad", "inference_mode",
            "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled", "jvp", "no_grad", "once_differentiable",
            "set_detect_anomaly", "set_grad_enabled"]
+
+sys.modules[__name__ + ".forward_ad"] = forward_ad  # for `import laze.autograd.forward_ad`
 
 
 def _tuple(tensors):
@@ -300,7 +304,7 @@ class FunctionContext:
         self._function = function
         self._saving = ()
         self._saved = None
-        self._constant = ()
+        self._constant = self._dirty = ()
         self._absent = False
         self.needs_input_grad = needed
 
@@ -320,6 +324,10 @@ class FunctionContext:
     def mark_non_differentiable(self, *outputs: laze.Tensor) -> None:
         """Says that these outputs have no gradient."""
         self._constant = outputs
+
+    def mark_dirty(self, *inputs: laze.Tensor) -> None:
+        """Says that forward has written to these inputs, all of which it gives as outputs."""
+        self._dirty = inputs
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that there are not are zeros (True, as at first) or None."""
@@ -419,17 +427,20 @@ class Function:
                 cls.setup_context(ctx, args, outputs)
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         ctx._inputs, ctx._outputs = tuple(map(_is_tensor, args)), tuple(map(_is_tensor, several))
+        if not all(any(x is output for output in several) for x in ctx._dirty):
+            raise _laze.StateError(f"{cls.__name__}: an input that is marked dirty is no output; forward gives it as one")
         if any(ctx.needs_input_grad) and any(ctx._outputs):
             several = cls._attach(ctx, args, several)
-        ctx._saving = ctx._constant = ()
+        ctx._saving = ctx._constant = ctx._dirty = ()
         return several if isinstance(outputs, tuple) else several[0]
 
     @classmethod
     def _attach(cls, ctx, args, outputs):
         tensors = tuple(filter(_is_tensor, outputs))
-        constant = tuple(any(x is output for x in ctx._constant) for output in tensors)
+        marks = tuple(any(x is output for x in ctx._constant) + 2 * any(x is output for x in ctx._dirty)
+                      for output in tensors)
         flags = (1 if getattr(cls.backward, "_once_differentiable", False) else 0) | (2 if ctx._absent else 0)
-        made = _laze._attach(cls.__name__, ctx, tuple(filter(_is_tensor, args)), tensors, tuple(ctx._saving), constant,
+        made = _laze._attach(cls.__name__, ctx, tuple(filter(_is_tensor, args)), tensors, tuple(ctx._saving), marks,
                              flags, cls.jvp is not None)
         return tuple(x if x is not None else other
                      for x, other in zip(_spread(made, ctx._outputs, None), outputs))

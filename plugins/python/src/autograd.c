@@ -107,9 +107,6 @@ int laze_python_set_grad(PyObject *self, PyObject *value, void *closure) {
     laze_python_raise_type("grad is a tensor or None, and not a %R", Py_TYPE(value));
     return -1;
   }
-  /* What has none has none already. */
-  const bool is_leaf = laze_tensor_requires_grad(handle) && laze_tensor_is_leaf(handle);
-  if (clears && !is_leaf && !laze_tensor_retains_grad(handle)) return 0;
   laze_error error = {0};
   const laze_status status = laze_tensor_set_grad(handle, clears ? NULL : laze_python_handle(value), &error);
   return status == LAZE_OK ? 0 : raise_status(status, &error);

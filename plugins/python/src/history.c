@@ -323,19 +323,23 @@ static laze_status call_function(void *self, const laze_function_call *call, laz
 /* What a function is attached with. */
 typedef struct {
   laze_tensor **inputs, **outputs, **saved;
-  int32_t *constant;
+  int32_t *constant, *dirty; /* in one block, which `constant` is */
 } function_arrays;
 
-static bool take_arrays(PyObject *inputs, PyObject *outputs, PyObject *saved, PyObject *constant,
-                        function_arrays *out) {
+static bool take_arrays(PyObject *inputs, PyObject *outputs, PyObject *saved, PyObject *marks, function_arrays *out) {
+  const Py_ssize_t count = PyTuple_Size(outputs);
   out->inputs = laze_python_handles(inputs, false, "apply: input %zd is a %R, and no tensor");
   if (out->inputs) out->outputs = laze_python_handles(outputs, false, "apply: output %zd is a %R, and no tensor");
   if (out->outputs) out->saved = laze_python_handles(saved, true, "save_for_backward: item %zd is a %R, and no tensor");
   if (!out->saved) return false;
-  out->constant = PyMem_Calloc((size_t)PyTuple_Size(outputs) + 1, sizeof *out->constant);
+  out->constant = PyMem_Calloc(2 * (size_t)count + 1, sizeof *out->constant);
   if (!out->constant) return PyErr_NoMemory(), false;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(outputs); i++)
-    out->constant[i] = PyObject_IsTrue(PyTuple_GetItem(constant, i)) == 1;
+  out->dirty = out->constant + count;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const long mark = PyLong_AsLong(PyTuple_GetItem(marks, i));
+    out->constant[i] = mark & 1;
+    out->dirty[i] = mark >> 1 & 1;
+  }
   return true;
 }
 
@@ -354,18 +358,19 @@ static PyObject *wrap_outputs(PyObject *outputs, laze_tensor *const *handles) {
   return all;
 }
 
-/* _attach(name, context, inputs, outputs, saved, constant, flags, has_jvp): the outputs, some of them as other tensors.
- * What comes behind `context` are tuples, `constant` as long as the outputs. */
+/* _attach(name, context, inputs, outputs, saved, marks, flags, has_jvp): the outputs, some of them as other tensors.
+ * What comes behind `context` are tuples. `marks` are as many as the outputs: 1 of one that is constant, 2 of a dirty
+ * one. */
 static PyObject *attach(PyObject *module, PyObject *arguments) {
   (void)module;
   const char *name;
-  PyObject *context, *inputs, *outputs, *saved, *constant, *result = NULL;
+  PyObject *context, *inputs, *outputs, *saved, *marks, *result = NULL;
   int flags, has_jvp;
   function_arrays arrays = {0};
   if (!PyArg_ParseTuple(arguments, "sOO!O!O!O!ip:_attach", &name, &context, &PyTuple_Type, &inputs, &PyTuple_Type,
-                        &outputs, &PyTuple_Type, &saved, &PyTuple_Type, &constant, &flags, &has_jvp))
+                        &outputs, &PyTuple_Type, &saved, &PyTuple_Type, &marks, &flags, &has_jvp))
     return NULL;
-  if (take_arrays(inputs, outputs, saved, constant, &arrays)) {
+  if (take_arrays(inputs, outputs, saved, marks, &arrays)) {
     const laze_function_options options = {.struct_size = sizeof options,
                                            .name = name,
                                            .flags = flags,
@@ -376,6 +381,7 @@ static PyObject *attach(PyObject *module, PyObject *arguments) {
                                            .outputs = arrays.outputs,
                                            .saved = arrays.saved,
                                            .constant = arrays.constant,
+                                           .dirty = arrays.dirty,
                                            .backward = call_function,
                                            .jvp = has_jvp ? call_function : NULL,
                                            .self = laze_python_share(context),

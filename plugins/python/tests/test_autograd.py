@@ -133,6 +133,20 @@ class Passes(unittest.TestCase):
         with self.assertRaises(TypeError):
             x.grad = 1.0
 
+    def test_a_gradient_without_requiring_one(self):
+        x = leaf([1.0, 2.0])
+        (x * x).sum().backward()
+        x.requires_grad_(False)
+        self.assertEqual((x.requires_grad, x.grad.tolist()), (False, [2.0, 4.0]))
+        x.requires_grad_()
+        x.sum().backward()
+        self.assertEqual(x.grad.tolist(), [3.0, 5.0])
+        plain = laze.tensor([1.0])
+        plain.grad = laze.tensor([7.0])
+        self.assertEqual((plain.requires_grad, plain.grad.tolist()), (False, [7.0]))
+        plain.grad = None
+        self.assertIsNone(plain.grad)
+
     def test_descent(self):
         w = leaf([0.0, 0.0])
         for _ in range(40):
@@ -411,6 +425,46 @@ class References(unittest.TestCase):
             except TypeError:
                 pass
         self.assertEqual(laze.grad(x.sum(), x)[0].tolist(), [1.0])
+
+
+class ForwardMode(unittest.TestCase):
+    def test_duals_carry_tangents(self):
+        import laze.autograd.forward_ad as fwAD
+        x, t = laze.tensor([0.5, 1.0]), laze.tensor([1.0, 2.0])
+        with fwAD.dual_level():
+            dual = fwAD.make_dual(x, t)
+            primal, tangent = fwAD.unpack_dual(dual * dual)
+            self.assertEqual((primal.tolist(), tangent.tolist()), ([0.25, 1.0], [1.0, 4.0]))
+            self.assertEqual((primal.requires_grad, tangent.requires_grad), (False, False))
+            dual.mul_(3)  # duals may be written to
+            self.assertEqual(fwAD.unpack_dual(dual).tangent.tolist(), [3.0, 6.0])
+            self.assertIsNone(fwAD.unpack_dual(x).tangent)
+        self.assertIsNone(fwAD.unpack_dual(dual).tangent)
+
+    def test_levels_may_be_nested(self):
+        from laze.autograd import forward_ad
+        one = laze.tensor([1.0])
+        with forward_ad.dual_level() as outer:
+            x = forward_ad.make_dual(laze.tensor([2.0]), one)
+            with forward_ad.dual_level() as inner:
+                y = forward_ad.make_dual(x, one)
+                first = forward_ad.unpack_dual(y * y * x, level=inner).tangent  # 2 x y
+            self.assertEqual(forward_ad.unpack_dual(first, level=outer).tangent.tolist(), [8.0])  # x = y
+
+    def test_what_is_no_dual(self):
+        from laze.autograd import forward_ad
+        x = laze.tensor([1.0])
+        with self.assertRaisesRegex(RuntimeError, "dual_level"):
+            forward_ad.make_dual(x, x)
+        with self.assertRaisesRegex(RuntimeError, "innermost"):
+            forward_ad.exit_dual_level()
+        with forward_ad.dual_level():
+            with self.assertRaisesRegex(ValueError, "only floats"):
+                forward_ad.make_dual(laze.tensor([1]), laze.tensor([1]))
+            with self.assertRaisesRegex(RuntimeError, "shape and dtype"):
+                forward_ad.make_dual(x, laze.tensor([1.0, 2.0]))
+            with laze.no_grad(), self.assertRaisesRegex(RuntimeError, "no_grad"):
+                forward_ad.make_dual(x, x)
 
 
 if __name__ == "__main__":

@@ -286,6 +286,37 @@ class Functions(unittest.TestCase):
         same.sum().backward()
         self.assertEqual(x.grad.tolist(), [7.0])
 
+    def test_inputs_that_are_written_to(self):
+        class Triple(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.mark_dirty(x)
+                return x.mul_(3)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 3
+
+        x = leaf([1.0, 2.0])
+        y = x * 5
+        part = y[:1]
+        self.assertIs(Triple.apply(y), y)
+        (y.sum() + part.sum()).backward()
+        self.assertEqual((y.tolist(), x.grad.tolist()), ([15.0, 30.0], [30.0, 15.0]))
+        plain = laze.tensor([1.0])
+        self.assertIs(Triple.apply(plain), plain)
+        with self.assertRaisesRegex(RuntimeError, "leaf"):
+            Triple.apply(leaf([1.0]))
+
+        class Forgets(Triple):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.mark_dirty(x)
+                return x.mul_(3) + 1
+
+        with self.assertRaisesRegex(RuntimeError, "is no output"):
+            Forgets.apply(x * 1)
+
     def test_what_backward_gets_wrong(self):
         class Wrong(Square):
             @staticmethod

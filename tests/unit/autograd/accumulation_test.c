@@ -163,6 +163,41 @@ START_TEST(steps_that_add_do_not_grow) {
 }
 END_TEST
 
+/* Whether a tensor requires a gradient is one thing, whether it has one another: an optimiser steps with what was
+ * computed before a parameter was frozen, and a program may bring a gradient of its own. */
+START_TEST(a_tensor_that_requires_no_gradient_keeps_one) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = constant(&at, (float[]){5, 6});
+  backward(laze_sum(laze_mul(x, x)));
+  laze_tensor *first = laze_tensor_grad(x);
+  ck_assert_int_eq(laze_tensor_require_grad(x, 0, &error), LAZE_OK);
+  ck_assert_int_eq(laze_tensor_requires_grad(x), 0);
+  expect(laze_tensor_grad(x), 0, (float[]){2, 4});
+  ck_assert_int_eq(laze_tensor_requires_grad(laze_mul(x, x)), 0);
+  ck_assert_int_eq(laze_tensor_require_grad(x, 1, &error), LAZE_OK);
+  backward(laze_sum(x));
+  expect(laze_tensor_grad(x), 0, (float[]){3, 5});
+  expect(first, 0, (float[]){3, 5});
+  set_grad(y, constant(&at, (float[]){7, 8}));
+  ck_assert_int_eq(laze_tensor_requires_grad(y), 0);
+  expect(laze_tensor_grad(y), 0, (float[]){7, 8});
+  set_grad(y, NULL);
+  ck_assert_ptr_null(laze_tensor_grad(y));
+  set_grad(y, laze_mul(x, y)); /* whose history goes with it */
+  laze_tensor *whole = constant(&at, (float[]){1});
+  ck_assert_int_eq(laze_tensor_set_grad(laze_to(whole, LAZE_I32), laze_to(whole, LAZE_I32), &error),
+                   LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "only floats and complex numbers have gradients"));
+  ck_assert_int_eq(laze_tensor_set_grad(y, whole, &error), LAZE_INVALID_ARGUMENT);
+  laze_tensor *result = laze_mul(x, y);
+  ck_assert_int_eq(laze_tensor_set_grad(result, y, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "laze_tensor_retain_grad"));
+  ck_assert_int_eq(laze_tensor_set_grad(result, NULL, &error), LAZE_OK);
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {a_gradient_is_one_tensor,
                                 what_was_asked_for_before_stays,
@@ -171,6 +206,7 @@ int main(void) {
                                 a_write_to_a_gradient_is_in_its_history,
                                 hooks_and_clipping_write_in_place,
                                 gradients_of_each_other_are_let_go_of,
+                                a_tensor_that_requires_no_gradient_keeps_one,
                                 steps_that_add_do_not_grow};
   return run_tests("accumulation", tests, sizeof tests / sizeof *tests);
 }

@@ -285,6 +285,26 @@ START_TEST(results_are_given_once) {
 }
 END_TEST
 
+/* Each of several writes goes on from those before it where they share memory: none is lost, the later one wins, and
+ * views that were there see all of them. */
+START_TEST(results_go_to_parts_of_one_tensor) {
+  autograd_fixture at = begin();
+  laze_tensor *x = constant(&at, (float[]){0, 0, 0, 0}), *view = laze_slice(x, 0, 1, 3, 1);
+  const float first[] = {1, 2, 3}, second[] = {7, 8};
+  laze_tensor *parts[] = {laze_slice(x, 0, 0, 3, 1), laze_slice(x, 0, 2, 4, 1)};
+  laze_tensor *results[] = {laze_neg(constant_of(&at, first, 3)), laze_neg(constant_of(&at, second, 2))};
+  (void)laze_results_give_at(LAZE_OUT, "both", parts, results, 2, NULL, 0);
+  expect(x, 0, (float[]){-1, -2, -7, -8});
+  expect(view, 0, (float[]){-2, -7});
+  expect(parts[0], 0, (float[]){-1, -2, -7});
+  laze_tensor *all[] = {x, laze_slice(x, 0, 0, 2, 1)};
+  laze_tensor *others[] = {laze_add(x, 10), laze_neg(constant_of(&at, second, 2))};
+  (void)laze_results_give_at(LAZE_OUT, "both", all, others, 2, NULL, 0);
+  expect(x, 0, (float[]){-7, -8, 3, 2});
+  end(&at);
+}
+END_TEST
+
 /* A write that a history could not notice is refused. */
 START_TEST(what_inference_made_is_not_written_to_outside) {
   autograd_fixture at = begin();
@@ -316,6 +336,7 @@ int main(void) {
       row_1_8_what_others_kept_is_noticed,
       results_leave_no_handles,
       results_are_given_once,
+      results_go_to_parts_of_one_tensor,
       what_inference_made_is_not_written_to_outside,
   };
   return run_tests("forms", tests, sizeof tests / sizeof *tests);

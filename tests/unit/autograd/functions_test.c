@@ -297,6 +297,55 @@ START_TEST(row_1_19_lists_have_gradients_element_by_element) {
 }
 END_TEST
 
+static laze_status triple_backward(void *data, const laze_function_call *call, laze_tensor **results,
+                                   laze_error *error) {
+  (void)data, (void)error;
+  results[0] = laze_mul(call->given[0], 3);
+  return LAZE_OK;
+}
+
+/* Triples its input in place, and says so. */
+static laze_status triple(autograd_fixture *at, laze_tensor **tensor, laze_error *error) {
+  static const int32_t dirty = 1;
+  laze_set_grad_enabled(at->context, 0);
+  (void)laze_mul_(*tensor, 3);
+  laze_set_grad_enabled(at->context, 1);
+  return laze_function_attach(&(laze_function_options){.struct_size = sizeof(laze_function_options),
+                                                       .name = "triple",
+                                                       .input_count = 1,
+                                                       .output_count = 1,
+                                                       .inputs = (laze_tensor *[]){*tensor},
+                                                       .outputs = tensor,
+                                                       .backward = triple_backward,
+                                                       .dirty = &dirty},
+                              error);
+}
+
+/* A function that works in place gives its input, which has the function's history from then on: a new handle would
+ * leave the caller's tensor with a history that is not that of its value. */
+START_TEST(a_function_may_write_to_its_input) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = laze_mul(x, 5), *given = y, *plain = constant(&at, (float[]){1, 2});
+  laze_tensor *part = laze_slice(y, 0, 0, 1, 1);
+  ck_assert_msg(triple(&at, &given, &error) == LAZE_OK, "%s", error.message);
+  ck_assert_ptr_eq(given, y);
+  expect(y, 0, (float[]){15, 30});
+  backward(laze_add(laze_sum(y), laze_sum(part)));
+  expect(laze_tensor_grad(x), 0, (float[]){30, 15});
+  given = plain;
+  ck_assert_int_eq(triple(&at, &given, &error), LAZE_OK); /* nothing to remember */
+  ck_assert_ptr_eq(given, plain);
+  given = x;
+  ck_assert_int_eq(triple(&at, &given, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "a leaf that requires a gradient"));
+  given = laze_slice(laze_mul(x, 1), 0, 0, 1, 1);
+  ck_assert_int_eq(triple(&at, &given, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "a view"));
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *tests[] = {row_1_19_lists_have_gradients_element_by_element,
                           backward_takes_gradients_to_inputs,
@@ -307,6 +356,7 @@ int main(void) {
                           tangents_follow_from_jvp_or_backward,
                           outputs_one_by_one,
                           saved_outputs_have_histories_and_keep_nothing,
+                          a_function_may_write_to_its_input,
                           what_functions_get_wrong_is_said};
   return run_tests("functions", tests, sizeof tests / sizeof *tests);
 }

@@ -449,7 +449,7 @@ START_TEST(wrong_calls_are_refused) {
   ck_assert_ptr_nonnull(strstr(error.message, "f32[3]"));
   ck_assert_int_eq(laze_grad(&sum, NULL, 1, &plain, 1, 0, &found, &error), LAZE_FAILED_PRECONDITION);
   ck_assert_int_eq(laze_tensor_set_grad(x, three, &error), LAZE_INVALID_ARGUMENT);
-  ck_assert_int_eq(laze_tensor_set_grad(plain, plain, &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_tensor_set_grad(square, plain, &error), LAZE_FAILED_PRECONDITION);
   ck_assert_int_eq(laze_tensor_require_grad(laze_argmax(x, 0, false), 1, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(error.message, "i64"));
   ck_assert_int_eq(laze_tensor_require_grad(square, 0, &error), LAZE_FAILED_PRECONDITION);
@@ -546,8 +546,66 @@ START_TEST(failed_values_give_failed_gradients) {
 }
 END_TEST
 
+/* sin(x) y in direction of both, and in a level inside of another its derivative in direction of x again. */
+START_TEST(row_1_14_duals_carry_their_tangents) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_dual_level *outer, *inner;
+  laze_tensor *x = constant(&at, (float[]){0.5F}), *y = constant(&at, (float[]){3}), *primal, *tangent;
+  laze_tensor *one = constant(&at, (float[]){1}), *two = constant(&at, (float[]){2});
+  ck_assert_int_eq(laze_dual_level_begin(at.context, NULL, &outer, &error), LAZE_OK);
+  laze_tensor *a = laze_dual_make(outer, x, one), *b = laze_dual_make(outer, y, two);
+  ck_assert_msg(laze_dual_unpack(outer, laze_mul(laze_sin(a), b), &primal, &tangent, &error) == LAZE_OK, "%s",
+                error.message);
+  expect(primal, 1e-6F, (float[]){3 * sinf(0.5F)});
+  expect(tangent, 1e-6F, (float[]){3 * cosf(0.5F) + 2 * sinf(0.5F)});
+  ck_assert(!laze_tensor_requires_grad(primal) && !laze_tensor_requires_grad(tangent));
+  (void)laze_mul_(b, 10);
+  ck_assert_int_eq(laze_dual_unpack(outer, b, &primal, &tangent, &error), LAZE_OK);
+  expect(tangent, 0, (float[]){20}); /* what is written to a dual has a tangent, too */
+  ck_assert_int_eq(laze_dual_level_begin(at.context, outer, &inner, &error), LAZE_OK);
+  laze_tensor *again = laze_dual_make(inner, a, one);
+  ck_assert_int_eq(laze_dual_unpack(inner, laze_sin(again), &primal, &tangent, &error), LAZE_OK);
+  laze_dual_level_end(inner);
+  laze_tensor *second;
+  ck_assert_int_eq(laze_dual_unpack(outer, tangent, &primal, &second, &error), LAZE_OK);
+  expect(primal, 1e-6F, (float[]){cosf(0.5F)});
+  expect(second, 1e-6F, (float[]){-sinf(0.5F)});
+  ck_assert_int_eq(laze_dual_unpack(outer, y, &primal, &tangent, &error), LAZE_OK);
+  expect(primal, 0, (float[]){3});
+  ck_assert_ptr_null(tangent);
+  ck_assert_int_eq(laze_dual_unpack(NULL, y, &primal, &tangent, &error), LAZE_INVALID_ARGUMENT);
+  laze_dual_level_end(outer);
+  end(&at);
+}
+END_TEST
+
+/* What has no tangent says why. */
+START_TEST(what_is_no_dual_is_said) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_dual_level *level;
+  laze_tensor *x = constant(&at, (float[]){1, 2}), *short_one = constant(&at, (float[]){1});
+  ck_assert_int_eq(laze_dual_level_begin(at.context, NULL, &level, &error), LAZE_OK);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_dual_make(level, x, short_one)), "shape and dtype"));
+  laze_tensor *integers = laze_to(x, LAZE_I32);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_dual_make(level, integers, integers)), "only floats"));
+  ck_assert_int_eq(laze_tensor_status(laze_dual_make(NULL, x, x)), LAZE_INVALID_ARGUMENT);
+  laze_set_grad_enabled(at.context, 0);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_dual_make(level, x, x)), "no gradients are recorded"));
+  laze_set_grad_enabled(at.context, 1);
+  laze_dual_level_end(level);
+  laze_dual_level_end(NULL);
+  (void)laze_scope_end(at.scope); /* has the errors */
+  at.scope = laze_scope_begin(at.context);
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *tests[] = {limits_that_touch,
+                          row_1_14_duals_carry_their_tangents,
+                          what_is_no_dual_is_said,
                           rows_of_an_embedding_that_count_otherwise,
                           far_from_0_gradients_are_finite,
                           where_a_norm_is_0_gradients_are_finite,

@@ -389,6 +389,56 @@ START_TEST(gradients_are_retained_across_writes) {
 }
 END_TEST
 
+static laze_status double_in_place(void *self, laze_tensor *gradient, laze_tensor **replacement, laze_error *error) {
+  (void)self, (void)replacement, (void)error;
+  (void)laze_mul_(laze_slice(gradient, 0, 0, 1, 1), 2);
+  return LAZE_OK;
+}
+
+/* Doubles a gradient of the operands, or of the results where `self` says so. */
+static laze_status double_of_node(void *self, const laze_node_hook_call *call, laze_error *error) {
+  const bool of_results = *(const bool *)self;
+  (void)error;
+  (void)laze_mul_(of_results ? call->results[0] : call->operands[0], 2);
+  return LAZE_OK;
+}
+
+/* A hook that clips in place, say, must not be without effect: what it has written is what goes on. Only where nothing
+ * would follow from it, the pass fails. */
+START_TEST(what_hooks_write_to_gradients_goes_on) {
+  autograd_fixture at = begin();
+  laze_error error;
+  bool of_results = true, of_operands = false;
+  laze_tensor *x = leaf(&at, (float[]){1, 2}), *y = laze_mul(x, 3);
+  ck_assert_int_eq(laze_tensor_register_hook(y, LAZE_HOOK_GRADIENT, double_in_place, NULL, NULL, NULL, &error),
+                   LAZE_OK);
+  backward(laze_sum(laze_mul(y, 10)));
+  expect(laze_tensor_grad(x), 0, (float[]){60, 30});
+  for (int when = LAZE_HOOK_BEFORE; when <= LAZE_HOOK_BEHIND; when++) {
+    laze_tensor *z = laze_mul(x, 5);
+    laze_gradient_node *node = laze_tensor_gradient_node(z);
+    ck_assert_int_eq(laze_tensor_set_grad(x, NULL, &error), LAZE_OK);
+    ck_assert_int_eq(laze_gradient_node_register_hook(node, when, double_of_node,
+                                                      when == LAZE_HOOK_BEFORE ? &of_results : &of_operands, NULL, NULL,
+                                                      &error),
+                     LAZE_OK);
+    backward(laze_sum(z));
+    expect(laze_tensor_grad(x), 0, (float[]){10, 10});
+    laze_gradient_node_release(node);
+  }
+  laze_tensor *late = laze_mul(x, 5);
+  laze_gradient_node *node = laze_tensor_gradient_node(late);
+  ck_assert_int_eq(
+      laze_gradient_node_register_hook(node, LAZE_HOOK_BEHIND, double_of_node, &of_results, NULL, NULL, &error),
+      LAZE_OK);
+  ck_assert_int_eq(laze_backward(laze_sum(late), &error), LAZE_FAILED_PRECONDITION);
+  ck_assert_ptr_nonnull(strstr(error.message, "wrote to the gradient of result 0"));
+  expect(laze_tensor_grad(x), 0, (float[]){10, 10});
+  laze_gradient_node_release(node);
+  end(&at);
+}
+END_TEST
+
 int main(void) {
   const TTest *tests[] = {gradients_are_retained_across_writes,
                           hooks_replace_in_the_order_of_registration,
@@ -403,6 +453,7 @@ int main(void) {
                           tensors_of_inference_mode_are_never_kept,
                           any_of_many_hooks_can_be_removed,
                           a_pass_is_not_begun_inside_of_itself,
+                          what_hooks_write_to_gradients_goes_on,
                           unknown_flags_are_refused};
   return run_tests("hooks", tests, sizeof tests / sizeof *tests);
 }

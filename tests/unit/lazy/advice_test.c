@@ -1,6 +1,7 @@
 /* Warnings that a program gets which asked for none: on standard error, once, and nothing else. */
 #include "codegen/codegen.h"
 #include "laze/laze.h"
+#include "laze/trace.h"
 #include "runtime/program.h"
 #include "support.h"
 
@@ -114,6 +115,27 @@ START_TEST(graphs_that_become_longer_are_said_once) {
 }
 END_TEST
 
+/* What a program decides by a value while it is traced is in the graph for good. */
+static void bake_in(void) {
+  for (int i = 0; i < 3; i++) {
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *x = filled(context, 2, 1), *traced, *y;
+    laze_graph *graph;
+    ck_assert_int_eq(laze_trace_begin(context, &x, 1, NULL, &traced, NULL), LAZE_OK);
+    y = first(traced, 2) > 0 ? laze_exp(traced) : laze_neg(traced);
+    ck_assert_int_eq(laze_trace_end(context, &y, 1, &graph, NULL), LAZE_OK);
+    laze_graph_release(graph);
+    (void)laze_scope_end(scope);
+  }
+}
+
+START_TEST(a_value_that_is_baked_in_is_said_once) {
+  const char *text = listen(bake_in, NULL, "");
+  ck_assert_msg(count(text, "is baked into the graph") == 1 && count(text, "\n") == 1, "%s", text);
+  ck_assert_str_eq(listen(bake_in, "off", ""), "");
+}
+END_TEST
+
 static void nothing(const laze_kernel_arguments *arguments, int64_t from, int64_t to, void *scratch) {
   (void)arguments, (void)from, (void)to, (void)scratch;
 }
@@ -213,6 +235,7 @@ int main(void) {
                                 an_unknown_level_is_an_error,
                                 growth_over_scopes_is_said_once,
                                 graphs_that_become_longer_are_said_once,
+                                a_value_that_is_baked_in_is_said_once,
                                 a_fallback_in_a_loop_is_said_once,
                                 a_miss_says_what_is_new,
                                 why_a_context_has_no_tensors_is_said_once};
