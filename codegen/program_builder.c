@@ -407,7 +407,7 @@ static laze_status add_group(laze_program_builder *builder, const laze_group *gr
   if (group->routine && !group->routine->create)
     return laze_program_builder_add_node(builder, group->root.node, NULL, error);
   if (group->routine)
-    LAZE_TRY(group->routine->create(builder->graph, node, &kernel, error));
+    LAZE_TRY(group->routine->create(builder->graph, node, group->write_count, &kernel, error));
   else
     LAZE_TRY(laze_copy_kernel_create(builder->graph->context, &kernel, error));
   laze_status status = add_kernel_step(builder, group, kernel, error);

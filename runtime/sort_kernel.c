@@ -1,55 +1,51 @@
-/* Sorts rows by the bytes of keys, the lowest byte first. A key is an unsigned number in the order of the elements, and
- * goes with the place that its element had:
+/* Sorts rows by keys (runtime/sort_words.h), which go with the place that their element had:
  *
  *   row          -1.5   2.0  nan   -0.0
- *   keys         403f.. c000.. ffff.. 8000..      signs turned round, zeros as one, NaN above all
- *   by byte 0    keys move, with their places, behind those with a lower byte; and so on up to the highest byte
  *   result       -1.5  -0.0  2.0  nan      places 0 3 1 2
  *
- * A pass keeps the order of equal bytes, and so all passes that of equal keys. A byte that all keys share takes none.
- * Short rows are sorted by insertion. Descending, keys are complements.
- *
- * Where a few of many are wanted, only candidates are sorted: keys in the same or a lower one of 4096 ranges than the
- * last that is wanted. Counting the keys of each range says which that is.
- *
- *   keys    0 ... range 17 ... range 18 ... highest      wanted: 100; below range 18: 90, up to its end: 130
- *           sorted                 |    not looked at again
- *
- * Keys of up to 4 bytes share a word with their place, unless a row is too long for that: half the memory to move.
+ * Keys of up to 4 bytes share a word with their place, unless a row is too long for that: words are different then, and
+ * in order they are stable whatever sorts them, which vectors do best.
  *
  *   1 word   key in the high half, place in the low one
  *   2 words  key, place
+ *
+ * Two words, and one where there are no such vectors, are sorted by the bytes of the keys, the lowest first: a pass
+ * moves them behind those with a lower byte. It keeps the order of equal bytes, and so all passes that of equal keys. A
+ * byte that all keys share takes none. Short rows are sorted by insertion.
+ *
+ * Where nobody asks for places, elements side by side are sorted as they are. What has one key and is not the same, a
+ * zero of either sign or a NaN, is written again then, in the order of the row.
+ *
+ * Where a few of many are wanted, only candidates are sorted, those up to a key that a sample makes likely to have
+ * enough below it. Where they are too few, all are.
  */
 #include "runtime/sort_kernel.h"
 
 #include "base/dtype.h"
+#include "runtime/sort_words.h"
 
 #include <string.h>
 
 /* Rows of so many elements at most by insertion: the counts of the passes would cost more. */
 enum { SHORT_ROW = 40, DIGITS = 256, MAX_BYTES = 8 };
-/* Rows from so many elements on, of which one in so many is wanted, are searched for candidates. */
-enum { LONG_ROW = 4096, FEW = 8, RANGES = 4096, RANGE_BITS = 12 };
+/* Rows from so many elements on, of which one in so many is wanted, are searched for candidates, by blocks. */
+enum { LONG_ROW = 4096, FEW = 8, SAMPLES = 1024, SEARCHED = 64 };
 
 #define ALWAYS_INLINE __attribute__((always_inline)) inline
 
-/* How the bits of an element become its key. */
 typedef struct {
   laze_context *context;
-  int size;          /* of an element, in bytes */
-  uint64_t mask;     /* the bits that keys have */
-  uint64_t sign;     /* the bit that is turned round; 0: none */
-  uint64_t infinity; /* of floats: above it are NaNs; otherwise 0 */
-  uint64_t turned;   /* all of the mask where descending */
-} sort_rule;
+  laze_sort_rule rule;
+  bool places; /* somebody asks for them */
+} sort_closure;
 
 /* One row: its elements, and the values and places of those that are kept, lie `stride` of them apart. It has a rule of
  * its own, so that the compiler knows that no key is written over it. */
 typedef struct {
-  sort_rule rule;
+  laze_sort_rule rule;
   const char *from;
   char *values;
-  int64_t *places;
+  int64_t *places; /* NULL: not asked for */
   int64_t count, kept, stride;
 } sort_row;
 
@@ -71,21 +67,11 @@ static inline uint64_t load_bits(const char *from, int size) {
   }
 }
 
-/* Signs come at random, so that they are no branch. */
-static inline uint64_t key_of(const sort_rule *rule, uint64_t bits) {
-  if (!rule->infinity) return bits ^ rule->sign ^ rule->turned;
-  uint64_t magnitude = bits & ~rule->sign, negative = -(uint64_t)((bits & rule->sign) != 0);
-  uint64_t key = bits ^ (rule->sign | (negative & rule->mask));
-  key = magnitude == 0 ? rule->sign : key;
-  key = magnitude > rule->infinity ? rule->mask : key;
-  return key ^ rule->turned;
-}
-
 /* `words`, and `size` for the dtypes of 4 and 8 bytes, are constants wherever the following are called, and inlined for
  * each. */
 
 static inline uint64_t key_at(const sort_row *row, int64_t i, int size) {
-  return key_of(&row->rule, load_bits(row->from + i * row->stride * size, size));
+  return laze_sort_key(&row->rule, load_bits(row->from + i * row->stride * size, size));
 }
 
 static inline void put_key(uint64_t *keys, int64_t at, uint64_t key, int64_t place, int words) {
@@ -98,58 +84,12 @@ static inline int64_t load_row(const sort_row *row, uint64_t *keys, int words, i
   return row->count;
 }
 
-/* Ranges of keys: number n has those from lowest + (n << shift) on. Keys behind `last` are not wanted. */
-typedef struct {
-  uint64_t lowest;
-  int shift;
-  int64_t last;
-} key_ranges;
-
-/* Finds the last range that is wanted. Returns how many keys there are up to its end. */
-static ALWAYS_INLINE int64_t count_ranges(const sort_row *row, key_ranges *ranges, int size) {
-  int64_t counts[RANGES] = {0}, count = 0;
-  for (int64_t i = 0; i < row->count; i++) counts[(key_at(row, i, size) - ranges->lowest) >> ranges->shift]++;
-  for (ranges->last = 0; (count += counts[ranges->last]) < row->kept;) ranges->last++;
-  return count;
-}
-
-/* The narrowest ranges that have all keys. */
-static ALWAYS_INLINE key_ranges fit_ranges(const sort_row *row, int size) {
-  uint64_t lowest = UINT64_MAX, highest = 0;
-  for (int64_t i = 0; i < row->count; i++) {
-    uint64_t key = key_at(row, i, size);
-    lowest = key < lowest ? key : lowest;
-    highest = key > highest ? key : highest;
-  }
-  int shift = 0;
-  while ((highest - lowest) >> shift >= RANGES) shift++;
-  return (key_ranges){lowest, shift, 0};
-}
-
-/* Loads those that may be among the kept, at least as many, in the order of their places. Returns how many. */
-static ALWAYS_INLINE int64_t load_candidates(const sort_row *row, uint64_t *keys, int words, int size) {
-  const int bits = 8 * size;
-  key_ranges ranges = {0, bits > RANGE_BITS ? bits - RANGE_BITS : 0, 0};
-  int64_t count = 0;
-  if (count_ranges(row, &ranges, size) > row->count / FEW) {
-    ranges = fit_ranges(row, size);
-    count_ranges(row, &ranges, size);
-  }
-  /* Every key is written, and only a candidate's stays. */
-  for (int64_t i = 0; i < row->count; i++) {
-    uint64_t key = key_at(row, i, size);
-    put_key(keys, count, key, i, words);
-    count += (int64_t)((key - ranges.lowest) >> ranges.shift) <= ranges.last;
-  }
-  return count;
-}
-
 static inline void store_row(const sort_row *row, const uint64_t *keys, int words, int size) {
   for (int64_t i = 0; i < row->kept; i++) {
     int64_t place = words == 1 ? (int64_t)(keys[i] & UINT32_MAX) : (int64_t)keys[i * words + 1];
     uint64_t bits = load_bits(row->from + place * row->stride * size, size);
     memcpy(row->values + i * row->stride * size, &bits, (size_t)size);
-    row->places[i * row->stride] = place;
+    if (row->places) row->places[i * row->stride] = place;
   }
 }
 
@@ -201,18 +141,104 @@ static inline uint64_t *pass_all(uint64_t *keys, uint64_t *spare, int64_t count,
   return keys;
 }
 
+/* A key that is likely to have as many as are kept up to it, and not many more: of an element in each of SAMPLES pieces
+ * of the row, at no regular distance. `keys` is for the sample. */
+static uint64_t guess_last(const sort_row *row, uint64_t *keys, int size) {
+  const int64_t piece = row->count / SAMPLES, expected = SAMPLES * row->kept / row->count;
+  for (uint32_t i = 0; i < SAMPLES; i++)
+    put_key(keys, i, key_at(row, i * piece + (int64_t)(i * UINT32_C(2654435769) >> 8) % piece, size), 0, 2);
+  return pass_all(keys, keys + 2 * SAMPLES, SAMPLES, size, 2)[2 * (expected + expected / 2 + 6)];
+}
+
+/* Whether some of SEARCHED elements of 4 bytes, side by side, have keys up to `last`. There is no branch, for vectors.
+ */
+static inline bool has_candidates(const laze_sort_rule *rule, const char *from, uint32_t last) {
+  const uint32_t sign = (uint32_t)rule->sign, infinity = (uint32_t)rule->infinity, turned = (uint32_t)rule->turned;
+  uint32_t bits[SEARCHED], found = 0;
+  memcpy(bits, from, sizeof bits);
+  for (int i = 0; i < SEARCHED && infinity == 0; i++) found |= (bits[i] ^ sign ^ turned) <= last;
+  for (int i = 0; i < SEARCHED && infinity != 0; i++) {
+    const uint32_t magnitude = bits[i] & ~sign, negative = (uint32_t) - (int32_t)(bits[i] >> 31);
+    uint32_t key = bits[i] ^ (sign | negative);
+    key = magnitude == 0 ? sign : key;
+    key = magnitude > infinity ? UINT32_MAX : key;
+    found |= (key ^ turned) <= last;
+  }
+  return found != 0;
+}
+
+/* Loads those that may be among the kept, in the order of their places. Returns how many, which may be too few. */
+static ALWAYS_INLINE int64_t load_candidates(const sort_row *row, uint64_t *keys, int words, int size) {
+  const uint64_t last = guess_last(row, keys, size);
+  const bool is_searched = size == 4 && row->stride == 1;
+  int64_t count = 0;
+  for (int64_t first = 0; first < row->count; first += SEARCHED) {
+    const int64_t end = first + SEARCHED < row->count ? first + SEARCHED : row->count;
+    if (is_searched && end == first + SEARCHED && !has_candidates(&row->rule, row->from + first * size, (uint32_t)last))
+      continue;
+    /* Every key is written, and only a candidate's stays. */
+    for (int64_t i = first; i < end; i++) {
+      uint64_t key = key_at(row, i, size);
+      put_key(keys, count, key, i, words);
+      count += key <= last;
+    }
+  }
+  return count;
+}
+
 static ALWAYS_INLINE void sort_words(const sort_row *row, uint64_t *keys, int words, int size) {
-  bool few = row->count >= LONG_ROW && row->kept <= row->count / FEW;
-  int64_t count = few ? load_candidates(row, keys, words, size) : load_row(row, keys, words, size);
-  if (count <= SHORT_ROW)
+  static const laze_sort_rule as_they_are = {.size = 8, .mask = UINT64_MAX};
+  const bool few = row->count >= LONG_ROW && row->kept <= row->count / FEW;
+  int64_t count = few ? load_candidates(row, keys, words, size) : 0;
+  bool merged;
+  if (count < row->kept) count = load_row(row, keys, words, size);
+  if (words == 1 && laze_sort_words(&as_they_are, keys, keys, count, &merged))
+    ;
+  else if (count <= SHORT_ROW)
     insert_all(keys, count, words);
   else
-    keys = pass_all(keys, keys + row->count * words, count, size, words);
+    keys = pass_all(keys, keys + count * words, count, size, words);
   store_row(row, keys, words, size);
 }
 
+/* The first place in order of an element with a key. */
+static int64_t find_key(const sort_row *row, uint64_t key) {
+  const int size = row->rule.size;
+  int64_t low = 0, high = row->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (laze_sort_key(&row->rule, load_bits(row->values + middle * size, size)) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Writes zeros and NaNs, of which there are as many in order already, as they come in the row. */
+static void restore_merged(const sort_row *row) {
+  const laze_sort_rule *rule = &row->rule;
+  int64_t zero = find_key(row, laze_sort_key(rule, 0)), nan = find_key(row, rule->mask ^ rule->turned);
+  for (int64_t i = 0; i < row->count; i++) {
+    const uint64_t bits = load_bits(row->from + i * rule->size, rule->size), magnitude = bits & ~rule->sign;
+    int64_t *to = magnitude == 0 ? &zero : magnitude > rule->infinity ? &nan : NULL;
+    if (to) memcpy(row->values + (*to)++ * rule->size, &bits, (size_t)rule->size);
+  }
+}
+
+/* Elements side by side of which all are kept, without their places. False: it has not been done. */
+static bool sort_values(const sort_row *row) {
+  bool merged;
+  if (row->places || row->stride != 1 || row->kept != row->count || row->rule.size < 4 ||
+      !laze_sort_words(&row->rule, row->from, row->values, row->count, &merged))
+    return false;
+  if (merged) restore_merged(row);
+  return true;
+}
+
 static void sort_rows(const laze_kernel_arguments *arguments, int64_t begin, int64_t end, void *scratch) {
-  const sort_rule *rule = arguments->closure;
+  const sort_closure *closure = arguments->closure;
+  const laze_sort_rule *rule = &closure->rule;
   const int64_t count = arguments->sizes[0], stride = arguments->sizes[1], kept = arguments->sizes[2];
   if (kept == 0) return;
   for (int64_t i = begin; i < end; i++) {
@@ -221,11 +247,12 @@ static void sort_rows(const laze_kernel_arguments *arguments, int64_t begin, int
     sort_row row = {.rule = *rule,
                     .from = (const char *)arguments->buffers[0] + first * rule->size,
                     .values = (char *)arguments->buffers[1] + kept_first * rule->size,
-                    .places = (int64_t *)arguments->buffers[2] + kept_first,
+                    .places = closure->places ? (int64_t *)arguments->buffers[2] + kept_first : NULL,
                     .count = count,
                     .kept = kept,
                     .stride = stride};
-    bool shares = rule->size <= 4 && count <= UINT32_MAX;
+    const bool shares = rule->size <= 4 && count <= UINT32_MAX;
+    if (sort_values(&row)) continue;
     if (shares && rule->size == 4)
       sort_words(&row, scratch, 1, 4);
     else if (shares)
@@ -237,21 +264,23 @@ static void sort_rows(const laze_kernel_arguments *arguments, int64_t begin, int
   }
 }
 
-static void free_rule(void *owner) {
-  sort_rule *rule = owner;
-  laze_free(rule->context, rule);
+static void free_closure(void *owner) {
+  sort_closure *closure = owner;
+  laze_free(closure->context, closure);
 }
 
-laze_status laze_sort_kernel_create(laze_context *context, laze_dtype dtype, bool descending, laze_kernel **out,
-                                    laze_error *error) {
+laze_status laze_sort_kernel_create(laze_context *context, laze_dtype dtype, bool descending, bool places,
+                                    laze_kernel **out, laze_error *error) {
   const laze_dtype_info *info = laze_dtype_get(dtype);
   if (info->size > MAX_BYTES) /* complex numbers, which inference refuses */
     return laze_fail(error, LAZE_INTERNAL, "sort: %s has no order", info->name);
-  sort_rule *rule = laze_alloc(context, sizeof *rule);
-  if (!rule) return laze_fail_memory(error, "a kernel", sizeof *rule);
-  *rule = (sort_rule){.context = context, .size = info->size, .mask = UINT64_MAX >> (64 - 8 * info->size)};
+  sort_closure *closure = laze_alloc(context, sizeof *closure);
+  if (!closure) return laze_fail_memory(error, "a kernel", sizeof *closure);
+  *closure = (sort_closure){.context = context, .places = places};
+  laze_sort_rule *rule = &closure->rule;
+  *rule = (laze_sort_rule){.size = info->size, .mask = UINT64_MAX >> (64 - 8 * info->size)};
   if (info->kind == LAZE_KIND_SIGNED || info->kind == LAZE_KIND_FLOAT) rule->sign = UINT64_C(1) << (info->bits - 1);
   if (info->kind == LAZE_KIND_FLOAT) rule->infinity = laze_dtype_infinity_bits(dtype);
   if (descending) rule->turned = rule->mask;
-  return laze_kernel_create(context, "sort", sort_rows, rule, rule, free_rule, out, error);
+  return laze_kernel_create(context, "sort", sort_rows, closure, closure, free_closure, out, error);
 }

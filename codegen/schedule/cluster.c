@@ -70,7 +70,7 @@ static laze_status visit_constant(laze_scheduler *scheduler, int32_t node_index)
 
 static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
-  bool output = scheduler->is_output[node_index], done = false;
+  bool output = scheduler->returned[node_index] > 0, done = false;
   laze_split why = output ? LAZE_SPLIT_OUTPUT : LAZE_SPLIT_OFF;
   if (laze_node_constant(node)) return visit_constant(scheduler, node_index);
   if (laze_node_reads_size(node)) return store(scheduler, node_index, LAZE_SPLIT_PRODUCT); /* used as a size */
@@ -100,7 +100,10 @@ static laze_status visit_named(laze_scheduler *scheduler, int32_t node_index) {
 }
 
 static laze_status visit_block(laze_scheduler *scheduler, const laze_block *block) {
-  for (int64_t i = 0; i < block->result_count; i++) scheduler->is_output[block->results[i].node] = true;
+  for (int64_t i = 0; i < block->result_count; i++) {
+    int32_t *returned = &scheduler->returned[block->results[i].node];
+    if (block->results[i].result >= *returned) *returned = block->results[i].result + 1;
+  }
   laze_schedule_find_costs(scheduler, block);
   for (int64_t i = block->node_count; i-- > 0;) LAZE_TRY(visit_named(scheduler, block->nodes[i]));
   for (int64_t i = 0; i < block->parameter_count; i++)
@@ -187,13 +190,13 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   laze_arena scratch;
   laze_arena_init(&scratch, graph->context);
   scheduler.uses = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.uses);
-  scheduler.is_output = laze_arena_alloc_zero(&scratch, graph->node_count);
+  scheduler.returned = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.returned);
   scheduler.group_of_root =
       laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.group_of_root);
   scheduler.latest = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.latest);
   scheduler.listed = laze_arena_alloc_zero(&scratch, graph->node_count * (int64_t)sizeof *scheduler.listed);
   laze_status status = LAZE_OK;
-  if (!scheduler.uses || !scheduler.is_output || !scheduler.group_of_root || !scheduler.latest || !scheduler.listed)
+  if (!scheduler.uses || !scheduler.returned || !scheduler.group_of_root || !scheduler.latest || !scheduler.listed)
     status = laze_scheduler_memory_error(&scheduler);
   if (status == LAZE_OK) status = laze_schedule_prepare_costs(&scheduler, &scratch);
   if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);

@@ -35,7 +35,7 @@ static int32_t operand_cost(const laze_scheduler *scheduler, laze_value operand)
   const laze_node *node = &scheduler->graph->nodes[operand.node];
   int32_t cost = scheduler->costs[operand.node], moved = scheduler->moved[operand.node];
   if (node->types[0]->rank == 0) return 0; /* the same for all elements */
-  if (scheduler->is_output[operand.node] || (moved > 1 && is_dear(cost, cost, moved))) return cost > 0;
+  if (scheduler->returned[operand.node] > 0 || (moved > 1 && is_dear(cost, cost, moved))) return cost > 0;
   return cost;
 }
 

@@ -109,7 +109,7 @@ typedef struct laze_scheduler {
   laze_error *error;
   const laze_schedule_options *options;
   laze_use **uses;                    /* by node */
-  bool *is_output;                    /* by node: some result is returned */
+  int32_t *returned;                  /* by node: 1 + the last of its results that is returned; 0: none is */
   int32_t *costs, *moved;             /* by node, cost.c */
   laze_group_builder **group_of_root; /* by node: the first of the groups in which it is stored; NULL otherwise */
   int64_t group_count;

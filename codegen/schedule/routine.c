@@ -25,19 +25,28 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return LAZE_OK;
 }
 
+/* Results up to the last that is read or returned. */
+static int32_t count_results(const laze_scheduler *scheduler, int32_t node_index) {
+  int32_t count = scheduler->returned[node_index];
+  for (const laze_use *use = scheduler->uses[node_index]; use; use = use->next)
+    if (use->result >= count) count = use->result + 1;
+  return count;
+}
+
 static laze_status emit(laze_scheduler *scheduler, laze_group_builder *builder) {
   laze_group *group = &builder->group;
   const laze_node *node = laze_graph_node(scheduler->graph, group->root);
-  laze_value *writes = laze_arena_alloc_array(scheduler->arena, node->result_count, sizeof *writes);
+  const int32_t count = count_results(scheduler, group->root.node);
+  laze_value *writes = laze_arena_alloc_array(scheduler->arena, count, sizeof *writes);
   laze_size *sizes = laze_arena_alloc_zero(scheduler->arena, LAZE_ROUTINE_MAX_SIZES * (int64_t)sizeof *sizes);
   if (!writes || !sizes) return laze_scheduler_memory_error(scheduler);
   laze_routine_call call = {.graph = scheduler->graph, .node = node, .sizes = sizes};
   call.domain = 1;
   if (group->routine->describe) LAZE_TRY(group->routine->describe(&call, scheduler->error));
   LAZE_TRY(laze_schedule_emit_node(scheduler, builder));
-  for (int32_t i = 0; i < node->result_count; i++) writes[i] = (laze_value){group->root.node, i};
+  for (int32_t i = 0; i < count; i++) writes[i] = (laze_value){group->root.node, i};
   group->writes = writes;
-  group->write_count = node->result_count;
+  group->write_count = count;
   group->sizes = sizes;
   group->size_count = call.size_count;
   group->domain = call.domain;

@@ -7,7 +7,8 @@
 
 #define LAZE_ROUTINE_MAX_SIZES 16
 
-/* One call: a node, and what it asks of the kernel. Its buffers are the node's operands, then its results. */
+/* One call: a node, and what it asks of the kernel. Its buffers are the node's operands, then its results, up to the
+ * last that is read. */
 typedef struct laze_routine_call {
   const laze_graph *graph;
   const laze_node *node;
@@ -21,8 +22,9 @@ typedef struct laze_routine_call {
 typedef struct laze_routine {
   /* Fills the call but for graph and node. NULL: the interpreter's step is the kernel, and needs nothing. */
   laze_status (*describe)(laze_routine_call *call, laze_error *error);
-  /* Makes the kernel, with one reference. */
-  laze_status (*create)(const laze_graph *graph, const laze_node *node, laze_kernel **out, laze_error *error);
+  /* Makes the kernel that writes the first `results`, with one reference. */
+  laze_status (*create)(const laze_graph *graph, const laze_node *node, int32_t results, laze_kernel **out,
+                        laze_error *error);
 } laze_routine;
 
 extern const laze_routine laze_routine_sort, laze_routine_sorted_head, laze_routine_library, laze_routine_opaque;

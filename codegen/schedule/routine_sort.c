@@ -30,26 +30,29 @@ static laze_status describe_rows(laze_routine_call *call, int64_t dim, laze_erro
   return laze_size_estimate(table, LAZE_SIZE_MUL, elements, LAZE_SORT_SCRATCH * each, &call->operations, error);
 }
 
-static laze_status create_kernel(const laze_graph *graph, const laze_node *node, bool descending, laze_kernel **out,
-                                 laze_error *error) {
+static laze_status create_kernel(const laze_graph *graph, const laze_node *node, bool descending, int32_t results,
+                                 laze_kernel **out, laze_error *error) {
   laze_dtype dtype = laze_graph_type(graph, node->operands[0])->dtype;
-  return laze_sort_kernel_create(graph->context, dtype, descending, out, error);
+  return laze_sort_kernel_create(graph->context, dtype, descending, results > 1, out, error);
 }
 
 static laze_status describe(laze_routine_call *call, laze_error *error) {
   return describe_rows(call, call->node->attributes[LAZE_SORT_DIM].value.integer, error);
 }
 
-static laze_status create(const laze_graph *graph, const laze_node *node, laze_kernel **out, laze_error *error) {
-  return create_kernel(graph, node, node->attributes[LAZE_SORT_DESCENDING].value.integer != 0, out, error);
+static laze_status create(const laze_graph *graph, const laze_node *node, int32_t results, laze_kernel **out,
+                          laze_error *error) {
+  return create_kernel(graph, node, node->attributes[LAZE_SORT_DESCENDING].value.integer != 0, results, out, error);
 }
 
 static laze_status describe_head(laze_routine_call *call, laze_error *error) {
   return describe_rows(call, call->node->attributes[LAZE__SORTED_HEAD_DIM].value.integer, error);
 }
 
-static laze_status create_head(const laze_graph *graph, const laze_node *node, laze_kernel **out, laze_error *error) {
-  return create_kernel(graph, node, node->attributes[LAZE__SORTED_HEAD_DESCENDING].value.integer != 0, out, error);
+static laze_status create_head(const laze_graph *graph, const laze_node *node, int32_t results, laze_kernel **out,
+                               laze_error *error) {
+  const bool descending = node->attributes[LAZE__SORTED_HEAD_DESCENDING].value.integer != 0;
+  return create_kernel(graph, node, descending, results, out, error);
 }
 
 const laze_routine laze_routine_sort = {.describe = describe, .create = create};

@@ -1,0 +1,44 @@
+/* Quicksort by vectors of AVX-512, which stores side by side those lanes that a mask names:
+ *
+ *   words     5 2 9 1 7 3 8 4     pivot 5
+ *             2 1 3 4 | 8 7 9 5   those below it from the front, the others from the back
+ *
+ * What is stored is behind what was read, at either end. A few vectors are sorted by a network: each by itself, then
+ * runs of 1, 2, 4 ... vectors are joined. The first split makes keys of elements, and networks make elements of them
+ * again.
+ *
+ * A key says all about an element that is kept, so that it is the same which of two equal ones comes first. Pivots are
+ * medians of samples; an order for which they are bad takes up a budget, and is left to the caller. */
+#include "runtime/sort_words.h"
+
+#include <immintrin.h>
+
+enum { BLOCK = 16, TOGETHER = 8, WAITING = 64 };
+
+#define VECTORS __attribute__((target("avx512f,popcnt")))
+#define INLINE VECTORS __attribute__((always_inline)) inline
+
+#define WORD uint32_t
+#define LANES 16
+#define MASK __mmask16
+#define NAMED(name) name##_of_4
+#define UNSIGNED(name) _mm512_##name##_epu32
+#define LANEWISE(name) _mm512_##name##_epi32
+#define PICK(name) _mm512_##name##_epu32_mask
+#define NUMBERS ((lanes_of_4){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+#include "runtime/sort_words_of.h"
+
+#define WORD uint64_t
+#define LANES 8
+#define MASK __mmask8
+#define NAMED(name) name##_of_8
+#define UNSIGNED(name) _mm512_##name##_epu64
+#define LANEWISE(name) _mm512_##name##_epi64
+#define PICK(name) _mm512_##name##_epu64_mask
+#define NUMBERS ((lanes_of_8){0, 1, 2, 3, 4, 5, 6, 7})
+#include "runtime/sort_words_of.h"
+
+bool laze_sort_words(const laze_sort_rule *rule, const void *from, void *to, int64_t count, bool *merged) {
+  if (!__builtin_cpu_supports("avx512f")) return false;
+  return rule->size == 4 ? sort_of_4(rule, from, to, count, merged) : sort_of_8(rule, from, to, count, merged);
+}
