@@ -86,7 +86,8 @@ static void log_help(laze_context *context) {
   laze_log_message(context, LAZE_LOG_INFO, "  %-10s %s", "help", "print this list");
 }
 
-static laze_status parse_debug(laze_context *context, const char *list, laze_error *error) {
+/* `from`: where the list is from. */
+static laze_status parse_debug(laze_context *context, const char *from, const char *list, laze_error *error) {
   while (list && *list) {
     size_t length = strcspn(list, ",");
     int found = -1;
@@ -97,7 +98,7 @@ static laze_status parse_debug(laze_context *context, const char *list, laze_err
     if (found >= 0) context->debug[found] = true;
     if (help) log_help(context);
     if (found < 0 && !help && length > 0)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "LAZE_DEBUG: unknown switch '%.*s'; LAZE_DEBUG=help lists them",
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: unknown switch '%.*s'; LAZE_DEBUG=help lists them", from,
                        (int)length, list);
     list += length + (list[length] == ',');
   }
@@ -193,7 +194,8 @@ static laze_status configure(laze_context *context, const laze_context_options *
   LAZE_TRY(resolve_log(&context->level, error));
   LAZE_TRY(resolve_saving(context, error));
   LAZE_TRY(resolve_strict(context, error));
-  return parse_debug(context, options->debug ? options->debug : getenv("LAZE_DEBUG"), error);
+  return options->debug ? parse_debug(context, "option debug", options->debug, error)
+                        : parse_debug(context, "LAZE_DEBUG", getenv("LAZE_DEBUG"), error);
 }
 
 laze_status laze_context_create(const laze_context_options *given, laze_context **out, laze_error *error) {

@@ -147,7 +147,9 @@ static laze_status check_item(const laze_safetensors_item *item, laze_error *err
     return laze_fail(error, LAZE_UNSUPPORTED,
                      "laze_safetensors_write: \"%.64s\" is of %s, which the format does not have", item->name,
                      laze_dtype_name(item->dtype));
-  bool fits = item->rank >= 0 && item->rank <= LAZE_SAFETENSORS_MAX_RANK && item->data != NULL;
+  if (!item->data)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_safetensors_write: the data of \"%.64s\" is NULL", item->name);
+  bool fits = item->rank >= 0 && item->rank <= LAZE_SAFETENSORS_MAX_RANK;
   for (int32_t i = 0; fits && i < item->rank; i++) fits = item->dims[i] >= 0;
   if (fits && laze_npy_count(item->dtype, item->rank, item->dims, &elements, &size, NULL) == LAZE_OK &&
       size == item->size)

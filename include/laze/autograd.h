@@ -50,6 +50,9 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_set_grad(laze_tensor *tensor, laz
 /* A tensor of the same value without history. It shares memory with the other, and its versions: what is written to one
  * is seen in both, and has a history for that one alone. laze_clone() of it shares nothing. */
 LAZE_API laze_tensor *laze_detach(laze_tensor *tensor);
+/* Has the tensor itself forget its history, or be no leaf any more that requires a gradient. LAZE_FAILED_PRECONDITION:
+ * it is a view. */
+LAZE_API LAZE_MUST_USE laze_status laze_tensor_detach(laze_tensor *tensor, laze_error *error);
 
 /* What a backward pass does besides. */
 #define LAZE_RETAIN_GRAPH 1 /* what the forward pass kept stays for another pass */

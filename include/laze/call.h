@@ -72,6 +72,9 @@ static inline laze_tensor *laze_operand_tensor(laze_operand operand) {
  * shape of the result. While gradients are recorded, a tensor that gets a result in place has its history, and may be
  * no leaf that requires a gradient; with LAZE_OUT neither the tensor nor the result may require one.
  *
+ * A result in place that is a view of its tensor is what the tensor becomes (laze_t_(), laze_squeeze_()): no element
+ * changes, and other views of its memory stay as they are.
+ *
  * What is wrong is an error handle, which names `name` and the place; a result that is an error handle itself is passed
  * on. Then no tensor has changed. At most 8 results. */
 LAZE_API laze_tensor *laze_results_give_at(int32_t form, const char *name, laze_tensor *const *tensors,

@@ -93,6 +93,9 @@ LAZE_API laze_status laze_tensor_assign_error(laze_tensor *destination, laze_ten
  * reach it no more. LAZE_FAILED_PRECONDITION: the tensor requires a gradient, and gradients are recorded
  * (laze/autograd.h). Errors as for laze_tensor_assign_error(). */
 LAZE_API laze_status laze_tensor_set(laze_tensor *tensor, laze_tensor *source, laze_error *error);
+/* The same, but that the tensor keeps its own history, whether gradients are recorded or not: a leaf its gradient and
+ * its hooks. What is no leaf and requires a gradient keeps its shape and dtype, too (LAZE_INVALID_ARGUMENT). */
+LAZE_API laze_status laze_tensor_set_data(laze_tensor *tensor, laze_tensor *source, laze_error *error);
 
 /* Writes the value of `source` to `destination` in place: it is broadcast to the destination's shape and converted to
  * its dtype, which both stay. A view (what laze_select(), laze_reshape() and other operators give that only move

@@ -3,6 +3,7 @@
  *   multinomial    each once: the places of the largest w / e, where e are exponential numbers, which is a race that
  *                  each place wins as often as its weight says
  *                  with replacement: where u times the sum of all lies among the running sums of w
+ *                  a row without a weight above 0, or with one that is none, is an error: its places are none
  *   dropout        input * keep / (1 - p), keep = u >= p; of the shape of the input, or one for each channel
  *   alpha_dropout  what is not kept becomes -alpha, the limit of selu (alpha = 1.7581), and the whole is scaled and
  *                  shifted so that numbers of mean 0 and deviation 1 keep both (Klambauer et al. 2017, section 3.2)
@@ -86,6 +87,34 @@ static laze_status with_replacement(laze_recorder *recorder, const laze_call *ca
   return laze_compose_binary(recorder, LAZE_OP_MINIMUM, *out, most, out, error);
 }
 
+/* Whether the weights of each row are such: 0 or more, with a sum that is neither 0 nor infinite. NaN is none. */
+static laze_status are_weights(laze_recorder *recorder, laze_value weights, laze_value *out, laze_error *error) {
+  laze_size last = -1;
+  laze_attribute over[] = {laze_attribute_integers(&last, 1), laze_attribute_boolean(true),
+                           laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
+  laze_value sum, least, below;
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_SUM_DIM_INTLIST, &weights, 1, over, &sum, error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_AMIN, &weights, 1, over, &least, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_GE, least, laze_scalar_real(0), &least, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_LT, sum, laze_scalar_real(INFINITY), &below, error));
+  LAZE_TRY(laze_compose_with_number(recorder, LAZE_OP_GT, sum, laze_scalar_real(0), &sum, error));
+  LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_LOGICAL_AND, sum, below, &sum, error));
+  return laze_compose_binary(recorder, LAZE_OP_LOGICAL_AND, sum, least, out, error);
+}
+
+/* Places of a row that has none to be drawn lie behind it, so that taking them fails. */
+static laze_status check_places(laze_recorder *recorder, laze_value weights, laze_value *places, laze_error *error) {
+  const laze_type type = laze_compose_type(recorder, weights);
+  const laze_size count = type.sizes[type.rank - 1];
+  laze_value chosen[3], all[2];
+  LAZE_TRY(are_weights(recorder, weights, &chosen[0], error));
+  chosen[1] = *places;
+  LAZE_TRY(laze_compose_size(recorder, count, &chosen[2], error));
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP_WHERE_SELF, chosen, 3, NULL, &all[1], error));
+  LAZE_TRY(laze_compose_iota(recorder, &count, 1, 0, LAZE_I64, &all[0], error));
+  return laze_record_call(recorder, LAZE_OP_TAKE, all, 2, NULL, places, error);
+}
+
 laze_status laze_composite_multinomial(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                        laze_error *error) {
   const laze_type type = laze_compose_type(recorder, call->operands[0]);
@@ -104,8 +133,9 @@ laze_status laze_composite_multinomial(laze_recorder *recorder, const laze_call 
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: num_samples is 0 or less; draw one place or more",
                      laze_compose_name(call));
   LAZE_TRY(laze_compose_to(recorder, call->operands[0], type.dtype == LAZE_F64 ? LAZE_F64 : LAZE_F32, &weights, error));
-  return replacement->value.integer ? with_replacement(recorder, call, weights, results, error)
-                                    : each_once(recorder, call, weights, results, error);
+  LAZE_TRY(replacement->value.integer ? with_replacement(recorder, call, weights, results, error)
+                                      : each_once(recorder, call, weights, results, error));
+  return check_places(recorder, weights, results, error);
 }
 
 /* --- Dropout --- */

@@ -235,6 +235,8 @@ laze_status laze_graph_record_call(laze_graph *graph, const laze_graph_call *cal
 laze_status laze_graph_record(laze_graph *graph, const char *name, laze_values operands, laze_value *result,
                               laze_error *error) {
   laze_argument arguments[LAZE_MOST_ARGUMENTS];
+  if (!graph || !result)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_record: graph and result must not be NULL");
   if (operands.count < 0 || operands.count > LAZE_MOST_ARGUMENTS || (operands.count > 0 && !operands.items))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_graph_record: %d operands at %p are no list of at most %d; use LAZE_VALUES",

@@ -207,6 +207,25 @@ laze_tensor *laze_detach(laze_tensor *tensor) {
   return handle;
 }
 
+static laze_status detach_itself(laze_thread_state *thread, laze_tensor *tensor, laze_error *error) {
+  laze_slot *slot;
+  LAZE_TRY(laze_grad_slot(thread, "laze_tensor_detach", tensor, &slot, error));
+  if (laze_storage_is_view(slot->storage) && slot->storage->view->origin)
+    return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                     "laze_tensor_detach: the tensor is a view, whose history is that of what it is a view of; "
+                     "laze_detach() gives a tensor that has none");
+  laze_slot_set_edge(thread->lazy, slot, (laze_edge){NULL, 0});
+  return LAZE_OK;
+}
+
+laze_status laze_tensor_detach(laze_tensor *tensor, laze_error *error) {
+  laze_thread_state *thread;
+  LAZE_TRY(laze_grad_lock(__func__, tensor, &thread, error));
+  const laze_status status = detach_itself(thread, tensor, error);
+  laze_lazy_unlock(thread->lazy);
+  return status;
+}
+
 /* The state of the calling thread, locked; NULL: memory is out. */
 static laze_thread_state *lock_thread(laze_context *context) {
   laze_lazy *lazy = laze_lazy_get(context);

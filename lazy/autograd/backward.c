@@ -566,6 +566,19 @@ static laze_status write_kept(backward *self, kept_gradient *kept, bool *done, l
   return status == LAZE_INVALID_ARGUMENT || status == LAZE_FAILED_PRECONDITION ? LAZE_OK : status;
 }
 
+/* A leaf whose data was set has a gradient of what it was before, until that is taken away. */
+static laze_status check_kept(const laze_type *kept, const laze_cell *added, laze_error *error) {
+  laze_type type;
+  char text[2][128];
+  laze_cell_type(added, &type);
+  if (laze_type_equal(kept, &type) || laze_type_is_unknown(kept) || laze_type_is_unknown(&type)) return LAZE_OK;
+  return laze_fail(
+      error, LAZE_FAILED_PRECONDITION,
+      "laze_backward: a gradient of %s is to be added to one of %s, from before the data of its tensor was "
+      "set; take that away first",
+      laze_type_format(NULL, &type, text[0], sizeof text[0]), laze_type_format(NULL, kept, text[1], sizeof text[1]));
+}
+
 /* Adds a gradient to what is kept already. */
 static laze_status add_kept(backward *self, kept_gradient *kept, laze_error *error) {
   const laze_slot *own = kept->place.node->gradient;
@@ -574,6 +587,7 @@ static laze_status add_kept(backward *self, kept_gradient *kept, laze_error *err
   laze_type type;
   LAZE_TRY(laze_slot_refresh(self->thread, kept->place.node->gradient, error));
   laze_cell_type(own->storage->cell, &type);
+  LAZE_TRY(check_kept(&type, kept->gradient.cell, error));
   laze_expander_init(&expander, self->thread->record, kept->place.node->location, LAZE_OP_NONE);
   expander.tracks = self->asked->creates_history;
   laze_status status = push_value(self, own->storage->cell, &type, laze_slot_edge(own), &before, error);

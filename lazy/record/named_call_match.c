@@ -56,10 +56,10 @@ static laze_status check_numbers(const laze_named_call *given, const laze_passed
 }
 
 /* Finds the operator. Where none takes what is passed as it is, tensors may stand for sizes. */
-static laze_status resolve(const laze_named_call *given, laze_positions positions, laze_passed *listed, laze_op *out,
-                           laze_error *error) {
-  LAZE_TRY(laze_arguments_list("laze_call_by_name", given->name, given->arguments, given->count, laze_named_call_passed,
-                               listed, error));
+static laze_status resolve(const char *function, const laze_named_call *given, laze_positions positions,
+                           laze_passed *listed, laze_op *out, laze_error *error) {
+  LAZE_TRY(laze_arguments_list(function, given->name, given->arguments, given->count, laze_named_call_passed, listed,
+                               error));
   laze_overload_call call = {given->name, positions, listed, given->count, false, true};
   laze_status status = laze_call_resolve(&call, out, error);
   if (status == LAZE_OK) return check_numbers(given, listed, *out, error);
@@ -72,7 +72,7 @@ static laze_status resolve(const laze_named_call *given, laze_positions position
 
 laze_status laze_named_call_match(laze_named_call *given, laze_arena *arena, laze_op *out, laze_error *error) {
   laze_passed listed[LAZE_MOST_ARGUMENTS];
-  LAZE_TRY(resolve(given, LAZE_POSITIONS_ALL, listed, out, error));
+  LAZE_TRY(resolve("laze_call_by_name", given, LAZE_POSITIONS_ALL, listed, out, error));
   const laze_op_info *info = laze_op_get(*out);
   given->by_schema = laze_arena_alloc_array(arena, info->argument_count, sizeof *given->by_schema);
   if (!given->by_schema) return laze_fail_memory(error, info->name, -1);
@@ -92,7 +92,7 @@ laze_status laze_call_match(const char *name, const laze_argument *arguments, in
   laze_positions positions = positions_end ? LAZE_POSITIONS_BEFORE_KEYWORDS : LAZE_POSITIONS_ALL;
   laze_arena_init(&arena, laze_context_default());
   laze_status status = laze_named_call_form(&given, &arena, &refusal);
-  if (status == LAZE_OK) status = resolve(&given, positions, listed, &op, &refusal);
+  if (status == LAZE_OK) status = resolve(__func__, &given, positions, listed, &op, &refusal);
   laze_arena_deinit(&arena);
   if (status != LAZE_OK && error) *error = refusal;
   return status;

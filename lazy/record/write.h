@@ -13,7 +13,10 @@
 #include "ir/op.h"
 #include "laze/tensor.h"
 
+typedef struct laze_grad_node laze_grad_node;
 typedef struct laze_record_state laze_record_state;
+typedef struct laze_slot laze_slot;
+typedef struct laze_thread_state laze_thread_state;
 
 typedef struct laze_write {
   const char *name; /* what messages name */
@@ -31,6 +34,9 @@ typedef struct laze_write {
  * are one place (LAZE_INVALID_ARGUMENT). A value of another dtype is converted to that of the destination. Changes
  * nothing but the frame. */
 LAZE_MUST_USE laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze_error *error);
+/* The part of that which asks what the tensor is, and not what it gets but for whether that has a history. */
+LAZE_MUST_USE laze_status laze_write_check(const laze_thread_state *thread, const char *name, const laze_slot *slot,
+                                           const laze_grad_node *written, laze_error *error);
 /* The destination has the value, and its history where gradients are recorded. */
 void laze_write_commit(laze_record_state *state, const laze_write *write);
 

@@ -21,10 +21,20 @@
 #include "lazy/value/view.h"
 #include "lazy/views/geometry.h"
 
-/* The argument whose memory it is; false: there is none in this call. */
-static bool find_argument(const laze_frame *frame, const laze_call *call, int32_t *operand, laze_slot **out) {
+/* Whether each result is a view of a tensor of its own, of the list that the argument is. */
+static bool is_pairwise(const laze_op_info *info) {
+  int32_t segment = 0, i = 0;
+  for (; segment < info->aliased; i++) segment += laze_argument_is_operand(info->arguments[i].kind);
+  return info->arguments[i - 1].kind == LAZE_ARGUMENT_TENSOR_LIST;
+}
+
+/* The argument whose memory a result is; false: there is none in this call. */
+static bool find_argument(const laze_frame *frame, const laze_call *call, int32_t result, int32_t *operand,
+                          laze_slot **out) {
   const laze_op_info *info = laze_op_get(frame->op);
-  if (laze_call_segment(call, info->aliased - 1, operand) != 1) return false;
+  const int32_t count = laze_call_segment(call, info->aliased - 1, operand);
+  if (count < 1) return false;
+  if (is_pairwise(info)) *operand += result;
   *out = frame->operands[*operand].tensor ? laze_handle_slot(frame->operands[*operand].tensor) : NULL;
   return *out != NULL;
 }
@@ -43,7 +53,7 @@ laze_status laze_alias_begin(laze_thread_state *thread, const laze_frame *frame,
                              laze_error *error) {
   laze_slot *slot;
   int32_t operand;
-  if (frame->op != LAZE_OP_AS_STRIDED || !find_argument(frame, call, &operand, &slot) || !slot->storage->view ||
+  if (frame->op != LAZE_OP_AS_STRIDED || !find_argument(frame, call, 0, &operand, &slot) || !slot->storage->view ||
       is_row_major(slot))
     return LAZE_OK;
   const laze_view *view = slot->storage->view;
@@ -126,9 +136,9 @@ static laze_status add_step(alias *self, laze_op op, const laze_attribute *attri
   return LAZE_OK;
 }
 
-/* A conversion to the dtype that is there already moves nothing. */
+/* A conversion to the dtype that is there already moves nothing, nor does the real part of what is real. */
 static bool is_identity(const laze_pending *node) {
-  return node->op == LAZE_OP_TO_DTYPE && node->operands[0]->dtype == node->cells[0].dtype;
+  return (node->op == LAZE_OP_TO_DTYPE || node->op == LAZE_OP_REAL) && node->operands[0]->dtype == node->cells[0].dtype;
 }
 
 /* The movements from the argument to the result. */
@@ -201,19 +211,20 @@ static laze_status attach(alias *self, laze_value value, laze_slot *slot, laze_e
 
 laze_status laze_alias_end(laze_thread_state *thread, const laze_frame *frame, const laze_call *call,
                            const laze_value *values, laze_tensor *const *results, int32_t count, laze_error *error) {
-  laze_slot *argument;
-  int32_t operand;
-  if (!find_argument(frame, call, &operand, &argument)) return LAZE_OK;
-  const bool several = laze_op_get(frame->op)->result_count < 0;
-  alias self = {.thread = thread, .call = call, .argument = argument, .from = argument->storage->cell};
-  self.recipe = (laze_view_recipe){.parent = argument->storage, .geometry = &self.geometry};
-  self.recipe.family = several ? ++thread->lazy->mark : 0;
-  self.recipe.kind = !laze_thread_tracks(thread) ? LAZE_VIEW_NO_GRAD
-                     : several                   ? LAZE_VIEW_ONE_OF_SEVERAL
-                                                 : LAZE_VIEW_DEFAULT;
+  const laze_op_info *info = laze_op_get(frame->op);
+  const bool several = info->result_count < 0 && !is_pairwise(info);
+  const uint64_t family = several ? ++thread->lazy->mark : 0;
+  const laze_view_kind kind = !laze_thread_tracks(thread) ? LAZE_VIEW_NO_GRAD
+                              : several                   ? LAZE_VIEW_ONE_OF_SEVERAL
+                                                          : LAZE_VIEW_DEFAULT;
   for (int32_t i = 0; i < count; i++) {
-    laze_slot *slot = results[i] ? laze_handle_slot(results[i]) : NULL;
-    if (slot) LAZE_TRY(attach(&self, values[i], slot, error));
+    laze_slot *slot = results[i] ? laze_handle_slot(results[i]) : NULL, *argument;
+    int32_t operand;
+    if (!slot || !find_argument(frame, call, i, &operand, &argument)) continue;
+    alias self = {.thread = thread, .call = call, .argument = argument, .from = argument->storage->cell};
+    self.recipe =
+        (laze_view_recipe){.parent = argument->storage, .geometry = &self.geometry, .family = family, .kind = kind};
+    LAZE_TRY(attach(&self, values[i], slot, error));
   }
   return LAZE_OK;
 }

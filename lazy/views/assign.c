@@ -16,7 +16,7 @@ static laze_status check_types(const laze_sides *sides, laze_error *error) {
   if (laze_type_equal(&types[0], &types[1])) return LAZE_OK;
   char text[2][128];
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                   "laze_tensor_assign: the destination is %s and the source %s; shape and dtype must be equal",
+                   "%s: the destination is %s and the source %s; shape and dtype must be equal", sides->function,
                    laze_type_format(NULL, &types[0], text[0], sizeof text[0]),
                    laze_type_format(NULL, &types[1], text[1], sizeof text[1]));
 }
@@ -57,8 +57,8 @@ static laze_status assign(laze_thread_state *thread, const laze_sides *sides, la
   return LAZE_OK;
 }
 
-laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error) {
-  laze_sides sides = {.function = "laze_tensor_assign", .destination = destination, .source = source};
+static laze_status assign_as(const char *function, laze_tensor *destination, laze_tensor *source, laze_error *error) {
+  laze_sides sides = {.function = function, .destination = destination, .source = source};
   laze_thread_state *thread;
   LAZE_TRY(laze_sides_lock(&sides, &thread, error));
   laze_error failure;
@@ -72,6 +72,10 @@ laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *sour
   return status;
 }
 
+laze_status laze_tensor_assign_error(laze_tensor *destination, laze_tensor *source, laze_error *error) {
+  return assign_as(__func__, destination, source, error);
+}
+
 laze_status laze_tensor_assign(laze_tensor *destination, laze_tensor *source) {
-  return laze_tensor_assign_error(destination, source, NULL);
+  return assign_as(__func__, destination, source, NULL);
 }

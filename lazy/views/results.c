@@ -1,7 +1,9 @@
-/* Forms of calls that give their results to tensors there are: add_(x, y), and add(x, y, out=z).
+/* Forms of calls that give their results to tensors there are: add_(x, y), t_(x), and add(x, y, out=z).
  *
  *   %0 = add x, y          the call is recorded as any other: what it is made from keeps its values, so that tensors
  *   x: cell of %0          that share them, or are both operand and destination, need no care
+ *
+ *   %0 = permute x         the result is a view of the tensor, which becomes that: no element is written
  *
  * All results are looked at before the first is given: where one is refused, no tensor changes. */
 #include "base/dtype.h"
@@ -21,6 +23,9 @@
 #include "lazy/value/view.h"
 #include "lazy/views/sides.h"
 
+/* What becomes of a tensor: it gets the value, or is the view that the result is, or was that already. */
+typedef enum { WRITTEN, BECOMES, STAYS } outcome;
+
 /* A call whose results are given away. */
 typedef struct {
   int32_t form, count;
@@ -28,6 +33,7 @@ typedef struct {
   laze_tensor *const *destinations, *const *results;
   laze_location location;
   laze_failure *passed_on; /* the error that a result or a destination stands for already */
+  outcome outcomes[LAZE_PENDING_MAX_RESULTS];
   bool takes_shape[LAZE_PENDING_MAX_RESULTS];
   laze_write writes[LAZE_PENDING_MAX_RESULTS];
 } giving;
@@ -94,6 +100,30 @@ static laze_status check_alone(const giving *self, int32_t index, laze_error *er
   return LAZE_OK;
 }
 
+static const laze_storage *memory_of(const laze_slot *slot) {
+  return laze_storage_is_view(slot->storage) ? slot->storage->view->base : slot->storage;
+}
+
+/* A form in place gives a view of its tensor where the operator's results are views, and for nothing else. */
+static outcome outcome_of(const giving *self, const laze_sides *sides) {
+  const laze_view *view = sides->from->storage->view, *own = sides->to->storage->view;
+  if (self->form != LAZE_IN_PLACE || !laze_storage_is_view(sides->from->storage) ||
+      view->base != memory_of(sides->to))
+    return WRITTEN;
+  return view->last == (own ? own->last : NULL) && !view->unsized ? STAYS : BECOMES;
+}
+
+/* A tensor becomes a view of itself: its history is the view's. One without is what a leaf keeps. */
+static laze_status check_view(const giving *self, const laze_thread_state *thread, const laze_sides *sides,
+                              laze_error *error) {
+  LAZE_TRY(laze_write_check(thread, self->name, sides->to, sides->from->grad_node, error));
+  if (laze_thread_tracks(thread) || laze_slot_is_leaf(sides->to)) return LAZE_OK;
+  return laze_fail(error, LAZE_FAILED_PRECONDITION,
+                   "%s: the tensor was computed from others that require gradients, and its shape changes where none "
+                   "are recorded; call it where they are, or on a detached tensor",
+                   self->name);
+}
+
 /* Finds the sizes, too, that have to be known. */
 static laze_status check(giving *self, laze_thread_state *thread, int32_t index, laze_error *error) {
   laze_sides sides = {.function = self->name, .destination = self->destinations[index], .source = self->results[index]};
@@ -102,6 +132,9 @@ static laze_status check(giving *self, laze_thread_state *thread, int32_t index,
   self->passed_on = failure_of(sides.from);
   if (!self->passed_on) self->passed_on = failure_of(sides.to);
   if (self->passed_on) return self->passed_on->code;
+  self->outcomes[index] = outcome_of(self, &sides);
+  if (self->outcomes[index] == STAYS) return LAZE_OK;
+  if (self->outcomes[index] == BECOMES) return check_view(self, thread, &sides, error);
   LAZE_TRY(laze_sides_find_sizes(thread, &sides, error));
   if (laze_thread_tracks(thread)) LAZE_TRY(check_gradients(self, &sides, error));
   return check_types(self, &sides, index, error);
@@ -142,22 +175,31 @@ static laze_status convert(laze_record_state *state, laze_write *write, laze_err
   return status;
 }
 
-static const laze_storage *memory_of(laze_tensor *tensor) {
-  const laze_storage *storage = laze_handle_slot(tensor)->storage;
-  return laze_storage_is_view(storage) ? storage->view->base : storage;
-}
-
 /* The last write before `index` to the same memory, whose value the next one goes on from. */
 static const laze_write *find_before(const giving *self, int32_t index) {
-  const laze_storage *memory = memory_of(self->destinations[index]);
+  const laze_storage *memory = memory_of(laze_handle_slot(self->destinations[index]));
   for (int32_t i = index; i-- > 0;)
-    if (memory_of(self->destinations[i]) == memory) return &self->writes[i];
+    if (self->outcomes[i] == WRITTEN && memory_of(laze_handle_slot(self->destinations[i])) == memory)
+      return &self->writes[i];
   return NULL;
+}
+
+/* A result's handle goes, which nobody else knows. */
+static void commit(giving *self, laze_thread_state *thread, int32_t index) {
+  laze_slot *result = laze_handle_slot(self->results[index]), *tensor = laze_handle_slot(self->destinations[index]);
+  const laze_slot *history = laze_thread_tracks(thread) ? result : tensor;
+  if (self->outcomes[index] == BECOMES) {
+    laze_slot_become(thread->lazy, tensor, result, laze_slot_edge(history));
+    return;
+  }
+  laze_handle_drop(thread->lazy, result);
+  if (self->outcomes[index] == WRITTEN) laze_write_commit(thread->record, &self->writes[index]);
 }
 
 static laze_status give(giving *self, laze_thread_state *thread, laze_error *error) {
   for (int32_t i = 0; i < self->count; i++) LAZE_TRY(check(self, thread, i, error));
   for (int32_t i = 0; i < self->count; i++) {
+    if (self->outcomes[i] != WRITTEN) continue;
     laze_write *write = &self->writes[i];
     *write = (laze_write){.name = self->name,
                           .destination = self->destinations[i],
@@ -167,10 +209,7 @@ static laze_status give(giving *self, laze_thread_state *thread, laze_error *err
     LAZE_TRY(self->takes_shape[i] ? convert(thread->record, write, error)
                                   : laze_write_prepare(thread->record, write, error));
   }
-  for (int32_t i = 0; i < self->count; i++) {
-    laze_handle_drop(thread->lazy, laze_handle_slot(self->results[i])); /* which nobody else knows */
-    laze_write_commit(thread->record, &self->writes[i]);
-  }
+  for (int32_t i = 0; i < self->count; i++) commit(self, thread, i);
   return LAZE_OK;
 }
 

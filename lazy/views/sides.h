@@ -5,9 +5,8 @@
 
 #include "base/status.h"
 #include "laze/tensor.h"
+#include "lazy/value/grad_node.h"
 
-typedef struct laze_cell laze_cell;
-typedef struct laze_slot laze_slot;
 typedef struct laze_thread_state laze_thread_state;
 
 typedef struct laze_sides {
@@ -28,6 +27,9 @@ LAZE_MUST_USE laze_status laze_sides_find_sizes(laze_thread_state *thread, laze_
 LAZE_MUST_USE laze_status laze_sides_check_values(const laze_sides *sides, laze_error *error);
 /* Writes the source to the destination, of whose memory it may be (write.c). */
 LAZE_MUST_USE laze_status laze_sides_write(laze_thread_state *thread, const laze_sides *sides, laze_error *error);
+/* The tensor becomes what `other` is, whose handle goes, with the history that `edge` is. Its handle and who holds it
+ * stay; other views of its memory do (set.c). */
+void laze_slot_become(laze_lazy *lazy, laze_slot *tensor, laze_slot *other, laze_edge edge);
 /* Tells of an error: the caller, if `error` is asked for; the scope otherwise, which knows of one that is passed on. */
 void laze_sides_report(laze_thread_state *thread, const laze_sides *sides, const laze_error *failure,
                        laze_error *error);

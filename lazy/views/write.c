@@ -39,39 +39,31 @@ static laze_storage *history_of(const laze_slot *slot) {
   return laze_storage_is_view(storage) && storage->view->origin ? storage->view->origin : storage;
 }
 
-/* What is written to by nobody, or not here. */
-static laze_status check_storage(const laze_record_state *state, const laze_write *write, const laze_storage *storage,
-                                 laze_error *error) {
-  if (storage->inference && !state->thread->inference)
+laze_status laze_write_check(const laze_thread_state *thread, const char *name, const laze_slot *slot,
+                             const laze_grad_node *written, laze_error *error) {
+  const laze_grad_node *own = laze_storage_edge(history_of(slot)).node;
+  if (slot->storage->inference && !thread->inference)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: the tensor was made in inference mode and is written to outside of it; write to a copy "
                      "(laze_clone) that is made outside",
-                     write->name);
-  return LAZE_OK;
-}
-
-/* What is written to while gradients are recorded, and takes part in them. */
-static laze_status check_history(const laze_record_state *state, const laze_write *write, const laze_slot *slot,
-                                 laze_error *error) {
-  const laze_edge own = laze_storage_edge(history_of(slot)), written = state->values[write->value.node].edge;
-  if (!laze_thread_tracks(state->thread) || (!own.node && !written.node && !laze_slot_requires_grad(slot)))
-    return LAZE_OK;
+                     name);
+  if (!laze_thread_tracks(thread) || (!own && !written && !laze_slot_requires_grad(slot))) return LAZE_OK;
   const bool is_leaf = laze_slot_requires_grad(slot) && laze_slot_is_leaf(slot);
-  if (is_leaf || (own.node && laze_grad_node_is_leaf(own.node)))
+  if (is_leaf || (own && laze_grad_node_is_leaf(own)))
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: %s leaf that requires a gradient is written to; write where no gradients are recorded, or to "
                      "a tensor that was computed from it",
-                     write->name, is_leaf ? "a" : "a view of a");
+                     name, is_leaf ? "a" : "a view of a");
   if (slot->storage->kind == LAZE_VIEW_NO_GRAD)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: a view that was made where no gradients are recorded is written to where they are; make and "
                      "write it under one mode, or detach it",
-                     write->name);
+                     name);
   if (slot->storage->kind == LAZE_VIEW_ONE_OF_SEVERAL)
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "%s: one of several views that a call gave is written to, which has no history of its own; use "
                      "slices, or a call that is not in place",
-                     write->name);
+                     name);
   return LAZE_OK;
 }
 
@@ -206,8 +198,7 @@ laze_status laze_write_prepare(laze_record_state *state, laze_write *write, laze
   laze_type type;
   LAZE_TRY(find_destination(state, write, &slot, error));
   laze_slot_type(slot, &type);
-  LAZE_TRY(check_storage(state, write, slot->storage, error));
-  LAZE_TRY(check_history(state, write, slot, error));
+  LAZE_TRY(laze_write_check(state->thread, write->name, slot, state->values[write->value.node].edge.node, error));
   LAZE_TRY(check_shape(write, &type, &state->values[write->value.node].type, error));
   LAZE_TRY(check_places(write, slot, &type, error));
   if (laze_type_is_unknown(&type)) state->sizes = lazy->unknowns.table;

@@ -19,7 +19,7 @@ static PyTypeObject *compiled_type;
 
 static PyObject *raise_error(laze_status status, const laze_error *error) {
   if (laze_python_raise_interrupt()) return NULL;
-  return laze_python_raise_spelled(status, error);
+  return laze_python_raise(status, error->message);
 }
 
 static void compiled_dealloc(PyObject *self) {

@@ -9,58 +9,9 @@
  */
 #include "binding.h"
 
-#include <string.h>
-
-/* What messages of the library call by the names of C; longer ones before their beginnings. */
-static const char *const spellings[][2] = {
-    {"laze_tensor_require_grad", "requires_grad_"},
-    {"laze_tensor_retain_grad", "retain_grad"},
-    {"laze_tensor_set_grad", "grad"},
-    {"laze_tensor_register_hook", "register_hook"},
-    {"laze_gradient_node_register_hook", "register_hook"},
-    {"laze_function_attach", "apply"},
-    {"laze_aot_compile", "compile"},
-    {"laze_aot_call", "call"},
-    {"laze_aot_backward", "backward"},
-    {"laze_checkpoint", "checkpoint"},
-    {"laze_backward_with: ", "backward: "},
-    {"laze_backward_with", "gradient="},
-    {"laze_backward_into", "backward"},
-    {"laze_backward", "backward"},
-    {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
-    {"laze_grad", "grad"},
-    {"laze_jvp", "jvp"},
-    {"laze_detach", "detach"},
-    {"laze_optimiser_add", "add_param_group"},
-    {"laze_optimiser_set_state", "load_state_dict"},
-    {"laze_clip_grad_norm", "clip_grad_norm_"},
-    {"laze_clip_grad_value", "clip_grad_value_"},
-    {"laze_tensor_assign", "assign"},
-};
-
-static PyObject *replace(PyObject *text, const char *from, const char *to) {
-  PyObject *old = PyUnicode_FromString(from), *new = PyUnicode_FromString(to);
-  PyObject *result = old && new ? PyUnicode_Replace(text, old, new, -1) : NULL;
-  Py_XDECREF(old);
-  Py_XDECREF(new);
-  Py_DECREF(text);
-  return result;
-}
-
-PyObject *laze_python_raise_spelled(laze_status status, const laze_error *error) {
-  if (laze_python_raise_interrupt()) return NULL;
-  PyObject *text = PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
-  for (size_t i = 0; text && i < sizeof spellings / sizeof spellings[0]; i++)
-    text = replace(text, spellings[i][0], spellings[i][1]);
-  const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-  if (message) laze_python_raise(status, message);
-  Py_XDECREF(text);
-  return NULL;
-}
-
-/* The same; gives -1. */
+/* Sets the exception of a call that failed; gives -1. */
 static int raise_status(laze_status status, const laze_error *error) {
-  return laze_python_raise_spelled(status, error), -1;
+  return laze_python_raise(status, error->message), -1;
 }
 
 /* ---- Attributes of tensors. */
@@ -116,7 +67,7 @@ PyObject *laze_python_retain_grad(PyObject *self, PyObject *unused) {
   (void)unused;
   laze_error error = {0};
   const laze_status status = laze_tensor_retain_grad(laze_python_handle(self), &error);
-  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
 }
 
 PyObject *laze_python_get_retains_grad(PyObject *self, void *closure) {
@@ -132,6 +83,13 @@ PyObject *laze_python_is_inference(PyObject *self, PyObject *unused) {
 PyObject *laze_python_detach(PyObject *self, PyObject *unused) {
   (void)unused;
   return laze_python_tensor(laze_detach(laze_python_handle(self)));
+}
+
+PyObject *laze_python_detach_itself(PyObject *self, PyObject *unused) {
+  (void)unused;
+  laze_error error = {0};
+  const laze_status status = laze_tensor_detach(laze_python_handle(self), &error);
+  return status == LAZE_OK ? laze_python_share(self) : laze_python_raise(status, error.message);
 }
 
 PyObject *laze_python_copy_values(laze_tensor *handle) {
@@ -238,7 +196,7 @@ static PyObject *wrap_gradients(laze_tensor **found, int32_t count) {
 /* Ends a pass; false, with an exception, where it failed. */
 static bool end_pass(laze_python_pass *pass, laze_status status, const laze_error *error) {
   const bool raised = laze_python_pass_end(pass, status != LAZE_OK);
-  if (status != LAZE_OK && !raised) laze_python_raise_spelled(status, error);
+  if (status != LAZE_OK && !raised) laze_python_raise(status, error->message);
   return status == LAZE_OK;
 }
 

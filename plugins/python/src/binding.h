@@ -63,7 +63,8 @@ PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObje
 /* ---- error.c */
 /* A status for laze_python_raise: LAZE_NOT_FOUND of a file. */
 #define LAZE_PYTHON_NO_FILE 1000
-/* Sets the exception that fits a status; gives NULL. */
+/* Sets the exception that fits a status, with the message in words of Python: what C calls laze_tensor_retain_grad() is
+ * retain_grad(). Gives NULL. */
 PyObject *laze_python_raise(laze_status status, const char *message);
 /* A TypeError that is a laze.Error, too; gives NULL. */
 PyObject *laze_python_raise_type(const char *format, ...);
@@ -129,8 +130,6 @@ bool laze_python_knows_shape(laze_tensor *handle);
 bool laze_python_in_step(void);
 
 /* ---- autograd.c: attributes and methods of tensors */
-/* Sets the exception of a call that failed, whose message gets the names of Python for those of C; gives NULL. */
-PyObject *laze_python_raise_spelled(laze_status status, const laze_error *error);
 /* A tensor of the same values, with memory and history of its own. */
 PyObject *laze_python_copy_values(laze_tensor *handle);
 PyObject *laze_python_get_requires_grad(PyObject *tensor, void *closure);
@@ -140,6 +139,7 @@ PyObject *laze_python_get_is_leaf(PyObject *tensor, void *closure);
 PyObject *laze_python_get_grad(PyObject *tensor, void *closure);
 int laze_python_set_grad(PyObject *tensor, PyObject *value, void *closure);
 PyObject *laze_python_detach(PyObject *tensor, PyObject *unused);
+PyObject *laze_python_detach_itself(PyObject *tensor, PyObject *unused);
 PyObject *laze_python_copy_leaf(PyObject *tensor, PyObject *unused);
 PyObject *laze_python_backward(PyObject *tensor, PyObject *arguments, PyObject *names);
 /* Whether a tensor requires a gradient, for which `what` does not give its memory away: an exception of this class

@@ -76,6 +76,94 @@ static PyObject *class_of(laze_status status) {
   return base_error;
 }
 
+/* What a name of C is in Python, where that is not the name without laze_ or laze_tensor_; none is longer. With what
+ * follows in the message, where that decides; of two that fit, the first. */
+static const char *const spellings[][2] = {
+    {"laze_tensor_require_grad", "requires_grad_"},
+    {"laze_tensor_set_grad", "grad"},
+    {"laze_tensor_set_data", "data"},
+    {"laze_tensor_detach", "detach_"},
+    {"laze_tensor_set", "set_"},
+    {"laze_tensor_write", "copy_"},
+    {"laze_tensor_size", "shape"},
+    {"laze_tensor_to_dlpack", "__dlpack__"},
+    {"laze_gradient_node_register_hook", "register_hook"},
+    {"laze_function_attach", "apply"},
+    {"laze_aot_compile", "compile"},
+    {"laze_aot_call", "call"},
+    {"laze_aot_backward", "backward"},
+    {"laze_aot_forward", "call"},
+    {"laze_backward_with:", "backward:"},
+    {"laze_backward_with", "gradient="},
+    {"laze_backward_into", "backward"},
+    {"laze_optimiser_add", "add_param_group"},
+    {"laze_optimiser_set_state", "load_state_dict"},
+    {"laze_optimiser_get_state", "state_dict"},
+    {"laze_optimiser_step", "step"},
+    {"laze_optimiser_zero_grad", "zero_grad"},
+    {"laze_clip_grad_norm", "clip_grad_norm_"},
+    {"laze_clip_grad_value", "clip_grad_value_"},
+    {"laze_tensors_save", "save_safetensors"},
+    {"laze_safetensors_write", "save_safetensors"},
+    {"laze_safetensors_open", "load_safetensors"},
+    {"laze_npy_read", "load"},
+    {"laze_npy_write", "save"},
+    {"laze_graph_load", "load"},
+    {"laze_graph_save", "save"},
+    {"laze_trace_begin", "trace"},
+    {"laze_trace_end", "trace"},
+    {"laze_trace_compare", "trace"},
+    {"laze_set_threads", "set_num_threads"},
+    {"LAZE_ALLOW_UNUSED", "allow_unused=True"},
+    {"LAZE_RETAIN_GRAPH", "retain_graph=True"},
+    {"LAZE_CREATE_GRAPH", "create_graph=True"},
+};
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whether the name stands where messages have names of C, and not in a path or between quotes of the caller's. */
+static bool is_name(const char *text, const char *at, size_t length) {
+  if (at > text && !strchr(" (;,\n", at[-1])) return false;
+  return at[length] != '/' && (at[length] != '.' || !is_letter(at[length + 1])) && at[length] != '\'' &&
+         at[length] != '"';
+}
+
+/* How many letters of a name of C stand at `at`, and what is written in their place. */
+static size_t find_spelling(const char *at, size_t length, const char **out) {
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+    const size_t own = strlen(spellings[i][0]);
+    *out = spellings[i][1];
+    if (own >= length && strncmp(at, spellings[i][0], own) == 0) return own;
+  }
+  *out = "";
+  if (strncmp(at, "laze_tensor_", sizeof "laze_tensor_" - 1) == 0) return sizeof "laze_tensor_" - 1;
+  return strncmp(at, "laze_", sizeof "laze_" - 1) == 0 ? sizeof "laze_" - 1 : 0;
+}
+
+/* Changes the text in place. */
+static void spell(char *text) {
+  char *to = text;
+  for (const char *at = text; *at;) {
+    size_t length = 0;
+    const char *written = "";
+    while (is_letter(at[length])) length++;
+    size_t taken = length > 5 && is_name(text, at, length) ? find_spelling(at, length, &written) : 0;
+    const size_t size = strlen(written);
+    if (taken > 0) memcpy(to, written, size);
+    if (taken > 0) to += size;
+    if (taken < length || length == 0) { /* what is left of the word, or what is none */
+      const size_t rest = length > 0 ? length - taken : 1;
+      memmove(to, at + taken, rest);
+      to += rest;
+      taken += rest;
+    }
+    at += taken;
+  }
+  *to = 0;
+}
+
 PyObject *laze_python_raise(laze_status status, const char *message) {
   laze_python_progress_end();
   if (laze_python_raise_interrupt()) return NULL;
@@ -83,8 +171,14 @@ PyObject *laze_python_raise(laze_status status, const char *message) {
     PyErr_SetString(PyExc_KeyboardInterrupt, message);
     return NULL;
   }
+  const size_t size = strlen(message) + 1;
+  char *spelled = PyMem_Malloc(size);
+  if (!spelled) return PyErr_NoMemory();
+  memcpy(spelled, message, size);
+  spell(spelled);
   /* A message is cut to its size, maybe inside of a letter. */
-  PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+  PyObject *text = PyUnicode_DecodeUTF8(spelled, (Py_ssize_t)strlen(spelled), "replace");
+  PyMem_Free(spelled);
   if (!text) return NULL;
   PyErr_SetObject(class_of(status), text);
   Py_DECREF(text);

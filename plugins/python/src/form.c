@@ -67,6 +67,30 @@ static PyObject *type_as(PyObject *self, PyObject *other) {
   return laze_python_cast(laze_python_share(self), laze_tensor_dtype(laze_python_handle(other)));
 }
 
+/* What set_() is called with, as the tensor that it means: all of it, or places of its memory. */
+static PyObject *find_source(PyObject *self, PyObject *source, PyObject *offset, PyObject *size, PyObject *stride) {
+  const int64_t none = 0;
+  if (source == Py_None) return laze_python_call_format("new_empty", "TI", self, (int32_t)1, &none);
+  if (!is_given(source, "set_")) return NULL;
+  if (size == Py_None) return laze_python_share(source);
+  PyObject *const passed[] = {source, size, stride, offset};
+  if (stride != Py_None) return laze_python_call_objects("as_strided", passed, 4);
+  return laze_python_raise_type("set_: size is given and stride is not; give both, or neither");
+}
+
+static PyObject *set(PyObject *self, PyObject *arguments, PyObject *names) {
+  static char *words[] = {"source", "storage_offset", "size", "stride", NULL};
+  PyObject *source = Py_None, *offset = Py_None, *size = Py_None, *stride = Py_None;
+  laze_error error = {0};
+  if (!PyArg_ParseTupleAndKeywords(arguments, names, "|OOOO:set_", words, &source, &offset, &size, &stride))
+    return NULL;
+  PyObject *found = find_source(self, source, offset, size, stride);
+  if (!found) return NULL;
+  const laze_status status = laze_tensor_set(laze_python_handle(self), laze_python_handle(found), &error);
+  Py_DECREF(found);
+  return status == LAZE_OK ? laze_python_share(self) : laze_python_raise(status, error.message);
+}
+
 static PyMethodDef methods[] = {
     {"is_floating_point", is_floating_point, METH_NOARGS,
      "is_floating_point($self)\n--\n\nWhether the elements are floats."},
@@ -80,6 +104,9 @@ static PyMethodDef methods[] = {
     {"element_size", element_size, METH_NOARGS, "element_size($self)\n--\n\nBytes of one element."},
     {"nelement", elements, METH_NOARGS, "nelement($self)\n--\n\nThe number of elements."},
     {"ndimension", rank, METH_NOARGS, "ndimension($self)\n--\n\nThe number of axes."},
+    {"set_", (PyCFunction)(void (*)(void))set, METH_VARARGS | METH_KEYWORDS,
+     "set_($self, source=None, storage_offset=0, size=None, stride=None)\n--\n\n"
+     "Has the tensor leave its memory for that of another, of which size and stride may name places."},
     {"type_as", type_as, METH_O, "type_as($self, other, /)\n--\n\nThe tensor with the dtype of another."},
     {0},
 };
@@ -96,12 +123,9 @@ static int set_data(PyObject *self, PyObject *value, void *closure) {
     laze_python_raise_type("data is a tensor, and not %R", value ? value : Py_None);
     return -1;
   }
-  PyObject *data = laze_python_detach(self, NULL);
   laze_error error = {0};
-  if (!data) return -1;
-  const laze_status status = laze_tensor_assign_error(laze_python_handle(data), laze_python_handle(value), &error);
-  Py_DECREF(data);
-  return status == LAZE_OK ? 0 : (laze_python_raise_spelled(status, &error), -1);
+  const laze_status status = laze_tensor_set_data(laze_python_handle(self), laze_python_handle(value), &error);
+  return status == LAZE_OK ? 0 : (laze_python_raise(status, error.message), -1);
 }
 
 static PyObject *get_is_cpu(PyObject *self, void *closure) {
@@ -115,8 +139,8 @@ static PyObject *get_is_elsewhere(PyObject *self, void *closure) {
 }
 
 static PyGetSetDef attributes[] = {
-    {"data", get_data, set_data, "The tensor, through which no gradient goes; may be set, to one of the same form.",
-     NULL},
+    {"data", get_data, set_data,
+     "The tensor, through which no gradient goes. May be set to another, whose memory it has then.", NULL},
     {"is_cpu", get_is_cpu, NULL, "True: tensors are on the CPU.", NULL},
     {"is_cuda", get_is_elsewhere, NULL, "False.", NULL},
     {"is_sparse", get_is_elsewhere, NULL, "False.", NULL},

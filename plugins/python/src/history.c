@@ -133,7 +133,7 @@ static laze_status call_node_hook(void *self, const laze_node_hook_call *call, l
 }
 
 static PyObject *wrap_hook(laze_status status, const laze_error *error, int64_t id) {
-  if (status != LAZE_OK) return laze_python_raise_spelled(status, error);
+  if (status != LAZE_OK) return laze_python_raise(status, error->message);
   PyObject *module = PyImport_ImportModule("laze.autograd");
   PyObject *made = module ? PyObject_CallMethod(module, "RemovableHandle", "L", (long long)id) : NULL;
   Py_XDECREF(module);
@@ -389,7 +389,7 @@ static PyObject *attach(PyObject *module, PyObject *arguments) {
     laze_error error = {0};
     laze_status status;
     Py_BEGIN_ALLOW_THREADS status = laze_function_attach(&options, &error);
-    Py_END_ALLOW_THREADS if (status != LAZE_OK) laze_python_raise_spelled(status, &error);
+    Py_END_ALLOW_THREADS if (status != LAZE_OK) laze_python_raise(status, error.message);
     else result = wrap_outputs(outputs, arrays.outputs);
   }
   PyMem_Free(arrays.inputs);
@@ -437,7 +437,7 @@ static PyObject *checkpoint(PyObject *module, PyObject *arguments) {
   Py_BEGIN_ALLOW_THREADS status = laze_checkpoint(&options, &error);
   Py_END_ALLOW_THREADS PyMem_Free(handles);
   const bool raised = laze_python_pass_end(&pass, status != LAZE_OK);
-  if (status != LAZE_OK && !raised) laze_python_raise_spelled(status, &error);
+  if (status != LAZE_OK && !raised) laze_python_raise(status, error.message);
   return status == LAZE_OK ? laze_python_share(Py_None) : NULL;
 }
 

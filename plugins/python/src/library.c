@@ -388,7 +388,7 @@ static PyObject *library_redispatch(PyObject *module, PyObject *given) {
     next.argument_count = arguments.count;
     const laze_status status = laze_library_redispatch(&next, handles, &error);
     results = status == LAZE_OK ? wrap_results(handles, next.result_count, positional, NULL)
-                                : laze_python_raise_spelled(status, &error);
+                                : laze_python_raise(status, error.message);
   }
   laze_python_arguments_clear(&arguments);
   return results;

@@ -309,7 +309,7 @@ static bool gives_itself(const char *name, laze_tensor *tensor) {
   if (strcmp(name, "contiguous") == 0) return laze_tensor_is_contiguous(tensor);
   if (strcmp(name, "flatten") == 0) return laze_tensor_rank(tensor) == 1;
   const bool is_complex = laze_python_dtype_kind(laze_tensor_dtype(tensor)) == 'c';
-  return !is_complex && (strcmp(name, "real") == 0 || strcmp(name, "conj") == 0);
+  return !is_complex && (strcmp(name, "real") == 0 || strcmp(name, "conj") == 0 || strcmp(name, "conj_physical") == 0);
 }
 
 /* The tensor that a call changes nothing of, which PyTorch gives itself then: a leaf stays the leaf. NULL: it has to be
@@ -338,7 +338,9 @@ static PyObject *call_with(laze_python_operator *self, laze_python_arguments *ar
                                      self->own_name);
   if (added) added = add_named(self, arguments, values, names, &found);
   if (added && self->in_place) added = find_target(self, arguments, passed, count + (names ? PyTuple_Size(names) : 0));
-  PyObject *unchanged = added ? find_unchanged(self, arguments, passed, count) : NULL;
+  PyObject *const *first = count > 0 ? passed : values; /* real(input=x) */
+  const Py_ssize_t all = count + (names ? PyTuple_Size(names) : 0);
+  PyObject *unchanged = added ? find_unchanged(self, arguments, first, all) : NULL;
   if (unchanged && found.copy) return laze_python_call_objects("clone", &unchanged, 1);
   if (unchanged) return laze_python_share(unchanged);
   PyObject *result = added ? call_prepared(self, arguments) : NULL;

@@ -46,7 +46,7 @@ static PyObject *create(PyObject *module, PyObject *name) {
   const laze_status status = laze_optimiser_create(NULL, text, LAZE_NO_SETTINGS, &made->optimiser, &error);
   if (status == LAZE_OK) return (PyObject *)made;
   Py_DECREF(made);
-  return laze_python_raise_spelled(status, &error);
+  return laze_python_raise(status, error.message);
 }
 
 static void optimiser_dealloc(PyObject *self) {
@@ -69,7 +69,7 @@ static PyObject *add(PyObject *self, PyObject *arguments) {
   PyMem_Free(handles);
   if (!items) return NULL;
   PyMem_Free(items);
-  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
 }
 
 /* set(group, settings) */
@@ -83,7 +83,7 @@ static PyObject *set(PyObject *self, PyObject *arguments) {
   if (!items) return NULL;
   const laze_status status = laze_optimiser_set(optimiser_of(self), group, settings, &error);
   PyMem_Free(items);
-  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
 }
 
 /* ---- Steps. */
@@ -104,7 +104,7 @@ static PyObject *step(PyObject *self, PyObject *unused) {
   const laze_python_place place = laze_python_find_reader();
   Py_BEGIN_ALLOW_THREADS status =
       is_inside ? laze_optimiser_step(optimiser_of(self), &error) : step_and_compute(optimiser_of(self), place, &error);
-  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise_spelled(status, &error);
+  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise(status, error.message);
   return laze_python_raise_interrupt() ? NULL : laze_python_share(Py_None);
 }
 
@@ -126,7 +126,7 @@ static PyObject *get_state(PyObject *self, PyObject *unused) {
   laze_named_tensor *items = PyMem_Calloc((size_t)count + 1, sizeof *items);
   if (!items) return PyErr_NoMemory();
   if (status == LAZE_OK) status = laze_optimiser_get_state(optimiser_of(self), items, &count, &error);
-  PyObject *all = status == LAZE_OK ? PyDict_New() : laze_python_raise_spelled(status, &error);
+  PyObject *all = status == LAZE_OK ? PyDict_New() : laze_python_raise(status, error.message);
   for (int32_t i = 0; all && i < count; i++)
     if (!put_state(all, &items[i], !strstr(items[i].name, ".step"))) Py_CLEAR(all);
   PyMem_Free(items);
@@ -154,7 +154,7 @@ static PyObject *set_state(PyObject *self, PyObject *dict) {
   PyObject *result = NULL;
   if (take_state(dict, items)) {
     const laze_status status = laze_optimiser_set_state(optimiser_of(self), items, (int32_t)count, &error);
-    result = status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
+    result = status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
   }
   PyMem_Free(items);
   return result;
@@ -189,7 +189,7 @@ static PyObject *clip_norm(PyObject *module, PyObject *arguments) {
   const laze_status status =
       laze_clip_grad_norm(NULL, handles, (int32_t)PyTuple_Size(tensors), most, order, &norm, &error);
   PyMem_Free(handles);
-  return status == LAZE_OK ? laze_python_tensor(norm) : laze_python_raise_spelled(status, &error);
+  return status == LAZE_OK ? laze_python_tensor(norm) : laze_python_raise(status, error.message);
 }
 
 /* _clip_grad_value(tensors, limit) */
@@ -203,7 +203,7 @@ static PyObject *clip_value(PyObject *module, PyObject *arguments) {
   if (!handles) return NULL;
   const laze_status status = laze_clip_grad_value(NULL, handles, (int32_t)PyTuple_Size(tensors), limit, &error);
   PyMem_Free(handles);
-  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_spelled(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
 }
 
 static PyMethodDef functions[] = {

@@ -385,6 +385,8 @@ static PyMethodDef methods[] = {
     {"cpu", method_self, METH_NOARGS, "cpu($self)\n--\n\nThe tensor itself: tensors are on the CPU."},
     {"detach", laze_python_detach, METH_NOARGS,
      "detach($self)\n--\n\nA tensor of the same values through which no gradient goes."},
+    {"detach_", laze_python_detach_itself, METH_NOARGS,
+     "detach_($self)\n--\n\nHas the tensor forget its history; gives the tensor."},
     {"requires_grad_", (PyCFunction)(void (*)(void))laze_python_require_grad, METH_VARARGS | METH_KEYWORDS,
      "requires_grad_($self, requires_grad=True)\n--\n\nSets requires_grad; gives the tensor."},
     {"backward", (PyCFunction)(void (*)(void))laze_python_backward, METH_VARARGS | METH_KEYWORDS,

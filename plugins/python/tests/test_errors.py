@@ -152,6 +152,25 @@ class Kinds(unittest.TestCase):
             self.raised(kind, TypeError)
 
 
+class Words(unittest.TestCase):
+    def test_names_of_c_become_those_of_python_and_nothing_else_does(self):
+        """A file or a name of the caller's may look like one."""
+        x = laze.tensor([1.0], requires_grad=True)
+        path = "/tmp/laze_no_such/laze_tensor_set.npy"
+        with self.assertRaisesRegex(OSError, path):
+            laze.load(path)
+        with self.assertRaisesRegex(laze.Error, "'laze_tensor_set'"):
+            laze.add(x, x, laze_tensor_set=1)
+        y = (x * x).sum()
+        y.backward()
+        with self.assertRaisesRegex(laze.Error, r"\(retain_graph=True\)"):
+            y.backward()
+        scope = {"laze": laze, "x": x}
+        code = compile("x.unsqueeze_(0)", "laze_tensor_file.py", "eval")
+        with self.assertRaisesRegex(laze.Error, "^laze_tensor_file.py:1: unsqueeze_: "):
+            eval(code, scope)
+
+
 class Places(unittest.TestCase):
     def test_a_call_that_fails_names_its_line(self):
         with self.assertRaises(ValueError) as caught:

@@ -75,17 +75,64 @@ class Data(unittest.TestCase):
         x.data -= 1
         self.assertEqual(x.tolist(), [2.0, 2.0])
         self.assertFalse(x.data.requires_grad)
-        x.data = laze.tensor([5.0, 6.0])
-        self.assertEqual(x.tolist(), [5.0, 6.0])
-        self.assertTrue(x.requires_grad and x.is_leaf)
 
-    def test_it_keeps_its_form(self):
-        x = laze.ones(2)
-        with self.assertRaisesRegex(ValueError, "shape and dtype must be equal"):
-            x.data = laze.ones(3)
-        with self.assertRaisesRegex(TypeError, "data is a tensor"):
-            x.data = 1
-        self.assertEqual(x.tolist(), [1.0, 1.0])
+    def test_it_may_be_set_and_shares_memory_then(self):
+        """As in PyTorch: programs that swap weights rely on it that nothing is copied, and that a leaf stays one."""
+        x, y = laze.ones(2, requires_grad=True), laze.tensor([5.0, 6.0])
+        part = x.detach()[0]
+        (x * x).sum().backward()
+        x.data = y
+        y[0] = 7
+        self.assertEqual((x.tolist(), part.item()), ([7.0, 6.0], 1.0))
+        self.assertTrue(x.requires_grad and x.is_leaf)
+        self.assertEqual(x.grad.tolist(), [2.0, 2.0])
+        (x * x).sum().backward()
+        self.assertEqual(x.grad.tolist(), [16.0, 14.0])
+        x.data *= 2
+        self.assertEqual(y.tolist(), [14.0, 12.0])
+
+    def test_an_optimizer_and_hooks_see_what_was_set(self):
+        x, seen = laze.ones(2, requires_grad=True), []
+        optimizer = laze.optim.SGD([x], lr=1.0)
+        x.register_hook(lambda gradient: seen.append(gradient.tolist()))
+        x.data = laze.tensor([3.0, 4.0])
+        (x * x).sum().backward()
+        optimizer.step()
+        self.assertEqual((x.tolist(), seen), ([-3.0, -4.0], [[6.0, 8.0]]))
+
+    def test_a_history_before_it_stays_right(self):
+        x = laze.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 3
+        loss = (y * y).sum()
+        x.data = laze.zeros(2)
+        y.data = laze.zeros(2)
+        self.assertFalse(y.is_leaf)
+        loss.backward(retain_graph=True)
+        self.assertEqual((x.grad.tolist(), y.tolist()), ([18.0, 36.0], [0.0, 0.0]))
+        x.grad = None
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), [3.0, 3.0])
+
+    def test_it_may_have_another_shape(self):
+        x = laze.ones(2, requires_grad=True)
+        x.sum().backward()
+        x.data = laze.ones(3)
+        self.assertEqual((x.shape, x.grad.shape), ((3,), (2,)))
+        with self.assertRaisesRegex(RuntimeError, r"a gradient of f32\[3\] is to be added to one of f32\[2\]"):
+            x.sum().backward()
+        x.grad = None
+        x.sum().backward()
+        self.assertEqual(x.grad.tolist(), [1.0, 1.0, 1.0])
+
+    def test_what_is_refused_changes_nothing(self):
+        x = laze.ones(2, requires_grad=True)
+        y = x * 2
+        for set_data, kind, text in ((lambda: setattr(x, "data", 1), TypeError, "data is a tensor"),
+                                     (lambda: setattr(x, "data", laze.arange(2)), ValueError, "only floats"),
+                                     (lambda: setattr(y, "data", laze.ones(3)), ValueError, "^data: .*detach it first")):
+            with self.assertRaisesRegex(kind, text):
+                set_data()
+        self.assertEqual((x.tolist(), y.tolist()), ([1.0, 1.0], [2.0, 2.0]))
 
 
 class Form(unittest.TestCase):

@@ -47,6 +47,7 @@ class Messages(unittest.TestCase):
         for call, expected in cases:
             with self.subTest(call):
                 self.assertEqual(message_of(call), expected)
+                self.assertNotRegex(expected, r"\blaze_|\bLAZE_", "a message in words of C")
 
 
 def update():

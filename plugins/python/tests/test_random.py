@@ -37,6 +37,16 @@ class Distributions(unittest.TestCase):
         self.check(laze.exponential(self.like, 3), lambda x: 1 - math.exp(-3 * x))
         self.check(laze.cauchy(self.like, 1, 2), lambda x: 0.5 + math.atan((x - 1) / 2) / math.pi)
 
+    def test_weights_that_are_none(self):
+        """A place is drawn by weights, of which there is none in a row of zeros: any answer would be wrong."""
+        rows = laze.tensor([[1.0, 1.0], [0.0, 0.0]])
+        for weights in (laze.zeros(3), rows, laze.tensor([1.0, -1.0]), laze.tensor([1.0, math.nan]),
+                        laze.tensor([1.0, math.inf])):
+            for replaces in (False, True):
+                with self.assertRaisesRegex(IndexError, "multinomial: index"):
+                    laze.multinomial(weights, 1, replaces).tolist()
+        self.assertEqual(laze.multinomial(rows[:1, :1], 1).tolist(), [[0]])
+
     def shares(self, drawn, places):
         values = drawn.tolist()
         return [values.count(place) / len(values) for place in places]

@@ -66,6 +66,40 @@ class Views(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "detach"):
             laze.detach(1.0)
 
+    def test_tensors_of_a_list_have_views(self):
+        """Each result shares memory with its own tensor, and none of them is one of several views of a tensor."""
+        for call in (lambda x, y: laze.broadcast_tensors(x, y)[0], lambda x, y: laze.broadcast_tensors(y, x)[1],
+                     lambda x, y: laze.broadcast_tensors([x])[0], lambda x, y: laze.meshgrid(x, indexing="ij")[0],
+                     lambda x, y: laze.atleast_1d([y, x])[1], lambda x, y: laze.atleast_2d([x, y])[0],
+                     lambda x, y: laze.atleast_3d((x, y))[0]):
+            x, y = laze.zeros(2), laze.ones(2)
+            view = call(x, y)
+            self.write(view, laze.full(view.shape, 3.0).tolist())
+            self.assertEqual((self.values(x), self.values(y)), ([3, 3], [1, 1]))
+            leaf = laze.zeros(2, requires_grad=True)
+            call(leaf * 2, y).mul_(5).sum().backward()
+            self.assertEqual(self.values(leaf.grad), [10, 10])
+        x, y = laze.zeros(2), laze.ones(3)
+        for name, indexing in (("ij", {}), ("ij", {"indexing": "ij"}), ("xy", {"indexing": "xy"})):
+            across, along = laze.meshgrid(x, y, **indexing)
+            x.fill_(4)
+            y.fill_(5)
+            shape = (2, 3) if name == "ij" else (3, 2)
+            self.assertEqual((self.values(across), self.values(along)),
+                             ([[4] * shape[1]] * shape[0], [[5] * shape[1]] * shape[0]))
+            x.zero_()
+            y.zero_()
+        with self.assertRaisesRegex(ValueError, "one place of memory"):
+            laze.broadcast_tensors(laze.zeros(1), laze.zeros(2))[0].fill_(1)
+        same, other = laze.broadcast_tensors(x, x)
+        self.write(same, [6, 7])
+        self.assertEqual(self.values(other), [6, 7])
+
+    def test_names_of_arguments_change_nothing(self):
+        x = laze.ones(2)
+        self.assertIs(laze.real(input=x), x)
+        self.assertIs(laze.conj_physical(x), x)
+
     def test_as_strided_is_of_the_memory_of_a_new_tensor(self):
         x = laze.tensor([[1.0, 2.0], [3.0, 4.0]])
         self.assertEqual(self.values(laze.tensor([[1.0, 2.0], [3.0, 4.0]]).as_strided([1], [1], 0)), [1])

@@ -409,6 +409,54 @@ START_TEST(row_1_20_another_storage_has_another_accumulator) {
 }
 END_TEST
 
+/* As x.data = other has it: what is a leaf keeps its gradient, its hooks and what was computed from it. */
+START_TEST(row_1_20_other_data_has_the_same_accumulator) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2, 3}), *other = constant(&at, (float[]){5, 6, 7});
+  laze_tensor *y = laze_mul(x, 2), *before = laze_sum(laze_mul(x, x));
+  backward(laze_sum(x));
+  ck_assert_msg(laze_tensor_set_data(x, other, &error) == LAZE_OK, "%s", error.message);
+  ck_assert(laze_tensor_requires_grad(x) && laze_tensor_is_leaf(x));
+  backward(before);
+  expect(laze_tensor_grad(x), 0, (float[]){3, 5, 7});
+  ck_assert_int_eq(laze_tensor_write(other, laze_mul(other, 2), &error), LAZE_OK);
+  expect(x, 0, (float[]){10, 12, 14});
+  ck_assert_int_eq(laze_tensor_set_data(x, laze_to(other, LAZE_I64), &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_tensor_set_data(y, laze_slice(other, 0, 0, 1, 1), &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "laze_tensor_set_data: the tensor is f32[3]") != NULL, "%s", error.message);
+  ck_assert_int_eq(laze_tensor_set_data(x, laze_slice(other, 0, 0, 2, 1), &error), LAZE_OK);
+  ck_assert_int_eq(laze_backward(laze_sum(x), &error), LAZE_FAILED_PRECONDITION);
+  expect(laze_tensor_grad(x), 0, (float[]){3, 5, 7});
+  ck_assert_int_eq(laze_tensor_set_grad(x, NULL, &error), LAZE_OK);
+  backward(laze_sum(x));
+  expect(laze_tensor_grad(x), 0, (float[]){1, 1});
+  end(&at);
+}
+END_TEST
+
+/* A tensor becomes the view that a form in place gives; one that forgets its history is a constant. */
+START_TEST(forms_in_place_of_views) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_tensor *x = leaf(&at, (float[]){1, 2, 3}), *y = laze_mul(x, 2), *whole = laze_slice(y, 0, 0, 3, 1);
+  ck_assert_ptr_eq(laze_unsqueeze_(y, 1), y);
+  ck_assert_int_eq(laze_tensor_rank(y), 2);
+  ck_assert_ptr_eq(laze_t_(y), y);
+  backward(laze_sum(laze_mul(y, constant(&at, (float[]){1, 10, 100}))));
+  expect(laze_tensor_grad(x), 0, (float[]){2, 20, 200});
+  ck_assert_int_eq(laze_tensor_status(laze_unsqueeze_(x, 0)), LAZE_FAILED_PRECONDITION);
+  ck_assert_int_eq(laze_tensor_rank(x), 1);
+  laze_mul_(y, 10);
+  expect(whole, 0, (float[]){20, 40, 60}); /* which it shares memory with */
+  ck_assert_int_eq(laze_tensor_detach(whole, &error), LAZE_FAILED_PRECONDITION);
+  laze_tensor *z = laze_mul(x, 3);
+  ck_assert_int_eq(laze_tensor_detach(z, &error), LAZE_OK);
+  ck_assert(!laze_tensor_requires_grad(z) && laze_tensor_is_leaf(z));
+  end(&at);
+}
+END_TEST
+
 /* Gradients of what was broadcast, of integers, and of numbers beside tensors have shape and dtype of their tensor. */
 START_TEST(gradients_fit_their_tensors) {
   autograd_fixture at = begin();
@@ -626,6 +674,8 @@ int main(void) {
                           row_1_17_what_is_not_implemented_says_so_backward,
                           row_1_18_complex_results_need_a_formula_for_them,
                           row_1_20_another_storage_has_another_accumulator,
+                          row_1_20_other_data_has_the_same_accumulator,
+                          forms_in_place_of_views,
                           gradients_fit_their_tensors,
                           floats_of_16_bits_have_gradients,
                           wrong_calls_are_refused,

@@ -111,6 +111,16 @@ START_TEST(threads_can_be_set_later) {
 }
 END_TEST
 
+/* Who has passed a wrong switch is not told of a variable that is not set. */
+START_TEST(a_wrong_option_is_named) {
+  const laze_context_options options = {.struct_size = sizeof options, .debug = "nonsense"};
+  laze_context *context;
+  laze_error error;
+  ck_assert_int_eq(laze_context_create(&options, &context, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(error.message, "option debug: unknown switch 'nonsense'") != NULL, "%s", error.message);
+}
+END_TEST
+
 /* A wrong environment variable must not take down a program that never makes a context: it is told on standard error,
  * and the rest of the environment is left out. */
 START_TEST(a_wrong_environment_is_told_and_left_out) {
@@ -226,7 +236,7 @@ END_TEST
 
 int main(void) {
   return RUN_SUITE("context", debug_switches_are_checked, help_lists_every_switch, short_options_keep_defaults,
-                   threads_are_bounded, threads_can_be_set_later, a_wrong_environment_is_told_and_left_out, arrays_grow,
-                   metrics_read_and_reset, row_5_19_buckets_are_narrow, row_5_19_percentiles_bound_what_was_seen,
-                   floor_division);
+                   threads_are_bounded, threads_can_be_set_later, a_wrong_option_is_named,
+                   a_wrong_environment_is_told_and_left_out, arrays_grow, metrics_read_and_reset,
+                   row_5_19_buckets_are_narrow, row_5_19_percentiles_bound_what_was_seen, floor_division);
 }

@@ -270,6 +270,8 @@ START_TEST(what_is_wrong_is_said) {
   assert_fails(laze_graph_add_input(graph, "y", LAZE_F32, LAZE_SHAPE(INT64_MIN), &y, &error), LAZE_INVALID_ARGUMENT,
                "no size of graph g");
   assert_fails(laze_graph_record(graph, "frobnicate", LAZE_VALUES(x), &y, &error), LAZE_NOT_FOUND, "frobnicate");
+  assert_fails(laze_graph_record(NULL, "mm", LAZE_VALUES(x, x), &y, &error), LAZE_INVALID_ARGUMENT,
+               "laze_graph_record: ");
   assert_fails(laze_graph_record(graph, "mm", LAZE_VALUES(x, x), &y, &error), LAZE_INVALID_ARGUMENT, "mm");
   assert_fails(laze_graph_record(graph, "exp", LAZE_VALUES(x, x), &y, &error), LAZE_INVALID_ARGUMENT, "schema");
   assert_fails(laze_graph_record(graph, "exp", LAZE_VALUES(((laze_value){17, 0})), &y, &error), LAZE_INVALID_ARGUMENT,

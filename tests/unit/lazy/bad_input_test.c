@@ -217,7 +217,7 @@ START_TEST(a_message_names_the_function_that_was_called) {
   ck_assert(isnan(laze_tensor_item(two)));
   ck_assert_str_eq(laze_tensor_error(two), "laze_tensor_item: the tensor is f32[2]; it must have one element");
   ck_assert_int_eq(laze_tensor_assign_error(two, NULL, &error), LAZE_INVALID_ARGUMENT);
-  ck_assert_str_eq(error.message, "laze_tensor_assign: the source is NULL");
+  ck_assert_str_eq(error.message, "laze_tensor_assign_error: the source is NULL");
   ck_assert_int_eq(laze_step_end(NULL, &error), LAZE_OUT_OF_MEMORY);
   ck_assert_msg(strncmp(error.message, "laze_step_end: ", 15) == 0, "%s", error.message);
   laze_tensor_release(released);

@@ -189,7 +189,8 @@ START_TEST(a_call_can_be_matched_without_being_made) {
   ck_assert_int_eq(laze_call_match("sub", wrong, 2, 0, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(error.message, "argument 'other' is Tensor, given a string"));
   ck_assert_int_eq(laze_call_match("no_such_operator", apart, 2, 0, NULL), LAZE_NOT_FOUND);
-  ck_assert_int_eq(laze_call_match(NULL, apart, 2, 0, NULL), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_call_match(NULL, apart, 2, 0, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_str_eq(error.message, "laze_call_match: the operator's name is NULL");
   ck_assert_int_eq(laze_call_match("sub", NULL, 2, 0, NULL), LAZE_INVALID_ARGUMENT);
   /* alpha stands behind the "*". */
   laze_argument alpha[] = {pass(x), pass(x), pass_real(2)};

@@ -245,6 +245,7 @@ START_TEST(what_cannot_be_written_is_refused) {
     if (i == 4) item.rank = LAZE_SAFETENSORS_MAX_RANK + 1;
     if (i == 5) item.data = NULL;
     ck_assert_int_eq(laze_safetensors_write(context, path, &item, 1, NULL, 0, &error), LAZE_INVALID_ARGUMENT);
+    ck_assert_msg(strncmp(error.message, "laze_safetensors_write: ", 24) == 0, "%s", error.message);
   }
   ck_assert_int_eq(laze_safetensors_write(context, path, twice, 2, NULL, 0, &error), LAZE_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(error.message, "two tensors \"x\""));

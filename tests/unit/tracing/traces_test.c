@@ -221,7 +221,7 @@ START_TEST(row_3_3_a_write_to_what_others_have_is_warned_of) {
     if (round < 2) laze_add_(written, 5);
     if (round == 2) assert_ok(laze_tensor_assign_error(state, traced[0], &error));
     assert_ok(laze_trace_end(context, &traced[0], 1, &graph, &error));
-    ck_assert_msg(strstr(logged, round < 2 ? place : "laze_tensor_assign: what") == logged, "%s", logged);
+    ck_assert_msg(strstr(logged, round < 2 ? place : "laze_tensor_assign_error: what") == logged, "%s", logged);
     ck_assert_msg(strstr(logged, round == 1 ? "is input arg0 and" : "is from outside of the trace and") != NULL, "%s",
                   logged);
     laze_graph_release(graph);
