@@ -8,15 +8,17 @@
 Functions and methods have PyTorch's names and rules; help(laze.sum) shows one of them, dir(laze) all. Values go to NumPy
 and come from there without copies: numpy.asarray(x), laze.asarray(array).
 """
-from laze import _laze, autograd, jit, library, nn, optim
+from laze import _laze, autograd, fft, jit, library, linalg, nn, optim, special
 from laze._laze import *  # noqa: F401,F403 - operators are made when the module is loaded
 from laze._laze import __version__
 from laze.autograd import enable_grad, grad, inference_mode, no_grad, set_grad_enabled
 from laze.library import ops
-from laze.functional import histogramdd
 
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
+from laze.functional import histogramdd, norm, tensordot  # noqa: E402 - in place of operators of these names
+
+_laze.Tensor.norm = norm
 
 inf = float("inf")
 nan = float("nan")
@@ -37,5 +39,5 @@ def __getattr__(name):
 
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
-    "autograd", "enable_grad", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "nan", "newaxis", "nn",
-    "no_grad", "ops", "optim", "pi", "set_grad_enabled"]
+    "autograd", "enable_grad", "fft", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "linalg", "nan",
+    "newaxis", "nn", "no_grad", "norm", "ops", "optim", "pi", "set_grad_enabled", "special", "tensordot"]

@@ -4,11 +4,26 @@ from laze import _laze
 PREFIX = "_foreach_"
 
 
+# What PyTorch calls otherwise of one tensor.
+_OTHERS = {"norm": "linalg_vector_norm", "max": "amax"}
+
+
+def _operator(own):
+    """The operator of one element, or None. A form in place that there is not of tensors copies the result."""
+    name = own.rstrip("_")
+    operator = getattr(_laze, _OTHERS.get(name, own), None)
+    if isinstance(operator, _laze.Operator):
+        return operator
+    plain = getattr(_laze, name, None)
+    if own == name or not isinstance(plain, _laze.Operator):
+        return None
+    return lambda tensor, *args, **kwargs: tensor.copy_(plain(tensor, *args, **kwargs))
+
+
 def find(name):
     """The function of that name, or None: there is no operator of elements behind it."""
-    operator = getattr(_laze.Tensor, name[len(PREFIX):], None) if name.startswith(PREFIX) else None
-    own = name[len(PREFIX):].rstrip("_")
-    if not callable(operator) or not hasattr(_laze.Tensor, own + "_"):
+    operator = _operator(name[len(PREFIX):]) if name.startswith(PREFIX) else None
+    if operator is None:
         return None
 
     def each(tensors, *arguments, **named):

@@ -4,8 +4,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Sequence
 
 import laze
+from laze import _laze
 
-__all__ = ["histogramdd"]
+__all__ = ["histogramdd", "norm", "tensordot"]
 
 
 class _Histogram(NamedTuple):
@@ -72,3 +73,35 @@ def histogramdd(input: Any, bins: int | Sequence[Any], *, range: Sequence[float]
         for axis, edge in enumerate(edges):
             result = result / (edge[1:] - edge[:-1]).reshape([-1] + [1] * (axes - 1 - axis))
     return _Histogram(result, edges)
+
+
+def tensordot(a: Any, b: Any, dims: int | Sequence[Any] | Any = 2, out: Any = None) -> Any:
+    """Products over several dims: the last of `a` with as many first ones of `b`, or those that two lists name."""
+    if isinstance(dims, (tuple, list)):
+        if len(dims) != 2:
+            raise laze.InvalidArgumentError(f"tensordot: dims has {len(dims)} lists; one for each of the two tensors was "
+                                            "expected")
+        of_a, of_b = ([each] if isinstance(each, int) else list(each) for each in dims)
+    elif isinstance(dims, laze.Tensor) and dims.numel() > 1:
+        of_a, of_b = dims.tolist()
+    else:
+        count = int(dims)
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise laze.InvalidArgumentError(f"tensordot: dims is {count}, and the tensors have {a.ndim} and {b.ndim} dims; "
+                                            "0 to as many as both have was expected")
+        of_a, of_b = list(range(-count, 0)), list(range(count))
+    return _laze.tensordot(a, b, of_a, of_b, out=out)
+
+
+def norm(input: Any, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+         out: Any = None, dtype: Any = None) -> Any:
+    """The norm of all elements, or along dims: of order p, "fro" for the root of the sum of squares, or "nuc" for the sum
+    of the singular values of matrices."""
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise laze.InvalidArgumentError(f"norm: p is {p!r}; a number, 'fro' or 'nuc' was expected")
+    if p != "nuc":
+        return laze.linalg_vector_norm(input, 2 if p in (None, "fro") else p, dim, keepdim, dtype=dtype, out=out)
+    dims = (-2, -1) if dim is None else dim
+    if dim is None and input.ndim != 2:
+        raise laze.InvalidArgumentError(f"norm: input has {input.ndim} dims; name the two of its matrices by dim")
+    return laze.linalg_matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, out=out)

@@ -16,10 +16,11 @@ from typing import Any, Callable, ContextManager, Iterator, NamedTuple, Sequence
 
 import numpy as _numpy
 
-from laze import autograd as autograd, jit as jit, library as library, nn as nn, optim as optim
+from laze import autograd as autograd, fft as fft, jit as jit, library as library, linalg as linalg, nn as nn
+from laze import optim as optim, special as special
 from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
 from laze.autograd import no_grad as no_grad
-from laze.functional import histogramdd as histogramdd
+from laze.functional import histogramdd as histogramdd, norm as norm, tensordot as tensordot
 from laze.autograd import set_grad_enabled as set_grad_enabled
 from laze.library import ops as ops
 
@@ -133,7 +134,9 @@ def definitions(name, operator, classes, method=False):
 def tensor_class(classes):
     lines = ["shape: tuple[_int, ...]", "dtype: _dtype", "ndim: _int", "itemsize: _int", "nbytes: _int", "device: str",
              "T: Tensor", "mT: Tensor", "H: Tensor", "mH: Tensor", "real: Tensor", "imag: Tensor",
-             "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...",
+             "def cpu(self) -> Tensor: ...", "def detach(self) -> Tensor: ...", "def detach_(self) -> Tensor: ...",
+             "def set_(self, source: Union[Tensor, None] = ..., storage_offset: _int = ..., "
+             "size: Union[_Size, None] = ..., stride: Union[_Size, None] = ...) -> Tensor: ...",
              "data: Tensor", "is_cpu: _bool", "is_cuda: _bool", "is_sparse: _bool",
              "requires_grad: _bool", "is_leaf: _bool", "grad: Union[Tensor, None]",
              "def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: ...",
@@ -148,6 +151,8 @@ def tensor_class(classes):
              "def nelement(self) -> _int: ...", "def ndimension(self) -> _int: ...",
              "def element_size(self) -> _int: ...", "def is_same_size(self, other: Tensor, /) -> _bool: ...",
              "def type_as(self, other: Tensor, /) -> Tensor: ...",
+             "def norm(self, p: Union[_Number, str, None] = ..., dim: Union[_Size, None] = ..., keepdim: _bool = ..., "
+             "out: Union[Tensor, None] = ..., dtype: Union[_DType, None] = ...) -> Tensor: ...",
              "def is_contiguous(self, memory_format: Any = ...) -> _bool: ...",
              "def is_floating_point(self) -> _bool: ...", "def is_complex(self) -> _bool: ...",
              "def is_signed(self) -> _bool: ...",

@@ -168,7 +168,7 @@ class Passes(unittest.TestCase):
         with self.assertRaisesRegex(laze.InvalidArgumentError, "equally long"):
             laze._foreach_add([x], [x, x])
         with self.assertRaises(AttributeError):
-            laze._foreach_mm
+            laze._foreach_nothing
 
     def test_a_gradient_is_written_to(self):
         x = leaf([1.0, 2.0])
