@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that docs/systems.md says the truth: where each row lives is there, and so are the tests that it names.
+"""Checks that docs/systems.md and docs/pytorch-tests.md say the truth: where each row lives is there, and so are the
+tests that it names.
 
 usage: check_systems.py SOURCE
 
@@ -11,6 +12,7 @@ import pathlib
 import re
 import sys
 
+PAGES = ["docs/systems.md", "docs/pytorch-tests.md"]  # the second has a behaviour and its tests alone
 ROW = re.compile(r"^\| (\d+\.\d+(?:(?: to |, )\d+\.\d+)*) \|(.*)\|\s*$")
 QUOTED = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"[\w/]+\.(?:c|py|yaml|h|md)$")
@@ -66,14 +68,15 @@ def check_row(cells, tests, root, fail):
 def main():
     root = pathlib.Path(sys.argv[1])
     tests, errors, rows = all_tests(root), [], 0
-    for line, text in enumerate((root / "docs/systems.md").read_text().splitlines(), 1):
-        match = ROW.match(text)
-        if not match:
-            continue
-        number = match[1]
-        rows += 1
-        check_row(match[2].split("|"), tests, root,
-                  lambda what: errors.append(f"docs/systems.md:{line}: row {number}: {what}"))
+    for page in PAGES:
+        for line, text in enumerate((root / page).read_text().splitlines(), 1):
+            match = ROW.match(text)
+            if not match:
+                continue
+            number, cells = match[1], match[2].split("|")
+            rows += 1
+            check_row(cells if page == PAGES[0] else ["", "", *cells[1:]], tests, root,
+                      lambda what: errors.append(f"{page}:{line}: row {number}: {what}"))
     print("\n".join(errors) if errors else f"{rows} rows")
     sys.exit(bool(errors) or not rows)
 

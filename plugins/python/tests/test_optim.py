@@ -220,9 +220,43 @@ class Clipping(unittest.TestCase):
         self.assertAlmostEqual(x.grad[1].item(), -2.0, places=5)
         utils.clip_grad_value_([x, y], 0.5)
         self.assertEqual((x.grad.tolist(), y.grad.tolist()), ([0.5, -0.5], [0.5]))
-        x.grad = laze.tensor([math.inf, 0.0])
-        with self.assertRaisesRegex(RuntimeError, "inf"):
-            utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
+
+    def test_norms_that_are_none_are_found_before_anything_changes(self):
+        x, y = leaf([0.0, 0.0]), leaf([0.0])
+        for bad in (math.inf, math.nan):
+            x.grad, y.grad = laze.tensor([bad, 1.0]), laze.tensor([4.0])
+            for order in (2.0, 1, math.inf):
+                with self.assertRaisesRegex(RuntimeError, "the norm of order"):
+                    utils.clip_grad_norm_([x, y], 1.0, order, error_if_nonfinite=True)
+                self.assertEqual((x.grad[1].item(), y.grad.item()), (1, 4))
+        x.grad, y.grad = laze.tensor([2.0, -1.0]), None
+        self.assertEqual(utils.clip_grad_norm_([x, y], 1.0, 1, error_if_nonfinite=True).item(), 3)
+
+    def test_norms_of_every_order(self):
+        """As PyTorch scales: by max_norm over the norm and 1e-6, where that is below 1."""
+        for order, norm in ((1, 7), (2, 5), (3, 91 ** (1 / 3)), (math.inf, 4), (0.5, 7 + 2 * 12 ** 0.5)):
+            x, y, z = leaf([0.0]), leaf([0.0]), leaf([0.0])
+            x.grad, y.grad = laze.tensor([3.0]), laze.tensor([-4.0])
+            self.assertAlmostEqual(utils.get_total_norm([x.grad, y.grad], order).item(), norm, places=5)
+            self.assertAlmostEqual(utils.clip_grad_norm_([x, y, z], 2.0, order).item(), norm, places=5)
+            self.assertAlmostEqual(x.grad.item(), 3 * 2 / (norm + 1e-6), places=5)
+            self.assertIsNone(z.grad)
+            utils.clip_grads_with_norm_([x, y, z], 1.0, laze.tensor(2.0))
+            self.assertAlmostEqual(y.grad.item(), -4 / (norm + 1e-6), places=5)
+            before = x.grad.item()
+            utils.clip_grad_norm_([x, y, z], 1e3, order)
+            self.assertEqual(x.grad.item(), before)
+        self.assertEqual(utils.get_total_norm([]).item(), 0)
+
+
+class Vectors(unittest.TestCase):
+    def test_there_and_back(self):
+        x, y = leaf([1.0, 2.0]), leaf([[3.0], [4.0]])
+        vector = utils.parameters_to_vector([x, y])
+        self.assertEqual(vector.tolist(), [1, 2, 3, 4])
+        utils.vector_to_parameters(vector.detach() * 2, [x, y])
+        self.assertEqual((x.tolist(), y.tolist()), ([2, 4], [[6], [8]]))
+        self.assertTrue(x.is_leaf and y.requires_grad)
 
 
 class Initial(unittest.TestCase):
@@ -242,6 +276,33 @@ class Initial(unittest.TestCase):
             function()
             self.assertAlmostEqual(w.std().item() / spread, 1, delta=0.05)
         self.assertAlmostEqual(w.mean().item(), 5.0, delta=0.05)
+
+    def test_normal_numbers_between_bounds(self):
+        laze.manual_seed(1)
+        w = laze.zeros(200, 50)
+        self.assertIs(init.trunc_normal_(w), w)
+        self.assertLess(1.95, w.abs().max().item())
+        self.assertLessEqual(w.abs().max().item(), 2)
+        self.assertAlmostEqual(w.std().item(), 0.8796, delta=0.02)  # of the truncated distribution
+        init.trunc_normal_(w, 1.0, 2.0, 0.0, 1.5)
+        self.assertGreaterEqual(w.min().item(), 0)
+        self.assertLessEqual(w.max().item(), 1.5)
+        self.assertAlmostEqual(w.mean().item(), 0.757, delta=0.02)
+
+    def test_sparse(self):
+        laze.manual_seed(1)
+        w = init.sparse_(laze.ones(10, 200), 0.25, std=2.0)
+        self.assertEqual(set((w == 0).sum(0).tolist()), {3})
+        self.assertAlmostEqual(w[w != 0].std().item(), 2, delta=0.2)
+
+    def test_dirac(self):
+        x = laze.arange(24.0).reshape(1, 4, 6)
+        self.assertEqual(F.conv1d(x, init.dirac_(laze.ones(4, 4, 3)), padding=1).tolist(), x.tolist())
+        grouped = F.conv1d(x, init.dirac_(laze.ones(4, 2, 1), groups=2), groups=2)
+        self.assertEqual(grouped.tolist(), x.tolist())
+        self.assertEqual(init.dirac_(laze.ones(3, 2, 1, 1)).sum().item(), 2)
+        with self.assertRaisesRegex(ValueError, "groups"):
+            init.dirac_(laze.ones(3, 2, 1), 2)
 
     def test_leaves_stay_leaves(self):
         w = leaf([[1.0, 2.0], [3.0, 4.0]])

@@ -26,7 +26,8 @@ class Library:
 
     def __init__(self, package):
         self.package = package
-        self.operators = {name: value for name, value in vars(package).items() if isinstance(value, package.Operator)}
+        module = getattr(package, "_laze", package)  # where functions of Python have taken no operator's place
+        self.operators = {name: value for name, value in vars(module).items() if isinstance(value, package.Operator)}
         self.functions = {**self.operators, **written_in_python(package)}
         self.dtypes = {dtype: getattr(package, name_of_dtype(dtype))
                        for dtype in DTYPES if hasattr(package, name_of_dtype(dtype))}

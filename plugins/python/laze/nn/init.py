@@ -12,8 +12,8 @@ from typing import Any
 import laze
 from laze import _laze
 
-__all__ = ["calculate_gain", "constant_", "copy_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
-           "orthogonal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+__all__ = ["calculate_gain", "constant_", "copy_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
+           "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
@@ -61,6 +61,14 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, **kwargs: int) -> 
     return _normal(tensor, mean, std, kwargs)
 
 
+def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  **kwargs: int) -> Any:
+    """Normally distributed numbers from a to b: those outside are drawn again."""
+    low, high = (math.erf((limit - mean) / std / math.sqrt(2.0)) for limit in (a, b))
+    drawn = laze.erfinv(laze.rand(tensor.shape, dtype=tensor.dtype, **kwargs) * (high - low) + low)
+    return _give(tensor, (drawn * (std * math.sqrt(2.0)) + mean).clamp(a, b))
+
+
 def constant_(tensor: Any, val: float) -> Any:
     return _give(tensor, laze.full_like(tensor.detach(), val))
 
@@ -81,6 +89,31 @@ def ones_(tensor: Any) -> Any:
 def eye_(tensor: Any) -> Any:
     """Ones on the diagonal of a matrix."""
     return _give(tensor, laze.eye(*tensor.shape))
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """The weight of a convolution that gives back as many channels of its input as it can, in each of its groups."""
+    if tensor.ndim not in (3, 4, 5) or groups < 1 or tensor.shape[0] % groups:
+        raise _laze.InvalidArgumentError(f"dirac_: the tensor is {tensor.shape} in {groups} groups; expected 3 to 5 dims, "
+                                         "and as many rows for each group")
+    rows = tensor.shape[0] // groups
+    kept = min(rows, tensor.shape[1])
+    middle = tuple(size // 2 for size in tensor.shape[2:])
+    value = laze.zeros(tensor.shape, dtype=tensor.dtype)
+    for group in range(groups):
+        for channel in range(kept):
+            value[(group * rows + channel, channel) + middle] = 1
+    return _give(tensor, value)
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01) -> Any:
+    """A matrix of normally distributed numbers, of which in each column a part `sparsity` is 0."""
+    if tensor.ndim != 2:
+        raise _laze.InvalidArgumentError(f"sparse_: the tensor has {tensor.ndim} dimensions, and not 2")
+    rows = tensor.shape[0]
+    places = laze.rand(tensor.shape).argsort(0).argsort(0)  # an order of each column
+    drawn = laze.randn(tensor.shape, dtype=tensor.dtype) * std
+    return _give(tensor, laze.where(places < math.ceil(sparsity * rows), 0.0, drawn))
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, **kwargs: int) -> Any:
