@@ -126,6 +126,30 @@ class Hooks(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_what_refers_to_its_own_tensor_goes_when_it_is_removed(self):
+        """Python's collector does not see the way through a history (docs/python.md says so)."""
+        class Held:
+            pass
+
+        for make in (lambda x: x, lambda x: x * 2):
+            x, held = make(leaf([1.0])), Held()
+            gone = weakref.ref(held)
+            handle = x.register_hook(lambda gradient, x=x, held=held: None)
+            del x, held
+            gc.collect()
+            self.assertIsNotNone(gone())
+            handle.remove()
+            laze.tensor(1.0)
+            gc.collect()
+            self.assertIsNone(gone())
+            x, held = make(leaf([1.0])), Held()
+            gone, weak = weakref.ref(held), weakref.ref(x)
+            x.register_hook(lambda gradient, x=weak, held=held: None)
+            del x, held
+            laze.tensor(1.0)
+            gc.collect()
+            self.assertIsNone(gone())
+
     def test_on_a_thread_of_its_own(self):
         x, names = leaf([1.0]), []
         x.register_hook(lambda gradient: names.append(threading.current_thread().name))
