@@ -43,12 +43,13 @@ static void place_in_output(laze_program *program, int32_t place, int32_t output
   }
 }
 
-/* Whether the place of an updated temporary can be an output's buffer. One that goes around a loop is at two places. */
+/* Whether the place of an updated temporary can be an output's buffer. One that goes around a loop is at two places; and
+ * where steps define sizes, there may be no buffer yet. */
 static bool can_be_in_output(const laze_program *program, int32_t place) {
   const program_value *owner = &program->values[place];
-  if (program->stages || owner->role != LAZE_ROLE_TEMPORARY || owner->is_returned || owner->stays) return false;
+  if (owner->role != LAZE_ROLE_TEMPORARY || owner->is_returned || owner->stays) return false;
   for (int64_t i = 0; i < program->step_count; i++)
-    if (program->steps[i].control) return false;
+    if (program->steps[i].control || program->steps[i].define_count > 0) return false;
   return true;
 }
 

@@ -104,7 +104,8 @@ static void *operand_data(sweep *self, laze_value value, const laze_type **type)
   const char *name = graph->nodes[value.node].name; /* of a parameter; a number is a constant without one */
   const char *below = name ? strstr(name, "_below") : NULL;
   bool is_start = !name && (*type)->rank == 0 && laze_dtype_is_index((*type)->dtype); /* of a slice: 0 is one */
-  test_range range = {.low = -2, .high = 2, .special = self->special};
+  const bool weighs = self->op == LAZE_OP_MULTINOMIAL; /* which looks at its weights */
+  test_range range = {.low = weighs ? 0 : -2, .high = 2, .special = self->special && !weighs};
   if (below) range.below = strtoll(below + strlen("_below"), NULL, 10);
   void *data = calloc((size_t)test_elements(*type) + 1, 8);
   if (is_start) return data;
