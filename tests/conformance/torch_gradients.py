@@ -107,6 +107,22 @@ def orthogonal():
     case("_qr_square_backward_plain", "%r0 = _qr_square_backward %a, %b, %c, %d",
          [block(3, 3).double(), block(3, 3).double().triu(), q, r],
          lambda a, b, c, d: gradient(torch.linalg.qr, [square], [a, b]), tolerance=SOLVED)
+    vectors, factors = block(5, 3).double() / 8, tensor([0.5, 1.25, 0.75], "f64")
+    for turned in (False, True):
+        case(f"_reflections_backward_{'turned' if turned else 'plain'}",
+             f"%m:2 = _reflections_backward %a, %b, %c, turned={str(turned).lower()}\n"
+             "%r0 = reshape %m#0, shape=[5, 3]\n%r1 = reshape %m#1, shape=[3]",
+             [block(5, 5).double() / 4, vectors, factors],
+             lambda a, b, c, turned=turned: gradient(
+                 lambda d, e: torch.ormqr(d, e, torch.eye(5, dtype=torch.float64), True, turned), [b, c], [a]),
+             tolerance=SOLVED)
+    tall, right = block(5, 3).double() / 4 + torch.eye(5, 3, dtype=torch.float64) * 2, block(5, 2).double()
+    found = torch.linalg.lstsq(tall, right, driver="gelsd").solution
+    case("_lstsq_backward_tall", "%m:2 = _lstsq_backward %a, %b, %c, %d, %e, %f\n"
+         "%r0 = reshape %m#0, shape=[5, 3]\n%r1 = reshape %m#1, shape=[5, 2]",
+         [block(3, 2).double(), block(2).double(), tall, right, found, torch.linalg.pinv(tall)],
+         lambda a, b, c, d, e, f: gradient(lambda g, h: torch.linalg.lstsq(g, h, driver="gelsd")[:2], [c, d], [a, b]),
+         tolerance=SOLVED)
 
 
 def spectra():
@@ -141,8 +157,16 @@ def spectra():
          tolerance=SOLVED)
 
 
+def windows():
+    x = block(1, 2, 4, 4)
+    largest, indices = torch.nn.functional.max_pool2d(x, 3, 1, return_indices=True)
+    case("_unpool_sum_plain", "%r0 = _unpool_sum %a, %b, size=[1, 2, 4, 4], dims=2", [block(*largest.shape), indices],
+         lambda a, b: gradient(lambda c: torch.nn.functional.max_pool2d(c, 3, 1), [x], [a]))
+
+
 def record():
     reductions()
+    windows()
     writes()
     lu()
     orthogonal()

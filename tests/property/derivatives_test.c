@@ -121,9 +121,10 @@ static laze_tensor *fit(laze_context *context, fitness kind, laze_tensor *x) {
   return kind == TRIANGULAR ? laze_add(laze_triu(x, 0), laze_mul(one, 4)) : laze_add(laze_mul(x, 0.25), 2);
 }
 
-/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `scales`: and the first numbers of the
- * diagonal of a further one. `right`: and a further one. `size`: of what a Fourier transform over both dims gives; -1: as
- * large as it is. `pooled`: so many of the last dims, by windows of 2 x 2; `samples`: to as many elements, by samples. */
+/* `factors`: what the call takes is what linalg_lu_factor_ex gives of the matrix. `scales`: and the first numbers of
+ * the diagonal of a further one. `right`: and a further one. `size`: of what a Fourier transform over both dims gives;
+ * -1: as large as it is. `pooled`: so many of the last dims, by windows of 2 x 2; `samples`: to as many elements, by
+ * samples. */
 static const struct fitting {
   const char *name;
   fitness kind;
@@ -181,9 +182,10 @@ static int32_t pass_windows(laze_context *context, const struct fitting *fitting
     arguments[count++] =
         (laze_argument){.kind = LAZE_PASS_INTEGERS, .count = dims, .value.integers = windows + 3 - dims};
   if (fitting->samples)
-    arguments[count++] = (laze_argument){.kind = LAZE_PASS_TENSOR,
-                                         .value.tensor = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(1, 1, dims),
-                                                                               samples, (size_t)dims * sizeof *samples)};
+    arguments[count++] =
+        (laze_argument){.kind = LAZE_PASS_TENSOR,
+                        .value.tensor = laze_tensor_from_data(context, LAZE_F64, LAZE_SHAPE(1, 1, dims), samples,
+                                                              (size_t)dims * sizeof *samples)};
   return count;
 }
 
