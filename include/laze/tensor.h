@@ -248,8 +248,8 @@ LAZE_API LAZE_MUST_USE laze_status laze_call_match(const char *name, const laze_
 /* Limits of what may be pending on a thread before a graph is cut (counted in budget_cuts, logged as a warning). A cut
  * for nodes stores held values and what was recorded last, or what is smaller among the values it is made from. A cut
  * for bytes (of the pending results) stores held values, or what is smaller among those they are made from, and only
- * where that frees at least as many bytes as it takes: it never raises memory. Nodes 0 or bytes 0: no limit. Defaults:
- * 100,000 nodes, no limit of bytes. */
+ * where that frees at least as many bytes as it takes: it never raises memory. What is kept for gradients is held, too.
+ * Nodes 0 or bytes 0: no limit. Defaults: 100,000 nodes, no limit of bytes. */
 LAZE_API void laze_set_budget(laze_context *context, int64_t nodes, int64_t bytes);
 
 /* What computes, saying where the call stands (`file` NULL: unknown), for whoever saves graphs with the line that

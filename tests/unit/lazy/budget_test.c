@@ -57,6 +57,35 @@ START_TEST(bytes_are_cut_as_well) {
 }
 END_TEST
 
+/* What a history keeps counts as pending while it is, and is stored by a cut as what handles keep: so a history over
+ * many batches keeps its narrow values, and not the batches. */
+START_TEST(what_gradients_keep_is_cut_as_well) {
+  enum { BATCHES = 100 };
+  laze_context *context = new_counting_context();
+  laze_error error;
+  laze_set_budget(context, 0, 4000);
+  laze_scope *outer = laze_scope_begin(context);
+  laze_tensor *total = laze_tensor_retain(filled(context, 1, 0)), *weight = filled(context, 1, 1);
+  ck_assert_int_eq(laze_tensor_require_grad(weight, 1, &error), LAZE_OK);
+  for (int i = 0; i < BATCHES; i++) {
+    laze_scope *scope = laze_scope_begin(context);
+    laze_tensor *batch = filled(context, 100, 1), *narrow = unary("sum", mul(batch, batch));
+    ck_assert_int_eq(laze_tensor_assign(total, add(total, mul(weight, narrow))), LAZE_OK);
+    ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+    ck_assert_int_lt(metric(context, "current_bytes"), 8000 + i * 8);
+  }
+  ck_assert_int_ge(metric(context, "autograd_saved_bytes"), BATCHES * 4);
+  ck_assert_int_ge(metric(context, "budget_cuts"), 10);
+  ck_assert_int_eq(laze_backward(laze_reshape(total, LAZE_SHAPE_SCALAR), &error), LAZE_OK);
+  ck_assert_float_eq(first(laze_tensor_grad(weight), 1), BATCHES * 100);
+  ck_assert_int_eq(metric(context, "nodes_recomputed"), 0);
+  ck_assert_int_eq(metric(context, "autograd_saved_bytes"), 0);
+  ck_assert_int_eq(laze_scope_end(outer), LAZE_OK);
+  laze_tensor_release(total);
+  laze_context_release(context);
+}
+END_TEST
+
 /* Handles keep what a loop in one scope makes: storing some of it would free nothing. */
 START_TEST(bytes_are_not_cut_where_it_would_not_pay) {
   laze_context *context = new_counting_context();
@@ -212,8 +241,12 @@ START_TEST(a_million_nodes_on_a_small_stack) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {growing_graphs_are_cut, bytes_are_cut_as_well, bytes_are_not_cut_where_it_would_not_pay,
-                                failed_cuts_are_the_scopes_error, a_million_nodes_on_a_small_stack};
+  const TTest *const tests[] = {growing_graphs_are_cut,
+                                bytes_are_cut_as_well,
+                                what_gradients_keep_is_cut_as_well,
+                                bytes_are_not_cut_where_it_would_not_pay,
+                                failed_cuts_are_the_scopes_error,
+                                a_million_nodes_on_a_small_stack};
   const TTest *const on_each_family[] = {a_budget_of_bytes_never_raises_memory,
                                          a_budget_of_nodes_stores_what_is_narrow};
   Suite *suite = suite_create("budget");
