@@ -216,6 +216,12 @@ static laze_status shape_values(const lookup *l, laze_value *values, laze_error 
   return laze_compose_reshape(l->recorder, *values, sizes, 1 + rest, values, error);
 }
 
+/* Whether the one axis that is indexed is where the update has it already: then nothing is moved, and what is written
+ * to stays where it lies. */
+static bool is_in_place(const lookup *l) {
+  return l->count == 1 && l->first == 0;
+}
+
 /* The axes of join_axes as they were. */
 static laze_status part_axes(const lookup *l, laze_value joined, laze_value *out, laze_error *error) {
   laze_size sizes[LAZE_MAX_RANK], back[LAZE_MAX_RANK];
@@ -243,11 +249,12 @@ laze_status laze_composite_index_put(laze_recorder *recorder, const laze_call *c
   LAZE_TRY(laze_size_is_equal(recorder, count, 0, &nothing, error));
   *results = l.source;
   if (nothing) return LAZE_OK;
-  LAZE_TRY(join_axes(&l, &operands[0], error));
+  operands[0] = l.source;
+  if (!is_in_place(&l)) LAZE_TRY(join_axes(&l, &operands[0], error));
   if (l.count == 1)
     LAZE_TRY(flatten(&l, l.indices[l.first], &operands[1], error));
   else
     LAZE_TRY(join_positions(&l, &operands[1], error));
-  LAZE_TRY(laze_record_call(recorder, LAZE_OP__INDEX_UPDATE, operands, 3, attributes, &operands[0], error));
-  return part_axes(&l, operands[0], results, error);
+  LAZE_TRY(laze_record_call(recorder, LAZE_OP__INDEX_UPDATE, operands, 3, attributes, results, error));
+  return is_in_place(&l) ? LAZE_OK : part_axes(&l, *results, results, error);
 }

@@ -94,6 +94,23 @@ START_TEST(row_5_17_a_chain_of_writes_stays_in_its_place) {
 }
 END_TEST
 
+/* So do elements at places that an index names. */
+START_TEST(row_5_17_indexed_writes_stay_in_their_place) {
+  fixture self = begin(laze_backend_at(_i));
+  const int64_t places[] = {6, 1};
+  laze_tensor *index = laze_tensor_from_data(self.context, LAZE_I64, LAZE_SHAPE(2), places, sizeof places);
+  for (int i = 1; i <= 3; i++) {
+    laze_scope *scope = laze_scope_begin(self.context);
+    (void)laze_index_put_(self.table, &index, 1, row_of(&self, (float)i), false);
+    ck_assert_int_eq(laze_step_end(scope, NULL), LAZE_OK);
+    expect_rows(self.table, (float[ROWS]){0, (float)i, 0, 0, 0, 0, (float)i, 0});
+  }
+  ck_assert_int_eq(metric(&self, "write_copies"), 0);
+  ck_assert_int_eq(metric(&self, "buffers_donated"), 3 * self.counts);
+  end(&self);
+}
+END_TEST
+
 /* --- who needs the old value --- */
 
 typedef struct {
@@ -325,6 +342,7 @@ int main(void) {
   TCase *tests = tcase_create("donation");
   conformance_add(tests, row_5_17_a_dead_value_of_an_earlier_graph_is_not_copied);
   conformance_add(tests, row_5_17_a_chain_of_writes_stays_in_its_place);
+  conformance_add(tests, row_5_17_indexed_writes_stay_in_their_place);
   conformance_add(tests, row_5_17_a_live_value_is_copied);
   conformance_add(tests, row_5_17_a_pending_reader_keeps_the_old_value);
   conformance_add(tests, row_5_17_a_failing_write_leaves_others_alone);
