@@ -5,8 +5,10 @@ fault that is put in has to be found, under its own outcome.
 """
 import os
 import pathlib
+import signal
 import tempfile
 import unittest
+import unittest.mock
 
 import torch
 
@@ -161,6 +163,31 @@ class WhatIsSeen(unittest.TestCase):
         self.assertIn("SIGABRT", judged["neg"][2].detail)
         self.assertEqual(found[3:5], ["agree", "agree"])
         self.assertEqual(found[5], "crashed", "the next process crashes at its third call, too")
+
+    def silent(self, times):
+        """Verdicts of neg, whose sample of nine elements gets no answer in so many processes."""
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(worker, "ANSWER", 5):
+            def sometimes(x):
+                silences = len(os.listdir(folder))
+                if x.shape == (9,) and silences < times:
+                    pathlib.Path(folder, str(silences)).touch()
+                    signal.pause()
+                return torch.neg(x)
+
+            tested = Imitation({"neg": sometimes})
+            return dict(worker.run({"neg": OPERATORS["neg"]}, lambda: Judge(tested, NOTHING, Plan(["float32"])), 1,
+                                   lambda now: None))["neg"]
+
+    def test_a_sample_without_an_answer_is_judged_again_and_nothing_is_lost(self):
+        # A machine that is busy with something else must not fail a run of an hour.
+        self.assertEqual(self.silent(1), self.silent(0))
+
+    def test_a_sample_without_an_answer_twice_is_said_to_be_so(self):
+        verdicts = self.silent(2)
+        crashed = [verdict for verdict in verdicts if verdict.outcome == "crashed"]
+        self.assertEqual([verdict.detail for verdict in crashed], ["no answer in 5 s, 2 times"])
+        self.assertEqual({verdict.outcome for verdict in verdicts} - {"crashed"}, {"agree"})
+        self.assertEqual(len(verdicts), len(self.silent(0)))
 
 
 class TheList(unittest.TestCase):

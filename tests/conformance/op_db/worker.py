@@ -4,7 +4,11 @@
      operator, samples to skip ──>   judges one sample after the other
      <── "begin PLACE"               before each: a crash is then a verdict of that sample
      <── verdict                     after each
-     a crash, or no answer in time: the sample is `crashed`, and another child goes on behind it
+     a crash:                        the sample is `crashed`, and another child goes on behind it
+     no answer in time:              another child judges the same sample, and if it is silent too, the sample
+                                     is `crashed`
+
+A machine that is busy with something else may keep a child waiting, so that one silence says nothing.
 """
 import dataclasses
 import json
@@ -17,6 +21,8 @@ import peer
 from judge import Verdict
 
 ANSWER = 120  # seconds in which a sample has to be judged
+SILENCES = 2  # after which a sample has crashed
+STARTS = 5  # without any answer, after which no more are tried
 
 
 class Task:
@@ -26,6 +32,7 @@ class Task:
         self.name, self.infos = name, infos
         self.verdicts = []
         self.begun = None  # the sample that is being judged: what is known of its verdict
+        self.silences = 0  # at this place
         self.since = 0.0
         self.pid = self.pipe = None
         self.rest = b""
@@ -56,6 +63,7 @@ class Task:
             if "outcome" in fields:
                 self.verdicts.append(Verdict(**fields))
                 self.begun = None
+                self.silences = 0
             else:
                 self.begun = fields
         return bool(data)
@@ -68,11 +76,16 @@ class Task:
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if status == 0:
             return False
+        self.silences += killed
+        if killed and self.silences < (SILENCES if self.begun else STARTS):
+            return True
+        silence = f"no answer in {ANSWER} s, {self.silences} times"
         if self.begun is None:
-            raise RuntimeError(f"{self.name}: the judge itself failed (status {status})")
-        detail = f"no answer in {ANSWER} s" if killed else f"ended by {signal.Signals(-status).name}" if status < 0 else (
+            raise RuntimeError(f"{self.name}: the judge itself failed ({silence if killed else f'status {status}'})")
+        detail = silence if killed else f"ended by {signal.Signals(-status).name}" if status < 0 else (
             f"ended with status {status}")
         self.verdicts.append(Verdict(**self.begun, outcome="crashed", detail=detail))
+        self.silences = 0
         return True
 
 
