@@ -254,7 +254,30 @@ static laze_status push_source(laze_record_state *state, const laze_slot *source
   return LAZE_OK;
 }
 
+static bool is_same_place(const laze_geometry *a, const laze_geometry *b) {
+  bool same = a->offset == b->offset;
+  for (int i = 0; i < a->rank; i++) same = same && (a->sizes[i] == 1 || a->strides[i] == b->strides[i]);
+  return same;
+}
+
+/* Whether a view is written to itself, or to another that is the same, as x[0] += y does last in Python: nothing
+ * changes then. Where it would be refused it is not. */
+static bool is_same_view(const laze_sides *sides) {
+  const laze_storage *to = sides->to->storage, *from = sides->from->storage;
+  laze_geometry places[2];
+  laze_type types[2];
+  if (!laze_storage_is_view(to) || !laze_storage_is_view(from) || to->view->base != from->view->base || to->inference ||
+      laze_slot_requires_grad(sides->to) || laze_slot_requires_grad(sides->from))
+    return false;
+  laze_slot_type(sides->to, &types[0]);
+  laze_slot_type(sides->from, &types[1]);
+  return laze_type_equal(&types[0], &types[1]) && laze_view_geometry(to, &types[0], &places[0]) &&
+         laze_view_geometry(from, &types[1], &places[1]) && is_same_place(&places[0], &places[1]) &&
+         laze_geometry_is_injective(&places[0]);
+}
+
 laze_status laze_sides_write(laze_thread_state *thread, const laze_sides *sides, laze_error *error) {
+  if (is_same_view(sides)) return LAZE_OK;
   laze_write write = {.name = sides->function, .destination = sides->destination};
   laze_status status = push_source(thread->record, sides->from, error);
   if (status == LAZE_OK) status = laze_write_prepare(thread->record, &write, error);
