@@ -1,6 +1,7 @@
 /* Every operator on both backends, over the dtypes its table entry names and over shapes that are awkward: no elements,
  * one, prime numbers of them, broadcast, strided. The reference interpreter says what is right: to the bit for exact
  * operators, within the entry's bound for the others. */
+#include "ir/op.gen.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_call.h"
 #include "tests/support/run.h"
@@ -137,7 +138,9 @@ static laze_differential_case of_complex(const laze_differential_case *item) {
   const laze_differential_case *form = info->complex_op != LAZE_OP_NONE ? find_case(info->complex_op) : NULL;
   laze_differential_case bound = *item;
   const bool is_made_of_others = info->complex_form == LAZE_COMPLEX_MOVED && info->expand && !info->keeps_dtype;
-  if (!is_made_of_others && !form) return bound;
+  /* Sums of complex numbers cancel, and their logarithms show it. */
+  const bool sums_logarithms = info->complex_form == LAZE_COMPLEX_FOLDED && info->combine == LAZE_OP_LOGADDEXP;
+  if (!is_made_of_others && !sums_logarithms && !form) return bound;
   bound.exact = form && form->exact && item->exact;
   bound.ulp = fmax(item->exact ? 0 : item->ulp, !form ? ULP_OF_COMPOSITES : form->exact ? 0 : form->ulp);
   return bound;
@@ -160,18 +163,30 @@ static void check_near(const laze_differential_case *item, const test_arrays *ex
   }
 }
 
+/* Without the call: the native context runs a copy of the graph, after what is composite in it was expanded. */
+static const char *said_of_index(const laze_error *error) {
+  const char *said = strstr(error->message, ": index ");
+  return said ? said : error->message;
+}
+
 static void compare(differential *state, const laze_differential_case *item, const laze_graph *graph, bool special,
                     bool mixed) {
-  test_arrays inputs, expected, got;
-  laze_error error;
+  test_arrays inputs, expected = {0}, got = {0};
+  laze_error refusal, error;
   test_range range = {.low = item->low, .high = item->high, .special = special};
   test_inputs(state->reference, graph, &state->random, &range, &inputs);
-  laze_status status = test_run(state->reference, state->interp, graph, NULL, &inputs, &expected, &error);
-  ck_assert_msg(status == LAZE_OK, "%s: interp: %s", laze_op_get(item->op)->name, error.message);
-  status = test_run(state->native, state->llvm, graph, NULL, &inputs, &got, &error);
-  if (status != LAZE_OK) test_print_graph("this graph fails:", graph);
-  ck_assert_msg(status == LAZE_OK, "%s: llvm: %s", laze_op_get(item->op)->name, error.message);
-  check_near(item, &expected, &got, graph, mixed);
+  const laze_status first = test_run(state->reference, state->interp, graph, NULL, &inputs, &expected, &refusal);
+  /* What looks at its data (weights that are drawn from) may refuse a NaN: both do, and for the same reason. */
+  const bool refuses = special && first == LAZE_OUT_OF_RANGE;
+  ck_assert_msg(first == LAZE_OK || refuses, "%s: interp: %s", laze_op_get(item->op)->name, refusal.message);
+  const laze_status second = test_run(state->native, state->llvm, graph, NULL, &inputs, &got, &error);
+  if (second != first) test_print_graph("this graph fails:", graph);
+  ck_assert_msg(second == first, "%s: llvm: %s", laze_op_get(item->op)->name,
+                second != LAZE_OK ? error.message : "does what the interpreter refuses");
+  if (refuses)
+    ck_assert_str_eq(said_of_index(&error), said_of_index(&refusal));
+  else
+    check_near(item, &expected, &got, graph, mixed);
   test_arrays_release(&inputs);
   test_arrays_release(&expected);
   test_arrays_release(&got);
