@@ -192,12 +192,9 @@ static ALWAYS_INLINE void sort_words(const sort_row *row, uint64_t *keys, int wo
   int64_t count = few ? load_candidates(row, keys, words, size) : 0;
   bool merged;
   if (count < row->kept) count = load_row(row, keys, words, size);
-  if (words == 1 && laze_sort_words(&as_they_are, keys, keys, count, &merged))
-    ;
-  else if (count <= SHORT_ROW)
-    insert_all(keys, count, words);
-  else
-    keys = pass_all(keys, keys + count * words, count, size, words);
+  const bool is_sorted = words == 1 && laze_sort_words(&as_they_are, keys, keys, count, &merged);
+  if (!is_sorted && count <= SHORT_ROW) insert_all(keys, count, words);
+  if (!is_sorted && count > SHORT_ROW) keys = pass_all(keys, keys + count * words, count, size, words);
   store_row(row, keys, words, size);
 }
 

@@ -98,7 +98,8 @@ LAZE_API LAZE_MUST_USE laze_status laze_jvp(laze_tensor *const *outputs, int32_t
  *   laze_dual_level_end(level);
  *
  * Levels may be nested, for derivatives of derivatives: `outer` is the level around, which must end last, NULL where
- * there is none. A level is one thread's at a time. */
+ * there is none. *out is the caller's, to be ended; LAZE_OUT_OF_MEMORY, or without `out` LAZE_INVALID_ARGUMENT, and
+ * *out is NULL then. A level is one thread's at a time. */
 typedef struct laze_dual_level laze_dual_level;
 LAZE_API LAZE_MUST_USE laze_status laze_dual_level_begin(laze_context *context, const laze_dual_level *outer,
                                                          laze_dual_level **out, laze_error *error);

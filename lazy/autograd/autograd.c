@@ -24,10 +24,9 @@ static laze_status make_leaf(laze_lazy *lazy, laze_slot *slot, laze_error *error
   return LAZE_OK;
 }
 
-static laze_status end_leaf(laze_lazy *lazy, laze_slot *slot) {
+static void end_leaf(laze_lazy *lazy, laze_slot *slot) {
   if (slot->grad_node->gradient) laze_slot_keep_grad(lazy, slot, slot->grad_node);
   laze_slot_set_edge(lazy, slot, (laze_edge){NULL, 0});
-  return LAZE_OK;
 }
 
 static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool required, laze_error *error) {
@@ -49,7 +48,9 @@ static laze_status require(laze_thread_state *thread, laze_tensor *tensor, bool 
                      "laze_tensor_require_grad: the tensor was made in inference mode; use a copy that is made outside "
                      "of it");
   if (required == (slot->grad_node != NULL)) return LAZE_OK;
-  return required ? make_leaf(lazy, slot, error) : end_leaf(lazy, slot);
+  if (required) return make_leaf(lazy, slot, error);
+  end_leaf(lazy, slot);
+  return LAZE_OK;
 }
 
 laze_status laze_tensor_require_grad(laze_tensor *tensor, int32_t requires_grad, laze_error *error) {
@@ -133,11 +134,10 @@ static bool is_kept_already(const laze_grad_node *leaf, const laze_slot *given) 
 }
 
 /* What a tensor that has no gradient is told is so already. */
-static laze_status clear_grad(laze_lazy *lazy, laze_slot *slot) {
+static void clear_grad(laze_lazy *lazy, laze_slot *slot) {
   laze_grad_node *place = laze_grad_place(laze_slot_edge(slot));
   if (place) laze_grad_leaf_set(lazy, place, NULL);
   laze_slot_keep_grad(lazy, slot, NULL);
-  return LAZE_OK;
 }
 
 /* Where the tensor's gradient is kept, or is from now on. */
@@ -164,7 +164,10 @@ static laze_status set_grad(laze_thread_state *thread, laze_tensor *tensor, laze
   laze_slot *slot, *given;
   laze_grad_node *place;
   LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", tensor, &slot, error));
-  if (!gradient) return clear_grad(thread->lazy, slot);
+  if (!gradient) {
+    clear_grad(thread->lazy, slot);
+    return LAZE_OK;
+  }
   LAZE_TRY(laze_grad_slot(thread, "laze_tensor_set_grad", gradient, &given, error));
   LAZE_TRY(laze_grad_check("laze_tensor_set_grad", slot->storage->cell, given->storage->cell, error));
   LAZE_TRY(find_place(thread->lazy, slot, &place, error));
