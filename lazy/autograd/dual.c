@@ -8,6 +8,7 @@
 #include "laze/autograd.h"
 
 #include "base/context.h"
+#include "lazy/autograd/slot.h"
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
 #include "lazy/value/handle.h"
@@ -55,6 +56,18 @@ static laze_tensor *fail(const laze_dual_level *level, const laze_error *error) 
   return handle;
 }
 
+static laze_status check_tangent(laze_tensor *primal, laze_tensor *tangent, laze_error *error) {
+  laze_thread_state *thread;
+  laze_slot *slot, *given;
+  LAZE_TRY(laze_grad_lock("laze_dual_make", primal, &thread, error));
+  laze_status status = laze_grad_find_sizes("laze_dual_make", thread, primal, tangent, error);
+  if (status == LAZE_OK) status = laze_grad_slot(thread, "laze_dual_make", primal, &slot, error);
+  if (status == LAZE_OK) status = laze_grad_slot(thread, "laze_dual_make", tangent, &given, error);
+  if (status == LAZE_OK) status = laze_grad_check("laze_dual_make", slot->storage->cell, given->storage->cell, error);
+  laze_lazy_unlock(thread->lazy);
+  return status;
+}
+
 static laze_status check(const laze_dual_level *level, laze_tensor *primal, laze_tensor *tangent, laze_error *error) {
   if (!level || !primal || !tangent)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_dual_make: level, primal or tangent is NULL");
@@ -62,15 +75,9 @@ static laze_status check(const laze_dual_level *level, laze_tensor *primal, laze
     return laze_fail(error, LAZE_FAILED_PRECONDITION,
                      "laze_dual_make: no gradients are recorded here, and tangents follow from what is recorded; make "
                      "duals, and compute with them, where gradients are (laze_set_grad_enabled)");
-  bool same =
-      laze_tensor_dtype(primal) == laze_tensor_dtype(tangent) && laze_tensor_rank(primal) == laze_tensor_rank(tangent);
-  for (int32_t i = 0; same && i < laze_tensor_rank(primal); i++)
-    same = laze_tensor_size(primal, i) == laze_tensor_size(tangent, i);
   LAZE_TRY(laze_tensor_status(primal));
   LAZE_TRY(laze_tensor_status(tangent));
-  return same ? LAZE_OK
-              : laze_fail(error, LAZE_INVALID_ARGUMENT,
-                          "laze_dual_make: the tangent has not the shape and dtype of its primal");
+  return check_tangent(primal, tangent, error);
 }
 
 static laze_tensor *copy(const laze_dual_level *level, laze_tensor *tensor) {

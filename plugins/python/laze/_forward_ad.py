@@ -79,7 +79,9 @@ def make_dual(tensor: laze.Tensor, tangent: laze.Tensor, *, level: int | None = 
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         raise ValueError(f"make_dual: tensor is of {tensor.dtype}; only floats and complex numbers have tangents")
     if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
-        raise _laze.InvalidArgumentError("make_dual: the tangent has not the shape and dtype of its tensor")
+        raise _laze.InvalidArgumentError(
+            f"make_dual: the tangent is {tangent.dtype} of shape {tuple(tangent.shape)} and its tensor {tensor.dtype} of "
+            f"shape {tuple(tensor.shape)}; shape and dtype must be equal")
     if not laze.autograd.is_grad_enabled():
         raise _laze.StateError("make_dual: nothing is remembered here, and tangents follow from what is; leave no_grad")
     found.creates |= tensor.requires_grad or tangent.requires_grad
