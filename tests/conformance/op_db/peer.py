@@ -6,14 +6,19 @@ a variant. A sample is made by PyTorch's own code from a seed, so (operator, var
 import collections
 import contextlib
 import dataclasses
+import gc
 import itertools
 import typing
 import warnings
 
 warnings.simplefilter("ignore")  # op_db is made of what PyTorch itself will drop one day
 
+gc.disable()  # nothing of op_db is ever freed: to look for what could be takes longer than to make it
 import torch  # noqa: E402
 from torch.testing._internal import common_methods_invocations, common_utils  # noqa: E402
+
+gc.freeze()  # nor is it looked at later, by children neither
+gc.enable()
 
 # Of an operator's inputs; the order is the order of reports.
 DTYPES = ["float32", "float64", "bfloat16", "float16", "int8", "uint8", "int16", "int32", "int64", "bool", "uint16", "uint32",
