@@ -34,8 +34,9 @@ static const variant variants[] = {
 enum { VARIANTS = sizeof variants / sizeof *variants, CALLS_PER_VARIANT = 2, MOST_RESULTS = 8 };
 
 /* Nearly all of the time goes into compiling, so an operator has each dtype at a third of the shapes, and each shape in
- * a third of the dtypes; another seed draws others, LAZE_TEST_SHAPES=1 takes every one, and 9 a ninth. */
-enum { SHAPE_TURNS = 3 };
+ * a third of the dtypes, and a composite, whose kernels are those of operators tested for themselves, at a ninth.
+ * Another seed draws others; LAZE_TEST_SHAPES=1 takes every one, and 9 a ninth of each. */
+enum { SHAPE_TURNS = 3, COMPOSITE_TURNS = 9 };
 
 typedef struct {
   laze_context *reference, *native;
@@ -47,7 +48,6 @@ typedef struct {
 
 static differential setup(void) {
   differential state = {.reference = test_context(NULL), .native = test_context("verify")};
-  state.turns = (uint64_t)test_setting("LAZE_TEST_SHAPES", SHAPE_TURNS);
   state.seed = (uint64_t)test_setting("LAZE_TEST_SEED", 1);
   state.random.state = state.seed;
   ck_assert_int_eq(laze_backend_find(state.reference, "interp", &state.interp, NULL), LAZE_OK);
@@ -58,6 +58,11 @@ static differential setup(void) {
 static void teardown(differential *state) {
   laze_context_release(state->reference);
   laze_context_release(state->native);
+}
+
+static uint64_t turns_of(const laze_differential_case *item) {
+  const int64_t otherwise = laze_op_get(item->op)->expand ? COMPOSITE_TURNS : SHAPE_TURNS;
+  return (uint64_t)test_setting("LAZE_TEST_SHAPES", otherwise);
 }
 
 static bool is_turn(const differential *state, const laze_differential_case *item, laze_dtype dtype, int shape) {
@@ -227,12 +232,11 @@ START_TEST(both_backends_agree) {
     int32_t accepted = 0;
     if (!test_is_callable(item->op) || !test_is_chosen(laze_op_get(item->op)->base)) continue;
     if (item->cancels) continue; /* what these compute is compared as gradients (property/derivatives_test.c) */
-    const uint64_t turns = state.turns;
+    state.turns = turns_of(item);
     for (int draw = 0; draw < MOST_DRAWS && accepted == 0; draw++) {
       accepted = check_operator(&state, item);
       state.turns = 1; /* where no call fits, every shape has its turn */
     }
-    state.turns = turns;
     /* Otherwise the operator is not tested at all. */
     ck_assert_msg(accepted > 0, "no call of %s is accepted", laze_op_get(item->op)->name);
   }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct test_random {
   uint64_t state;
@@ -51,6 +52,19 @@ static inline int64_t test_count(int64_t count) {
 /* Whether the i-th of many that go the same way has its turn: each, or one of LAZE_TEST_PART. */
 static inline bool test_has_turn(int64_t i) {
   return i % test_setting("LAZE_TEST_PART", 1) == 0;
+}
+
+/* Whether LAZE_TEST_OPERATORS, names with commas between them, has this one; any name where it is not set. */
+static inline bool test_is_chosen(const char *name) {
+  const char *rest = getenv("LAZE_TEST_OPERATORS");
+  if (!rest) return true;
+  const size_t length = strlen(name);
+  while (*rest) {
+    const size_t word = strcspn(rest, ",");
+    if (word == length && strncmp(rest, name, length) == 0) return true;
+    rest += word + (rest[word] == ',');
+  }
+  return false;
 }
 
 #endif

@@ -599,18 +599,6 @@ bool test_is_only_recorded(laze_op op) {
   return false;
 }
 
-bool test_is_chosen(const char *name) {
-  const char *rest = getenv("LAZE_TEST_OPERATORS");
-  if (!rest) return true;
-  const size_t length = strlen(name);
-  while (*rest) {
-    const size_t word = strcspn(rest, ",");
-    if (word == length && strncmp(rest, name, length) == 0) return true;
-    rest += word + (rest[word] == ',');
-  }
-  return false;
-}
-
 bool test_is_callable(laze_op op) {
   const laze_op_info *info = laze_op_get(op);
   if (test_is_only_recorded(op)) return false;

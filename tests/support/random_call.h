@@ -47,8 +47,6 @@ int32_t test_random_shape(test_random *random, int64_t *sizes, int32_t most_rank
 laze_status test_random_call(test_caller *caller, laze_op op, laze_error *error);
 /* Whether test_random_call knows how to call it. */
 bool test_is_callable(laze_op op);
-/* Whether LAZE_TEST_OPERATORS, names with commas between them, has this one; any name where it is not set. */
-bool test_is_chosen(const char *name);
 /* Whether arguments drawn at random would seldom fit, so that only recorded calls test it (`recorded` in the tables).
  */
 bool test_is_only_recorded(laze_op op);
