@@ -226,6 +226,11 @@ static void compare_reads(const sweep *self, int mode, int32_t number, laze_dtyp
   free(data[1]);
 }
 
+/* Of composites, whose kernels are those of operators that have turns themselves, natively a third is tried. */
+static bool has_native_turn(laze_op op) {
+  return test_has_turn(op) && (!laze_op_get(op)->expand || op % 3 == 0);
+}
+
 /* Every operator, recorded, compiled, run and read under a mode in a context of its own, so that no code is shared. */
 START_TEST(no_operator_sees_the_mode) {
   static sweep self;
@@ -245,7 +250,7 @@ START_TEST(no_operator_sees_the_mode) {
   }
   for (laze_op op = 1; op < laze_op_count; op++) {
     if (!test_is_callable(op) || !test_is_chosen(laze_op_get(op)->base)) continue;
-    if (!interpreted && !test_has_turn(op)) continue;
+    if (!interpreted && !has_native_turn(op)) continue;
     static const int32_t ranks[] = {2, 3, 1, 4};
     int32_t accepted = 0;
     for (int r = 0; r < 16 && accepted == 0; r++) { /* arguments are drawn anew each time */
