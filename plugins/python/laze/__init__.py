@@ -16,9 +16,9 @@ from laze.library import ops
 
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
-from laze.functional import histogramdd, norm, tensordot  # noqa: E402 - in place of operators of these names
+from laze.functional import histogramdd, norm, tensor_split, tensordot  # noqa: E402 - in place of operators of these names
 
-_laze.Tensor.norm = norm
+_laze.Tensor.norm, _laze.Tensor.tensor_split = norm, tensor_split
 
 inf = float("inf")
 nan = float("nan")
@@ -40,4 +40,5 @@ def __getattr__(name):
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
     "autograd", "enable_grad", "fft", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "linalg", "nan",
-    "newaxis", "nn", "no_grad", "norm", "ops", "optim", "pi", "set_grad_enabled", "special", "tensordot"]
+    "newaxis", "nn", "no_grad", "norm", "ops", "optim", "pi", "set_grad_enabled", "special", "tensor_split",
+    "tensordot"]

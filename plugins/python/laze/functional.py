@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Sequence
 import laze
 from laze import _laze
 
-__all__ = ["histogramdd", "norm", "tensordot"]
+__all__ = ["histogramdd", "norm", "tensor_split", "tensordot"]
 
 
 class _Histogram(NamedTuple):
@@ -91,6 +91,21 @@ def tensordot(a: Any, b: Any, dims: int | Sequence[Any] | Any = 2, out: Any = No
                                             "0 to as many as both have was expected")
         of_a, of_b = list(range(-count, 0)), list(range(count))
     return _laze.tensordot(a, b, of_a, of_b, out=out)
+
+
+def tensor_split(input: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
+    """Views of parts of a dim: of so many, or of those that begin at indices, which are numbers or a tensor that is read:
+    tensor_split(input, indices_or_sections, dim=0)."""
+    for name in ("indices_or_sections", "tensor_indices_or_sections"):
+        if name in named:
+            arguments = (named.pop(name), *arguments)
+    if arguments and isinstance(arguments[0], laze.Tensor):
+        places = arguments[0]
+        if places.dtype != laze.int64 or places.ndim > 1:
+            raise laze.InvalidArgumentError(f"tensor_split: the indices are {places.dtype} of {places.ndim} dims; one "
+                                            "number or a list of numbers of int64 was expected")
+        arguments = (places.tolist(), *arguments[1:])
+    return _laze.tensor_split(input, *arguments, **named)
 
 
 def norm(input: Any, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,

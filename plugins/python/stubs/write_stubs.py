@@ -20,7 +20,8 @@ from laze import autograd as autograd, fft as fft, jit as jit, library as librar
 from laze import optim as optim, special as special
 from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
 from laze.autograd import no_grad as no_grad
-from laze.functional import histogramdd as histogramdd, norm as norm, tensordot as tensordot
+from laze.functional import histogramdd as histogramdd, norm as norm, tensor_split as tensor_split
+from laze.functional import tensordot as tensordot
 from laze.autograd import set_grad_enabled as set_grad_enabled
 from laze.library import ops as ops
 
@@ -151,6 +152,7 @@ def tensor_class(classes):
              "def nelement(self) -> _int: ...", "def ndimension(self) -> _int: ...",
              "def element_size(self) -> _int: ...", "def is_same_size(self, other: Tensor, /) -> _bool: ...",
              "def type_as(self, other: Tensor, /) -> Tensor: ...",
+             "def tensor_split(self, *arguments: Any, **named: Any) -> tuple[Tensor, ...]: ...",
              "def norm(self, p: Union[_Number, str, None] = ..., dim: Union[_Size, None] = ..., keepdim: _bool = ..., "
              "out: Union[Tensor, None] = ..., dtype: Union[_DType, None] = ...) -> Tensor: ...",
              "def is_contiguous(self, memory_format: Any = ...) -> _bool: ...",

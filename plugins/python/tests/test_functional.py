@@ -156,6 +156,42 @@ class Windows(Near):
 
 
 class Switches(Near):
+    def test_fold_adds_up_what_unfold_takes_apart(self):
+        x = laze.arange(16, dtype=laze.float32).reshape(1, 1, 4, 4)
+        columns = F.unfold(x, 2, stride=2)
+        self.near(columns, [[[0, 2, 8, 10], [1, 3, 9, 11], [4, 6, 12, 14], [5, 7, 13, 15]]])
+        self.near(F.fold(columns, 4, (2, 2), stride=2), x.tolist())
+        self.near(F.fold(F.unfold(laze.ones(1, 1, 3, 3), 2), (3, 3), 2), [[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]])
+
+    def test_a_grid_says_where_elements_come_from(self):
+        x = laze.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        turned = laze.tensor([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        for corners in (False, True):
+            grid = F.affine_grid(turned, (1, 1, 2, 2), corners)
+            self.near(F.grid_sample(x, grid, align_corners=corners), [[[[2, 1], [4, 3]]]])
+        outside = laze.tensor([[[[-3.0, -3.0]]]])
+        self.near(F.grid_sample(x, outside), [[[[0]]]])
+        self.near(F.grid_sample(x, outside, "nearest", "border"), [[[[1]]]])
+        with self.assertRaisesRegex(ValueError, "mode is 'linear'; expected bilinear, nearest, bicubic"):
+            F.grid_sample(x, outside, "linear")
+        with self.assertRaisesRegex(ValueError, "padding_mode is 'ones'; expected zeros, border, reflection"):
+            F.grid_sample(x, outside, padding_mode="ones")
+
+    def test_unpooling_puts_elements_back(self):
+        x, places = laze.tensor([[[5.0, 7.0]]]), laze.tensor([[[1, 2]]])
+        self.near(F.max_unpool1d(x, places, 2), [[[0, 5, 7, 0]]])
+        self.near(F.max_unpool1d(x, places, 2, output_size=(1, 1, 5)), [[[0, 5, 7, 0, 0]]])
+        self.near(F.max_unpool2d(x.unsqueeze(0), laze.tensor([[[[0, 3]]]]), (1, 2)), [[[[5, 0, 0, 7]]]])
+        self.near(F.max_unpool3d(x.reshape(1, 1, 1, 1, 2), laze.tensor([[[[[0, 3]]]]]), (1, 1, 2)), [[[[[5, 0, 0, 7]]]]])
+        with self.assertRaisesRegex(ValueError, r"output_size is \[7\]; expected \[4\], or numbers"):
+            F.max_unpool1d(x, places, 2, output_size=[7])
+
+    def test_names_of_before_for_interpolate(self):
+        x = laze.tensor([[[[1.0, 3.0]]]])
+        self.near(F.upsample(x, (1, 4)), [[[[1, 1, 3, 3]]]])
+        self.near(F.upsample_nearest(x, scale_factor=2), [[[[1, 1, 3, 3]] * 2]])
+        self.near(F.upsample_bilinear(x, (1, 3)), [[[[1, 2, 3]]]])
+
     def test_inplace(self):
         for call in (lambda x: F.relu(x, inplace=True), lambda x: F.relu(x, True), lambda x: F.leaky_relu(x, 0.0, True),
                      lambda x: F.hardtanh(x, 0.0, 9.0, inplace=True), lambda x: F.threshold(x, 0.0, 0.0, True)):
@@ -182,6 +218,20 @@ class Switches(Near):
 
 
 class Tensordot(Near):
+    def test_parts_begin_at_indices_that_a_tensor_holds(self):
+        x = laze.arange(6)
+        for split in (laze.tensor_split, laze.Tensor.tensor_split):
+            parts = split(x, laze.tensor([1, 4]))
+            self.assertEqual([part.tolist() for part in parts], [[0], [1, 2, 3], [4, 5]])
+        self.assertEqual([part.tolist() for part in x.tensor_split(laze.tensor(2))], [[0, 1, 2], [3, 4, 5]])
+        self.assertEqual([part.tolist() for part in x.tensor_split(indices_or_sections=2)], [[0, 1, 2], [3, 4, 5]])
+        columns = laze.tensor_split(x.reshape(2, 3), tensor_indices_or_sections=laze.tensor([1]), dim=1)
+        self.assertEqual(columns[0].tolist(), [[0], [3]])
+        columns[0].zero_()  # a view
+        self.assertEqual(x.tolist(), [0, 1, 2, 0, 4, 5])
+        with self.assertRaisesRegex(ValueError, "tensor_split: the indices are laze.float32 of 1 dims"):
+            x.tensor_split(laze.tensor([1.0]))
+
     def test_dims(self):
         a, b = laze.arange(6.0).reshape(2, 3), laze.arange(12.0).reshape(3, 4)
         wanted = (a @ b).tolist()

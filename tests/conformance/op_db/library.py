@@ -18,7 +18,8 @@ def written_in_python(package):
     functional = package.nn.functional
     return {"broadcast_shapes": package.broadcast_shapes, "histogramdd": package.histogramdd,
             "linear_cross_entropy": functional.linear_cross_entropy,
-            "multi_head_attention_forward": functional.multi_head_attention_forward}
+            "multi_head_attention_forward": functional.multi_head_attention_forward,
+            "tensor_split": package.tensor_split}
 
 
 class Library:

@@ -14,7 +14,10 @@ import warnings
 from typing import Any
 
 import laze
-from laze.nn.attention import multi_head_attention_forward  # noqa: F401 - it is one of these
+from laze.nn.attention import multi_head_attention_forward  # noqa: F401 - it is one of these, as are those below
+from laze.nn.resampling import (  # noqa: F401
+    affine_grid, fold, grid_sample, interpolate, max_unpool1d, max_unpool2d, max_unpool3d, unfold, upsample,
+    upsample_bilinear, upsample_nearest)
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _BAGS = {"sum": 0, "mean": 1, "max": 2}
@@ -131,17 +134,6 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
             for running, found in ((running_mean, laze.mean), (running_var, laze.var)):
                 running.lerp_(found(input.detach().to(running.dtype), dims).mean(0), momentum)
     return result
-
-
-def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-                antialias: bool = False) -> Any:
-    """Another number of places along each dim behind the first two: `size`, or `scale_factor` times as many."""
-    def each(value):
-        return value if value is None or isinstance(value, (list, tuple)) else [value] * (input.ndim - 2)
-    factors = each(scale_factor)
-    return laze.interpolate(input, each(size), None if factors is None else [float(factor) for factor in factors], mode,
-                            align_corners, recompute_scale_factor, antialias)
 
 
 def _power_average(pool, input, norm_type, kernel_size, stride, ceil_mode, count):
