@@ -92,24 +92,26 @@ LAZE_API LAZE_MUST_USE laze_status laze_jvp(laze_tensor *const *outputs, int32_t
  * that histories have to be recorded: they are what tangents are found by.
  *
  *   laze_dual_level *level;
- *   laze_dual_level_begin(NULL, NULL, &level, &error);
+ *   laze_dual_level_begin(NULL, &level, &error);
  *   laze_tensor *y = laze_sin(laze_dual_make(level, x, t)), *primal, *tangent;
  *   laze_dual_unpack(level, y, &primal, &tangent, &error);             sin(x), t cos(x)
  *   laze_dual_level_end(level);
  *
- * Levels may be nested, for derivatives of derivatives: `outer` is the level around, which must end last, NULL where
- * there is none. *out is the caller's, to be ended; LAZE_OUT_OF_MEMORY, or without `out` LAZE_INVALID_ARGUMENT, and
- * *out is NULL then. A level is one thread's at a time. */
+ * Levels may be nested, for derivatives of derivatives; an inner one ends first. *out is the caller's, to be ended;
+ * LAZE_OUT_OF_MEMORY, or without `out` LAZE_INVALID_ARGUMENT, and *out is NULL then. A level is one thread's at a
+ * time. */
 typedef struct laze_dual_level laze_dual_level;
-LAZE_API LAZE_MUST_USE laze_status laze_dual_level_begin(laze_context *context, const laze_dual_level *outer,
-                                                         laze_dual_level **out, laze_error *error);
+LAZE_API LAZE_MUST_USE laze_status laze_dual_level_begin(laze_context *context, laze_dual_level **out,
+                                                         laze_error *error);
 /* Lets go of what the level keeps; NULL is ignored. Duals are tensors as others afterwards. */
 LAZE_API void laze_dual_level_end(laze_dual_level *level);
 /* A dual of the current scope: a copy of `primal`, whose history it has; `tangent` is of its shape and dtype. An error
  * where that is not so, for integers, and where no gradients are recorded. */
 LAZE_API laze_tensor *laze_dual_make(laze_dual_level *level, laze_tensor *primal, laze_tensor *tangent);
 /* What a tensor is without the level, and its tangent, handles of the current scope; *tangent is NULL where the tensor
- * requires no gradient, and so follows from no dual. On failure both are NULL. */
+ * follows from no dual of the level, and *primal the tensor itself. The tangent has a history where the tensor follows
+ * from other leaves as well, or a tangent that was given has one; *primal has none otherwise. On failure both are
+ * NULL. */
 LAZE_API LAZE_MUST_USE laze_status laze_dual_unpack(laze_dual_level *level, laze_tensor *tensor, laze_tensor **primal,
                                                     laze_tensor **tangent, laze_error *error);
 

@@ -1,10 +1,13 @@
 /* Levels of forward mode (laze/autograd.h): tensors that carry tangents, over laze_jvp().
  *
- *   make     primal ──(leaf)──clone──> source ──clone──> dual       the level keeps the source and its tangent
+ *   make     primal ──clone──> source ──clone──> dual       the level keeps the source and its tangent
  *   unpack   y ──> laze_jvp(y; sources of the level, their tangents)
  *
- * So a dual may be written to. A primal that requires a gradient stays part of its history, so that a level inside
- * another is differentiated by the duals of that one. */
+ * So a dual may be written to. The source is a leaf, unless the primal requires a gradient: then it stays part of that
+ * history, so that a level inside another is differentiated by the duals of that one.
+ *
+ *   y = dual * w    its history leads to the source: it has a tangent; and to the leaf w: so has the tangent a history
+ */
 #include "laze/autograd.h"
 
 #include "base/context.h"
@@ -12,23 +15,22 @@
 #include "lazy/lazy.h"
 #include "lazy/thread.h"
 #include "lazy/value/handle.h"
+#include "lazy/value/view.h"
 
 struct laze_dual_level {
   laze_context *context;             /* retained */
   laze_tensor **sources, **tangents; /* retained */
   int64_t count, source_capacity, tangent_capacity;
-  bool creates; /* tangents have histories: of primals, or of an outer level's duals */
+  bool creates; /* tangents that were given have histories */
 };
 
-laze_status laze_dual_level_begin(laze_context *context, const laze_dual_level *outer, laze_dual_level **out,
-                                  laze_error *error) {
+laze_status laze_dual_level_begin(laze_context *context, laze_dual_level **out, laze_error *error) {
   if (out) *out = NULL;
   if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_dual_level_begin: there is no room for the level");
   laze_lazy *lazy = laze_lazy_get(context);
   laze_dual_level *made = lazy ? laze_alloc_zero(lazy->context, sizeof *made) : NULL;
   if (!made) return laze_fail_memory(error, "a level of duals", sizeof *made);
   made->context = lazy->context;
-  made->creates = outer != NULL;
   laze_context_retain(made->context);
   *out = made;
   return LAZE_OK;
@@ -89,9 +91,6 @@ static laze_tensor *copy(const laze_dual_level *level, laze_tensor *tensor) {
 
 static laze_status make(laze_dual_level *level, laze_tensor *primal, laze_tensor *tangent, laze_tensor **out,
                         laze_error *error) {
-  const bool follows = laze_tensor_requires_grad(primal);
-  laze_tensor *from = follows ? primal : laze_detach(primal);
-  if (!follows) LAZE_TRY(laze_tensor_require_grad(from, 1, error));
   void *sources = level->sources, *tangents = level->tangents;
   LAZE_TRY(
       laze_grow(level->context, &sources, &level->source_capacity, level->count + 1, sizeof *level->sources, error));
@@ -99,11 +98,12 @@ static laze_status make(laze_dual_level *level, laze_tensor *primal, laze_tensor
   LAZE_TRY(
       laze_grow(level->context, &tangents, &level->tangent_capacity, level->count + 1, sizeof *level->tangents, error));
   level->tangents = tangents;
-  laze_tensor *source = copy(level, from);
+  laze_tensor *source = copy(level, primal);
+  if (!laze_tensor_requires_grad(source)) LAZE_TRY(laze_tensor_require_grad(source, 1, error));
   *out = copy(level, source);
   if (laze_tensor_status(*out) != LAZE_OK)
     return laze_fail(error, laze_tensor_status(*out), "laze_dual_make: %s", laze_tensor_error(*out));
-  level->creates |= follows || laze_tensor_requires_grad(tangent);
+  level->creates |= laze_tensor_requires_grad(tangent);
   level->sources[level->count] = laze_tensor_retain(source);
   level->tangents[level->count++] = laze_tensor_retain(tangent);
   return LAZE_OK;
@@ -118,6 +118,55 @@ laze_tensor *laze_dual_make(laze_dual_level *level, laze_tensor *primal, laze_te
   return fail(level, &error);
 }
 
+/* Where a history leads. */
+typedef struct {
+  bool sources; /* to those of the level */
+  bool leaves;  /* to others */
+} origins;
+
+/* Marks the nodes of the level's sources. */
+static laze_status mark_sources(laze_thread_state *thread, const laze_dual_level *level, uint64_t mark,
+                                laze_error *error) {
+  for (int64_t i = 0; i < level->count; i++) {
+    laze_slot *slot;
+    LAZE_TRY(laze_grad_slot(thread, "laze_dual_unpack", level->sources[i], &slot, error));
+    slot->grad_node->mark = mark;
+  }
+  return LAZE_OK;
+}
+
+/* Visits what the node leads to and was not visited before. */
+static laze_grad_node *visit(laze_grad_node *node, laze_grad_node *waiting, uint64_t source, uint64_t visited,
+                             origins *out) {
+  if (!node || node->mark == visited) return waiting;
+  const bool is_source = node->mark == source;
+  out->sources |= is_source;
+  out->leaves |= !is_source && laze_grad_node_is_leaf(node);
+  node->mark = visited;
+  node->next = waiting;
+  return node;
+}
+
+static laze_status find_origins(const laze_dual_level *level, laze_tensor *tensor, origins *out, laze_error *error) {
+  laze_thread_state *thread;
+  laze_slot *slot;
+  *out = (origins){.sources = false};
+  LAZE_TRY(laze_grad_lock("laze_dual_unpack", tensor, &thread, error));
+  const uint64_t source = thread->lazy->mark + 1, visited = source + 1;
+  thread->lazy->mark = visited;
+  laze_status status = laze_grad_slot(thread, "laze_dual_unpack", tensor, &slot, error);
+  if (status == LAZE_OK) status = mark_sources(thread, level, source, error);
+  laze_grad_node *waiting = status == LAZE_OK ? visit(slot->grad_node, NULL, source, visited, out) : NULL;
+  while (waiting) {
+    const laze_grad_node *node = waiting;
+    waiting = node->next;
+    for (int32_t i = 0; i < node->operand_count; i++)
+      waiting = visit(node->edges[i].node, waiting, source, visited, out);
+  }
+  laze_lazy_unlock(thread->lazy);
+  return status;
+}
+
 laze_status laze_dual_unpack(laze_dual_level *level, laze_tensor *tensor, laze_tensor **primal, laze_tensor **tangent,
                              laze_error *error) {
   if (primal) *primal = NULL;
@@ -126,9 +175,12 @@ laze_status laze_dual_unpack(laze_dual_level *level, laze_tensor *tensor, laze_t
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_dual_unpack: level, tensor or room for results is NULL");
   if (laze_tensor_status(tensor) != LAZE_OK)
     return laze_fail(error, laze_tensor_status(tensor), "%s", laze_tensor_error(tensor));
-  if (laze_tensor_requires_grad(tensor) && level->count > 0)
+  origins from;
+  LAZE_TRY(find_origins(level, tensor, &from, error));
+  const bool creates = level->creates || from.leaves;
+  if (from.sources)
     LAZE_TRY(laze_jvp(&tensor, 1, level->sources, level->tangents, (int32_t)level->count,
-                      level->creates ? LAZE_CREATE_GRAPH : 0, tangent, error));
-  *primal = level->creates ? tensor : laze_detach(tensor);
+                      creates ? LAZE_CREATE_GRAPH : 0, tangent, error));
+  *primal = creates || !from.sources ? tensor : laze_detach(tensor);
   return LAZE_OK;
 }

@@ -25,12 +25,6 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-class _Level:
-    def __init__(self, outer):
-        self.duals, self.tangents = [], []
-        self.creates = outer  # tangents have histories themselves
-
-
 class _Levels(threading.local):
     def __init__(self):
         self.open = []
@@ -40,17 +34,15 @@ _levels = _Levels()
 
 
 def _find(level):
-    """The level of a number; None: the innermost one."""
+    """The level of a number, if it is open; None: the innermost one."""
     if level is None:
         level = len(_levels.open) - 1
-    if not 0 <= level < len(_levels.open):
-        raise _laze.StateError("make_dual: there is no level for the dual tensor; call it inside of dual_level()")
-    return _levels.open[level]
+    return _levels.open[level] if 0 <= level < len(_levels.open) else None
 
 
 def enter_dual_level() -> int:
     """Opens a level, whose number it gives."""
-    _levels.open.append(_Level(bool(_levels.open)))
+    _levels.open.append(_laze._dual_level())
     return len(_levels.open) - 1
 
 
@@ -76,27 +68,12 @@ class dual_level:
 def make_dual(tensor: laze.Tensor, tangent: laze.Tensor, *, level: int | None = None) -> laze.Tensor:
     """A tensor of the same value that carries a tangent, of the same shape and dtype."""
     found = _find(level)
-    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        raise ValueError(f"make_dual: tensor is of {tensor.dtype}; only floats and complex numbers have tangents")
-    if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
-        raise _laze.InvalidArgumentError(
-            f"make_dual: the tangent is {tangent.dtype} of shape {tuple(tangent.shape)} and its tensor {tensor.dtype} of "
-            f"shape {tuple(tensor.shape)}; shape and dtype must be equal")
-    if not laze.autograd.is_grad_enabled():
-        raise _laze.StateError("make_dual: nothing is remembered here, and tangents follow from what is; leave no_grad")
-    found.creates |= tensor.requires_grad or tangent.requires_grad
-    kept = (tensor if tensor.requires_grad else tensor.detach().requires_grad_()).clone()
-    found.duals.append(kept)  # to which nobody writes
-    found.tangents.append(tangent)
-    return kept.clone()
+    if found is None:
+        raise _laze.StateError("make_dual: there is no level for the dual tensor; call it inside of dual_level()")
+    return found.make(tensor, tangent)
 
 
 def unpack_dual(tensor: laze.Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """What a tensor is without its tangent, and that: None where the tensor follows from no dual one."""
-    if not _levels.open:
-        return UnpackedDualTensor(tensor, None)
+    """What a tensor is without its tangent, and that: None where the tensor follows from no dual one of the level."""
     found = _find(level)
-    if not found.duals or not tensor.requires_grad:
-        return UnpackedDualTensor(tensor, None)
-    tangent, = laze.autograd.jvp(tensor, found.duals, found.tangents, create_graph=found.creates)
-    return UnpackedDualTensor(tensor if found.creates else tensor.detach(), tangent)
+    return UnpackedDualTensor(*((tensor, None) if found is None else found.unpack(tensor)))

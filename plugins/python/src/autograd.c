@@ -193,13 +193,6 @@ static PyObject *wrap_gradients(laze_tensor **found, int32_t count) {
   return gradients;
 }
 
-/* Ends a pass; false, with an exception, where it failed. */
-static bool end_pass(laze_python_pass *pass, laze_status status, const laze_error *error) {
-  const bool raised = laze_python_pass_end(pass, status != LAZE_OK);
-  if (status != LAZE_OK && !raised) laze_python_raise(status, error->message);
-  return status == LAZE_OK;
-}
-
 /* _grad(outputs, gradients, inputs, retain_graph, create_graph, allow_unused), of tuples that are as long as they have
  * to be. */
 static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
@@ -222,7 +215,7 @@ static PyObject *find_gradients(PyObject *module, PyObject *arguments) {
     laze_python_pass_begin(&pass);
     Py_BEGIN_ALLOW_THREADS status = laze_grad(asked.outputs, asked.gradients, asked.output_count, asked.inputs,
                                               asked.input_count, asked.flags, found, &error);
-    Py_END_ALLOW_THREADS if (!end_pass(&pass, status, &error)) result = NULL;
+    Py_END_ALLOW_THREADS if (!laze_python_pass_finish(&pass, status, &error)) result = NULL;
     else if (!laze_python_raise_interrupt()) result = wrap_gradients(found, asked.input_count);
   } else if (taken) {
     PyErr_NoMemory();
@@ -254,7 +247,7 @@ static PyObject *find_tangents(PyObject *module, PyObject *arguments) {
     laze_python_pass_begin(&pass);
     Py_BEGIN_ALLOW_THREADS status =
         laze_jvp(asked.outputs, count, asked.inputs, asked.gradients, input_count, asked.flags, found, &error);
-    Py_END_ALLOW_THREADS if (!end_pass(&pass, status, &error)) result = NULL;
+    Py_END_ALLOW_THREADS if (!laze_python_pass_finish(&pass, status, &error)) result = NULL;
     else if (!laze_python_raise_interrupt()) result = wrap_gradients(found, count);
   } else if (asked.gradients) {
     PyErr_NoMemory();
@@ -284,7 +277,7 @@ static PyObject *run_backward(PyObject *module, PyObject *arguments) {
             ? laze_backward_into(asked.outputs, asked.gradients, asked.output_count, asked.inputs, asked.input_count,
                                  asked.flags, &error)
             : laze_backward_with(asked.outputs, asked.gradients, asked.output_count, asked.flags, &error);
-    Py_END_ALLOW_THREADS if (end_pass(&pass, status, &error) && !laze_python_raise_interrupt()) result =
+    Py_END_ALLOW_THREADS if (laze_python_pass_finish(&pass, status, &error) && !laze_python_raise_interrupt()) result =
         laze_python_share(Py_None);
   }
   free_request(&asked);

@@ -49,6 +49,7 @@ int laze_python_add_operators(PyObject *module);
 int laze_python_add_scopes(PyObject *module);
 int laze_python_add_files(PyObject *module);
 int laze_python_add_gradients(PyObject *module);
+int laze_python_add_duals(PyObject *module);
 int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
@@ -165,6 +166,8 @@ struct laze_python_pass {
 };
 void laze_python_pass_begin(laze_python_pass *pass);
 bool laze_python_pass_end(laze_python_pass *pass, bool failed);
+/* The same with what the library said: false, with an exception, where it failed. */
+bool laze_python_pass_finish(laze_python_pass *pass, laze_status status, const laze_error *error);
 /* Within one: keeps what code gave, so that its handle lives until the pass has looked at it (false: an exception is
  * set); and keeps the exception that is set, for the pass's end. */
 bool laze_python_pass_keep(PyObject *object);

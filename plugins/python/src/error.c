@@ -81,6 +81,9 @@ static PyObject *class_of(laze_status status) {
 static const char *const spellings[][2] = {
     {"laze_tensor_require_grad", "requires_grad_"},
     {"laze_tensor_set_grad", "grad"},
+    {"laze_dual_make", "make_dual"},
+    {"laze_dual_unpack", "unpack_dual"},
+    {"laze_set_grad_enabled", "set_grad_enabled"},
     {"laze_tensor_set_data", "data"},
     {"laze_tensor_detach", "detach_"},
     {"laze_tensor_set", "set_"},

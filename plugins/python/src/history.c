@@ -30,6 +30,12 @@ bool laze_python_pass_end(laze_python_pass *pass, bool failed) {
   return false;
 }
 
+bool laze_python_pass_finish(laze_python_pass *pass, laze_status status, const laze_error *error) {
+  const bool raised = laze_python_pass_end(pass, status != LAZE_OK);
+  if (status != LAZE_OK && !raised) laze_python_raise(status, error->message);
+  return status == LAZE_OK;
+}
+
 bool laze_python_pass_keep(PyObject *object) {
   if (!current->kept) current->kept = PyList_New(0);
   return current->kept && PyList_Append(current->kept, object) == 0;

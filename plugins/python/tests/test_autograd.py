@@ -441,6 +441,42 @@ class ForwardMode(unittest.TestCase):
             self.assertIsNone(fwAD.unpack_dual(x).tangent)
         self.assertIsNone(fwAD.unpack_dual(dual).tangent)
 
+    def test_what_a_tensor_follows_from_decides(self):
+        from laze.autograd import forward_ad
+        w = leaf([3.0])
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(laze.tensor([2.0]), laze.tensor([1.0]))
+            product = dual * w * w
+            # what: has a tangent, which requires a gradient
+            for tensor, tangent, requires in [(w, None, None), (w * 2, None, None), (dual.detach(), None, None),
+                                              (dual, [1.0], False), (dual.floor(), [0.0], False),
+                                              (product, [9.0], True)]:
+                found = forward_ad.unpack_dual(tensor)
+                self.assertEqual(found.primal.tolist(), tensor.tolist())
+                if tangent is None:
+                    self.assertIsNone(found.tangent)
+                    self.assertIs(found.primal, tensor)
+                else:
+                    self.assertEqual(found.tangent.tolist(), tangent)
+                    self.assertEqual((found.primal.requires_grad, found.tangent.requires_grad), (requires, requires))
+            forward_ad.unpack_dual(product).tangent.backward()
+        self.assertEqual(w.grad.tolist(), [6.0])  # of the tangent w^2
+
+    def test_what_backward_raises_is_raised(self):
+        from laze.autograd import forward_ad
+
+        class Bad(laze.autograd.Function):
+            forward = staticmethod(lambda ctx, x: x * 2)
+
+            @staticmethod
+            def jvp(ctx, tangent):
+                raise KeyError("mine")
+
+        with forward_ad.dual_level():
+            y = Bad.apply(forward_ad.make_dual(laze.tensor([2.0]), laze.tensor([1.0])))
+            with self.assertRaisesRegex(KeyError, "mine"):
+                forward_ad.unpack_dual(y)
+
     def test_levels_may_be_nested(self):
         from laze.autograd import forward_ad
         one = laze.tensor([1.0])
@@ -463,7 +499,11 @@ class ForwardMode(unittest.TestCase):
                 forward_ad.make_dual(laze.tensor([1]), laze.tensor([1]))
             with self.assertRaisesRegex(RuntimeError, "shape and dtype"):
                 forward_ad.make_dual(x, laze.tensor([1.0, 2.0]))
-            with laze.no_grad(), self.assertRaisesRegex(RuntimeError, "no_grad"):
+            with self.assertRaisesRegex(TypeError, "two tensors"):
+                forward_ad.make_dual(x, 1.0)
+            with self.assertRaisesRegex(TypeError, "no tensor"):
+                forward_ad.unpack_dual([x])
+            with laze.no_grad(), self.assertRaisesRegex(RuntimeError, "no gradients are recorded"):
                 forward_ad.make_dual(x, x)
 
 

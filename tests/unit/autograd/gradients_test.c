@@ -601,7 +601,7 @@ START_TEST(row_1_14_duals_carry_their_tangents) {
   laze_dual_level *outer, *inner;
   laze_tensor *x = constant(&at, (float[]){0.5F}), *y = constant(&at, (float[]){3}), *primal, *tangent;
   laze_tensor *one = constant(&at, (float[]){1}), *two = constant(&at, (float[]){2});
-  ck_assert_int_eq(laze_dual_level_begin(at.context, NULL, &outer, &error), LAZE_OK);
+  ck_assert_int_eq(laze_dual_level_begin(at.context, &outer, &error), LAZE_OK);
   laze_tensor *a = laze_dual_make(outer, x, one), *b = laze_dual_make(outer, y, two);
   ck_assert_msg(laze_dual_unpack(outer, laze_mul(laze_sin(a), b), &primal, &tangent, &error) == LAZE_OK, "%s",
                 error.message);
@@ -611,7 +611,7 @@ START_TEST(row_1_14_duals_carry_their_tangents) {
   (void)laze_mul_(b, 10);
   ck_assert_int_eq(laze_dual_unpack(outer, b, &primal, &tangent, &error), LAZE_OK);
   expect(tangent, 0, (float[]){20}); /* what is written to a dual has a tangent, too */
-  ck_assert_int_eq(laze_dual_level_begin(at.context, outer, &inner, &error), LAZE_OK);
+  ck_assert_int_eq(laze_dual_level_begin(at.context, &inner, &error), LAZE_OK);
   laze_tensor *again = laze_dual_make(inner, a, one);
   ck_assert_int_eq(laze_dual_unpack(inner, laze_sin(again), &primal, &tangent, &error), LAZE_OK);
   laze_dual_level_end(inner);
@@ -628,13 +628,50 @@ START_TEST(row_1_14_duals_carry_their_tangents) {
 }
 END_TEST
 
+/* A tangent is there exactly where a dual is behind a tensor, also where it is 0; and it has a history where something
+ * else that requires a gradient is: a penalty on a derivative trains a model by that. */
+START_TEST(what_a_tensor_follows_from_decides) {
+  autograd_fixture at = begin();
+  laze_error error;
+  laze_dual_level *level;
+  ck_assert_int_eq(laze_dual_level_begin(at.context, &level, &error), LAZE_OK);
+  laze_tensor *x = constant(&at, (float[]){2}), *one = constant(&at, (float[]){1}), *w = leaf(&at, (float[]){3});
+  laze_tensor *dual = laze_dual_make(level, x, one), *other = laze_mul(w, 2), *product = laze_mul(laze_mul(dual, w), w);
+  const struct {
+    laze_tensor *tensor;
+    bool has_tangent, requires_grad;
+    float primal, tangent;
+  } cases[] = {
+      {w, false, true, 3, 0},       {other, false, true, 6, 0},
+      {x, false, false, 2, 0},      {laze_detach(dual), false, false, 2, 0},
+      {dual, true, false, 2, 1},    {laze_floor(dual), true, false, 2, 0},
+      {product, true, true, 18, 9},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    laze_tensor *primal, *tangent;
+    ck_assert_msg(laze_dual_unpack(level, cases[i].tensor, &primal, &tangent, &error) == LAZE_OK, "%s", error.message);
+    expect(primal, 0, (float[]){cases[i].primal});
+    ck_assert_msg(!tangent == !cases[i].has_tangent, "case %zu", i);
+    ck_assert_msg(laze_tensor_requires_grad(primal) == cases[i].requires_grad, "case %zu", i);
+    if (!tangent) ck_assert_ptr_eq(primal, cases[i].tensor);
+    if (!tangent) continue;
+    expect(tangent, 0, (float[]){cases[i].tangent});
+    ck_assert_msg(laze_tensor_requires_grad(tangent) == cases[i].requires_grad, "case %zu", i);
+    if (cases[i].requires_grad) backward(tangent);
+  }
+  expect(laze_tensor_grad(w), 0, (float[]){6}); /* of the tangent w^2 */
+  laze_dual_level_end(level);
+  end(&at);
+}
+END_TEST
+
 /* What has no tangent says why. */
 START_TEST(what_is_no_dual_is_said) {
   autograd_fixture at = begin();
   laze_error error;
   laze_dual_level *level;
   laze_tensor *x = constant(&at, (float[]){1, 2}), *short_one = constant(&at, (float[]){1});
-  ck_assert_int_eq(laze_dual_level_begin(at.context, NULL, &level, &error), LAZE_OK);
+  ck_assert_int_eq(laze_dual_level_begin(at.context, &level, &error), LAZE_OK);
   ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_dual_make(level, x, short_one)), "shape and dtype"));
   laze_tensor *integers = laze_to(x, LAZE_I32);
   ck_assert_ptr_nonnull(strstr(laze_tensor_error(laze_dual_make(level, integers, integers)), "only floats"));
@@ -653,6 +690,7 @@ END_TEST
 int main(void) {
   const TTest *tests[] = {limits_that_touch,
                           row_1_14_duals_carry_their_tangents,
+                          what_a_tensor_follows_from_decides,
                           what_is_no_dual_is_said,
                           rows_of_an_embedding_that_count_otherwise,
                           far_from_0_gradients_are_finite,
