@@ -106,7 +106,8 @@ laze_status laze_optimiser_create(laze_context *context, const char *algorithm, 
   const laze_algorithm *found = laze_algorithm_find(algorithm);
   if (!found)
     return laze_fail(error, LAZE_NOT_FOUND,
-                     "there is no optimiser \"%s\": expected sgd, adam, adamw, rmsprop or adagrad",
+                     "there is no optimiser \"%s\": expected sgd, adam, adamw, adamax, nadam, radam, rmsprop, adagrad, "
+                     "adadelta, asgd or rprop",
                      algorithm ? algorithm : "(NULL)");
   if (!context) context = laze_context_default();
   laze_optimiser *optimiser = context ? laze_alloc_zero(context, sizeof *optimiser) : NULL;

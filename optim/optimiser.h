@@ -16,6 +16,7 @@
 
 #define LAZE_OPTIM_SETTINGS 8 /* of one algorithm, at most */
 #define LAZE_OPTIM_MEMORIES 3 /* tensors that are remembered of one parameter, at most */
+#define LAZE_OPTIM_CARRIED 2  /* numbers, at most */
 
 /* Which numbers a setting takes. */
 typedef enum {
@@ -44,14 +45,16 @@ typedef struct laze_algorithm {
   const char *name;
   laze_setting_info settings[LAZE_OPTIM_SETTINGS + 1];
   const char *memories[LAZE_OPTIM_MEMORIES];
+  const char *carried[LAZE_OPTIM_CARRIED]; /* numbers that are remembered besides */
   bool uncounted; /* its state in PyTorch has no "step": a parameter with memories has made one */
   int initial;    /* the setting that the first memory begins with; -1: 0, as all others do */
   /* Settings that do not go together; may be NULL. */
   laze_status (*check)(const double *settings, laze_error *error);
   /* What is remembered under these settings: a bit for each name. */
   unsigned (*remembers)(const double *settings);
-  /* The numbers of a step (1 at the first), which all parameters share: inputs of the graph. */
-  void (*count)(const double *settings, int64_t step, double *numbers);
+  /* The numbers of a step (1 at the first), which all parameters share: inputs of the graph; and those that are
+   * remembered, as the step leaves them. */
+  void (*count)(const double *settings, int64_t step, double *carried, double *numbers);
   void (*update)(laze_update *update);
 } laze_algorithm;
 
@@ -61,6 +64,7 @@ const laze_algorithm *laze_algorithm_find(const char *name);
 typedef struct laze_parameter {
   laze_tensor *tensor;                        /* retained */
   laze_tensor *memories[LAZE_OPTIM_MEMORIES]; /* retained; NULL: none so far */
+  double carried[LAZE_OPTIM_CARRIED];
   int64_t steps;
 } laze_parameter;
 

@@ -5,22 +5,37 @@
 #include "optim/optimiser.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_SIZE 48 /* digits, a point and the longest name */
 static const char step_name[] = "step";
 
-/* A parameter of the state: what a name without its number names. */
-static bool has_state(const laze_parameter *parameter, int place) {
+/* What there is of a parameter: steps, memories, numbers. */
+enum {
+  FIRST_MEMORY = 1,
+  FIRST_CARRIED = FIRST_MEMORY + LAZE_OPTIM_MEMORIES,
+  PLACES = FIRST_CARRIED + LAZE_OPTIM_CARRIED
+};
+
+static bool has_state(const laze_optimiser *optimiser, const laze_parameter *parameter, int place) {
   bool remembered = parameter->steps > 0;
-  if (place > 0) return parameter->memories[place - 1] != NULL;
+  if (place >= FIRST_CARRIED) return remembered && optimiser->algorithm->carried[place - FIRST_CARRIED];
+  if (place >= FIRST_MEMORY) return parameter->memories[place - FIRST_MEMORY] != NULL;
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) remembered = remembered || parameter->memories[m];
   return remembered; /* also 0 steps, beside memories: they are not taken without */
 }
 
 static const char *state_name(const laze_optimiser *optimiser, int place) {
-  return place == 0 ? step_name : optimiser->algorithm->memories[place - 1];
+  if (place >= FIRST_CARRIED) return optimiser->algorithm->carried[place - FIRST_CARRIED];
+  return place >= FIRST_MEMORY ? optimiser->algorithm->memories[place - FIRST_MEMORY] : step_name;
+}
+
+static laze_tensor *state_tensor(const laze_optimiser *optimiser, const laze_parameter *parameter, int place) {
+  if (place >= FIRST_MEMORY && place < FIRST_CARRIED) return parameter->memories[place - FIRST_MEMORY];
+  const double number = place == 0 ? (double)parameter->steps : parameter->carried[place - FIRST_CARRIED];
+  return laze_tensor_from_scalar(optimiser->context, LAZE_F32, laze_scalar_real(number));
 }
 
 laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tensor *state, int32_t *count,
@@ -33,20 +48,18 @@ laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tenso
   *count = 0;
   if (state) {
     laze_free(optimiser->context, optimiser->names);
-    optimiser->names = laze_alloc_array(optimiser->context, parameters * (LAZE_OPTIM_MEMORIES + 1), NAME_SIZE);
+    optimiser->names = laze_alloc_array(optimiser->context, parameters * PLACES, NAME_SIZE);
     if (!optimiser->names) return laze_fail_memory(error, "names of tensors", parameters * NAME_SIZE);
   }
   for (int64_t i = 0; i < parameters; i++) {
     const laze_parameter *parameter = laze_optimiser_parameter(optimiser, i, &group);
-    for (int place = 0; place <= LAZE_OPTIM_MEMORIES; place++) {
-      if (!has_state(parameter, place)) continue;
+    for (int place = 0; place < PLACES; place++) {
+      if (!has_state(optimiser, parameter, place)) continue;
       const int32_t at = (*count)++;
       if (!state || at >= capacity) continue;
       char *name = optimiser->names + (int64_t)at * NAME_SIZE;
       snprintf(name, NAME_SIZE, "%" PRId64 ".%s", i, state_name(optimiser, place));
-      state[at] = (laze_named_tensor){name, place > 0 ? parameter->memories[place - 1]
-                                                      : laze_tensor_from_scalar(optimiser->context, LAZE_F32,
-                                                                                laze_scalar_integer(parameter->steps))};
+      state[at] = (laze_named_tensor){name, state_tensor(optimiser, parameter, place)};
     }
   }
   return LAZE_OK;
@@ -55,8 +68,10 @@ laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tenso
 /* What comes in place of what a parameter has. */
 typedef struct {
   laze_tensor *memories[LAZE_OPTIM_MEMORIES]; /* borrowed; NULL: none */
+  double carried[LAZE_OPTIM_CARRIED];
   int64_t steps;
-  bool counted; /* steps were given */
+  bool counted;   /* steps were given */
+  unsigned given; /* a bit for each of `carried` */
 } replacement;
 
 static laze_status refuse(const laze_named_tensor *item, laze_status code, const char *why, laze_error *error) {
@@ -86,6 +101,15 @@ static laze_status take_step(const laze_named_tensor *item, replacement *out, la
   return LAZE_OK;
 }
 
+static laze_status take_carried(const laze_named_tensor *item, int place, replacement *out, laze_error *error) {
+  if (out->given >> place & 1) return refuse_again(item, error);
+  const double number = laze_tensor_elements(item->tensor) == 1 ? laze_tensor_item(item->tensor) : NAN;
+  if (!isfinite(number)) return refuse(item, LAZE_INVALID_ARGUMENT, "is no number: expected one element", error);
+  out->carried[place] = number;
+  out->given |= 1u << place;
+  return LAZE_OK;
+}
+
 static laze_status take_item(const laze_optimiser *optimiser, const laze_named_tensor *item, replacement *all,
                              laze_error *error) {
   char *end = NULL;
@@ -97,6 +121,10 @@ static laze_status take_item(const laze_optimiser *optimiser, const laze_named_t
   if (!item->tensor || laze_tensor_status(item->tensor) != LAZE_OK)
     return refuse(item, LAZE_INVALID_ARGUMENT, item->tensor ? laze_tensor_error(item->tensor) : "is NULL", error);
   if (strcmp(end + 1, step_name) == 0) return take_step(item, &all[index], error);
+  for (int c = 0; c < LAZE_OPTIM_CARRIED; c++) {
+    const char *name = optimiser->algorithm->carried[c];
+    if (name && strcmp(end + 1, name) == 0) return take_carried(item, c, &all[index], error);
+  }
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) {
     const char *name = optimiser->algorithm->memories[m];
     if (!name || strcmp(end + 1, name) != 0) continue;
@@ -114,7 +142,7 @@ static laze_status refuse_without(const laze_optimiser *optimiser, int64_t index
                    name, optimiser->algorithm->name);
 }
 
-/* Memories come with the number of steps, and steps with all memories that the settings ask for. */
+/* Memories come with the number of steps, and steps with all memories that the settings ask for, and numbers. */
 static laze_status complete(const laze_optimiser *optimiser, replacement *all, laze_error *error) {
   const laze_algorithm *algorithm = optimiser->algorithm;
   laze_parameter_group *group;
@@ -128,6 +156,9 @@ static laze_status complete(const laze_optimiser *optimiser, replacement *all, l
     const unsigned wanted = all[i].steps > 0 ? algorithm->remembers(group->settings) : 0;
     for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
       if (wanted >> m & 1 && !all[i].memories[m]) return refuse_without(optimiser, i, algorithm->memories[m], error);
+    for (int c = 0; c < LAZE_OPTIM_CARRIED && all[i].steps > 0; c++)
+      if (algorithm->carried[c] && !(all[i].given >> c & 1))
+        return refuse_without(optimiser, i, algorithm->carried[c], error);
   }
   return LAZE_OK;
 }
@@ -147,6 +178,7 @@ static laze_status copy_memories(replacement *all, int64_t count, laze_error *er
 
 static void replace(laze_parameter *parameter, const replacement *with) {
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) laze_tensor_replace(&parameter->memories[m], with->memories[m]);
+  memcpy(parameter->carried, with->carried, sizeof parameter->carried);
   parameter->steps = with->steps;
 }
 

@@ -105,11 +105,12 @@ static laze_status assign(laze_tensor *destination, laze_tensor *opened, laze_er
   return laze_tensor_assign_error(destination, opened, error);
 }
 
-/* The numbers that parameters of one group, dtype and number of steps share. */
+/* The numbers that parameters of one group, dtype and number of steps share, unless they remember other ones. */
 typedef struct {
   const laze_parameter_group *group;
   laze_dtype dtype;
   int64_t step;
+  double before[LAZE_OPTIM_CARRIED], after[LAZE_OPTIM_CARRIED]; /* what is remembered of them */
   laze_tensor *tensors[LAZE_OPTIM_SETTINGS];
 } shared_numbers;
 
@@ -118,10 +119,14 @@ static void share_numbers(const laze_optimiser *optimiser, const laze_parameter_
   const laze_dtype own = laze_tensor_dtype(parameter->tensor);
   const laze_dtype dtype = own == LAZE_F64 || own == LAZE_C128 ? LAZE_F64 : LAZE_F32;
   const int64_t step = parameter->steps + 1;
-  if (shared->group == group && shared->dtype == dtype && shared->step == step) return;
+  if (shared->group == group && shared->dtype == dtype && shared->step == step &&
+      memcmp(shared->before, parameter->carried, sizeof shared->before) == 0)
+    return;
   double numbers[LAZE_OPTIM_SETTINGS] = {0};
-  optimiser->algorithm->count(group->settings, step, numbers);
   *shared = (shared_numbers){.group = group, .dtype = dtype, .step = step};
+  memcpy(shared->before, parameter->carried, sizeof shared->before);
+  memcpy(shared->after, parameter->carried, sizeof shared->after);
+  optimiser->algorithm->count(group->settings, step, shared->after, numbers);
   for (int i = 0; i < LAZE_OPTIM_SETTINGS; i++)
     shared->tensors[i] = laze_tensor_from_scalar(optimiser->context, dtype, laze_scalar_real(numbers[i]));
 }
@@ -138,6 +143,7 @@ static laze_status update(const laze_optimiser *optimiser, const laze_parameter_
   LAZE_TRY(assign(parameter->tensor, now.parameter, error));
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
     if (now.memories[m]) LAZE_TRY(assign(parameter->memories[m], now.memories[m], error));
+  memcpy(parameter->carried, numbers->after, sizeof parameter->carried);
   parameter->steps++;
   return LAZE_OK;
 }

@@ -56,8 +56,14 @@ static inline laze_settings laze_settings_of(std::initializer_list<laze_setting>
  *   "sgd"      lr 1e-3, momentum 0, dampening 0, weight_decay 0, nesterov 0, maximize 0
  *   "adam"     lr 1e-3, beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0, amsgrad 0, maximize 0
  *   "adamw"    the same with a weight_decay of 1e-2, which is taken from parameters and not added to gradients
+ *   "adamax"   lr 2e-3, beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0, maximize 0
+ *   "nadam"    the same, and momentum_decay 4e-3, decoupled_weight_decay 0
+ *   "radam"    lr 1e-3, otherwise as adamax, and decoupled_weight_decay 0
  *   "rmsprop"  lr 1e-2, alpha 0.99, eps 1e-8, weight_decay 0, momentum 0, centered 0, maximize 0
  *   "adagrad"  lr 1e-2, lr_decay 0, weight_decay 0, initial_accumulator_value 0, eps 1e-10, maximize 0
+ *   "adadelta" lr 1, rho 0.9, eps 1e-6, weight_decay 0, maximize 0
+ *   "asgd"     lr 1e-2, lambd 1e-4, alpha 0.75, t0 1e6, weight_decay 0, maximize 0
+ *   "rprop"    lr 1e-2, etaminus 0.5, etaplus 1.2, step_size_min 1e-6, step_size_max 50, maximize 0
  *
  * NULL context: the default, otherwise that of the parameters; the optimiser keeps it. LAZE_NOT_FOUND: no such
  * algorithm; LAZE_INVALID_ARGUMENT: it has no such setting, or not of this value. On failure *out is NULL. */
@@ -89,10 +95,11 @@ LAZE_API LAZE_MUST_USE laze_status laze_optimiser_step(laze_optimiser *optimiser
 /* Takes all gradients away. Behind the step, and before the end of laze's step, they need no memory that lasts. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_zero_grad(laze_optimiser *optimiser, laze_error *error);
 
-/* What is remembered of parameters, which are counted through all groups: "0.step" (f32, without dimensions),
- * "0.momentum_buffer", "0.exp_avg" and so on, in the words of PyTorch; nothing of a parameter that never had a
- * gradient. With `state` NULL, *count is how many there are; otherwise its capacity, and then how many there are. Names
- * live until the next call on the optimiser, tensors are handles of the current scope or the optimiser's own. */
+/* What is remembered of parameters, which are counted through all groups: "0.step" (f32, without dimensions,
+ * as all numbers), "0.momentum_buffer", "0.exp_avg" and so on, in the words of PyTorch; nothing of a parameter that
+ * never had a gradient. With `state` NULL, *count is how many there are; otherwise its capacity, and then how many
+ * there are. Names live until the next call on the optimiser, tensors are handles of the current scope or the
+ * optimiser's own. */
 LAZE_API LAZE_MUST_USE laze_status laze_optimiser_get_state(laze_optimiser *optimiser, laze_named_tensor *state,
                                                             int32_t *count, laze_error *error);
 /* Has it remember `state` instead of what it did. LAZE_INVALID_ARGUMENT: a name, shape or dtype that fits no parameter,

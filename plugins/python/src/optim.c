@@ -110,9 +110,17 @@ static PyObject *step(PyObject *self, PyObject *unused) {
 
 /* ---- What is remembered: a dict of names and tensors. */
 
-/* The number of steps is a tensor made for it, all others are the optimiser's own. */
-static bool put_state(PyObject *all, const laze_named_tensor *item, bool is_own) {
-  PyObject *tensor = is_own ? laze_python_copy_values(item->tensor) : laze_python_tensor(item->tensor);
+/* Numbers are tensors that are made for it, all others are the optimiser's own. */
+static bool is_own(const char *name) {
+  static const char *const numbers[] = {"step", "mu_product", "eta", "mu"};
+  const char *what = strchr(name, '.');
+  for (size_t i = 0; what && i < sizeof numbers / sizeof *numbers; i++)
+    if (strcmp(what + 1, numbers[i]) == 0) return false;
+  return true;
+}
+
+static bool put_state(PyObject *all, const laze_named_tensor *item) {
+  PyObject *tensor = is_own(item->name) ? laze_python_copy_values(item->tensor) : laze_python_tensor(item->tensor);
   const int status = tensor ? PyDict_SetItemString(all, item->name, tensor) : -1;
   Py_XDECREF(tensor);
   return status == 0;
@@ -128,7 +136,7 @@ static PyObject *get_state(PyObject *self, PyObject *unused) {
   if (status == LAZE_OK) status = laze_optimiser_get_state(optimiser_of(self), items, &count, &error);
   PyObject *all = status == LAZE_OK ? PyDict_New() : laze_python_raise(status, error.message);
   for (int32_t i = 0; all && i < count; i++)
-    if (!put_state(all, &items[i], !strstr(items[i].name, ".step"))) Py_CLEAR(all);
+    if (!put_state(all, &items[i])) Py_CLEAR(all);
   PyMem_Free(items);
   return all;
 }

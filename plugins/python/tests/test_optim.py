@@ -21,7 +21,8 @@ def descend(optimizer, x):
     return loss
 
 
-CLASSES = [laze.optim.SGD, laze.optim.Adam, laze.optim.AdamW, laze.optim.RMSprop, laze.optim.Adagrad]
+CLASSES = [laze.optim.SGD, laze.optim.Adam, laze.optim.AdamW, laze.optim.RMSprop, laze.optim.Adagrad,
+           laze.optim.Adadelta, laze.optim.Adamax, laze.optim.NAdam, laze.optim.RAdam, laze.optim.ASGD, laze.optim.Rprop]
 
 
 class Steps(unittest.TestCase):
@@ -30,7 +31,9 @@ class Steps(unittest.TestCase):
             x = leaf([1.0, -2.0])
             optimizer = kind([x], lr=0.1)
             losses = [descend(optimizer, x).item() for _ in range(20)]
-            self.assertTrue(all(after < before for before, after in zip(losses, losses[1:])), kind)
+            falls = [after < before for before, after in zip(losses, losses[1:])]
+            self.assertTrue(any(falls) if kind is laze.optim.Rprop else all(falls), kind)  # which goes too far, and back
+            self.assertLess(losses[-1], losses[0], kind)
             self.assertTrue(x.requires_grad and x.is_leaf)
 
     def test_sgd_by_hand(self):

@@ -51,6 +51,8 @@ START_TEST(settings_are_checked) {
           LAZE_INVALID_ARGUMENT, "lr is nan");
   refuses(laze_optimiser_create(at.context, "sgd", LAZE_SETTINGS({"nesterov", 1}), &none, &error), &error,
           LAZE_INVALID_ARGUMENT, "momentum above 0");
+  refuses(laze_optimiser_create(at.context, "rprop", LAZE_SETTINGS({"etaplus", 0.5}), &none, &error), &error,
+          LAZE_INVALID_ARGUMENT, "etaminus is 0.5 and etaplus 0.5: expected");
   laze_optimiser *sgd = make(&at, "sgd", LAZE_SETTINGS({"momentum", 0.9}, {"nesterov", 1}));
   laze_tensor *x = leaf(&at, (float[]){1, 2});
   ck_assert_int_eq(laze_optimiser_add(sgd, &x, 1, LAZE_SETTINGS({"lr", 0.5}), NULL), LAZE_OK);
@@ -128,7 +130,8 @@ END_TEST
 
 /* Neither a learning rate nor the number of the step is a part of the graph: a long training finds its code. */
 START_TEST(numbers_that_change_compile_nothing) {
-  const char *const names[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad"};
+  const char *const names[] = {"sgd",     "adam",    "adamw",    "adamax", "nadam", "radam",
+                               "rmsprop", "adagrad", "adadelta", "asgd",   "rprop"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     autograd_fixture at = begin();
     laze_tensor *x = leaf(&at, (float[]){1, -2});
@@ -288,6 +291,47 @@ START_TEST(a_state_without_steps_goes_both_ways) {
   ck_assert_msg(laze_optimiser_set_state(adagrad, state, count, &error) == LAZE_OK, "%s", error.message);
   laze_optimiser_destroy(adagrad);
   end(&at);
+}
+END_TEST
+
+/* What a training goes on from is all in the state, numbers besides tensors too, or it would go on otherwise. */
+START_TEST(numbers_are_a_part_of_the_state) {
+  const struct {
+    const char *algorithm, *number;
+  } cases[] = {{"nadam", "0.mu_product"}, {"asgd", "0.eta"}, {"asgd", "0.mu"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    autograd_fixture at = begin();
+    const laze_settings settings = LAZE_SETTINGS({"lr", 0.25});
+    laze_tensor *x = leaf(&at, (float[]){1, -2});
+    laze_optimiser *first = make(&at, cases[i].algorithm, settings), *second;
+    laze_named_tensor state[6], other[6];
+    laze_error error;
+    int32_t count = 6, at_number = 0;
+    add(first, &x, 1);
+    for (int k = 0; k < 3; k++) descend(&at, first, x);
+    ck_assert_int_eq(laze_optimiser_get_state(first, state, &count, NULL), LAZE_OK);
+    while (at_number < count && strcmp(state[at_number].name, cases[i].number) != 0) at_number++;
+    ck_assert_int_lt(at_number, count);
+    laze_tensor *y = laze_clone(laze_detach(x));
+    ck_assert_int_eq(laze_tensor_require_grad(y, 1, NULL), LAZE_OK);
+    second = make(&at, cases[i].algorithm, settings);
+    add(second, &y, 1);
+    memcpy(other, state, sizeof other);
+    other[at_number] = state[count - 1];
+    refuses(laze_optimiser_set_state(second, other, count - 1, &error), &error, LAZE_NOT_FOUND, "is missing");
+    memcpy(other, state, sizeof other);
+    other[at_number].tensor = laze_full(at.context, LAZE_SHAPE_SCALAR, NAN, LAZE_F32);
+    refuses(laze_optimiser_set_state(second, other, count, &error), &error, LAZE_INVALID_ARGUMENT, "is no number");
+    ck_assert_msg(laze_optimiser_set_state(second, state, count, &error) == LAZE_OK, "%s", error.message);
+    descend(&at, first, x);
+    descend(&at, second, y);
+    float values[2];
+    ck_assert_int_eq(laze_tensor_read(x, LAZE_F32, values, sizeof values), LAZE_OK);
+    expect_all(y, values, 2, 1e-6f);
+    laze_optimiser_destroy(first);
+    laze_optimiser_destroy(second);
+    end(&at);
+  }
 }
 END_TEST
 
@@ -508,6 +552,7 @@ int main(void) {
                           state_is_checked,
                           a_state_with_gaps_is_refused,
                           a_state_without_steps_goes_both_ways,
+                          numbers_are_a_part_of_the_state,
                           momentum_comes_without_steps,
                           without_memory_the_state_stays,
                           a_gradient_that_failed_changes_nothing,

@@ -18,15 +18,20 @@ import laze
 from laze import _laze
 from laze.optim import lr_scheduler
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+           "Rprop", "lr_scheduler"]
+
+# Settings of two numbers, and what the library calls these.
+_PAIRS = {"betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"),
+          "step_sizes": ("step_size_min", "step_size_max")}
 
 
 def _settings(group, names):
     """What a group says as the library has it: numbers."""
     settings = {}
     for name in names:
-        if name == "betas":
-            settings["beta1"], settings["beta2"] = map(float, group["betas"])
+        if name in _PAIRS:
+            settings.update(zip(_PAIRS[name], map(float, group[name])))
         else:
             settings[name] = float(group[name])
     return settings
@@ -207,3 +212,76 @@ class Adagrad(Optimizer):
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "eps": eps,
                                   "maximize": maximize})
+
+
+class Adadelta(Optimizer):
+    """Steps by the gradient, over the root of the mean of its squares, times that of the steps before."""
+
+    _algorithm = "adadelta"
+
+    def __init__(self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, *, maximize: bool = False, foreach: bool | None = None,
+                 capturable: bool = False):
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
+                                  "maximize": maximize})
+
+
+class Adamax(Optimizer):
+    """Adam, over the largest of the gradients so far, which fades."""
+
+    _algorithm = "adamax"
+
+    def __init__(self, params: Iterable[Any], lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, *, maximize: bool = False, foreach: bool | None = None,
+                 capturable: bool = False):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "maximize": maximize})
+
+
+class NAdam(Optimizer):
+    """Adam by the mean of gradients as it will be after the next step (Nesterov)."""
+
+    _algorithm = "nadam"
+
+    def __init__(self, params: Iterable[Any], lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+                 capturable: bool = False):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "momentum_decay": momentum_decay,
+                                  "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})
+
+
+class RAdam(Optimizer):
+    """Adam whose first steps are those of gradients alone, until the root follows from enough of their squares."""
+
+    _algorithm = "radam"
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+                 maximize: bool = False, foreach: bool | None = None, capturable: bool = False):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})
+
+
+class ASGD(Optimizer):
+    """Steps down the gradient that become shorter; the state has the mean of where they led, "ax", from step t0 on."""
+
+    _algorithm = "asgd"
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0, *, maximize: bool = False, foreach: bool | None = None,
+                 capturable: bool = False):
+        super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+                                  "maximize": maximize})
+
+
+class Rprop(Optimizer):
+    """Steps by the signs of gradients, of a size that grows for each element where its sign stays as it was."""
+
+    _algorithm = "rprop"
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False):
+        super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize})
