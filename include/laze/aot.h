@@ -53,10 +53,11 @@ typedef struct laze_aot_options {
 
 /* Calls the function on tensors that stand for `inputs`, which are computed and left as they are, and compiles what it
  * did. Where the thread records gradients and an input requires one, there is a backward graph. `output_count` may be 0
- * where an input is written to. LAZE_UNSUPPORTED: an input is written to that shares memory with another. The second
- * time that the same graph is compiled for the same inputs and options, it is found in the context's cache
- * (aot_cache_hits), unless it calls kernels that programs register (aot_cache_bypasses). *out is the caller's, or NULL.
- */
+ * where an input is written to. LAZE_UNSUPPORTED: an input is written to that may have elements in common with another:
+ * views of one tensor that are neither pieces which one call gave, nor one behind the other, nor columns of their own.
+ * The second time that the same graph is compiled for the same inputs and options, it is found in the context's cache
+ * (aot_cache_hits), unless it calls kernels that programs register (aot_cache_bypasses). *out is the caller's, or
+ * NULL. */
 LAZE_API LAZE_MUST_USE laze_status laze_aot_compile(laze_traced_function function, void *self,
                                                     laze_tensor *const *inputs, int32_t input_count,
                                                     int32_t output_count, const laze_aot_options *options,

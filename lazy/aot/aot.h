@@ -75,7 +75,7 @@ struct laze_aot {
 /* What is given, and which of it is the same. `inputs` has room for `count`. Inputs are computed, of one context. */
 LAZE_MUST_USE laze_status laze_aot_look(const char *function, laze_thread_state *thread, laze_tensor *const *inputs,
                                         int32_t count, laze_aot_given *given, laze_error *error);
-/* Refuses an input that is written to and shares memory with another. */
+/* Refuses an input that is written to and may have elements in common with another. */
 LAZE_MUST_USE laze_status laze_aot_check_shared(const char *function, laze_tensor *const *inputs,
                                                 const laze_aot_given *given, int32_t count, laze_error *error);
 /* Refuses inputs of a call that are not like those of the trace. */

@@ -59,16 +59,25 @@ static const laze_storage *memory_of(const laze_tensor *tensor) {
   return slot->storage->view ? slot->storage->view->base : slot->storage;
 }
 
+/* Whether two inputs may have elements in common. */
+static bool overlap(const laze_tensor *a, const laze_tensor *b) {
+  if (a == b || !memory_of(a) || memory_of(a) != memory_of(b)) return false;
+  const laze_view *views[] = {laze_handle_slot(a)->storage->view, laze_handle_slot(b)->storage->view};
+  return !views[0] || !views[1] || !laze_views_apart(views[0], views[1]);
+}
+
 laze_status laze_aot_check_shared(const char *function, laze_tensor *const *inputs, const laze_aot_given *given,
                                   int32_t count, laze_error *error) {
   for (int32_t i = 0; i < count; i++) {
-    if (given[i].facts.mutation == LAZE_AOT_KEPT) continue;
+    if (given[i].facts.result < 0) continue;
     for (int32_t k = 0; k < count; k++)
-      if (inputs[k] != inputs[i] && memory_of(inputs[i]) && memory_of(inputs[k]) == memory_of(inputs[i]))
-        return laze_fail(error, LAZE_UNSUPPORTED,
-                         "%s: input %d is written to, and shares memory with input %d; pass the tensor that both are "
-                         "views of, and make the views in the function, or pass a copy (laze_clone)",
-                         function, (int)i, (int)k);
+      if (overlap(inputs[i], inputs[k]))
+        return laze_fail(
+            error, LAZE_UNSUPPORTED,
+            "%s: input %d is written to, and may have elements in common with input %d, as both are in the "
+            "memory of one tensor; pass that, and make the views in the function, or pass a copy "
+            "(laze_clone)",
+            function, (int)i, (int)k);
   }
   return LAZE_OK;
 }

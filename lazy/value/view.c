@@ -139,6 +139,38 @@ laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, const laze_slot *o
   return LAZE_OK;
 }
 
+/* From the first element of a view to its last one, along axes whose strides are below `row`; -1: it has none. */
+static int64_t length_of(const laze_view *view, int64_t row) {
+  int64_t length = 0;
+  for (int k = 0; k < view->rank; k++) {
+    const int64_t size = view->extents[k], stride = view->extents[view->rank + k];
+    if (size == 0) return -1;
+    if (stride < row) length += (size - 1) * stride;
+  }
+  return length;
+}
+
+static int64_t longest_stride(const laze_view *view, int64_t least) {
+  for (int k = 0; k < view->rank; k++)
+    if (view->extents[k] > 1 && view->extents[view->rank + k] > least) least = view->extents[view->rank + k];
+  return least;
+}
+
+bool laze_views_apart(const laze_view *a, const laze_view *b) {
+  if (a->family != 0 && a->family == b->family) return true;
+  if (a->unsized || b->unsized) return false;
+  int64_t lengths[2] = {length_of(a, INT64_MAX), length_of(b, INT64_MAX)};
+  if (lengths[0] < 0 || lengths[1] < 0) return true;
+  if (a->dtype != b->dtype) return false;
+  if (a->offset + lengths[0] < b->offset || b->offset + lengths[1] < a->offset) return true;
+  /* Columns of one matrix: each within a row, and none of one among those of the other. */
+  const int64_t row = longest_stride(a, longest_stride(b, 1)), first[2] = {a->offset % row, b->offset % row};
+  lengths[0] = length_of(a, row);
+  lengths[1] = length_of(b, row);
+  if (first[0] + lengths[0] >= row || first[1] + lengths[1] >= row) return false;
+  return first[0] + lengths[0] < first[1] || first[1] + lengths[1] < first[0];
+}
+
 laze_status laze_view_lay(laze_lazy *lazy, laze_slot *slot, const laze_geometry *geometry, laze_error *error) {
   laze_storage *own = slot->storage;
   laze_view *view = laze_pool_take(&lazy->pool, view_size(own->cell->rank));
@@ -175,21 +207,6 @@ static void unlist(laze_lazy *lazy, laze_view *view) {
   if (view->origin && --view->origin->followers == 0 && !view->origin->slot) drop_edge(lazy, view->origin);
 }
 
-/* Whether no element of one is an element of the other, as far as that is easy to see. */
-static bool are_apart(const laze_view *a, const laze_view *b) {
-  if (a->family != 0 && a->family == b->family) return true;
-  const laze_view *views[] = {a, b};
-  int64_t ends[2];
-  for (int i = 0; i < 2; i++) {
-    ends[i] = views[i]->offset;
-    for (int k = 0; k < views[i]->rank; k++) {
-      if (views[i]->extents[k] == 0) return true;
-      ends[i] += (views[i]->extents[k] - 1) * views[i]->extents[views[i]->rank + k];
-    }
-  }
-  return a->dtype == b->dtype && (ends[0] < b->offset || ends[1] < a->offset);
-}
-
 /* Whether the views of a base that has no handle can do without it: they share nothing with each other, and nothing
  * else asks for its version or for its leaf. */
 static bool is_dispensable(const laze_storage *base) {
@@ -201,7 +218,7 @@ static bool is_dispensable(const laze_storage *base) {
     if (view->last && view->last->repeats) return false;
     if (edge.node && laze_grad_node_is_leaf(edge.node)) return false;
     for (const laze_view *other = view->next; other; other = other->next)
-      if (!are_apart(view, other)) return false;
+      if (!laze_views_apart(view, other)) return false;
     references += view->origin == base ? 2 : 1;
   }
   return references == base->references;

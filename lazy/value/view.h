@@ -81,6 +81,9 @@ LAZE_MUST_USE laze_status laze_view_share(laze_lazy *lazy, laze_slot *view, cons
 /* Has the slot's value, which is no view, lie as `geometry` says, as that of a view does whose base is gone. */
 LAZE_MUST_USE laze_status laze_view_lay(laze_lazy *lazy, laze_slot *slot, const laze_geometry *geometry,
                                         laze_error *error);
+/* Whether no element of one view is an element of the other, both of one base, as far as that is easy to see: they come
+ * from one call that gives pieces, or lie one behind the other, or in other columns of a matrix. */
+bool laze_views_apart(const laze_view *a, const laze_view *b);
 /* A step behind others (NULL: the first) with a copy of the attributes; takes a reference of `before`. `repeats`: it
  * gives several elements one place. NULL: memory is out. */
 laze_view_step *laze_view_step_create(laze_lazy *lazy, laze_view_step *before, laze_op op,
