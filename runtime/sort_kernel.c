@@ -153,17 +153,12 @@ static uint64_t guess_last(const sort_row *row, uint64_t *keys, int size) {
 /* Whether some of SEARCHED elements of 4 bytes, side by side, have keys up to `last`. There is no branch, for vectors.
  */
 static inline bool has_candidates(const laze_sort_rule *rule, const char *from, uint32_t last) {
-  const uint32_t sign = (uint32_t)rule->sign, infinity = (uint32_t)rule->infinity, turned = (uint32_t)rule->turned;
+  const uint32_t changed = (uint32_t)(rule->sign ^ rule->turned);
+  const bool floats = rule->infinity != 0;
   uint32_t bits[SEARCHED], found = 0;
   memcpy(bits, from, sizeof bits);
-  for (int i = 0; i < SEARCHED && infinity == 0; i++) found |= (bits[i] ^ sign ^ turned) <= last;
-  for (int i = 0; i < SEARCHED && infinity != 0; i++) {
-    const uint32_t magnitude = bits[i] & ~sign, negative = (uint32_t) - (int32_t)(bits[i] >> 31);
-    uint32_t key = bits[i] ^ (sign | negative);
-    key = magnitude == 0 ? sign : key;
-    key = magnitude > infinity ? UINT32_MAX : key;
-    found |= (key ^ turned) <= last;
-  }
+  for (int i = 0; i < SEARCHED && !floats; i++) found |= (bits[i] ^ changed) <= last;
+  for (int i = 0; i < SEARCHED && floats; i++) found |= laze_sort_float_key_of_4(rule, bits[i]) <= last;
   return found != 0;
 }
 

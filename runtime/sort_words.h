@@ -21,14 +21,25 @@ typedef struct laze_sort_rule {
   uint64_t turned;   /* all of the mask where descending */
 } laze_sort_rule;
 
-/* Signs come at random, so that they are no branch. */
+/* Of a float: laze_sort_float_key_of_4() and laze_sort_float_key_of_8(), by the size of words. One body for both,
+ * because vectors hold twice as many of 4 bytes, which a compiler makes of nothing wider; `turns` is the bits that
+ * are turned round of a negative one, all that it has, and otherwise 0. Signs come at random, so that they are no
+ * branch. */
+#define LAZE_SORT_FLOAT_KEY(name, word, turns)                                                                         \
+  static inline word name(const laze_sort_rule *rule, word bits) {                                                     \
+    const word sign = (word)rule->sign, mask = (word)rule->mask, magnitude = bits & ~sign;                             \
+    word key = bits ^ (sign | (turns));                                                                                \
+    key = magnitude == 0 ? sign : key;                                                                                 \
+    key = magnitude > (word)rule->infinity ? mask : key;                                                               \
+    return key ^ (word)rule->turned;                                                                                   \
+  }
+LAZE_SORT_FLOAT_KEY(laze_sort_float_key_of_4, uint32_t, 0u - (bits >> 31))
+LAZE_SORT_FLOAT_KEY(laze_sort_float_key_of_8, uint64_t, (bits & sign) != 0 ? mask : 0)
+#undef LAZE_SORT_FLOAT_KEY
+
+/* Of any element, of at most 8 bytes. */
 static inline uint64_t laze_sort_key(const laze_sort_rule *rule, uint64_t bits) {
-  if (!rule->infinity) return bits ^ rule->sign ^ rule->turned;
-  uint64_t magnitude = bits & ~rule->sign, negative = -(uint64_t)((bits & rule->sign) != 0);
-  uint64_t key = bits ^ (rule->sign | (negative & rule->mask));
-  key = magnitude == 0 ? rule->sign : key;
-  key = magnitude > rule->infinity ? rule->mask : key;
-  return key ^ rule->turned;
+  return rule->infinity ? laze_sort_float_key_of_8(rule, bits) : bits ^ rule->sign ^ rule->turned;
 }
 
 /* Sorts `count` elements of 4 or 8 bytes into `to`, which may be `from` where keys are the elements. Of those that have
