@@ -2,6 +2,7 @@
  * caller's or its own. */
 #include "laze/compile.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/status.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -20,13 +21,6 @@ static void set_up(void) {
 static void tear_down(void) {
   laze_context_release(context);
 }
-
-#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
-#define assert_fails(call, code, text)                                                                                 \
-  do {                                                                                                                 \
-    ck_assert_int_eq((call), (code));                                                                                  \
-    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
-  } while (0)
 
 static laze_graph *parse(const char *text) {
   laze_graph *graph;

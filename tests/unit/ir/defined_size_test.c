@@ -11,7 +11,7 @@ static void assert_refused(const char *body, const char *part) {
   char text[1024];
   laze_graph *graph = NULL;
   snprintf(text, sizeof text, "laze 1\ngraph @g(%%x: f32[n], %%c: bool[], %%k: i64[2]) {\n%s}\n", body);
-  assert_fails(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), part);
+  assert_error(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), part);
 }
 
 /* A size that nothing has defined yet would be read before there is a number. */
@@ -75,7 +75,7 @@ END_TEST
 START_TEST(listed_sizes_are_not_used_undefined) {
   const char *text = "laze 1\nsizes u=defined\ngraph @g() {\n  %0 = iota size=[u]\n  return\n}\n";
   laze_graph *graph = NULL;
-  assert_fails(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), "nothing before it");
+  assert_error(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), "nothing before it");
 }
 END_TEST
 

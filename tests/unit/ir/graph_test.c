@@ -55,11 +55,11 @@ END_TEST
 START_TEST(refuses_bad_calls) {
   laze_graph *graph = chain(1);
   laze_value out, missing = {17, 0}, second = {0, 1}, x = {0, 0};
-  assert_fails(append_add(graph, graph->body, x, missing, &out), "operand 1 is (17, 0), which is no value");
-  assert_fails(append_add(graph, graph->body, x, second, &out), "operand 1 is (0, 1)");
+  assert_error(append_add(graph, graph->body, x, missing, &out), "operand 1 is (17, 0), which is no value");
+  assert_error(append_add(graph, graph->body, x, second, &out), "operand 1 is (0, 1)");
   laze_call parameter = {.op = LAZE_OP_PARAMETER};
-  assert_fails(laze_graph_append(graph, graph->body, &parameter, &out, &error), "parameter: cannot be a node");
-  assert_fails(laze_block_set_results(graph, graph->body, &missing, 1, &error), "no value of it");
+  assert_error(laze_graph_append(graph, graph->body, &parameter, &out, &error), "parameter: cannot be a node");
+  assert_error(laze_block_set_results(graph, graph->body, &missing, 1, &error), "no value of it");
   ck_assert_int_eq(graph->node_count, 2);
   assert_ok(laze_graph_verify(graph, &error));
   laze_graph_destroy(graph);
@@ -70,7 +70,7 @@ START_TEST(regions_nest_up_to_a_limit) {
   laze_graph *graph = chain(0);
   laze_block *block = graph->body;
   for (int i = 0; i < LAZE_MAX_NESTING; i++) assert_ok(laze_graph_add_region(graph, block, &block, &error));
-  assert_fails(laze_graph_add_region(graph, block, &block, &error), "nest more than 64 deep");
+  assert_error(laze_graph_add_region(graph, block, &block, &error), "nest more than 64 deep");
   laze_graph_destroy(graph);
 }
 END_TEST
@@ -97,7 +97,7 @@ START_TEST(verifier_names_the_broken_rule) {
 
   laze_value captured = {body->parameters[0], 0}, kept = region->results[0];
   region->results[0] = captured;
-  assert_fails(laze_graph_verify(graph, &error), "regions see only their parameters");
+  assert_error(laze_graph_verify(graph, &error), "regions see only their parameters");
   region->results[0] = kept;
 
   laze_type wrong = *node->types[0];
@@ -105,25 +105,25 @@ START_TEST(verifier_names_the_broken_rule) {
   const laze_type *const *types = node->types;
   wrong.sizes[0] = 5;
   node->types = wrong_list;
-  assert_fails(laze_graph_verify(graph, &error), "has type f32[5], its rule says f32[4]");
+  assert_error(laze_graph_verify(graph, &error), "has type f32[5], its rule says f32[4]");
   node->types = types;
 
   region->parent = NULL;
-  assert_fails(laze_graph_verify(graph, &error), "wrong parent");
+  assert_error(laze_graph_verify(graph, &error), "wrong parent");
   region->parent = body;
 
   body->nodes[0] = body->parameters[0];
-  assert_fails(laze_graph_verify(graph, &error), "listed twice");
+  assert_error(laze_graph_verify(graph, &error), "listed twice");
   body->nodes[0] = number;
 
   laze_op op = node->op;
   node->op = LAZE_OP_NONE;
-  assert_fails(laze_graph_verify(graph, &error), "operator 0 does not exist");
+  assert_error(laze_graph_verify(graph, &error), "operator 0 does not exist");
   node->op = op;
 
   laze_value own = {number, 0}, *operands = (laze_value *)node->operands, first = operands[0];
   operands[0] = own;
-  assert_fails(laze_graph_verify(graph, &error), "comes later");
+  assert_error(laze_graph_verify(graph, &error), "comes later");
   operands[0] = first;
   assert_ok(laze_graph_verify(graph, &error));
   laze_graph_destroy(graph);
@@ -188,7 +188,7 @@ START_TEST(control_checks_its_regions) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     laze_graph *graph;
     const char *text = cases[i].text;
-    assert_fails(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), cases[i].message);
+    assert_error(laze_graph_parse(context, text, (int64_t)strlen(text), "t.lz", &graph, &error), cases[i].message);
   }
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* laze/graph.h: graphs that programs build, read and look at. What is wrong is said, and nothing else changes. */
 #include "laze/graph.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/status.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -22,13 +23,6 @@ static void tear_down(void) {
   laze_graph_release(graph);
   laze_context_release(context);
 }
-
-#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
-#define assert_fails(call, code, text)                                                                                 \
-  do {                                                                                                                 \
-    ck_assert_int_eq((call), (code));                                                                                  \
-    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
-  } while (0)
 
 static laze_value input(const char *name, laze_dtype dtype, laze_ints sizes) {
   laze_value value;

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "ir/op.gen.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/status.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -20,22 +21,6 @@ static void set_up(void) {
 static void tear_down(void) {
   laze_context_release(context);
 }
-
-/* Fails the test with the message where a status is not LAZE_OK. */
-#define assert_ok(expression)                                                                                          \
-  do {                                                                                                                 \
-    error.message[0] = 0;                                                                                              \
-    laze_status assert_status = (expression);                                                                          \
-    ck_assert_msg(assert_status == LAZE_OK, "%s: %s", #expression, error.message);                                     \
-  } while (0)
-
-/* Fails the test unless the expression fails with a message that contains `part`. */
-#define assert_fails(expression, part)                                                                                 \
-  do {                                                                                                                 \
-    error.message[0] = 0;                                                                                              \
-    ck_assert_int_ne((expression), LAZE_OK);                                                                           \
-    ck_assert_msg(strstr(error.message, part) != NULL, "'%s' lacks '%s'", error.message, part);                        \
-  } while (0)
 
 static inline laze_graph *parse(const char *text) {
   laze_graph *graph = NULL;

@@ -115,7 +115,7 @@ START_TEST(facts_of_functions_are_asked_of_calls) {
   snprintf(text, sizeof text, "%sgraph @g(%%x: f32[2,3]) {\n  %%0 = call @f %%x\n  return %%0\n}\n", function);
   laze_module_destroy(parse_module(text));
   snprintf(text, sizeof text, "%sgraph @g(%%x: f32[1,3]) {\n  %%0 = call @f %%x\n  return %%0\n}\n", function);
-  assert_fails(read_module(text, &module), "m.lz:8:8: call: the types of @f hold where n != 1, which this call with "
+  assert_error(read_module(text, &module), "m.lz:8:8: call: the types of @f hold where n != 1, which this call with "
                                            "n=1 contradicts; write a function for these sizes");
   /* An unknown size of the caller gets the fact, and it is still there when the call is inlined. */
   snprintf(text, sizeof text, "%sgraph @g(%%x: f32[k,3]) {\n  %%0 = call @f %%x\n  return %%0\n}\n", function);
@@ -231,7 +231,7 @@ START_TEST(modules_are_built) {
   assert_ok(laze_graph_create(context, "f", &function, &error));
   assert_ok(laze_graph_create(context, "g", &graph, &error));
   assert_ok(laze_graph_create(context, "a graph", &odd, &error));
-  assert_fails(laze_module_add(module, odd, false, &error),
+  assert_error(laze_module_add(module, odd, false, &error),
                "graph \"a graph\": expected a name of letters, digits, '_' and '.' in a module");
   laze_graph_destroy(odd);
   assert_ok(laze_module_add(module, function, true, &error));
@@ -242,21 +242,21 @@ START_TEST(modules_are_built) {
   }
   laze_attribute name = {.kind = LAZE_ARGUMENT_STRING, .present = true, .value.string = "f"};
   laze_call call = {.op = LAZE_OP_CALL, .operands = &value, .operand_count = 1, .attributes = &name};
-  assert_fails(laze_module_append_call(function, function->body, function, &call, &result, &error),
+  assert_error(laze_module_append_call(function, function->body, function, &call, &result, &error),
                "call: @f does not come before @f in one module");
-  assert_fails(laze_module_append_call(function, function->body, graph, &call, &result, &error),
+  assert_error(laze_module_append_call(function, function->body, graph, &call, &result, &error),
                "call: @g is a graph; only functions are called");
   assert_ok(laze_module_append_call(graph, graph->body, function, &call, &result, &error));
   assert_ok(laze_block_set_results(graph, graph->body, &result, 1, &error));
   assert_ok(laze_module_verify(module, &error));
   /* What a graph needs before it is compiled refuses calls by their name. */
   laze_graph *copy;
-  assert_fails(laze_graph_copy(graph, &copy, &error), "call: @f is called, and calls are inlined before anything else");
+  assert_error(laze_graph_copy(graph, &copy, &error), "call: @f is called, and calls are inlined before anything else");
   function->is_function = false;
-  assert_fails(laze_module_verify(module, &error), "node 1 (call): @f is no function before it in its module");
+  assert_error(laze_module_verify(module, &error), "node 1 (call): @f is no function before it in its module");
   function->is_function = true;
   graph->module = NULL;
-  assert_fails(laze_graph_verify(graph, &error), "node 1 (call): @f is no function before it in its module");
+  assert_error(laze_graph_verify(graph, &error), "node 1 (call): @f is no function before it in its module");
   graph->module = module;
   laze_module_destroy(module);
 }
@@ -349,7 +349,7 @@ START_TEST(sizes_defined_in_functions_are_of_each_call) {
   laze_graph_destroy(graph);
   snprintf(text, sizeof text, "%s, %%1\n}\ngraph @g(%%x: f32[8], %%k: i64[]) {\n  %%0:2 = call @head %%x, %%k\n",
            function);
-  assert_fails(read_module(text, &module), "m.lz:9:10: call: result 1 of @head is f32[min(n, u0)], whose axis 0 has a "
+  assert_error(read_module(text, &module), "m.lz:9:10: call: result 1 of @head is f32[min(n, u0)], whose axis 0 has a "
                                            "size that a value in it gives; return that value");
 }
 END_TEST

@@ -146,7 +146,7 @@ START_TEST(nesting_is_bounded) {
   strcat(text, "laze 1\ngraph @g(%x: f32[4], %c: bool[]) {\n");
   for (int i = 0; i < 65; i++) strcat(text, "%r = if %c, [%c] (%c: bool[]) {\n");
   laze_graph *graph;
-  assert_fails(laze_graph_parse(context, text, (int64_t)strlen(text), "deep.lz", &graph, &error),
+  assert_error(laze_graph_parse(context, text, (int64_t)strlen(text), "deep.lz", &graph, &error),
                "deep.lz:67:6: graph g: regions nest more than 64 deep");
   free(text);
 }

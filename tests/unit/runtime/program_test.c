@@ -1,6 +1,7 @@
 /* Programs whose kernels are C functions of the test: where the memory plan puts temporaries, what binding refuses, and
  * what a run does with domains, scratch, aliases and failures. */
 #include "runtime/program.h"
+#include "tests/support/status.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -10,8 +11,6 @@ static laze_context *context;
 static laze_program *program;
 static laze_error error;
 static laze_size width; /* a symbol: bound when the program is */
-
-#define assert_ok(expression) ck_assert_msg((expression) == LAZE_OK, "%s: %s", #expression, error.message)
 
 static void set_up(void) {
   laze_context_options options = {.struct_size = sizeof options, .cache_directory = "", .threads = 2};

@@ -2,6 +2,7 @@
 #ifndef LAZE_TESTS_TRACING_SUPPORT_H
 #define LAZE_TESTS_TRACING_SUPPORT_H
 
+#include "tests/support/status.h"
 #include "tests/support/suite.h"
 
 #include <laze/laze.h>
@@ -32,13 +33,6 @@ static void tear_down(void) {
   (void)laze_scope_end(scope);
   laze_context_release(context);
 }
-
-#define assert_ok(call) ck_assert_msg((call) == LAZE_OK, "%s", error.message)
-#define assert_fails(call, code, text)                                                                                 \
-  do {                                                                                                                 \
-    ck_assert_int_eq((call), (code));                                                                                  \
-    ck_assert_msg(strstr(error.message, (text)) != NULL, "\"%s\" in: %s", (text), error.message);                      \
-  } while (0)
 
 static inline int64_t metric(const char *name) {
   int64_t value = -1;
