@@ -17,8 +17,11 @@ from laze.library import ops
 # PyTorch has functions whose names begin with an underscore, which * leaves out.
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
 from laze.functional import histogramdd, norm, tensor_split, tensordot  # noqa: E402 - in place of operators of these names
+from laze import _methods  # noqa: E402
 
 _laze.Tensor.norm, _laze.Tensor.tensor_split = norm, tensor_split
+_laze.Tensor.resize_, _laze.Tensor.resize_as_ = _methods.resize_, _methods.resize_as_
+_laze.Tensor.type = _methods.type
 
 inf = float("inf")
 nan = float("nan")

@@ -4,13 +4,23 @@ from laze import _laze
 PREFIX = "_foreach_"
 
 
-# What PyTorch calls otherwise of one tensor.
+# What PyTorch calls otherwise of one tensor, and what it has for lists alone.
 _OTHERS = {"norm": "linalg_vector_norm", "max": "amax"}
+
+
+def _powsum(tensor, ord=2, dtype=None):
+    """The sum of magnitudes to a power."""
+    return (tensor if dtype is None else tensor.to(dtype)).abs().pow(ord).sum()
+
+
+_OWN = {"powsum": _powsum}
 
 
 def _operator(own):
     """The operator of one element, or None. A form in place that there is not of tensors copies the result."""
     name = own.rstrip("_")
+    if own in _OWN:
+        return _OWN[own]
     operator = getattr(_laze, _OTHERS.get(name, own), None)
     if isinstance(operator, _laze.Operator):
         return operator

@@ -153,6 +153,9 @@ def tensor_class(classes):
              "def element_size(self) -> _int: ...", "def is_same_size(self, other: Tensor, /) -> _bool: ...",
              "def type_as(self, other: Tensor, /) -> Tensor: ...",
              "def tensor_split(self, *arguments: Any, **named: Any) -> tuple[Tensor, ...]: ...",
+             "def type(self, dtype: Union[_DType, None] = ..., non_blocking: _bool = ...) -> Any: ...",
+             "def resize_(self, *size: _Size, memory_format: Any = ...) -> Tensor: ...",
+             "def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor: ...",
              "def norm(self, p: Union[_Number, str, None] = ..., dim: Union[_Size, None] = ..., keepdim: _bool = ..., "
              "out: Union[Tensor, None] = ..., dtype: Union[_DType, None] = ...) -> Tensor: ...",
              "def is_contiguous(self, memory_format: Any = ...) -> _bool: ...",

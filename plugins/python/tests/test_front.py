@@ -61,6 +61,19 @@ class Places(unittest.TestCase):
                       x.to(device="cpu", dtype=laze.float64), x.to("float64"), x.type_as(x.double())):
             self.assertEqual(there.dtype, laze.float64)
 
+    def test_a_dtype_has_a_name_as_a_type(self):
+        x = laze.ones(2)
+        self.assertEqual((x.type(), (x > 0).type(), x.to(laze.int64).type(), x.to(laze.bfloat16).type()),
+                         ("laze.FloatTensor", "laze.BoolTensor", "laze.LongTensor", "laze.BFloat16Tensor"))
+        self.assertIs(x.type("torch.FloatTensor"), x)
+        for wanted in ("laze.DoubleTensor", "torch.DoubleTensor", laze.float64, "float64"):
+            self.assertIs(x.type(wanted).dtype, laze.float64)
+        for dtype in {value for value in vars(laze).values() if isinstance(value, laze.dtype)}:
+            made = laze.zeros(1, dtype=dtype)
+            self.assertIs(laze.ones(1).type(made.type()).dtype, dtype)
+        with self.assertRaises(TypeError):
+            x.type("laze.QuaternionTensor")
+
     def test_elsewhere_is_an_error(self):
         for call in (lambda: laze.ones(2).to("cuda"), lambda: laze.ones(2).to(device="cuda"),
                      lambda: laze.ones(2, device="cuda")):

@@ -265,6 +265,7 @@ class Parts(Near):
     def test_lists(self):
         lists = [laze.tensor([1.0, -2.0]), laze.tensor([3.0])]
         for found, wanted in ((laze._foreach_norm(lists), [5 ** 0.5, 3]), (laze._foreach_norm(lists, 1), [3, 3]),
+                              (laze._foreach_powsum(lists), [5, 9]), (laze._foreach_powsum(lists, 3), [9, 27]),
                               (laze._foreach_max(lists), [1, 3]), (laze._foreach_clone(lists), [[1, -2], [3]]),
                               (laze._foreach_maximum(lists, [0.0, 4.0]), [[1, 0], [4]]),
                               (laze._foreach_minimum(lists, [0.5, 5.0]), [[0.5, -2], [3]])):

@@ -56,6 +56,43 @@ class Operators(unittest.TestCase):
         self.assertIs(single.dtype, laze.float32)
 
 
+class Shapes(unittest.TestCase):
+    """resize_ and resize_as_: what PyTorch's give, and where memory was too small, 0 for what that had."""
+
+    def test_the_first_elements_stay_in_their_memory(self):
+        x = laze.arange(6.0).reshape(2, 3).clone()
+        row = x[0]
+        self.assertIs(x.resize_(2, 2), x)
+        self.assertEqual(x.tolist(), [[0, 1], [2, 3]])
+        x.mul_(10)
+        self.assertEqual(row.tolist(), [0, 10, 20])
+        y = laze.arange(6.0).reshape(2, 3).clone()
+        columns, turned = y[:, 1:], y.t()
+        self.assertEqual(columns.resize_((3,)).tolist(), [1, 2, 3])  # as memory has them
+        self.assertEqual(turned.resize_([2, 2]).tolist(), [[0, 1], [2, 3]])
+        self.assertEqual(turned.resize_as_(laze.zeros(1, 4)).tolist(), [[0, 1, 2, 3]])
+        columns.add_(100)
+        self.assertEqual(y.tolist(), [[0, 101, 102], [103, 4, 5]])
+
+    def test_more_elements_are_elsewhere(self):
+        x = laze.tensor([1.0, 2.0])
+        part = x[:1]
+        self.assertEqual(x.resize_(2, 2).tolist(), [[1, 2], [0, 0]])
+        x.fill_(7)
+        self.assertEqual(part.tolist(), [1])
+        self.assertEqual(laze.zeros(0).resize_(2).tolist(), [0, 0])
+        self.assertEqual(laze.ones(1).expand(3).resize_(2, 2).tolist(), [[1, 1], [1, 0]])
+        self.assertEqual(laze.tensor([3]).resize_(()).item(), 3)
+
+    def test_what_is_refused_changes_nothing(self):
+        x = laze.tensor([1.0, 2.0], requires_grad=True)
+        for tensor, sizes, error in ((x, (1,), laze.StateError), (x * 1, (1,), laze.StateError),
+                                     (x.detach(), (-1,), laze.Error), (x.detach(), ("a",), TypeError)):
+            with self.assertRaises(error):
+                tensor.resize_(*sizes)
+            self.assertEqual(tensor.tolist(), [1, 2])
+
+
 class Methods(unittest.TestCase):
     def test_they_give_the_tensor(self):
         x = laze.tensor([3.0, -1.0, 2.0])
