@@ -259,10 +259,14 @@ static int32_t segment_of(const laze_grad_node *node, int32_t segment, int32_t *
   return node->segments ? node->segments[segment] : 1;
 }
 
-/* Whether a gradient of a segment is asked for. */
-static bool wants_segment(const backward *self, const laze_grad_node *node, int32_t first, int32_t count) {
-  for (int32_t i = first; i < first + count; i++)
-    if (find_gradient(self, node->edges[i])) return true;
+/* Whether a gradient of one of some segments (bits) is asked for. */
+static bool wants_any(const backward *self, const laze_grad_node *node, uint64_t segments) {
+  for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
+    int32_t first;
+    const int32_t count = segment_of(node, segment, &first);
+    for (int32_t i = 0; segments >> segment & 1 && i < count; i++)
+      if (find_gradient(self, node->edges[first + i])) return true;
+  }
   return false;
 }
 
@@ -271,14 +275,8 @@ static laze_status record_formula(backward *self, laze_recorder *recorder, const
                                   const laze_gradient_formula *formula, laze_error *error) {
   laze_value *results = self->given + node->operand_count;
   laze_call call;
-  bool wanted = false;
   int32_t next = 0;
-  for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
-    int32_t first;
-    const int32_t count = segment_of(node, segment, &first);
-    if (formula->gives >> segment & 1 && count > 0) wanted |= wants_segment(self, node, first, count);
-  }
-  if (!wanted) return LAZE_OK;
+  if (!wants_any(self, node, formula->gives)) return LAZE_OK;
   LAZE_TRY(extend_call(self, recorder, node, formula, &call, error));
   LAZE_TRY(laze_gradient_record(recorder, formula, &call, results, error));
   for (int32_t segment = 0; segment < laze_op_get(node->op)->segment_count; segment++) {
@@ -335,7 +333,15 @@ static void take_out(const backward *self, const laze_grad_node *node, laze_grad
   }
 }
 
-static laze_status check_node(const laze_grad_node *node, laze_error *error) {
+/* Whether a gradient is asked for that no formula gives, although there is one. */
+static bool wants_missing(const backward *self, const laze_grad_node *node) {
+  const laze_derivative *derivative = laze_op_get(node->op)->derivative;
+  uint64_t given = derivative->constant;
+  for (int32_t i = 0; i < derivative->gradient_count; i++) given |= derivative->gradients[i].gives;
+  return derivative->not_implemented && wants_any(self, node, ~given);
+}
+
+static laze_status check_node(const backward *self, const laze_grad_node *node, laze_error *error) {
   const laze_op_info *info = laze_op_get(node->op);
   LAZE_TRY(laze_released_check(node, error));
   if (node->lost)
@@ -346,7 +352,7 @@ static laze_status check_node(const laze_grad_node *node, laze_error *error) {
   for (int32_t i = 0; i < node->definer_count; i++)
     if (node->definers[i]->state == LAZE_CELL_ERROR)
       return laze_fail(error, node->definers[i]->value.failure->code, "%s", node->definers[i]->value.failure->message);
-  if (info->derivative->not_implemented)
+  if (wants_missing(self, node))
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: its gradient is not implemented: %s", info->name,
                      info->derivative->not_implemented);
   return LAZE_OK;
@@ -358,7 +364,7 @@ static laze_status record_node(backward *self, laze_grad_node *node, int64_t pla
   const laze_derivative *derivative = laze_op_get(node->op)->derivative;
   const int32_t segments = laze_op_get(node->op)->segment_count + 2 * node->result_count;
   laze_expander expander;
-  LAZE_TRY(check_node(node, error)); /* each time, as the lock may have been free since the last */
+  LAZE_TRY(check_node(self, node, error)); /* each time, as the lock may have been free since the last */
   LAZE_TRY(reserve_arrays(self, node, segments, error));
   if (node->unknown) self->thread->record->sizes = self->lazy->unknowns.table;
   LAZE_TRY(push_saved(self, node, error));
