@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the coefficients that native_functions/special.yaml has: sums of Chebyshev polynomials.
+"""Prints the coefficients that native_functions/special.yaml and its like have: sums of Chebyshev polynomials.
 
 usage: special_coefficients.py     with mpmath
 
@@ -7,7 +7,7 @@ Each is the interpolation of a function at the zeros of T_N, N twice as many as 
 2^-54 of the largest. The functions are those of the Digital Library of Mathematical Functions (dlmf.nist.gov), which
 mpmath computes to 40 digits.
 """
-from mpmath import airyai, airybi, besseli, besselj, besseljzero, besselk, bessely, cos, digamma, erfc, erfinv, exp
+from mpmath import airyai, airybi, atanh, besseli, besselj, besseljzero, besselk, bessely, cos, digamma, erfc, erfinv, exp
 from mpmath import findroot, log, loggamma, mp, mpf, pi, sin, sqrt
 
 mp.dps = 40
@@ -109,7 +109,28 @@ def error_function():
     show("y / s of erfc(y) = e^(-s^2), t = ((s - 4)/(s + 4) - 0.05) / 0.75", tail, 48, mpf(10)**-8)
 
 
+def uniform_gamma():
+    """The coefficients of Temme's expansion (DLMF 8.12.9 to 8.12.12), as series in eta: with mu = x/a - 1, mu mu' =
+    eta (1 + mu), and each is the derivative of the one before, divided by eta, without the pole of g/mu there."""
+    count = 48
+    mu = [mpf(0), mpf(1)]
+    for n in range(2, count + 2):
+        mu.append((mu[n - 1] - sum(mu[i] * (n + 1 - i) * mu[n + 1 - i] for i in range(2, n))) / (n + 1))
+    pole = [mpf(1)]  # eta / mu
+    for n in range(1, count + 1):
+        pole.append(-sum(mu[k + 1] * pole[n - k] for k in range(1, n + 1)))
+    series = pole[1:]
+    for k in range(7):
+        show(f"c{k}, |eta| <= 1/2, t = 2 eta", lambda t: sum(c * (t / 2)**n for n, c in enumerate(series)), 48,
+             mpf(2)**-56 * mpf(64)**min(k, 5) / abs(series[0]))
+        slope = [n * c for n, c in enumerate(series)][1:]
+        series = [s - slope[0] * p for s, p in zip(slope, pole)][1:]
+
+
 def gamma():
+    odd = lambda t: sqrt((t + 1) / 25)
+    show("2 (atanh(y) - y) / y^3, y^2 <= 0.08, t = 25 y^2 - 1", lambda t: 2 * (atanh(odd(t)) - odd(t)) / odd(t)**3,
+         32, mpf(2)**-52)
     root = findroot(digamma, mpf("1.46"))
     print(f"zero of digamma: {float(root)!r}, and {float(root - mpf(float(root)))!r} more")
     show("digamma / (x - root), 1 <= x <= 3, t = x - 2", lambda t: digamma(2 + t) / (2 + t - root))
@@ -118,6 +139,7 @@ def gamma():
 
 if __name__ == "__main__":
     gamma()
+    uniform_gamma()
     error_function()
     modified()
     for order in (0, 1):

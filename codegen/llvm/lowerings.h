@@ -52,12 +52,15 @@ LAZE_LOWERING(copysign);
 LAZE_LOWERING(nextafter);
 LAZE_LOWERING(gcd);
 
-/* Polynomials, of an argument, what their recurrence starts from, and a degree; sums of powers. */
+/* Polynomials, of an argument, what their recurrence starts from, and a degree; sums of powers, and what the incomplete
+ * gamma functions are made of. */
 LAZE_LOWERING(chebyshev);
 LAZE_LOWERING(hermite);
 LAZE_LOWERING(laguerre);
 LAZE_LOWERING(legendre);
 LAZE_LOWERING(power_sum);
+LAZE_LOWERING(gamma_series);
+LAZE_LOWERING(gamma_fraction);
 
 /* Comparisons give bool and are false for NaN (ne: true). */
 LAZE_LOWERING(eq);

@@ -1,8 +1,9 @@
 /* Special functions whose expansion depends on numbers that the call gives:
  *
- *   _chebyshev_sum   b = 2 t b' - b'' + c, once for each coefficient c, and no product by t with the last
- *   mvlgamma         lgamma(x) + lgamma(x - 1/2) + ... + lgamma(x - (p - 1)/2) + p (p - 1)/4 log(pi)
- *   polygamma        digamma, its derivative, and (-1)^(n+1) n! zeta(n + 1, x) from the second one on
+ *   _chebyshev_sum       b = 2 t b' - b'' + c, once for each coefficient c, and no product by t with the last
+ *   _gamma_alternating   s = (s + 1 / (a + k)) (-x / k), from the last k on
+ *   mvlgamma             lgamma(x) + lgamma(x - 1/2) + ... + lgamma(x - (p - 1)/2) + p (p - 1)/4 log(pi)
+ *   polygamma            digamma, its derivative, and (-1)^(n+1) n! zeta(n + 1, x) from the second one on
  */
 #include "ir/composite/composite.h"
 
@@ -42,6 +43,21 @@ laze_status laze_composite__chebyshev_sum(laze_recorder *recorder, const laze_ca
     sum = next;
   }
   *results = sum;
+  return LAZE_OK;
+}
+
+laze_status laze_composite__gamma_alternating(laze_recorder *recorder, const laze_call *call, laze_value *results,
+                                              laze_error *error) {
+  enum { TERMS = 18 };
+  laze_value term;
+  for (int k = TERMS; k > 0; k--) {
+    term = call->operands[0];
+    LAZE_TRY(move(recorder, &term, k, error));
+    LAZE_TRY(laze_compose_unary(recorder, LAZE_OP_RECIPROCAL, term, &term, error));
+    if (k < TERMS) LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_ADD, *results, term, &term, error));
+    LAZE_TRY(laze_compose_binary(recorder, LAZE_OP_MUL, term, call->operands[1], results, error));
+    LAZE_TRY(scale(recorder, results, -1.0 / k, error));
+  }
   return LAZE_OK;
 }
 

@@ -11,6 +11,17 @@ LOOSE = {"special_bessel_j0": 2**30, "special_bessel_j1": 2**30, "special_bessel
          "special_ndtr": 2**16, "polygamma_1": 2**22}
 
 
+# Orders and points, and both shares of the gamma function there, rounded from 60 digits.
+ORDERS = [1e-9, 0.0009765625, 0.375, 0.75, 5.0, 20.5, 60.0, 70.0, 100.0, 100.0, 1000.0, 1000.0, 1e6, 1e8]
+POINTS = [1e-6, 0.5, 0.0001220703125, 0.9375, 0.25, 30.0, 61.0, 35.0, 100.0, 180.0, 900.0, 1001.0, 1000500.0, 100020000.0]
+LOWER = [0.9999999867617042, 0.999453066606331, 0.03833582176558997, 0.7204613150273401, 6.611710561034247e-06,
+         0.9720590475678459, 0.5680375280345069, 1.2466152203319598e-07, 0.5132987982791487, 0.999999999970517,
+         0.0005499022657117829, 0.5168114529297863, 0.6915504757714972, 0.9772444692251449]
+UPPER = [1.3238295806258719e-08, 0.000546933393669003, 0.9616641782344101, 0.2795386849726599, 0.999993388289439,
+         0.027940952432154165, 0.4319624719654931, 0.999999875338478, 0.48670120172085135, 2.948294557648285e-11,
+         0.9994500977342882, 0.4831885470702138, 0.3084495242285028, 0.022755530774855204]
+
+
 def near(name, dtype):
     return max(NEAR[dtype], LOOSE.get(name, 0) if dtype == "f64" else 0)
 
@@ -55,6 +66,21 @@ def gamma_and_zeta():
     case("mvlgamma_below", "%r0 = mvlgamma %a, p=0", [tensor([1.0])], lambda a: torch.mvlgamma(a, 0))
 
 
+def incomplete_gamma():
+    """PyTorch computes some of f64 to 9 digits, from orders of 20 on; `digits` has what is known of these."""
+    edges = [0.0, -0.0, 1.0, -1.0, 2.0, INF, -INF, NAN]
+    orders = tensor([1e-6, 0.03125, 0.5, 1.0, 2.5, 8.5, 20.0, 63.5, 64.0, 150.0, 300.0], "f64").reshape(-1, 1)
+    factors = tensor([0.0625, 0.5, 0.875, 0.96875, 1.0, 1.03125, 1.25, 2.0], "f64")
+    for name in ("igamma", "igammac", "special_gammainc", "special_gammaincc"):
+        function = getattr(torch.ops.aten, name)
+        for dtype in ("f32", "f64"):
+            a, x = tensor(edges, dtype).reshape(-1, 1), tensor(edges, dtype)
+            case(f"{name}_edges_{dtype}", f"%r0 = {name} %a, %b", [a, x], function, tolerance=NEAR[dtype])
+        case(f"{name}_f64", f"%r0 = {name} %a, %b", [orders, orders * factors], function, tolerance=2**24)
+        halves = [tensor([0.5, 2.0, 8.0], "bf16"), tensor([1.0, 2.5, 6.0], "bf16")]
+        case(f"{name}_bf16", f"%r0 = {name} %a, %b", halves, function, tolerance=1)
+
+
 def polynomials():
     names = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"]
     names += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
@@ -77,6 +103,24 @@ def parts():
         scaled = getattr(aten, f"special_scaled_modified_bessel_k{order}")
         case(f"modified_k{order}", f"%r0 = _modified_k{order} %a", [whole], scaled, tolerance=64)
     case("gamma_logarithm", "%r0 = _gamma_logarithm %a", [whole], torch.lgamma, tolerance=16)
+    shares = [0.25, 0.75, 1.5, 8.0, 30.0]
+    front = lambda a, x: torch.exp(a * x.log() - x - torch.lgamma(a + 1))
+    pair = [tensor(shares, "f64"), tensor([0.5, 0.25, 1.5, 4.0, 40.0], "f64")]
+    case("gamma_logarithm_near_2", "%r0 = _gamma_logarithm_near_2 %a", [tensor([-0.5, -0.125, 0.25, 0.5], "f64")],
+         lambda a: torch.lgamma(a + 2), tolerance=16)
+    case("gamma_logarithm_above_1", "%r0 = _gamma_logarithm_above_1 %a", [tensor([0.125, 0.5, 0.75, 1.0], "f64")],
+         lambda a: torch.lgamma(a + 1), tolerance=16)
+    case("gamma_growth", "%r0 = _gamma_growth %a, %b", pair, lambda a, x: x - a - a * torch.log(x / a), tolerance=64)
+    case("gamma_front", "%g = _gamma_growth %a, %b\n%r0 = _gamma_front %a, %b, %g", pair, front, tolerance=512)
+    case("gamma_uniform", "%g = _gamma_growth %a, %b\n%r0 = _gamma_uniform %a, %b, %g",
+         [tensor([64.0, 100.0, 100.0, 250.0], "f64"), tensor([64.0, 90.0, 120.0, 240.0], "f64")],
+         lambda a, x: torch.where(x < a, torch.igamma(a, x), torch.igammac(a, x)), tolerance=2**24)
+    case("gamma_alternating", "%r0 = _gamma_alternating %a, %b",
+         [tensor([0.25, 0.5, 1.0], "f64"), tensor([0.5, 0.125, 1.0], "f64")],
+         lambda a, x: torch.igamma(a, x) * torch.exp(torch.lgamma(a + 1)) / a / x**a - 1 / a, tolerance=2**12)
+    for upper in (False, True):
+        case(f"incomplete_gamma_{upper}".lower(), f"%r0 = _incomplete_gamma %a, %b, upper={str(upper).lower()}", pair,
+             torch.igammac if upper else torch.igamma, tolerance=512)
     case("digamma_of_positive", "%r0 = _digamma_of_positive %a", [torch.cat([whole, far])], torch.digamma, tolerance=64)
     case("normal_tail", "%r0 = _normal_tail %a", [tensor([0.0, 0.5, 2.0, 6.0], "f64")], lambda a: torch.erfc(a / 2**0.5) / 2,
          tolerance=64)
@@ -103,6 +147,9 @@ def digits():
     }
     for name, (values, results) in known.items():
         case(f"digits_{name.split()[0]}", f"%r0 = {name} %a", [tensor(values, "f64")], lambda a: tensor(results, "f64"), tolerance=32)
+    orders, points = tensor(ORDERS, "f64"), tensor(POINTS, "f64")
+    case("digits_igamma", "%r0 = igamma %a, %b\n%r1 = igammac %a, %b", [orders, points],
+         lambda a, x: [tensor(LOWER, "f64"), tensor(UPPER, "f64")], tolerance=256)
 
 
 def refuse(*_):
@@ -110,5 +157,5 @@ def refuse(*_):
 
 
 def record():
-    for part in (unary, gamma_and_zeta, polynomials, parts, digits):
+    for part in (unary, gamma_and_zeta, incomplete_gamma, polynomials, parts, digits):
         part()

@@ -51,6 +51,27 @@ static double power_sum(double base, double exponent) {
   return (double)power_suml(base, exponent);
 }
 
+/* As the operators, NaN but for those orders and arguments. */
+static long double gamma_seriesl(long double a, long double x) {
+  long double term = 1, sum = 1;
+  if (!(a >= 0 && x >= 0 && x <= fmaxl(a, 1)) || (a >= 64 && x * 1.5L > a)) return NAN;
+  for (int k = 1; k <= 256; k++) sum += term = term * x / (a + k);
+  return sum;
+}
+static double gamma_series(double a, double x) {
+  return (double)gamma_seriesl(a, x);
+}
+/* From the last step on. */
+static long double gamma_fractionl(long double a, long double x) {
+  long double rest = 0;
+  if (!(a >= 0 && x >= fmaxl(a, 1)) || (a >= 64 && a * 1.5L > x)) return NAN;
+  for (int k = 512; k > 0; k--) rest = k * (a - k) / (x + 1 - a + 2 * k + rest);
+  return 1 / (x + 1 - a + rest);
+}
+static double gamma_fraction(double a, double x) {
+  return (double)gamma_fractionl(a, x);
+}
+
 #define UNARY(op_name, function)                                                                                       \
   { .op = LAZE_OP_##op_name, .unary = function, .unary_long = function##l }
 const test_reference test_references[] = {
@@ -87,6 +108,8 @@ const test_reference test_references[] = {
     {.op = LAZE_OP_ATAN2, .binary = atan2, .binary_long = atan2l},
     {.op = LAZE_OP_HYPOT, .binary = hypot, .binary_long = hypotl},
     {.op = LAZE_OP__POWER_SUM, .binary = power_sum, .binary_long = power_suml, .scale = power_scale},
+    {.op = LAZE_OP__GAMMA_SERIES, .binary = gamma_series, .binary_long = gamma_seriesl},
+    {.op = LAZE_OP__GAMMA_FRACTION, .binary = gamma_fraction, .binary_long = gamma_fractionl},
     {.op = LAZE_OP_FMOD, .binary = fmod, .binary_long = fmodl},
 };
 const int32_t test_reference_count = sizeof test_references / sizeof *test_references;
