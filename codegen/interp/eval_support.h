@@ -186,12 +186,11 @@ static inline double power_sum(double base, double exponent) {
   return sum;
 }
 
-/* What incomplete gamma functions are made of: until a term is below 2^-53 of the sum, or a factor within 2^-52 of 1,
- * which where they are meant for takes 100 steps at most. The fraction is computed by Lentz' method (1976), whose
- * numerators and denominators are above k here. */
-#define MOST_GAMMA_STEPS 128
+/* What incomplete gamma functions are made of. Where they are meant for, 100 terms add up to all digits, and 96 levels
+ * of the fraction, from the last one on; near a large order both would need ever more. */
+#define MOST_GAMMA_TERMS 100
+#define GAMMA_LEVELS 96
 
-/* Near a large order both would take ever more steps. */
 static inline bool is_gamma_far(double a, double lower, double upper) {
   return a < 64 || lower * 1.5 <= upper;
 }
@@ -199,26 +198,19 @@ static inline bool is_gamma_far(double a, double lower, double upper) {
 static inline double gamma_series(double a, double x) {
   double term = 1, sum = 1;
   if (!(a >= 0 && x >= 0 && x <= fmax(a, 1) && is_gamma_far(a, x, a))) return (double)NAN;
-  for (double k = 1; term > sum * 0x1p-53 && k <= MOST_GAMMA_STEPS; k++) {
+  for (double k = 1; term > sum * 0x1p-53 && k <= MOST_GAMMA_TERMS; k++) {
     term = term * x / (a + k);
     sum += term;
   }
-  return term > sum * 0x1p-53 ? (double)NAN : sum;
+  return sum;
 }
 
 static inline double gamma_fraction(double a, double x) {
   const double start = x + 1 - a;
-  double numerator = 0x1p1000, denominator = 1 / start, product = denominator, k = 0;
+  double rest = 0;
   if (!(a >= 0 && x >= fmax(a, 1) && is_gamma_far(a, a, x))) return (double)NAN;
-  if (x >= 0x1p1000) return product; /* what comes behind rounds away, and 1/x soon has fewer digits */
-  do {
-    k++;
-    const double share = k * (a - k), odd = start + 2 * k;
-    denominator = 1 / (share * denominator + odd);
-    numerator = share / numerator + odd;
-    product = product * (numerator * denominator);
-  } while (fabs(numerator * denominator - 1) > 0x1p-52 && k < MOST_GAMMA_STEPS);
-  return fabs(numerator * denominator - 1) > 0x1p-52 ? (double)NAN : product;
+  for (double k = GAMMA_LEVELS; k > 0; k--) rest = k * ((a - k) / (start + 2 * k + rest));
+  return 1 / (start + rest);
 }
 
 static inline uint64_t integer_power_u64(uint64_t base, uint64_t exponent) {

@@ -5,13 +5,13 @@
  *   |   next(state), in the lanes           k + 1, p(k), p(k + 1)                  x + 1, one less, sum + x^y
  *   '----'   that go on
  *
- * Orthogonal polynomials climb by their three-term recurrences (DLMF 18.9.1). What incomplete gamma functions are made
- * of goes on until a term is too small to count, or a factor is 1.
+ * Orthogonal polynomials climb by their three-term recurrences (DLMF 18.9.1). Of what incomplete gamma functions
+ * are made of, the series goes on until a term is too small to count, and the fraction has as many levels everywhere.
  */
 #include "codegen/llvm/lowerings.h"
 #include "codegen/llvm/math_vocabulary.h"
 
-enum { MOST_STATES = 4, MOST_STEPS = 65536, MOST_GAMMA_STEPS = 128 };
+enum { MOST_STATES = 4, MOST_STEPS = 65536, MOST_GAMMA_TERMS = 100, GAMMA_LEVELS = 96 };
 
 typedef LLVMValueRef lane_test(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state);
 typedef void lane_step(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state,
@@ -159,92 +159,66 @@ LAZE_LOWERING(power_sum) {
   return choose(e, few, state[SUM], real(operands[0], NAN));
 }
 
-/* Of the incomplete gamma functions: the order and the argument; the steps taken, then a term and the sum, or a
- * fraction's numerator, denominator and product. */
+/* Of the incomplete gamma functions: the order and the argument; the number of terms, the last and their sum, or
+ * the level and what is below it. */
 enum { ORDER, POINT };
-enum { STEPS, TERM, TOTAL };
-enum { NUMERATOR = 1, DENOMINATOR, PRODUCT };
-
-static LLVMValueRef are_steps_left(const laze_llvm_emitter *e, LLVMValueRef steps, LLVMValueRef more) {
-  return both(e, more, below(e, steps, MOST_GAMMA_STEPS));
-}
-
-static LLVMValueRef does_term_count(const laze_llvm_emitter *e, const LLVMValueRef *state) {
-  return LLVMBuildFCmp(e->builder, LLVMRealOGT, state[TERM], times_real(e, state[TOTAL], 0x1p-53), "");
-}
+enum { NUMBER, TERM, TOTAL };
+enum { LEVEL, REST };
 
 static LLVMValueRef is_term_next(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state) {
   (void)operands;
-  return are_steps_left(e, state[STEPS], does_term_count(e, state));
+  LLVMValueRef least = times_real(e, state[TOTAL], 0x1p-53);
+  LLVMValueRef counts = LLVMBuildFCmp(e->builder, LLVMRealOGT, state[TERM], least, "");
+  return both(e, counts, below(e, state[NUMBER], MOST_GAMMA_TERMS));
 }
 
 static void next_term(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state,
                       LLVMValueRef *out) {
-  out[STEPS] = plus_real(e, state[STEPS], 1);
-  out[TERM] = over(e, times(e, state[TERM], operands[POINT]), plus(e, operands[ORDER], out[STEPS]));
+  out[NUMBER] = plus_real(e, state[NUMBER], 1);
+  out[TERM] = over(e, times(e, state[TERM], operands[POINT]), plus(e, operands[ORDER], out[NUMBER]));
   out[TOTAL] = plus(e, state[TOTAL], out[TERM]);
 }
 
-static LLVMValueRef is_factor_far(const laze_llvm_emitter *e, const LLVMValueRef *state) {
-  LLVMValueRef factor = times(e, state[NUMERATOR], state[DENOMINATOR]);
-  return above(e, magnitude(e, plus_real(e, factor, -1)), 0x1p-52);
+static LLVMValueRef start_of_fraction(const laze_llvm_emitter *e, const LLVMValueRef *operands) {
+  return minus(e, plus_real(e, operands[POINT], 1), operands[ORDER]);
 }
 
-static LLVMValueRef is_factor_next(const laze_llvm_emitter *e, const LLVMValueRef *operands,
-                                   const LLVMValueRef *state) {
+static LLVMValueRef is_level_left(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state) {
   (void)operands;
-  return are_steps_left(e, state[STEPS], is_factor_far(e, state));
+  return above(e, state[LEVEL], 0);
 }
 
-static void next_factor(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state,
-                        LLVMValueRef *out) {
-  LLVMValueRef k = plus_real(e, state[STEPS], 1);
-  LLVMValueRef share = times(e, k, minus(e, operands[ORDER], k));
-  LLVMValueRef start = minus(e, plus_real(e, operands[POINT], 1), operands[ORDER]);
-  LLVMValueRef odd = plus(e, start, times_real(e, k, 2));
-  out[STEPS] = k;
-  out[DENOMINATOR] = over(e, real(k, 1), plus(e, times(e, share, state[DENOMINATOR]), odd));
-  out[NUMERATOR] = plus(e, over(e, share, state[NUMERATOR]), odd);
-  out[PRODUCT] = times(e, state[PRODUCT], times(e, out[NUMERATOR], out[DENOMINATOR]));
+static void next_level(const laze_llvm_emitter *e, const LLVMValueRef *operands, const LLVMValueRef *state,
+                       LLVMValueRef *out) {
+  LLVMValueRef k = state[LEVEL], odd = plus(e, start_of_fraction(e, operands), times_real(e, k, 2));
+  out[LEVEL] = plus_real(e, k, -1);
+  out[REST] = times(e, k, over(e, minus(e, operands[ORDER], k), plus(e, odd, state[REST])));
 }
 
-/* The greater of the order and 1, where both are numbers. */
-static LLVMValueRef turn(const laze_llvm_emitter *e, const LLVMValueRef *operands) {
-  return at_least(e, operands[ORDER], 1);
+static LLVMValueRef is_at_least(const laze_llvm_emitter *e, LLVMValueRef upper, LLVMValueRef lower) {
+  return LLVMBuildFCmp(e->builder, LLVMRealOGE, upper, lower, "");
 }
 
-/* Near a large order the series and the fraction would take ever more steps. */
-static LLVMValueRef is_far(const laze_llvm_emitter *e, LLVMValueRef order, LLVMValueRef lower, LLVMValueRef upper) {
-  LLVMValueRef apart = LLVMBuildFCmp(e->builder, LLVMRealOLE, times_real(e, lower, 1.5), upper, "");
-  return LLVMBuildOr(e->builder, below(e, order, 64), apart, "");
+/* Whether the order is a number that is not negative, and two numbers are in order, far apart where it is large. */
+static LLVMValueRef fits(const laze_llvm_emitter *e, LLVMValueRef order, LLVMValueRef lower, LLVMValueRef upper) {
+  LLVMValueRef far = LLVMBuildOr(e->builder, below(e, order, 64), is_at_least(e, upper, times_real(e, lower, 1.5)), "");
+  return both(e, is_at_least(e, order, real(order, 0)), both(e, is_at_least(e, upper, lower), far));
 }
 
 LAZE_LOWERING(gamma_series) {
   if (laze_math_is_f32(operands[0])) return laze_math_in_f64(e, laze_lower_gamma_series, operands, 2);
-  LLVMValueRef zero = real(operands[0], 0), one = real(operands[0], 1);
-  LLVMValueRef from_zero = LLVMBuildFCmp(e->builder, LLVMRealOGE, operands[POINT], zero, "");
-  LLVMValueRef order_fits = LLVMBuildFCmp(e->builder, LLVMRealOGE, operands[ORDER], zero, "");
-  LLVMValueRef to_turn = LLVMBuildFCmp(e->builder, LLVMRealOLE, operands[POINT], turn(e, operands), "");
-  LLVMValueRef far = is_far(e, operands[ORDER], operands[POINT], operands[ORDER]);
-  LLVMValueRef fits = both(e, both(e, from_zero, order_fits), both(e, to_turn, far));
-  LLVMValueRef state[] = {zero, choose(e, fits, one, zero), one};
+  LLVMValueRef order = operands[ORDER], point = operands[POINT], zero = real(order, 0), one = real(order, 1);
+  LLVMValueRef is_meant = both(e, is_at_least(e, point, zero), fits(e, order, point, at_least(e, order, 1)));
+  LLVMValueRef state[] = {zero, choose(e, is_meant, one, zero), one};
   run(e, &(lane_loop){operands, COUNT(state), is_term_next, next_term}, state);
-  LLVMValueRef is_sum = LLVMBuildAnd(e->builder, fits, LLVMBuildNot(e->builder, does_term_count(e, state), ""), "");
-  return choose(e, is_sum, state[TOTAL], real(operands[0], NAN));
+  return choose(e, is_meant, state[TOTAL], real(order, NAN));
 }
 
 LAZE_LOWERING(gamma_fraction) {
   if (laze_math_is_f32(operands[0])) return laze_math_in_f64(e, laze_lower_gamma_fraction, operands, 2);
-  LLVMValueRef zero = real(operands[0], 0), one = real(operands[0], 1);
-  LLVMValueRef order_fits = LLVMBuildFCmp(e->builder, LLVMRealOGE, operands[ORDER], zero, "");
-  LLVMValueRef from_turn = LLVMBuildFCmp(e->builder, LLVMRealOGE, operands[POINT], turn(e, operands), "");
-  LLVMValueRef far = is_far(e, operands[ORDER], operands[ORDER], operands[POINT]);
-  LLVMValueRef fits = both(e, both(e, order_fits, from_turn), far);
-  LLVMValueRef first = over(e, one, minus(e, plus_real(e, operands[POINT], 1), operands[ORDER]));
-  /* Beyond, what comes behind the first rounds away, and 1/x soon has fewer digits. */
-  LLVMValueRef goes_on = both(e, fits, below(e, operands[POINT], 0x1p1000));
-  LLVMValueRef state[] = {zero, choose(e, goes_on, real(one, 0x1p1000), one), choose(e, goes_on, first, one), first};
-  run(e, &(lane_loop){operands, COUNT(state), is_factor_next, next_factor}, state);
-  LLVMValueRef is_product = both(e, fits, LLVMBuildNot(e->builder, is_factor_far(e, state), ""));
-  return choose(e, is_product, state[PRODUCT], real(operands[0], NAN));
+  LLVMValueRef order = operands[ORDER], is_meant = fits(e, order, at_least(e, order, 1), operands[POINT]);
+  LLVMValueRef state[] = {choose(e, is_meant, real(order, GAMMA_LEVELS), real(order, 0)), real(order, 0)};
+  run(e, &(lane_loop){operands, COUNT(state), is_level_left, next_level}, state);
+  LLVMValueRef whole = plus(e, start_of_fraction(e, operands), state[REST]);
+  return choose(e, is_meant, over(e, real(order, 1), whole), real(order, NAN));
 }
