@@ -352,18 +352,17 @@ END_TEST
 START_TEST(row_1_17_what_is_not_implemented_says_so_backward) {
   autograd_fixture at = begin();
   laze_error error;
-  laze_tensor *x = leaf(&at, (float[]){1, 2}), *next = laze_nextafter(x, constant(&at, (float[]){5, 5}));
-  ck_assert_str_eq(laze_tensor_error(next), "");
-  ck_assert_int_eq(laze_backward(laze_sum(next), &error), LAZE_UNSUPPORTED);
-  ck_assert_msg(strstr(error.message, "nextafter") != NULL, "%s", error.message);
-  /* What is implemented of the same operator is not concerned: of zeta the second argument. */
-  laze_tensor *q = leaf(&at, (float[]){1, 2}), *zeta = laze_special_zeta(constant(&at, (float[]){2, 2}), q), *found;
-  laze_tensor *sum = laze_sum(zeta);
-  ck_assert_int_eq(laze_grad(&sum, NULL, 1, &q, 1, 0, &found, &error), LAZE_OK);
-  expect(found, 1e-5F, (float[]){-2.4041138F, -0.4041138F}); /* -2 zeta(3, q) */
+  laze_tensor *x = leaf(&at, (float[]){2, 2}), *q = leaf(&at, (float[]){1, 2}), *found;
+  laze_tensor *sum = laze_sum(laze_special_zeta(x, q));
+  ck_assert_str_eq(laze_tensor_error(sum), "");
+  ck_assert_int_eq(laze_backward(sum, &error), LAZE_UNSUPPORTED);
+  ck_assert_msg(strstr(error.message, "special_zeta") != NULL, "%s", error.message);
+  /* What is implemented of the same operator is not concerned. */
   sum = laze_sum(laze_special_zeta(x, q));
   ck_assert_int_eq(laze_grad(&sum, NULL, 1, &q, 1, 0, &found, &error), LAZE_OK);
-  ck_assert_int_eq(laze_backward(laze_sum(laze_special_zeta(x, q)), &error), LAZE_UNSUPPORTED);
+  expect(found, 1e-5F, (float[]){-2.4041138F, -0.4041138F}); /* -2 zeta(3, q) */
+  laze_tensor *part = laze_sum(laze_special_zeta(constant(&at, (float[]){2, 2}), q));
+  ck_assert_int_eq(laze_backward(part, &error), LAZE_OK);
   end(&at);
 }
 END_TEST
