@@ -26,8 +26,8 @@ METADATA = {"dim", "ndimension", "size", "numel", "nelement", "stride", "is_cont
 PROPERTIES = {"T", "H", "mT", "mH", "real", "imag"}  # all others are metadata
 # Functions of Python that leave results out, as the library's do; those of torch.masked are its operators, too.
 # What the library has in Python is called whole, too.
-FRONT_END = {"unique", "unique_consecutive", "broadcast_shapes", "histogramdd", "nn.functional.linear_cross_entropy",
-             "nn.functional.multi_head_attention_forward"}
+FRONT_END = {"unique", "unique_consecutive", "broadcast_shapes", "histogramdd", "nn.functional.gaussian_nll_loss",
+             "nn.functional.linear_cross_entropy", "nn.functional.multi_head_attention_forward"}
 WITHOUT_WRITING = {"normal_": "normal_functional"}  # others lose their underscore alone
 # What PyTorch asks of every call and a library on one device has no use for, by name or by type.
 PLACES = {"device", "layout", "pin_memory", "memory_format", "requires_grad", "generator"}
