@@ -337,8 +337,9 @@ static void take_out(const backward *self, const laze_grad_node *node, laze_grad
 static bool wants_missing(const backward *self, const laze_grad_node *node) {
   const laze_derivative *derivative = laze_op_get(node->op)->derivative;
   uint64_t given = derivative->constant;
+  if (!derivative->not_implemented) return false;
   for (int32_t i = 0; i < derivative->gradient_count; i++) given |= derivative->gradients[i].gives;
-  return derivative->not_implemented && wants_any(self, node, ~given);
+  return wants_any(self, node, ~given);
 }
 
 static laze_status check_node(const backward *self, const laze_grad_node *node, laze_error *error) {

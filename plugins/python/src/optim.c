@@ -7,8 +7,6 @@
 
 #include "laze/optim.h"
 
-#include <string.h>
-
 typedef struct {
   PyObject ob_base;          /* what PyObject_HEAD is */
   laze_optimiser *optimiser; /* owned */
@@ -110,17 +108,9 @@ static PyObject *step(PyObject *self, PyObject *unused) {
 
 /* ---- What is remembered: a dict of names and tensors. */
 
-/* Numbers are tensors that are made for it, all others are the optimiser's own. */
-static bool is_own(const char *name) {
-  static const char *const numbers[] = {"step", "mu_product", "eta", "mu"};
-  const char *what = strchr(name, '.');
-  for (size_t i = 0; what && i < sizeof numbers / sizeof *numbers; i++)
-    if (strcmp(what + 1, numbers[i]) == 0) return false;
-  return true;
-}
-
+/* Copies, as most of what is remembered is the optimiser's own. */
 static bool put_state(PyObject *all, const laze_named_tensor *item) {
-  PyObject *tensor = is_own(item->name) ? laze_python_copy_values(item->tensor) : laze_python_tensor(item->tensor);
+  PyObject *tensor = laze_python_copy_values(item->tensor);
   const int status = tensor ? PyDict_SetItemString(all, item->name, tensor) : -1;
   Py_XDECREF(tensor);
   return status == 0;

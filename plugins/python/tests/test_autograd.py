@@ -299,6 +299,39 @@ class Passes(unittest.TestCase):
         self.assertEqual(z.grad.tolist(), [2 + 4j])
 
 
+class Formulas(unittest.TestCase):
+    """What samples of PyTorch had shown to be wrong without an error."""
+
+    def test_an_index_that_occurs_twice_is_filled_once(self):
+        x, value = leaf([1.0, 1.0, 1.0, 1.0, 1.0]), leaf(3.0)
+        filled = laze.index_fill(x, 0, laze.tensor([1, 4, 4, 4, 0]), value)
+        given = laze.tensor([1.0, 10.0, 100.0, 1000.0, 10000.0])
+        of_x, of_value = laze.autograd.grad(filled, [x, value], [given])
+        self.assertEqual(of_x.tolist(), [0, 0, 100, 1000, 0])
+        self.assertEqual(of_value.item(), 10011)
+
+    def test_a_neighbour_moves_along_in_every_dtype(self):
+        for dtype in (laze.float16, laze.bfloat16, laze.float32, laze.float64):
+            x, other = leaf([1.0, 2.0, 3.0], dtype=dtype), leaf([2.0, 2.0, 1.0], dtype=dtype)
+            given = laze.tensor([1.0, 10.0, 100.0], dtype=dtype)
+            of_x, of_other = laze.autograd.grad(laze.nextafter(x, other), [x, other], [given])
+            self.assertEqual(of_x.tolist(), [1, 0, 100], dtype)
+            self.assertEqual(of_other.tolist(), [0, 0, 0], dtype)
+
+    def test_a_variance_for_each_row(self):
+        x, target = laze.tensor([[1.0, 2.0], [3.0, 5.0]]), laze.zeros(2, 2)
+        for values in ([0.5, 2.0], [1e-9, 2.0]):  # below eps it is that, and its gradient is as if it were not bounded
+            rows, columns = leaf(values), leaf([[values[0]], [values[1]]])
+            losses = [laze.gaussian_nll_loss(x, target, var, reduction="none") for var in (rows, columns)]
+            self.assertEqual(losses[0].tolist(), losses[1].tolist())
+            losses[0].sum().backward()
+            bounded = [max(value, 1e-6) for value in values]
+            squares = [[1.0, 4.0], [9.0, 25.0]]
+            for gradient, var, row in zip(rows.grad.tolist(), bounded, squares):
+                expected = sum(0.5 / var - 0.5 * square / var**2 for square in row)
+                self.assertAlmostEqual(gradient / expected, 1, places=5)
+
+
 class Modes(unittest.TestCase):
     def setUp(self):
         self.x = leaf([1.0])
