@@ -78,10 +78,11 @@ static void open_axis(laze_loop_emitter *emitter, int32_t position) {
   int flags = position == 0 && !emitter->range_around ? LAZE_LOOP_RANGE : 0;
   if (innermost && lanes_on_kept(emitter) && !is_ordered(emitter, position)) flags |= LAZE_LOOP_LANES;
   extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
-  if (in_blocks)
-    extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN,
-                             laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, extent, emitter->block_start),
-                             laze_loop_index_constant(kernel, emitter->block));
+  if (in_blocks) {
+    int32_t block = laze_loop_index_constant(kernel, emitter->block);
+    int32_t rest = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, extent, emitter->block_start);
+    extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, block);
+  }
   emitter->induction[axis] = laze_loop_begin(kernel, extent, flags);
   if (in_blocks)
     emitter->induction[axis] =
@@ -210,9 +211,9 @@ static void emit_store(laze_loop_emitter *emitter, int32_t index, int32_t buffer
   }
   if (group->combine != LAZE_OP_NONE) {
     laze_dtype dtype = laze_loop_dtype(kernel, value), computed = laze_dtype_computes(dtype);
-    int32_t before = laze_loop_load(kernel, buffer, at, guard);
-    int32_t operands[2] = {laze_group_emit_converted(emitter, before, computed),
-                           laze_group_emit_converted(emitter, value, computed)};
+    int32_t operands[2];
+    operands[0] = laze_group_emit_converted(emitter, laze_loop_load(kernel, buffer, at, guard), computed);
+    operands[1] = laze_group_emit_converted(emitter, value, computed);
     value = laze_loop_element(kernel, group->combine, computed, computed, operands, 2);
     value = laze_group_emit_converted(emitter, value, dtype);
   }

@@ -131,10 +131,11 @@ static int32_t select_value(laze_loop_emitter *emitter, int32_t index) {
   int32_t value = laze_group_emit_converted(emitter, emitter->value[instance->operands[last]], dtype);
   for (int32_t i = last; i-- > 0;) {
     const laze_guard *piece = instance->pieces[i];
-    int32_t operands[3] = {laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS,
-                                           component_value(emitter, &piece->component),
-                                           laze_group_emit_own_size(emitter, piece->high)),
-                           laze_group_emit_converted(emitter, emitter->value[instance->operands[i]], dtype), value};
+    int32_t high = laze_group_emit_own_size(emitter, piece->high);
+    int32_t at = component_value(emitter, &piece->component);
+    int32_t operands[3] = {[2] = value};
+    operands[0] = laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_LESS, at, high);
+    operands[1] = laze_group_emit_converted(emitter, emitter->value[instance->operands[i]], dtype);
     value = laze_loop_element(emitter->kernel, LAZE_OP_WHERE_SELF, dtype, dtype, operands, 3);
   }
   return value;
@@ -161,16 +162,18 @@ static int32_t pad_value(laze_loop_emitter *emitter, int32_t index) {
   laze_dtype dtype = laze_graph_type(emitter->scheduler->graph, instance->value)->dtype;
   int32_t inside = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], dtype);
   if (is_zero_outside(emitter, index)) return inside;
-  int32_t operands[3] = {guard_value(emitter, instance->pieces[0], -1), inside,
-                         laze_group_emit_converted(emitter, emitter->value[instance->operands[1]], dtype)};
+  int32_t operands[3] = {[1] = inside};
+  operands[0] = guard_value(emitter, instance->pieces[0], -1);
+  operands[2] = laze_group_emit_converted(emitter, emitter->value[instance->operands[1]], dtype);
   return laze_loop_element(emitter->kernel, LAZE_OP_WHERE_SELF, dtype, dtype, operands, 3);
 }
 
 static int32_t check_value(laze_loop_emitter *emitter, int32_t index) {
   const laze_instance *instance = laze_group_instance_at(emitter, index);
-  int32_t operands[4] = {laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64),
-                         laze_group_emit_own_size(emitter, instance->size),
-                         laze_group_emit_value_or_zero(emitter, emitter->loads[index].partial)};
+  int32_t operands[4];
+  operands[0] = laze_group_emit_converted(emitter, emitter->value[instance->operands[0]], LAZE_I64);
+  operands[1] = laze_group_emit_own_size(emitter, instance->size);
+  operands[2] = laze_group_emit_value_or_zero(emitter, emitter->loads[index].partial);
   laze_loop_instruction instruction = {.code = LAZE_LOOP_CHECK, .dtype = LAZE_I64, .imm = instance->check};
   if (instance->length == 0) return laze_loop_emit(emitter->kernel, instruction, operands, 3);
   instruction.code = LAZE_LOOP_CHECK_SLICE;

@@ -150,17 +150,18 @@ static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *do
 static void emit_product(matrix_emitter *emitter, const laze_domain *domain, const laze_offset offsets[3],
                          const int32_t buffers[2], laze_dtype dtype, int32_t rows) {
   const laze_offset *a = &offsets[0], *b = &offsets[1], *c = &offsets[2];
-  int32_t operands[11] = {block_offset(emitter, a),
-                          emit_size(emitter, coefficient(a, ROWS)),
-                          emit_size(emitter, coefficient(a, DEPTH)),
-                          block_offset(emitter, b),
-                          emit_size(emitter, coefficient(b, DEPTH)),
-                          emit_size(emitter, coefficient(b, COLUMNS)),
-                          block_offset(emitter, c),
-                          emit_size(emitter, coefficient(c, ROWS)),
-                          rows,
-                          emit_size(emitter, domain->axes[COLUMNS].extent),
-                          emit_size(emitter, domain->axes[DEPTH].extent)};
+  int32_t operands[11];
+  operands[0] = block_offset(emitter, a);
+  operands[1] = emit_size(emitter, coefficient(a, ROWS));
+  operands[2] = emit_size(emitter, coefficient(a, DEPTH));
+  operands[3] = block_offset(emitter, b);
+  operands[4] = emit_size(emitter, coefficient(b, DEPTH));
+  operands[5] = emit_size(emitter, coefficient(b, COLUMNS));
+  operands[6] = block_offset(emitter, c);
+  operands[7] = emit_size(emitter, coefficient(c, ROWS));
+  operands[8] = rows;
+  operands[9] = emit_size(emitter, domain->axes[COLUMNS].extent);
+  operands[10] = emit_size(emitter, domain->axes[DEPTH].extent);
   int64_t written = emitter->kernel->buffer_count - 1;
   laze_loop_instruction product = {
       .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = buffers[0] | (int64_t)buffers[1] << 16 | written << 32};
