@@ -6,6 +6,7 @@
 #include "optim/optimiser.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LR }; /* the first setting of all */
@@ -510,4 +511,13 @@ const laze_algorithm *laze_algorithm_find(const char *name) {
   for (size_t i = 0; name && i < sizeof algorithms / sizeof *algorithms; i++)
     if (strcmp(algorithms[i].name, name) == 0) return &algorithms[i];
   return NULL;
+}
+
+laze_status laze_algorithm_missing(const char *name, laze_error *error) {
+  char names[sizeof algorithms / sizeof *algorithms * 16] = "";
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms && length < sizeof names; i++)
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : ", ", algorithms[i].name);
+  return laze_fail(error, LAZE_NOT_FOUND, "there is no optimiser \"%s\": expected one of %s", name ? name : "(NULL)",
+                   names);
 }

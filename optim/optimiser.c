@@ -104,11 +104,7 @@ laze_status laze_optimiser_create(laze_context *context, const char *algorithm, 
   if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_optimiser_create: out must not be NULL");
   *out = NULL;
   const laze_algorithm *found = laze_algorithm_find(algorithm);
-  if (!found)
-    return laze_fail(error, LAZE_NOT_FOUND,
-                     "there is no optimiser \"%s\": expected sgd, adam, adamw, adamax, nadam, radam, rmsprop, adagrad, "
-                     "adadelta, asgd or rprop",
-                     algorithm ? algorithm : "(NULL)");
+  if (!found) return laze_algorithm_missing(algorithm, error);
   if (!context) context = laze_context_default();
   laze_optimiser *optimiser = context ? laze_alloc_zero(context, sizeof *optimiser) : NULL;
   if (!optimiser) return laze_fail_memory(error, "an optimiser", sizeof *optimiser);

@@ -60,6 +60,8 @@ typedef struct laze_algorithm {
 
 /* NULL: there is none of the name. */
 const laze_algorithm *laze_algorithm_find(const char *name);
+/* The error that there is none of the name, with the names that there are. */
+laze_status laze_algorithm_missing(const char *name, laze_error *error);
 
 typedef struct laze_parameter {
   laze_tensor *tensor;                        /* retained */

@@ -175,12 +175,11 @@ laze_status laze_composite_roll(laze_recorder *recorder, const laze_call *call, 
   return LAZE_OK;
 }
 
-/* `sizes` of `value` with `times` copies before the axis `axis` (rank: behind all), which then belong to the axis in
- * front (`within`: each element in a row) or behind (the whole in a row). */
-static laze_status repeat_axis(laze_recorder *recorder, laze_value *value, int axis, laze_size times, bool within,
-                               laze_error *error) {
+/* Each element `times` times in a row along an axis. */
+static laze_status repeat_within(laze_recorder *recorder, laze_value *value, int axis, laze_size times,
+                                 laze_error *error) {
   laze_type type = laze_compose_type(recorder, *value);
-  const int before = axis + (within ? 1 : 0);
+  const int before = axis + 1;
   laze_size sizes[3];
   LAZE_TRY(laze_size_product(recorder->sizes, type.sizes, before, &sizes[0], error));
   LAZE_TRY(laze_size_product(recorder->sizes, type.sizes + before, type.rank - before, &sizes[2], error));
@@ -201,23 +200,55 @@ static laze_status check_times(laze_recorder *recorder, const laze_call *call, l
                    inference.operator_name, laze_show_size(&inference, times).text);
 }
 
+/* Copies of the axes below `*end` whose number of times is not 1, in one expansion of as many of them as fit, so that a
+ * gradient is one sum; `*end` moves to what is left.
+ *
+ *   [2, 3, 4], times [1, 5, 6]     reshape [2, 1, 3, 1, 4]     expand [2, 5, 3, 6, 4]     reshape [2, 15, 24] */
+static laze_status repeat_axes(laze_recorder *recorder, laze_value *value, const laze_size *times, int *end,
+                               laze_error *error) {
+  laze_type type = laze_compose_type(recorder, *value);
+  laze_size narrow[LAZE_MAX_RANK], wide[LAZE_MAX_RANK], extent = 1;
+  int at = LAZE_MAX_RANK, axis = type.rank;
+  while (axis > 0 && at > 2) { /* from the last axis on; the first place is for what stays as it is */
+    axis--;
+    LAZE_TRY(laze_size_arithmetic(recorder, '*', extent, type.sizes[axis], &extent, error));
+    if (axis >= *end || times[axis] == 1) continue;
+    at -= 2;
+    narrow[at] = 1, narrow[at + 1] = extent;
+    wide[at] = times[axis], wide[at + 1] = extent;
+    LAZE_TRY(laze_size_arithmetic(recorder, '*', type.sizes[axis], times[axis], &type.sizes[axis], error));
+    extent = 1;
+  }
+  *end = axis;
+  for (int i = 0; i < axis; i++) LAZE_TRY(laze_size_arithmetic(recorder, '*', extent, type.sizes[i], &extent, error));
+  at--;
+  narrow[at] = wide[at] = extent;
+  LAZE_TRY(laze_compose_reshape(recorder, *value, narrow + at, LAZE_MAX_RANK - at, value, error));
+  LAZE_TRY(laze_compose_expand(recorder, *value, wide + at, LAZE_MAX_RANK - at, value, error));
+  return laze_compose_reshape(recorder, *value, type.sizes, type.rank, value, error);
+}
+
 /* `times` for the last dims; more of them than the tensor has add dims in front. */
 static laze_status repeat(laze_recorder *recorder, const laze_call *call, const laze_attribute *times, laze_value *out,
                           laze_error *error) {
   const laze_type type = laze_compose_type(recorder, call->operands[0]);
   const int added = times->count > type.rank ? times->count - type.rank : 0, rank = type.rank + added;
-  laze_size sizes[LAZE_MAX_RANK];
+  laze_size sizes[LAZE_MAX_RANK], counts[LAZE_MAX_RANK];
+  int end = rank;
+  bool repeats = false;
   *out = call->operands[0];
   if (rank > LAZE_MAX_RANK)
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: the result would have %d dims, at most %d are supported",
                      laze_compose_name(call), rank, LAZE_MAX_RANK);
   for (int i = 0; i < rank; i++) sizes[i] = i < added ? 1 : type.sizes[i - added];
   if (added > 0) LAZE_TRY(laze_compose_reshape(recorder, *out, sizes, rank, out, error));
-  for (int32_t i = 0; i < times->count; i++) {
-    LAZE_TRY(check_times(recorder, call, times->value.items[i], error));
-    if (times->value.items[i] == 1) continue;
-    LAZE_TRY(repeat_axis(recorder, out, rank - times->count + i, times->value.items[i], false, error));
+  for (int i = 0; i < rank; i++) {
+    const int given = i - (rank - times->count);
+    counts[i] = given < 0 ? 1 : times->value.items[given];
+    LAZE_TRY(check_times(recorder, call, counts[i], error));
+    repeats |= counts[i] != 1;
   }
+  while (repeats && end > 0) LAZE_TRY(repeat_axes(recorder, out, counts, &end, error));
   return LAZE_OK;
 }
 
@@ -252,7 +283,7 @@ laze_status laze_composite_repeat_interleave_self_int(laze_recorder *recorder, c
     LAZE_TRY(laze_compose_reshape(recorder, *results, &elements, 1, results, error));
   }
   if (dim->present) LAZE_TRY(laze_compose_axis(recorder, call, dim->value.integer, type.rank, &axis, error));
-  LAZE_TRY(repeat_axis(recorder, results, axis, times, true, error));
+  LAZE_TRY(repeat_within(recorder, results, axis, times, error));
   type = laze_compose_type(recorder, *results);
   if (size->present) LAZE_TRY(laze_size_must_equal(recorder, size->value.size, type.sizes[axis], &fits, error));
   if (fits) return LAZE_OK;

@@ -205,9 +205,12 @@ static laze_status resample_under_curves(const resampling *r, int dim, laze_valu
   return round_elements(r, value);
 }
 
-/* The innermost axis first, in the dtype that it is computed in. */
+/* The innermost axis first, in the dtype that it is computed in. Floats of 16 bits are f32 from the start, also where
+ * elements are only chosen: a gradient adds up what went to several places, axis by axis. */
 static laze_status resample_all(const resampling *r, laze_value *out) {
   *out = r->call->operands[0];
+  if (laze_dtype_is_half((laze_dtype)r->type.dtype))
+    LAZE_TRY(laze_compose_to(r->recorder, *out, compute_dtype(r), out, r->error));
   for (int dim = r->dims; dim-- > 0;)
     LAZE_TRY(r->antialias ? resample_under_curves(r, dim, out) : resample_axis(r, dim, out));
   return laze_compose_to(r->recorder, *out, (laze_dtype)r->type.dtype, out, r->error);

@@ -18,9 +18,10 @@ from laze.library import ops
 globals().update({name: value for name, value in vars(_laze).items() if isinstance(value, _laze.Operator)})
 from laze.functional import histogramdd, norm, tensor_split, tensordot  # noqa: E402 - in place of operators of these names
 from laze import _methods  # noqa: E402
+from laze._methods import resize_, resize_as_  # noqa: E402
 
 _laze.Tensor.norm, _laze.Tensor.tensor_split = norm, tensor_split
-_laze.Tensor.resize_, _laze.Tensor.resize_as_ = _methods.resize_, _methods.resize_as_
+_laze.Tensor.resize_, _laze.Tensor.resize_as_ = resize_, resize_as_
 _laze.Tensor.type = _methods.type
 
 inf = float("inf")
@@ -43,5 +44,5 @@ def __getattr__(name):
 
 __all__ = [name for name in dir(_laze) if not name.startswith("_")] + [
     "autograd", "enable_grad", "fft", "grad", "histogramdd", "inf", "inference_mode", "jit", "library", "linalg", "nan",
-    "newaxis", "nn", "no_grad", "norm", "ops", "optim", "pi", "set_grad_enabled", "special", "tensor_split",
+    "newaxis", "nn", "no_grad", "norm", "ops", "optim", "pi", "resize_as_", "set_grad_enabled", "special", "tensor_split",
     "tensordot"]

@@ -318,6 +318,18 @@ class Formulas(unittest.TestCase):
             self.assertEqual(of_x.tolist(), [1, 0, 100], dtype)
             self.assertEqual(of_other.tolist(), [0, 0, 0], dtype)
 
+    def test_copies_of_16_bits_are_added_up_before_they_are_rounded(self):
+        given = [[[[256.0, 1.0], [-256.0, 1.0]]]]  # by rows, 257 would be rounded to 256
+        calls = {
+            "repeat": lambda x: x.repeat(1, 1, 2, 2),
+            "tile": lambda x: laze.tile(x, [2, 2]),
+            "upsample_nearest2d": lambda x: laze.upsample_nearest2d(x, [2, 2]),
+        }
+        for name, call in calls.items():
+            x = laze.tensor([[[[3.0]]]], dtype=laze.bfloat16, requires_grad=True)
+            call(x).backward(laze.tensor(given, dtype=laze.bfloat16))
+            self.assertEqual(x.grad.tolist(), [[[[2.0]]]], name)
+
     def test_a_variance_for_each_row(self):
         x, target = laze.tensor([[1.0, 2.0], [3.0, 5.0]]), laze.zeros(2, 2)
         for values in ([0.5, 2.0], [1e-9, 2.0]):  # below eps it is that, and its gradient is as if it were not bounded
