@@ -8,6 +8,7 @@
 """
 import dataclasses
 import hashlib
+import math
 
 import adapter
 import compare
@@ -37,13 +38,15 @@ class Plan:
     """What to judge of each operator."""
     dtypes: list
     seed: int = 0
-    share: float = 1.0  # of the samples, drawn by their place
+    share: float = 1.0  # of the samples, drawn by where they are found
 
     def draws(self, *place):
+        """Of a share of all samples, its root is drawn twice: of what an operator has samples of, and of those samples,
+        for it is making them that takes most of the time."""
         if self.share >= 1:
             return True
         digest = hashlib.sha256(repr((self.seed, *place)).encode()).digest()
-        return int.from_bytes(digest[:8], "little") < self.share * 2**64
+        return int.from_bytes(digest[:8], "little") < math.sqrt(self.share) * 2**64
 
 
 class Judge:

@@ -97,6 +97,8 @@ def work(judge, infos, skip, out):
 
     with peer.reproducible():
         for info, dtype, kind in judge.places(infos):
+            if not judge.plan.draws(peer.title(info), dtype, kind):
+                continue
             for sample in judge.samples(info, dtype, kind):
                 if skip > 0:
                     skip -= 1
