@@ -6,10 +6,14 @@ from typing import Any
 
 from laze import _laze
 
-# What PyTorch calls tensors of a dtype, where that is not its name in capitals.
+# What PyTorch calls tensors of a dtype, where that is not its name with a capital in front.
 _WORDS = {"float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "int8": "Char",
           "int16": "Short", "int32": "Int", "int64": "Long", "uint8": "Byte", "uint16": "UInt16", "uint32": "UInt32",
-          "uint64": "UInt64", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+          "uint64": "UInt64", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+
+
+def _word(dtype: _laze.dtype) -> str:
+    return _WORDS.get(dtype.name, dtype.name.capitalize())
 
 
 def resize_(self: _laze.Tensor, *size: Any, memory_format: Any = None) -> _laze.Tensor:
@@ -37,8 +41,9 @@ def type(self: _laze.Tensor, dtype: Any = None, non_blocking: bool = False) -> A
     """What the tensor's dtype is called as a type, such as "laze.FloatTensor"; or the tensor in a dtype, which may be
     called so as well."""
     if dtype is None:
-        return f"laze.{_WORDS[self.dtype.name]}Tensor"
+        return f"laze.{_word(self.dtype)}Tensor"
     if isinstance(dtype, str):
         word = dtype.rpartition(".")[2]  # "torch.FloatTensor"
-        dtype = next((name for name, known in _WORDS.items() if known + "Tensor" == word), dtype)
+        known = (value for value in vars(_laze).values() if isinstance(value, _laze.dtype))
+        dtype = next((value for value in known if _word(value) + "Tensor" == word), dtype)
     return self.to(dtype)
