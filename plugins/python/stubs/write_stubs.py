@@ -21,6 +21,7 @@ from laze import optim as optim, special as special
 from laze.autograd import enable_grad as enable_grad, grad as grad, inference_mode as inference_mode
 from laze.autograd import no_grad as no_grad
 from laze.functional import histogramdd as histogramdd, norm as norm, tensor_split as tensor_split
+from laze._methods import resize_ as resize_, resize_as_ as resize_as_
 from laze.functional import tensordot as tensordot
 from laze.autograd import set_grad_enabled as set_grad_enabled
 from laze.library import ops as ops
