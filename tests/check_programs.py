@@ -4,7 +4,7 @@ test either.
 
 usage: check_programs.py SOURCE_ROOT BUILD_ROOT
 
-Exit status 1 lists each. A build without LLVM leaves some out and does not run this.
+Exit status 1 lists each. Builds that leave some out, without LLVM or with sanitizers, do not run this.
 """
 import json
 import pathlib

@@ -78,7 +78,9 @@ def judge(options):
     result, progress = report.Report(known, subject), report.Progress(len(operators))
     if not options.json:
         print(report.head(subject))
-    for name, verdicts in worker.run(operators, lambda: kind(open_package(), known, plan), options.jobs, progress.show):
+    judged = worker.run(operators, lambda: kind(open_package(), known, plan), options.jobs, progress.show,
+                        together=1 if options.share >= 0.1 else 8)
+    for name, verdicts in judged:
         row = result.add(name, verdicts)
         progress.done += 1
         progress.clear()

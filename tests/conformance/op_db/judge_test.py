@@ -164,6 +164,15 @@ class WhatIsSeen(unittest.TestCase):
         self.assertEqual(found[3:5], ["agree", "agree"])
         self.assertEqual(found[5], "crashed", "the next process crashes at its third call, too")
 
+    def test_operators_together_are_judged_as_one_by_one(self):
+        operators = {name: OPERATORS[name] for name in ("neg", "abs", "sign")}
+        tested = Imitation({"neg": crashing, "abs": torch.abs, "sign": torch.sign})
+        one, two = (dict(worker.run(operators, lambda: Judge(tested, NOTHING, Plan(["float32"])), 1,
+                                    lambda now: None, together=together)) for together in (1, 2))
+        self.assertEqual(one, two)
+        self.assertEqual({verdict.outcome for verdict in one["neg"]}, {"crashed"})
+        self.assertEqual({verdict.outcome for verdict in one["abs"] + one["sign"]}, {"agree"})
+
     def silent(self, times):
         """Verdicts of neg, whose sample of nine elements gets no answer in so many processes."""
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(worker, "ANSWER", 5):

@@ -26,10 +26,12 @@ STARTS = 5  # without any answer, after which no more are tried
 
 
 class Task:
-    """An operator on its way."""
+    """Operators on their way, [(name, [OpInfo])]."""
 
-    def __init__(self, name, infos):
-        self.name, self.infos = name, infos
+    def __init__(self, operators):
+        self.names = [name for name, _ in operators]
+        self.name = " ".join(self.names)
+        self.infos = [info for _, infos in operators for info in infos]
         self.verdicts = []
         self.begun = None  # the sample that is being judged: what is known of its verdict
         self.silences = 0  # at this place
@@ -108,9 +110,11 @@ def work(judge, infos, skip, out):
                 say(dataclasses.asdict(judge.judge(info, dtype, sample)))
 
 
-def run(operators, open_judge, jobs, progress):
-    """Verdicts of each operator, {name: [OpInfo]}, as they come: (name, verdicts)."""
-    waiting = [Task(name, infos) for name, infos in operators.items()][::-1]
+def run(operators, open_judge, jobs, progress, together=1):
+    """Verdicts of each operator, {name: [OpInfo]}, as they come: (name, verdicts). So many `together` are one child's,
+    for where there is little to judge of each, starting it takes longest."""
+    listed = list(operators.items())
+    waiting = [Task(listed[at:at + together]) for at in range(0, len(listed), together)][::-1]
     running = selectors.DefaultSelector()
     try:
         while waiting or running.get_map():
@@ -127,7 +131,8 @@ def run(operators, open_judge, jobs, progress):
                 if task.finish(late):
                     waiting.append(task)
                 else:
-                    yield task.name, task.verdicts
+                    for name in task.names:
+                        yield name, [verdict for verdict in task.verdicts if verdict.operator == name]
             progress([key.data for key in running.get_map().values()])
     finally:
         for key in running.get_map().values():
