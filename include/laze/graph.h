@@ -51,6 +51,13 @@ LAZE_API void laze_graph_release(laze_graph *graph);
 /* The size that an expression stands for; names are made as they appear. LAZE_INVALID_ARGUMENT: it is none. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_size(laze_graph *graph, const char *expression, int64_t *out,
                                                    laze_error *error);
+/* What the size of a name is in the program at hand. Once every name has such a number, what is asked of sizes while
+ * the graph is built (whether one is 1, say, or two are the same) is answered by these, and kept as a fact: a run with
+ * other numbers is as good where all facts hold of them, and LAZE_INVALID_ARGUMENT otherwise. Without, sizes are taken
+ * to be larger than 1 and to differ from each other. The text form keeps it. A name is made where there is none of it
+ * yet. */
+LAZE_API LAZE_MUST_USE laze_status laze_graph_hint_size(laze_graph *graph, const char *name, int64_t number,
+                                                        laze_error *error);
 /* One input more, behind those that there are. `name` NULL: "arg<i>". */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_add_input(laze_graph *graph, const char *name, laze_dtype dtype,
                                                         laze_ints sizes, laze_value *out, laze_error *error);

@@ -31,6 +31,26 @@ laze_status laze_graph_size(laze_graph *graph, const char *expression, int64_t *
                    expression, cursor);
 }
 
+laze_status laze_graph_hint_size(laze_graph *graph, const char *name, int64_t number, laze_error *error) {
+  int64_t symbol = 0;
+  laze_size made;
+  if (!graph || !name || number < 0)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT,
+                     "laze_graph_hint_size: %s, expected a graph, a name, and a number from 0 on",
+                     !graph  ? "no graph"
+                     : !name ? "no name"
+                             : "the number is negative");
+  while (symbol < laze_size_symbol_count(graph->sizes) &&
+         strcmp(laze_size_symbol_name(graph->sizes, symbol), name) != 0)
+    symbol++;
+  if (symbol == laze_size_symbol_count(graph->sizes)) {
+    LAZE_TRY(laze_graph_size(graph, name, &made, error));
+    if (laze_size_symbol_count(graph->sizes) != symbol + 1 || laze_size_symbol_at(graph->sizes, symbol) != made)
+      return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_hint_size: '%.64s' is expected to be one name", name);
+  }
+  return laze_size_set_hint(graph->sizes, symbol, number, error);
+}
+
 /* A type with sizes of the graph. */
 static laze_status make_type(const laze_graph *graph, const char *what, laze_dtype dtype, laze_ints sizes,
                              laze_type *out, laze_error *error) {

@@ -129,7 +129,29 @@ bool laze_python_argument_add_integers(laze_python_arguments *arguments, PyObjec
   return true;
 }
 
+static bool add(converter *self, laze_argument argument) {
+  if (self->arguments->count == LAZE_PYTHON_MAX_ARGUMENTS)
+    return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
+  self->arguments->items[self->arguments->count++] = argument;
+  return true;
+}
+
+/* Of a call in a graph that is being built. */
+static bool add_values(converter *self, PyObject *const *items, Py_ssize_t count) {
+  laze_value *values = hold_memory(self->arguments, count, sizeof *values);
+  if (!values) return false;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (items[i] != Py_None && !laze_python_is_value(items[i]))
+      return laze_python_raise_type("%s: element %zd of the list is %R, and no value", self->where, i, items[i]) !=
+             NULL;
+    values[i] = items[i] == Py_None ? LAZE_VALUE_NONE : laze_python_value(items[i]);
+  }
+  return add(self, (laze_argument){.kind = LAZE_PASS_VALUES, .count = (int32_t)count, .value.values = values});
+}
+
 static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (laze_python_is_value(items[i])) return add_values(self, items, count);
   laze_tensor **handles = hold_memory(self->arguments, count, sizeof *handles);
   if (!handles) return false;
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -149,13 +171,6 @@ static bool add_tensors(converter *self, PyObject *const *items, Py_ssize_t coun
 static bool is_memory(PyObject *object) {
   return laze_python_has_dlpack(object) ||
          (PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !laze_python_has(object, "item"));
-}
-
-static bool add(converter *self, laze_argument argument) {
-  if (self->arguments->count == LAZE_PYTHON_MAX_ARGUMENTS)
-    return laze_python_raise_type("%s: too many arguments", self->where) != NULL;
-  self->arguments->items[self->arguments->count++] = argument;
-  return true;
 }
 
 static bool add_reals(converter *self, PyObject *const *items, Py_ssize_t count) {
@@ -196,7 +211,7 @@ static laze_python_takes kind_of_list(laze_python_takes takes, PyObject *const *
   for (Py_ssize_t i = 0; i < count; i++) {
     if (PyUnicode_Check(items[i])) return TAKES(STRINGS);
     if (items[i] == Py_None || PyList_Check(items[i]) || PyTuple_Check(items[i])) return TAKES(TENSORS);
-    if (laze_python_is_tensor(items[i]) || is_memory(items[i])) return TAKES(TENSORS);
+    if (laze_python_is_tensor(items[i]) || laze_python_is_value(items[i]) || is_memory(items[i])) return TAKES(TENSORS);
     reals = reals || PyFloat_Check(items[i]);
   }
   return reals ? TAKES(REALS) : TAKES(INTEGERS);
@@ -295,6 +310,8 @@ bool laze_python_argument_add(laze_python_arguments *arguments, PyObject *object
   converter self = {arguments, takes, where};
   bool done;
   if (laze_python_is_tensor(object)) return add_tensor(&self, object);
+  if (laze_python_is_value(object))
+    return add(&self, (laze_argument){.kind = LAZE_PASS_VALUE, .value.value = laze_python_value(object)});
   if (add_builtin(&self, object, &done)) return done;
   bool is_shape = kinds(&self) == TAKES(INTEGERS);
   if (is_shape && is_memory(object) && laze_python_is_integer(object))

@@ -12,6 +12,7 @@
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   training               optim.c      optimisers; optim/ and nn/ are over it
  *   graphs                 graph.c      what functions do, traced; jit.py is over it
+ *                          build.c      what a front end builds, and programs that run it on memory of others
  *   declared operators     library.c    their calls, and Python's code as kernels; library.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
@@ -53,6 +54,7 @@ int laze_python_add_duals(PyObject *module);
 int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
+int laze_python_add_builders(PyObject *module);
 int laze_python_add_library(PyObject *module);
 int laze_python_add_compiled(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
@@ -266,6 +268,11 @@ bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 /* ---- graph.c */
 /* The text of a graph, a str; NULL: an exception is set. */
 PyObject *laze_python_graph_text(const laze_graph *graph);
+
+/* ---- build.c */
+/* Whether it is a value of a graph that is being built, and which. */
+bool laze_python_is_value(PyObject *object);
+laze_value laze_python_value(PyObject *object);
 
 /* ---- call.c */
 /* Where the caller stands in Python. `file` is NULL where nobody knows, and lives as long as the process. */

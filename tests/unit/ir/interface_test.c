@@ -82,6 +82,28 @@ START_TEST(calls_are_recorded_as_the_text_form_reads_them) {
 END_TEST
 
 /* Text is the interface between programs: what is written is read as an equal graph. */
+/* A front end that knows a shape says so: without, "n" of cut rows and what it knows them to be are two sizes, and a
+ * program for both would be refused when it runs. */
+START_TEST(a_size_with_a_number_answers_questions) {
+  assert_ok(laze_graph_hint_size(graph, "n", 6, &error));
+  const laze_value x = input("x", LAZE_F32, LAZE_SHAPE(size_of("n"), 4));
+  const laze_value y = input("y", LAZE_F32, LAZE_SHAPE(size_of("max(1, n)"), 4));
+  laze_value sum;
+  const laze_argument add[] = {value_argument(x), value_argument(y)};
+  assert_ok(record("add.Tensor", add, 2, &sum));
+  assert_ok(laze_graph_set_results(graph, LAZE_VALUES(sum), &error));
+  assert_text("laze 1\nsizes n=6\n"
+              "graph @g(%x: f32[n,4], %y: f32[max(n, 1),4]) -> f32[n,4] {\n"
+              "  %0 = add %x, %y : f32[n,4]\n"
+              "  return %0\n}\n");
+  assert_fails(laze_graph_hint_size(graph, "n", -1, &error), LAZE_INVALID_ARGUMENT, "the number is negative");
+  assert_fails(laze_graph_hint_size(graph, "2*k", 4, &error), LAZE_INVALID_ARGUMENT, "one name");
+  assert_fails(laze_graph_hint_size(graph, "7", 4, &error), LAZE_INVALID_ARGUMENT, "one name");
+  assert_fails(laze_graph_hint_size(NULL, "n", 4, &error), LAZE_INVALID_ARGUMENT, "no graph");
+  assert_fails(laze_graph_hint_size(graph, NULL, 4, &error), LAZE_INVALID_ARGUMENT, "no name");
+}
+END_TEST
+
 START_TEST(text_goes_both_ways) {
   char text[1024];
   size_t needed;
@@ -384,6 +406,7 @@ int main(void) {
   TCase *tests = tcase_create("all");
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_test(tests, calls_are_recorded_as_the_text_form_reads_them);
+  tcase_add_test(tests, a_size_with_a_number_answers_questions);
   tcase_add_test(tests, text_goes_both_ways);
   tcase_add_test(tests, comparing_names_the_difference);
   tcase_add_test(tests, nodes_show_what_they_were_recorded_with);

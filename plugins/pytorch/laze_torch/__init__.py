@@ -1,0 +1,99 @@
+"""PyTorch on laze: graphs that torch.compile finds, forward and backward, as programs of laze.
+
+    >>> import torch, laze_torch
+    >>> model = torch.compile(torch.nn.Linear(8, 4), backend="laze")
+
+What laze has no operator for, PyTorch runs, which fallbacks() counts and a warning names once;
+torch.compile(..., options={"strict": True}) makes it an error.
+"""
+from __future__ import annotations
+
+import collections
+import functools
+import warnings
+from typing import Any, Callable
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.backends.registry import register_backend
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+import laze
+from laze_torch import _lowering
+from laze_torch._program import Eager, Plan
+
+__all__ = ["FallbackError", "FallbackWarning", "backend", "fallbacks"]
+
+_OPTIONS = {"strict"}
+_fallbacks: collections.Counter[str] = collections.Counter()
+
+
+class FallbackError(laze.Error, RuntimeError):
+    """A graph has an operator that laze has not, and was to be run by laze alone."""
+
+
+class FallbackWarning(UserWarning):
+    """PyTorch runs a part of a graph."""
+
+
+def fallbacks() -> dict[str, int]:
+    """How often operators were left to PyTorch, by their names: once for each graph that has one."""
+    return dict(_fallbacks)
+
+
+def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None, options: dict[str, Any] | None = None,
+            **others: Any) -> Callable[..., Any]:
+    """What torch.compile(backend="laze") calls with each graph that it finds. Options: strict (False)."""
+    unknown = set(options or ()) - _OPTIONS
+    if unknown:
+        raise laze.InvalidArgumentError(
+            f"backend laze: there is no option {', '.join(sorted(unknown))}; options are {', '.join(sorted(_OPTIONS))}")
+    compiler = functools.partial(_compile, strict=bool((options or {}).get("strict", False)))
+    return aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
+                        partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions())(module, inputs)
+
+
+@functools.cache
+def _decompositions() -> dict[Any, Any]:
+    """Those of PyTorch, of what laze has no operator for. That of attention is left out: it gives the scores in place of
+    what the way back needs."""
+    from torch._decomp import decomposition_table
+    return {target: made for target, made in decomposition_table.items()
+            if isinstance(target, torch._ops.OpOverload) and target.namespace in ("aten", "prims")
+            and not _lowering.has(target)}
+
+
+def _compile(module: torch.fx.GraphModule, inputs: list[Any], strict: bool) -> Callable[[list[Any]], list[Any]]:
+    plans = [Plan(module, "main")]
+    for step in plans[0].fallbacks:
+        _tell(step, strict)
+
+    def run(arguments: list[Any]) -> list[Any]:
+        taken, known = list(arguments), plans[0].sizes(arguments)
+        arguments.clear()
+        for plan in plans:
+            try:
+                return plan.run(taken, known)
+            except laze.InvalidArgumentError:  # a plan is for sizes of which the same holds as of those it was made for
+                if plan.symbols and list(plan.hints.values()) != list(known):
+                    continue
+                raise
+        made = Plan(module, "main", known)
+        results = made.run(taken, known)
+        plans.append(made)
+        return results
+    run._boxed_call = True
+    return run
+
+
+def _tell(step: Eager, strict: bool) -> None:
+    name = step.node.target.name() if isinstance(step.node.target, torch._ops.OpOverload) else str(step.node.target)
+    text = f"{name} is left to PyTorch, and splits the graph: {step.reason}"
+    if strict:
+        raise FallbackError(text)
+    if name not in _fallbacks:
+        warnings.warn(text, FallbackWarning, stacklevel=2)
+    _fallbacks[name] += 1
+
+
+register_backend(backend, name="laze")  # where the package is not installed, and has no entry point

@@ -1,0 +1,241 @@
+"""Nodes of PyTorch's graphs as calls of laze's operators, which have the same names and arguments."""
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import torch
+
+from laze import _laze
+from laze_torch import _sizes
+
+aten, prims = torch.ops.aten, torch.ops.prims
+
+# Arguments that say where a tensor lies and how: results lie as PyTorch expects them, whatever is said here.
+_PLACES = {"device", "layout", "memory_format", "non_blocking", "pin_memory"}
+# Types of schemas where a number is an element, and no size.
+_ELEMENTS = ("Tensor", "Optional[Tensor]", "number", "Optional[number]", "Scalar")
+# The overload for a number, and the one for what a number is that follows from sizes.
+_OF_TENSORS = {f"{name}.Scalar": f"{name}.Tensor" for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge")}
+_OF_TENSORS["pow.Tensor_Scalar"] = "pow.Tensor_Tensor"
+
+_Value = _laze._Value
+
+
+class NoLowering(Exception):
+    """A node that laze has no operator for, with the reason."""
+
+
+def name_of(target: Any) -> str:
+    """"add.Tensor" of torch.ops.aten.add.Tensor, "relu" of torch.ops.aten.relu.default."""
+    name, _, overload = target.name().partition("::")[2].partition(".")
+    return f"{name}.{overload}" if overload else name
+
+
+def has(target: Any) -> bool:
+    """Whether laze has an operator, or a rule here, for an operator of PyTorch."""
+    return target in _RULES or _laze._has_operator(name_of(target))
+
+
+def _draws_nothing(node: torch.fx.Node) -> bool:
+    """Of an operator that may draw random numbers, whether this call does not."""
+    return node.target is _ATTENTION and _argument(node, "dropout_p", 0.0) == 0
+
+
+def _argument(node: torch.fx.Node, name: str, otherwise: Any) -> Any:
+    """An argument of a call by its name in the schema."""
+    for index, argument in enumerate(node.target._schema.arguments):
+        if argument.name == name:
+            return node.args[index] if index < len(node.args) else node.kwargs.get(name, otherwise)
+    return otherwise
+
+
+class Lowering:
+    """One graph of laze that is being built: nodes are added as calls, whose values `values` has by node."""
+
+    def __init__(self, name: str, hints: dict[str, int]):
+        self.builder = _laze._GraphBuilder(name)
+        for size, number in hints.items():
+            self.builder.hint(size, number)
+        self.values: dict[torch.fx.Node, Any] = {}
+        self.symbols: set[Any] = set()  # whose numbers a run has to have
+
+    def size(self, size: Any) -> int:
+        """A size in the graph, of a number that may be symbolic or an expression."""
+        made = _sizes.expression(size)
+        self.symbols |= made.free_symbols
+        return int(made) if made.is_Integer else self.builder.size(_sizes.text(made))
+
+    def call(self, name: str, *positional: Any, **named: Any) -> Any:
+        return self.builder.call(name, positional, named)
+
+    def add(self, node: torch.fx.Node) -> None:
+        """Records a node; NoLowering says why it cannot be."""
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload):
+            raise NoLowering(f"{target} is no operator")
+        if torch.Tag.nondeterministic_seeded in target.tags and not _draws_nothing(node):
+            raise NoLowering(f"{name_of(target)} draws from PyTorch's generator")
+        try:
+            positional, named = self.arguments(node)
+            rule = _RULES.get(target)
+            value = rule(self, node, *positional, **named) if rule else self.record(name_of(target), positional, named)
+            self.values[node] = self.checked(value, node.meta["val"])
+        except (_laze.Error, TypeError, _sizes.NoText) as error:
+            raise NoLowering(f"{name_of(target)}: {error}") from error
+
+    def arguments(self, node: torch.fx.Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        taken = {argument.name: argument.type for argument in node.target._schema.arguments}
+        positional = tuple(self.argument(value, kind) for value, kind in zip(node.args, taken.values()))
+        named = {name: self.argument(value, taken[name]) for name, value in node.kwargs.items() if name not in _PLACES}
+        return positional, named
+
+    def argument(self, value: Any, kind: Any) -> Any:
+        held = value.meta["val"] if isinstance(value, torch.fx.Node) else value
+        if isinstance(held, torch.Tensor):
+            return self.values[value]
+        if isinstance(value, (list, tuple)):
+            return [self.argument(item, kind) for item in value]
+        if not isinstance(held, _sizes.SYMBOLIC):
+            return held
+        return self.number(_sizes.expression(held)) if str(kind).startswith(_ELEMENTS) else self.size(held)
+
+    def number(self, expression: Any) -> Any:
+        """A number that follows from sizes, as a value without dims."""
+        if expression.is_Float or expression.is_Rational and not expression.is_Integer:
+            return self.call("full", [], float(expression), dtype=torch.float64)
+        kind = type(expression).__name__
+        if kind in ("IntTrueDiv", "FloatTrueDiv"):
+            return self.call("div.Tensor", *(self.real(part) for part in expression.args))
+        if kind == "ToFloat":
+            return self.real(expression.args[0])
+        if expression.is_integer:
+            return self.call("size_tensor", self.size(expression))
+        if expression.is_Mul or expression.is_Add:
+            parts = [self.real(part) for part in expression.args]
+            return functools.reduce(functools.partial(self.call, "mul.Tensor" if expression.is_Mul else "add.Tensor"), parts)
+        raise _sizes.NoText(str(expression))
+
+    def real(self, expression: Any) -> Any:
+        return self.call("to.dtype", self.number(expression), torch.float64)
+
+    def record(self, name: str, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call by name; with a value for a number, the overload that takes tensors."""
+        if name in _OF_TENSORS and isinstance(positional[1], _Value):
+            name = _OF_TENSORS[name]
+        return self.call(name, *positional, **named)
+
+    def checked(self, value: Any, expected: Any) -> Any:
+        """A result with the dtype that PyTorch says it has."""
+        if isinstance(expected, (list, tuple)):
+            return tuple(self.checked(one, other) for one, other in zip(value, expected, strict=True))
+        if expected is None or value is None:
+            return value
+        if str(value.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]:
+            return value
+        return self.call("to.dtype", value, expected.dtype)
+
+
+# ---- What is not called as it is.
+
+_RULES: dict[Any, Callable[..., Any]] = {}
+
+
+def _rule(*targets: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
+        _RULES.update(dict.fromkeys(targets, rule))
+        return rule
+    return enter
+
+
+@_rule(aten.alias.default, aten.clone.default, aten.detach.default, aten.lift.default, aten.lift_fresh.default,
+       aten.lift_fresh_copy.default)
+def _same(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
+    return value
+
+
+@_rule(aten.copy.default)
+def _copy(graph: Lowering, node: torch.fx.Node, value: Any, source: Any, **_: Any) -> Any:
+    shape = [graph.size(size) for size in node.meta["val"].shape]
+    return graph.call("expand", graph.call("to.dtype", source, node.meta["val"].dtype), shape)
+
+
+@_rule(aten._to_copy.default)
+def _to_copy(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
+    return value if dtype is None else graph.call("to.dtype", value, dtype)
+
+
+@_rule(prims.convert_element_type.default)
+def _convert(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any) -> Any:
+    return graph.call("to.dtype", value, dtype)
+
+
+@_rule(aten.arange.default, aten.arange.start, aten.arange.start_step)
+def _arange(graph: Lowering, node: torch.fx.Node, *bounds: Any, dtype: Any = None) -> Any:
+    made = node.meta["val"]
+    if not any(isinstance(bound, _Value) for bound in bounds):
+        return graph.call(name_of(node.target), *bounds, dtype=made.dtype)
+    start, step = (0, 1) if len(bounds) == 1 else (bounds[0], bounds[2] if len(bounds) > 2 else 1)
+    places = graph.call("iota", [graph.size(made.shape[0])], 0, dtype=torch.int64)
+    scaled = graph.record("mul.Scalar", (places, step), {})
+    return graph.call("to.dtype", graph.record("add.Scalar", (scaled, start), {}), made.dtype)
+
+
+@_rule(aten.scalar_tensor.default)
+def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
+    dtype = node.meta["val"].dtype
+    return graph.call("to.dtype", value, dtype) if isinstance(value, _Value) else graph.call("full", [], value, dtype=dtype)
+
+
+# ---- Attention, of which PyTorch keeps the logarithm of the sum of the weights for the way back.
+
+_ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
+
+
+def _wide(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
+    """Floats of 16 bits as float32, in which PyTorch computes attention."""
+    return graph.call("to.dtype", value, torch.float32) if fake.dtype in (torch.float16, torch.bfloat16) else value
+
+
+def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: Any = None) -> tuple[Any, Any, float]:
+    """The weights of values, the logarithm of their sum, and the scale of products. What nothing may be looked at for has
+    no weight at all."""
+    scale = _argument(node, "scale", None)
+    if scale is None:
+        scale = float(_argument(node, "query", None).meta["val"].shape[-1]) ** -0.5
+    scores = graph.call("mul.Tensor", graph.call("matmul", query, graph.call("transpose.int", key, -2, -1)), scale)
+    mask = _argument(node, "attn_mask", None)
+    if mask is not None:
+        scores = graph.call("add.Tensor", scores, _wide(graph, graph.values[mask], mask.meta["val"]))
+    if _argument(node, "is_causal", False):
+        sizes = [graph.size(_argument(node, name, None).meta["val"].shape[-2]) for name in ("query", "key")]
+        allowed = graph.call("tril", graph.call("ones", sizes, dtype=torch.bool))
+        scores = graph.call("where.ScalarOther", allowed, scores, float("-inf"))
+    total = graph.call("logsumexp", scores, [-1], True) if total is None else graph.call("unsqueeze", total, -1)
+    weights = graph.call("exp", graph.call("sub.Tensor", scores, total))
+    none = graph.call("eq.Scalar", total, float("-inf"))
+    return graph.call("where.ScalarSelf", none, 0.0, weights), total, scale
+
+
+def _query(node: torch.fx.Node) -> torch.Tensor:
+    return _argument(node, "query", None).meta["val"]
+
+
+@_rule(_ATTENTION)
+def _attention(graph: Lowering, node: torch.fx.Node, *operands: Any, **_: Any) -> Any:
+    query, key, value = (_wide(graph, operand, _query(node)) for operand in operands[:3])
+    weights, total, _scale = _weights(graph, node, query, key)
+    return graph.call("matmul", weights, value), graph.call("squeeze.dim", total, -1)
+
+
+@_rule(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)
+def _attention_backward(graph: Lowering, node: torch.fx.Node, *operands: Any, **_: Any) -> Any:
+    grad, query, key, value, out = (_wide(graph, operand, _query(node)) for operand in operands[:5])
+    weights, _total, scale = _weights(graph, node, query, key, operands[5])
+    of_weights = graph.call("matmul", grad, graph.call("transpose.int", value, -2, -1))
+    mean = graph.call("sum.dim_IntList", graph.call("mul.Tensor", grad, out), [-1], True)
+    of_scores = graph.call("mul.Tensor", weights, graph.call("sub.Tensor", of_weights, mean))
+    of_scores = graph.call("mul.Tensor", of_scores, scale)
+    return (graph.call("matmul", of_scores, key),
+            graph.call("matmul", graph.call("transpose.int", of_scores, -2, -1), query),
+            graph.call("matmul", graph.call("transpose.int", weights, -2, -1), grad))
