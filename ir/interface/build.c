@@ -40,14 +40,9 @@ laze_status laze_graph_hint_size(laze_graph *graph, const char *name, int64_t nu
                      !graph  ? "no graph"
                      : !name ? "no name"
                              : "the number is negative");
-  while (symbol < laze_size_symbol_count(graph->sizes) &&
-         strcmp(laze_size_symbol_name(graph->sizes, symbol), name) != 0)
-    symbol++;
-  if (symbol == laze_size_symbol_count(graph->sizes)) {
-    LAZE_TRY(laze_graph_size(graph, name, &made, error));
-    if (laze_size_symbol_count(graph->sizes) != symbol + 1 || laze_size_symbol_at(graph->sizes, symbol) != made)
-      return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_hint_size: '%.64s' is expected to be one name", name);
-  }
+  if (laze_size_symbol(graph->sizes, name, &made, error) != LAZE_OK)
+    return laze_error_prefix(error, "laze_graph_hint_size");
+  while (laze_size_symbol_at(graph->sizes, symbol) != made) symbol++;
   return laze_size_set_hint(graph->sizes, symbol, number, error);
 }
 

@@ -97,8 +97,8 @@ START_TEST(a_size_with_a_number_answers_questions) {
               "  %0 = add %x, %y : f32[n,4]\n"
               "  return %0\n}\n");
   assert_fails(laze_graph_hint_size(graph, "n", -1, &error), LAZE_INVALID_ARGUMENT, "the number is negative");
-  assert_fails(laze_graph_hint_size(graph, "2*k", 4, &error), LAZE_INVALID_ARGUMENT, "one name");
-  assert_fails(laze_graph_hint_size(graph, "7", 4, &error), LAZE_INVALID_ARGUMENT, "one name");
+  assert_fails(laze_graph_hint_size(graph, "2*k", 4, &error), LAZE_INVALID_ARGUMENT, "cannot name a size");
+  assert_fails(laze_graph_hint_size(graph, "7", 4, &error), LAZE_INVALID_ARGUMENT, "cannot name a size");
   assert_fails(laze_graph_hint_size(NULL, "n", 4, &error), LAZE_INVALID_ARGUMENT, "no graph");
   assert_fails(laze_graph_hint_size(graph, NULL, 4, &error), LAZE_INVALID_ARGUMENT, "no name");
 }
