@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._dynamo.backends.registry import register_backend
+from torch._dynamo.backends.registry import list_backends, register_backend
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
@@ -49,14 +49,14 @@ def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None
         raise laze.InvalidArgumentError(
             f"backend laze: there is no option {', '.join(sorted(unknown))}; options are {', '.join(sorted(_OPTIONS))}")
     compiler = functools.partial(_compile, strict=bool((options or {}).get("strict", False)))
-    return aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
-                        partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions())(module, inputs)
+    compiled = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
+                            partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions())
+    return compiled(module, inputs)
 
 
 @functools.cache
 def _decompositions() -> dict[Any, Any]:
-    """Those of PyTorch, of what laze has no operator for. That of attention is left out: it gives the scores in place of
-    what the way back needs."""
+    """Those of PyTorch, of what laze has no operator for."""
     from torch._decomp import decomposition_table
     return {target: made for target, made in decomposition_table.items()
             if isinstance(target, torch._ops.OpOverload) and target.namespace in ("aten", "prims")
@@ -96,4 +96,5 @@ def _tell(step: Eager, strict: bool) -> None:
     _fallbacks[name] += 1
 
 
-register_backend(backend, name="laze")  # where the package is not installed, and has no entry point
+if "laze" not in list_backends(exclude_tags=()):  # the package is not installed, and has no entry point
+    register_backend(backend, name="laze")

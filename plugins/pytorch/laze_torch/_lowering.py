@@ -16,7 +16,8 @@ _PLACES = {"device", "layout", "memory_format", "non_blocking", "pin_memory"}
 # Types of schemas where a number is an element, and no size.
 _ELEMENTS = ("Tensor", "Optional[Tensor]", "number", "Optional[number]", "Scalar")
 # The overload for a number, and the one for what a number is that follows from sizes.
-_OF_TENSORS = {f"{name}.Scalar": f"{name}.Tensor" for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge")}
+_OF_TENSORS = {f"{name}.Scalar": f"{name}.Tensor"
+               for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge")}
 _OF_TENSORS["pow.Tensor_Scalar"] = "pow.Tensor_Tensor"
 
 _Value = _laze._Value
@@ -69,6 +70,10 @@ class Lowering:
     def call(self, name: str, *positional: Any, **named: Any) -> Any:
         return self.builder.call(name, positional, named)
 
+    def turned(self, value: Any, order: tuple[int, ...]) -> Any:
+        """A value with its dims in another order."""
+        return value if order == tuple(range(len(order))) else self.call("permute", value, list(order))
+
     def add(self, node: torch.fx.Node) -> None:
         """Records a node; NoLowering says why it cannot be."""
         target = node.target
@@ -112,8 +117,8 @@ class Lowering:
         if expression.is_integer:
             return self.call("size_tensor", self.size(expression))
         if expression.is_Mul or expression.is_Add:
-            parts = [self.real(part) for part in expression.args]
-            return functools.reduce(functools.partial(self.call, "mul.Tensor" if expression.is_Mul else "add.Tensor"), parts)
+            name = "mul.Tensor" if expression.is_Mul else "add.Tensor"
+            return functools.reduce(functools.partial(self.call, name), [self.real(part) for part in expression.args])
         raise _sizes.NoText(str(expression))
 
     def real(self, expression: Any) -> Any:
@@ -184,7 +189,9 @@ def _arange(graph: Lowering, node: torch.fx.Node, *bounds: Any, dtype: Any = Non
 @_rule(aten.scalar_tensor.default)
 def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
     dtype = node.meta["val"].dtype
-    return graph.call("to.dtype", value, dtype) if isinstance(value, _Value) else graph.call("full", [], value, dtype=dtype)
+    if isinstance(value, _Value):
+        return graph.call("to.dtype", value, dtype)
+    return graph.call("full", [], value, dtype=dtype)
 
 
 # ---- Attention, of which PyTorch keeps the logarithm of the sum of the weights for the way back.
@@ -198,8 +205,8 @@ def _wide(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
 
 
 def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: Any = None) -> tuple[Any, Any, float]:
-    """The weights of values, the logarithm of their sum, and the scale of products. What nothing may be looked at for has
-    no weight at all."""
+    """The weights of values, the logarithm of their sum, and the scale of products. A row that may look at nothing has
+    no weights."""
     scale = _argument(node, "scale", None)
     if scale is None:
         scale = float(_argument(node, "query", None).meta["val"].shape[-1]) ** -0.5

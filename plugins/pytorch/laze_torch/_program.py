@@ -61,8 +61,7 @@ class Program:
         self.lacking = [symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
         for index in self.lacking:
             lowering.builder.input(f"size{index}", torch.bool, [lowering.size(symbols[index]), 0])
-        values = [lowering.values[node] if place.plain else lowering.call("permute", lowering.values[node], list(place.order))
-                  for node, place in self.results]
+        values = [lowering.turned(lowering.values[node], place.order) for node, place in self.results]
         self.program = lowering.builder.finish(tuple(values))
         self.sizes = _sizes.function([_sizes.expression(node.meta["val"].shape[dim])
                                       for node, place in self.results for dim in place.order], symbols)
@@ -106,7 +105,8 @@ class Plan:
         self.position = {node: index for index, node in enumerate(self.nodes)}
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
         self.outputs = next(node for node in self.nodes if node.op == "output").args[0]
-        self.constants = {node: operator.attrgetter(node.target)(module) for node in self.nodes if node.op == "get_attr"}
+        self.constants = {node: operator.attrgetter(node.target)(module)
+                          for node in self.nodes if node.op == "get_attr"}
         self.sources = self._find_sizes()
         self.symbols = list(self.sources)
         self.hints = {str(symbol): number for symbol, number in zip(self.symbols, known or self._seen())}
@@ -180,7 +180,7 @@ class Plan:
         sizes = [self.lowering.size(fake.shape[dim]) for dim in place.order]
         value = self.lowering.builder.input(f"x{len(self.inputs)}", fake.dtype, sizes)
         self.inputs.append(operand)
-        self.lowering.values[operand] = value if place.plain else self.lowering.call("permute", value, list(place.inverse))
+        self.lowering.values[operand] = self.lowering.turned(value, place.inverse)
 
     # ---- Running.
 
@@ -193,7 +193,8 @@ class Plan:
 
     def sizes(self, arguments: list[Any]) -> tuple[int, ...]:
         """The sizes with names that these inputs have."""
-        return tuple(arguments[index] if dim < 0 else arguments[index].shape[dim] for index, dim in self.sources.values())
+        return tuple(arguments[index] if dim < 0 else arguments[index].shape[dim]
+                     for index, dim in self.sources.values())
 
     def run(self, arguments: list[Any], known: tuple[int, ...]) -> list[Any]:
         env: dict[Node, Any] = {**self.constants, **dict(zip(self.placeholders, arguments))}

@@ -1,4 +1,4 @@
-"""torch.compile(backend="laze") beside eager PyTorch: values, gradients, sizes that change, and what is left to PyTorch."""
+"""torch.compile(backend="laze") beside eager PyTorch: values, gradients, sizes that change, what is left to PyTorch."""
 import copy
 import math
 import unittest
@@ -36,8 +36,12 @@ class Compiling(unittest.TestCase):
     def assert_same(self, function, *inputs, tolerance=1e-6, **settings):
         """The function's values, from laze alone."""
         expected, actual = function(*inputs), compiled(function, **settings)(*inputs)
-        for one, other in zip(*((made if isinstance(made, tuple) else (made,)) for made in (actual, expected)), strict=True):
-            self.assert_close(one, other, tolerance) if isinstance(other, torch.Tensor) else self.assertEqual(one, other)
+        results = ((made if isinstance(made, tuple) else (made,)) for made in (actual, expected))
+        for one, other in zip(*results, strict=True):
+            if isinstance(other, torch.Tensor):
+                self.assert_close(one, other, tolerance)
+            else:
+                self.assertEqual(one, other)
         self.assert_nothing_left()
         return actual
 
@@ -160,7 +164,8 @@ class Sizes(Compiling):
 
     def test_sizes_that_are_expressions(self):
         for n in (4, 6):
-            self.assert_same(lambda x: torch.cat([x, x]).reshape(-1, 2, 3)[1:].flatten(), torch.randn(n, 3), dynamic=True)
+            x = torch.randn(n, 3)
+            self.assert_same(lambda x: torch.cat([x, x]).reshape(-1, 2, 3)[1:].flatten(), x, dynamic=True)
 
     def test_a_size_that_no_tensor_has(self):
         run = compiled(lambda n, x: (torch.arange(n) * 2, x + 1), dynamic=True)
