@@ -55,7 +55,7 @@ LAZE_API LAZE_MUST_USE laze_status laze_graph_size(laze_graph *graph, const char
  * the graph is built (whether one is 1, say, or two are the same) is answered by these, and kept as a fact: a run with
  * other numbers is as good where all facts hold of them, and LAZE_INVALID_ARGUMENT otherwise. Without, sizes are taken
  * to be larger than 1 and to differ from each other. The text form keeps it. A name is made where there is none of it
- * yet. */
+ * yet. LAZE_INVALID_ARGUMENT, and nothing is made: it cannot name a size, or the number is negative. */
 LAZE_API LAZE_MUST_USE laze_status laze_graph_hint_size(laze_graph *graph, const char *name, int64_t number,
                                                         laze_error *error);
 /* One input more, behind those that there are. `name` NULL: "arg<i>". */

@@ -18,6 +18,7 @@ enum { MAX_RESULTS = 1024 };
 typedef struct {
   PyObject ob_base; /* what PyObject_HEAD is */
   laze_graph *graph;
+  bool finished; /* a program runs it, so that it must not change */
 } builder_object;
 
 typedef struct {
@@ -103,6 +104,7 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *arguments, PyObject *
   builder_object *made = PyObject_New(builder_object, type);
   if (!made) return NULL;
   made->graph = NULL;
+  made->finished = false;
   const laze_status status = laze_graph_create(NULL, name, &made->graph, &error);
   if (status == LAZE_OK) return (PyObject *)made;
   Py_DECREF(made);
@@ -112,6 +114,46 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *arguments, PyObject *
 static void builder_dealloc(PyObject *self) {
   laze_graph_release(((builder_object *)self)->graph);
   free_object(self);
+}
+
+/* The graph, as long as it may change; NULL with an exception. */
+static laze_graph *open_graph(PyObject *self) {
+  const builder_object *builder = (builder_object *)self;
+  if (!builder->finished) return builder->graph;
+  laze_python_raise_type("the graph is finished, and has a program: make another GraphBuilder");
+  return NULL;
+}
+
+/* The text of a str, borrowed; NULL with an exception. */
+static const char *take_text(PyObject *object, const char *where) {
+  const char *text = PyUnicode_Check(object) ? laze_python_text(object, where) : NULL;
+  if (!text && !PyErr_Occurred()) laze_python_raise_type("%s: %R is no string", where, object);
+  return text;
+}
+
+/* The bytes of elements of these sizes; false with an exception. */
+static bool count_bytes(laze_dtype dtype, const int64_t *sizes, int32_t rank, int64_t *bytes) {
+  *bytes = (int64_t)laze_dtype_size(dtype);
+  for (int32_t i = 0; i < rank; i++)
+    if (sizes[i] < 0 || __builtin_mul_overflow(*bytes, sizes[i], bytes))
+      return laze_python_raise_type("size %lld of dim %d is negative, or too much", (long long)sizes[i], (int)i) !=
+             NULL;
+  return true;
+}
+
+/* Whether all values in an argument are of this graph; false with an exception. */
+static bool is_of(PyObject *self, PyObject *object) {
+  if (laze_python_is_value(object) && ((value_object *)object)->builder != self)
+    return laze_python_raise_type("%R is a value of another graph", object) != NULL;
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return true;
+  PyObject *items = PySequence_Tuple(object);
+  bool all = items != NULL;
+  for (Py_ssize_t i = 0; all && i < PyTuple_Size(items); i++) {
+    PyObject *item = PyTuple_GetItem(items, i);
+    all = !laze_python_is_value(item) || is_of(self, item);
+  }
+  Py_XDECREF(items);
+  return all;
 }
 
 /* The sizes of a sequence of integers; false with an exception. */
@@ -140,8 +182,9 @@ static PyObject *builder_input(PyObject *self, PyObject *arguments) {
   laze_error error = {0};
   if (!PyArg_ParseTuple(arguments, "sOO:input", &name, &dtype_object, &sequence)) return NULL;
   if (!laze_python_dtype_from(dtype_object, &dtype) || !take_sizes(sequence, sizes, &rank)) return NULL;
-  const laze_status status =
-      laze_graph_add_input(((builder_object *)self)->graph, name, dtype, (laze_ints){sizes, rank}, &value, &error);
+  laze_graph *graph = open_graph(self);
+  if (!graph) return NULL;
+  const laze_status status = laze_graph_add_input(graph, name, dtype, (laze_ints){sizes, rank}, &value, &error);
   return status == LAZE_OK ? wrap_value(self, value) : raise_error(status, &error);
 }
 
@@ -156,15 +199,14 @@ static PyObject *builder_constant(PyObject *self, PyObject *arguments) {
   laze_error error = {0};
   if (!PyArg_ParseTuple(arguments, "OOKO:constant", &dtype_object, &sequence, &address, &owner)) return NULL;
   if (!laze_python_dtype_from(dtype_object, &dtype) || !take_sizes(sequence, sizes, &rank)) return NULL;
-  bytes = (int64_t)laze_dtype_size(dtype);
-  for (int32_t i = 0; i < rank; i++)
-    if (__builtin_mul_overflow(bytes, sizes[i], &bytes)) return laze_python_raise_type("constant: too many elements");
+  laze_graph *graph = open_graph(self);
+  if (!graph || !count_bytes(dtype, sizes, rank, &bytes)) return NULL;
   laze_python_loan *loan = calloc(1, sizeof *loan);
   if (!loan) return PyErr_NoMemory();
   loan->object = laze_python_share(owner);
-  const laze_status status = laze_graph_borrow_constant(((builder_object *)self)->graph, dtype,
-                                                        (laze_ints){sizes, rank}, (const void *)(uintptr_t)address,
-                                                        (size_t)bytes, laze_python_loan_end, loan, &value, &error);
+  const laze_status status =
+      laze_graph_borrow_constant(graph, dtype, (laze_ints){sizes, rank}, (const void *)(uintptr_t)address,
+                                 (size_t)bytes, laze_python_loan_end, loan, &value, &error);
   return status == LAZE_OK ? wrap_value(self, value) : raise_error(status, &error);
 }
 
@@ -172,9 +214,10 @@ static PyObject *builder_constant(PyObject *self, PyObject *arguments) {
 static PyObject *builder_size(PyObject *self, PyObject *expression) {
   int64_t size;
   laze_error error = {0};
-  const char *text = PyUnicode_Check(expression) ? laze_python_text(expression, "size") : NULL;
-  if (!text) return PyErr_Occurred() ? NULL : laze_python_raise_type("size: %R is no string", expression);
-  const laze_status status = laze_graph_size(((builder_object *)self)->graph, text, &size, &error);
+  laze_graph *graph = open_graph(self);
+  const char *text = graph ? take_text(expression, "size") : NULL;
+  if (!text) return NULL;
+  const laze_status status = laze_graph_size(graph, text, &size, &error);
   return status == LAZE_OK ? PyLong_FromLongLong(size) : raise_error(status, &error);
 }
 
@@ -184,7 +227,9 @@ static PyObject *builder_hint(PyObject *self, PyObject *arguments) {
   long long number;
   laze_error error = {0};
   if (!PyArg_ParseTuple(arguments, "sL:hint", &name, &number)) return NULL;
-  const laze_status status = laze_graph_hint_size(((builder_object *)self)->graph, name, number, &error);
+  laze_graph *graph = open_graph(self);
+  if (!graph) return NULL;
+  const laze_status status = laze_graph_hint_size(graph, name, number, &error);
   return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
 }
 
@@ -197,16 +242,18 @@ static laze_python_takes takes_of(const laze_operator *op, int32_t index, const 
   return 0;
 }
 
-static bool add_arguments(const laze_operator *op, PyObject *positional, PyObject *named, const char *where,
-                          laze_python_arguments *arguments) {
-  for (Py_ssize_t i = 0; i < PyTuple_Size(positional); i++)
-    if (!laze_python_argument_add(arguments, PyTuple_GetItem(positional, i), takes_of(op, (int32_t)i, NULL), where))
-      return false;
+static bool add_arguments(PyObject *self, const laze_operator *op, PyObject *positional, PyObject *named,
+                          const char *where, laze_python_arguments *arguments) {
   PyObject *key, *object;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(positional); i++) {
+    object = PyTuple_GetItem(positional, i);
+    if (!is_of(self, object) || !laze_python_argument_add(arguments, object, takes_of(op, (int32_t)i, NULL), where))
+      return false;
+  }
   for (Py_ssize_t at = 0; PyDict_Next(named, &at, &key, &object);) {
-    const char *name = PyUnicode_Check(key) ? laze_python_text(key, where) : NULL;
-    if (!name) return PyErr_Occurred() ? false : laze_python_raise_type("%s: a name is no string", where) != NULL;
-    if (!laze_python_argument_add(arguments, object, takes_of(op, 0, name), where)) return false;
+    const char *name = take_text(key, where);
+    if (!name || !is_of(self, object) || !laze_python_argument_add(arguments, object, takes_of(op, 0, name), where))
+      return false;
     arguments->items[arguments->count - 1].name = name;
   }
   return true;
@@ -234,13 +281,15 @@ static PyObject *builder_call(PyObject *self, PyObject *arguments) {
   laze_error error = {0};
   laze_status status = LAZE_OK;
   if (!PyArg_ParseTuple(arguments, "sO!O!:call", &name, &PyTuple_Type, &positional, &PyDict_Type, &named)) return NULL;
+  laze_graph *graph = open_graph(self);
+  if (!graph) return NULL;
   const laze_operator *op = laze_operator_find(name);
   laze_python_arguments passed = {.count = 0};
-  bool added = add_arguments(op, positional, named, name, &passed);
+  bool added = add_arguments(self, op, positional, named, name, &passed);
   if (added) {
     const laze_graph_call call = {
         .struct_size = sizeof call, .name = name, .arguments = passed.items, .argument_count = passed.count};
-    status = laze_graph_record_call(((builder_object *)self)->graph, &call, values, MAX_RESULTS, &count, &error);
+    status = laze_graph_record_call(graph, &call, values, MAX_RESULTS, &count, &error);
   }
   laze_python_arguments_clear(&passed);
   if (!added) return NULL;
@@ -291,7 +340,8 @@ static PyObject *compile(laze_graph *graph) {
 static PyObject *builder_finish(PyObject *self, PyObject *results) {
   laze_error error = {0};
   laze_value values[MAX_RESULTS];
-  laze_graph *graph = ((builder_object *)self)->graph;
+  laze_graph *graph = open_graph(self);
+  if (!graph) return NULL;
   if (!PyTuple_Check(results) || PyTuple_Size(results) > MAX_RESULTS)
     return laze_python_raise_type("finish: the results are a tuple of at most %d values", MAX_RESULTS);
   const int32_t count = (int32_t)PyTuple_Size(results);
@@ -302,7 +352,9 @@ static PyObject *builder_finish(PyObject *self, PyObject *results) {
     values[i] = laze_python_value(result);
   }
   const laze_status status = laze_graph_set_results(graph, (laze_values){values, count}, &error);
-  return status == LAZE_OK ? compile(graph) : raise_error(status, &error);
+  if (status != LAZE_OK) return raise_error(status, &error);
+  ((builder_object *)self)->finished = true;
+  return compile(graph);
 }
 
 static PyMethodDef builder_methods[] = {
@@ -335,7 +387,7 @@ static void program_dealloc(PyObject *self) {
 /* The memory of a tensor of another library, row-major, as an array; NULL with an exception. */
 static laze_array *borrow(PyObject *tensor, laze_dtype dtype) {
   static int64_t nothing; /* where an empty tensor has no memory */
-  int64_t sizes[LAZE_PYTHON_MAX_RANK], bytes = (int64_t)laze_dtype_size(dtype);
+  int64_t sizes[LAZE_PYTHON_MAX_RANK], bytes;
   int32_t rank;
   laze_error error = {0};
   laze_array *array = NULL;
@@ -346,8 +398,7 @@ static laze_array *borrow(PyObject *tensor, laze_dtype dtype) {
   Py_XDECREF(shape);
   Py_XDECREF(pointer);
   if (!fits) return NULL;
-  for (int32_t i = 0; i < rank; i++)
-    if (__builtin_mul_overflow(bytes, sizes[i], &bytes)) return laze_python_raise_type("too many elements"), NULL;
+  if (!count_bytes(dtype, sizes, rank, &bytes)) return NULL;
   if (bytes == 0) address = &nothing;
   const laze_status status =
       laze_array_borrow(NULL, dtype, (laze_ints){sizes, rank}, address, (size_t)bytes, NULL, NULL, &array, &error);
@@ -406,8 +457,8 @@ static PyType_Spec program_spec = {"laze.Program", sizeof(program_object), 0, Py
 /* _has_operator(name): whether there is an operator of that whole name. */
 static PyObject *has_operator(PyObject *module, PyObject *name) {
   (void)module;
-  const char *text = PyUnicode_Check(name) ? laze_python_text(name, "_has_operator") : NULL;
-  if (!text) return PyErr_Occurred() ? NULL : laze_python_raise_type("_has_operator: %R is no string", name);
+  const char *text = take_text(name, "_has_operator");
+  if (!text) return NULL;
   return PyBool_FromLong(laze_operator_find(text) != NULL);
 }
 

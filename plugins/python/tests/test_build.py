@@ -104,7 +104,8 @@ class WhatIsWrong(Building):
             self.call("no_such_operator", x)
         for call in (lambda: self.call("relu"), lambda: self.call("relu", x, x), lambda: self.call("cat", [x, 3], 0),
                      lambda: self.graph.size("+"), lambda: self.graph.hint("n", -1), lambda: self.graph.finish([x]),
-                     lambda: self.graph.finish((3,)), lambda: self.graph.finish((other,)),
+                     lambda: self.graph.finish((3,)), lambda: self.graph.finish((other,)), lambda: self.call("neg", other),
+                     lambda: self.call("cat", [x, other], dim=0), lambda: self.call("add.Tensor", x, other=other),
                      lambda: self.graph.input("y", laze.float32, [2.5]), lambda: self.graph.input("y", "floaty", [2]),
                      lambda: self.graph.constant(laze.float32, [-1], 0, None), lambda: _laze._Value(),
                      lambda: self.graph.size(3), lambda: self.graph.call("relu", [x], {})):
@@ -113,6 +114,15 @@ class WhatIsWrong(Building):
         output = floats((2,))
         self.graph.finish((self.call("neg", x),)).run((floats((2,), (1, 2)),), (output,))
         self.assertEqual(output.tolist(), [-1, -2], "what failed left the graph as it was")
+
+    def test_a_finished_graph_stays_as_its_program_has_it(self):
+        x = self.graph.input("x", laze.float32, [2])
+        self.graph.finish((self.call("neg", x),))
+        for call in (lambda: self.call("neg", x), lambda: self.graph.input("y", laze.float32, [2]),
+                     lambda: self.graph.size("n"), lambda: self.graph.hint("n", 2), lambda: self.graph.finish((x,)),
+                     lambda: self.graph.constant(laze.float32, [0], 0, None)):
+            with self.subTest(call), self.assertRaisesRegex(TypeError, "is finished"):
+                call()
 
     def test_runs(self):
         x = self.graph.input("x", laze.float32, [2])
