@@ -111,8 +111,8 @@ static laze_status check_bools(const char *what, const uint8_t *bytes, int64_t c
   return LAZE_OK;
 }
 
-laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes, const void *data,
-                              size_t size, laze_error *error) {
+laze_status laze_type_of_memory(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes, const void *data,
+                                size_t size, laze_error *error) {
   laze_size elements;
   LAZE_TRY(laze_type_init(out, what, dtype, sizes.count, sizes.items, error));
   LAZE_TRY(laze_type_elements(NULL, out, &elements, error));
@@ -122,7 +122,13 @@ laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s takes %lld bytes, but size is %zu", what,
                      laze_type_format(NULL, out, text, sizeof text), (long long)bytes, size);
   if (!data && size > 0) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: data is NULL", what);
-  return dtype == LAZE_BOOL ? check_bools(what, data, elements, error) : LAZE_OK;
+  return LAZE_OK;
+}
+
+laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes, const void *data,
+                              size_t size, laze_error *error) {
+  LAZE_TRY(laze_type_of_memory(out, what, dtype, sizes, data, size, error));
+  return dtype == LAZE_BOOL ? check_bools(what, data, (int64_t)size, error) : LAZE_OK;
 }
 
 laze_status laze_type_check_aligned(const char *what, laze_dtype dtype, const void *data, laze_error *error) {

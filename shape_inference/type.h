@@ -36,8 +36,11 @@ LAZE_MUST_USE laze_status laze_type_parse(laze_size_table *table, const char **c
  * LAZE_MAX_ELEMENTS; `what` names what the type is of, in messages. */
 LAZE_MUST_USE laze_status laze_type_init(laze_type *out, const char *what, laze_dtype dtype, int rank,
                                          const int64_t *sizes, laze_error *error);
-/* The same for elements that a caller gives: `size` bytes at `data`, which must be what the type takes, and of which
- * those of a bool are 0 or 1. `what` is the function that was called. */
+/* The same for memory that a caller gives: `size` bytes at `data`, which must be what the type takes. `what` is the
+ * function that was called. */
+LAZE_MUST_USE laze_status laze_type_of_memory(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes,
+                                              const void *data, size_t size, laze_error *error);
+/* The same for elements that lie there: the bytes of bools must be 0 or 1. */
 LAZE_MUST_USE laze_status laze_type_of_data(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes,
                                             const void *data, size_t size, laze_error *error);
 /* Whether `data`, which is to be borrowed, is aligned to the dtype's size. */

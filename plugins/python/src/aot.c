@@ -17,16 +17,9 @@ typedef struct {
 
 static PyTypeObject *compiled_type;
 
-static PyObject *raise_error(laze_status status, const laze_error *error) {
-  if (laze_python_raise_interrupt()) return NULL;
-  return laze_python_raise(status, error->message);
-}
-
 static void compiled_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   laze_aot_release(((compiled_object *)self)->aot);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 /* ---- Calls. */
@@ -83,7 +76,8 @@ static PyObject *run(laze_aot *aot, laze_tensor **inputs, PyObject *tensors) {
     Py_END_ALLOW_THREADS end_draws(aot, begin);
   }
   laze_python_progress_end();
-  PyObject *result = status == LAZE_OK ? wrap_outputs(outputs, count, inputs, tensors) : raise_error(status, &error);
+  PyObject *result =
+      status == LAZE_OK ? wrap_outputs(outputs, count, inputs, tensors) : laze_python_raise_error(status, &error);
   PyMem_Free(outputs);
   return result;
 }
@@ -165,7 +159,7 @@ static PyObject *compile(PyObject *module, PyObject *arguments) {
   const bool raised = laze_python_pass_end(&pass, status != LAZE_OK);
   laze_python_progress_end();
   if (status == LAZE_OK) return wrap(aot);
-  return raised ? NULL : raise_error(status, &error);
+  return raised ? NULL : laze_python_raise_error(status, &error);
 }
 
 static PyMethodDef functions[] = {

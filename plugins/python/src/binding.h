@@ -12,7 +12,8 @@
  *   gradients              autograd.c   what tensors have of them, and passes; autograd.py is over it
  *   training               optim.c      optimisers; optim/ and nn/ are over it
  *   graphs                 graph.c      what functions do, traced; jit.py is over it
- *                          build.c      what a front end builds, and programs that run it on memory of others
+ *                          build.c      what a front end builds call by call
+ *                          program.c    what that is compiled to, and its runs on tensors of other libraries
  *   declared operators     library.c    their calls, and Python's code as kernels; library.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
@@ -55,6 +56,7 @@ int laze_python_add_histories(PyObject *module);
 int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
 int laze_python_add_builders(PyObject *module);
+int laze_python_add_programs(PyObject *module);
 int laze_python_add_library(PyObject *module);
 int laze_python_add_compiled(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */
@@ -62,6 +64,8 @@ int laze_python_watch(void);
 
 /* Py_tp_new of types whose objects only the package makes. */
 PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
+/* The end of Py_tp_dealloc: the memory of an object, and its reference to the type. */
+void laze_python_free(PyObject *self);
 
 /* ---- error.c */
 /* A status for laze_python_raise: LAZE_NOT_FOUND of a file. */
@@ -69,6 +73,8 @@ PyObject *laze_python_refuse_new(PyTypeObject *type, PyObject *arguments, PyObje
 /* Sets the exception that fits a status, with the message in words of Python: what C calls laze_tensor_retain_grad() is
  * retain_grad(). Gives NULL. */
 PyObject *laze_python_raise(laze_status status, const char *message);
+/* The same of a run that Ctrl-C may have stopped, which is what is raised then. */
+PyObject *laze_python_raise_error(laze_status status, const laze_error *error);
 /* A TypeError that is a laze.Error, too; gives NULL. */
 PyObject *laze_python_raise_type(const char *format, ...);
 /* An integer of Python's as one of 64 bits; `where` names the function in the message of the error that it has none. */
@@ -268,6 +274,10 @@ bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 /* ---- graph.c */
 /* The text of a graph, a str; NULL: an exception is set. */
 PyObject *laze_python_graph_text(const laze_graph *graph);
+
+/* ---- program.c */
+/* A Program of a graph, which must not change any more. */
+PyObject *laze_python_program(laze_graph *graph);
 
 /* ---- build.c */
 /* Whether it is a value of a graph that is being built, and which. */

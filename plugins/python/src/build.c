@@ -1,14 +1,11 @@
-/* Graphs that a front end builds call by call, and programs that run them on memory of other libraries:
+/* Graphs that a front end builds call by call:
  *
- *   GraphBuilder.input, .call, .finish ──> Program.run(inputs, outputs)
+ *   GraphBuilder.input, .call, .finish ──> Program (program.c)
  *
  * which laze_torch is made of. A Value stands where calls of the package have a tensor; a size of a graph is an integer
  * of Python's, which is good in that graph alone.
  */
 #include "binding.h"
-
-#include "laze/buffer.h"
-#include "laze/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,25 +24,7 @@ typedef struct {
   laze_value value;
 } value_object;
 
-typedef struct {
-  PyObject ob_base;
-  laze_compiled *compiled;
-  laze_dtype *dtypes; /* of inputs, then results */
-  int32_t input_count, result_count;
-} program_object;
-
-static PyTypeObject *builder_type, *value_type, *program_type;
-
-static PyObject *raise_error(laze_status status, const laze_error *error) {
-  if (laze_python_raise_interrupt()) return NULL;
-  return laze_python_raise(status, error->message);
-}
-
-static void free_object(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
-}
+static PyTypeObject *builder_type, *value_type;
 
 /* ---- Values. */
 
@@ -68,7 +47,7 @@ static PyObject *wrap_value(PyObject *builder, laze_value value) {
 
 static void value_dealloc(PyObject *self) {
   Py_DECREF(((value_object *)self)->builder);
-  free_object(self);
+  laze_python_free(self);
 }
 
 static PyObject *value_dtype(PyObject *self, void *closure) {
@@ -78,7 +57,7 @@ static PyObject *value_dtype(PyObject *self, void *closure) {
   laze_error error = {0};
   const laze_status status =
       laze_graph_get_type(((builder_object *)object->builder)->graph, object->value, &type, &error);
-  if (status != LAZE_OK) return raise_error(status, &error);
+  if (status != LAZE_OK) return laze_python_raise_error(status, &error);
   PyObject *dtype = laze_python_dtype(type.dtype);
   return laze_python_share(dtype ? dtype : Py_None);
 }
@@ -108,12 +87,12 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *arguments, PyObject *
   const laze_status status = laze_graph_create(NULL, name, &made->graph, &error);
   if (status == LAZE_OK) return (PyObject *)made;
   Py_DECREF(made);
-  return raise_error(status, &error);
+  return laze_python_raise_error(status, &error);
 }
 
 static void builder_dealloc(PyObject *self) {
   laze_graph_release(((builder_object *)self)->graph);
-  free_object(self);
+  laze_python_free(self);
 }
 
 /* The graph, as long as it may change; NULL with an exception. */
@@ -185,7 +164,7 @@ static PyObject *builder_input(PyObject *self, PyObject *arguments) {
   laze_graph *graph = open_graph(self);
   if (!graph) return NULL;
   const laze_status status = laze_graph_add_input(graph, name, dtype, (laze_ints){sizes, rank}, &value, &error);
-  return status == LAZE_OK ? wrap_value(self, value) : raise_error(status, &error);
+  return status == LAZE_OK ? wrap_value(self, value) : laze_python_raise_error(status, &error);
 }
 
 /* constant(dtype, sizes, address, owner): of memory that `owner` keeps. */
@@ -207,7 +186,7 @@ static PyObject *builder_constant(PyObject *self, PyObject *arguments) {
   const laze_status status =
       laze_graph_borrow_constant(graph, dtype, (laze_ints){sizes, rank}, (const void *)(uintptr_t)address,
                                  (size_t)bytes, laze_python_loan_end, loan, &value, &error);
-  return status == LAZE_OK ? wrap_value(self, value) : raise_error(status, &error);
+  return status == LAZE_OK ? wrap_value(self, value) : laze_python_raise_error(status, &error);
 }
 
 /* size(expression): the integer that stands for it in the graph. */
@@ -218,7 +197,7 @@ static PyObject *builder_size(PyObject *self, PyObject *expression) {
   const char *text = graph ? take_text(expression, "size") : NULL;
   if (!text) return NULL;
   const laze_status status = laze_graph_size(graph, text, &size, &error);
-  return status == LAZE_OK ? PyLong_FromLongLong(size) : raise_error(status, &error);
+  return status == LAZE_OK ? PyLong_FromLongLong(size) : laze_python_raise_error(status, &error);
 }
 
 /* hint(name, number): what a size is in the program at hand. */
@@ -230,7 +209,7 @@ static PyObject *builder_hint(PyObject *self, PyObject *arguments) {
   laze_graph *graph = open_graph(self);
   if (!graph) return NULL;
   const laze_status status = laze_graph_hint_size(graph, name, number, &error);
-  return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_error(status, &error);
 }
 
 /* What the schema of an operator takes as argument `index`, or by a name. */
@@ -293,47 +272,12 @@ static PyObject *builder_call(PyObject *self, PyObject *arguments) {
   }
   laze_python_arguments_clear(&passed);
   if (!added) return NULL;
-  if (status != LAZE_OK) return raise_error(status, &error);
+  if (status != LAZE_OK) return laze_python_raise_error(status, &error);
   return wrap_values(self, values, count, count != 1 || (op && laze_operator_result_count(op) != 1));
 }
 
 static PyObject *builder_text(PyObject *self) {
   return laze_python_graph_text(((builder_object *)self)->graph);
-}
-
-/* ---- Programs. */
-
-static laze_status read_dtypes(const laze_graph *graph, program_object *program, laze_error *error) {
-  laze_value_type type;
-  for (int32_t i = 0; i < program->input_count + program->result_count; i++) {
-    const laze_value value =
-        i < program->input_count ? laze_graph_input(graph, i) : laze_graph_result(graph, i - program->input_count);
-    const laze_status status = laze_graph_get_type(graph, value, &type, error);
-    if (status != LAZE_OK) return status;
-    program->dtypes[i] = type.dtype;
-  }
-  return LAZE_OK;
-}
-
-static PyObject *compile(laze_graph *graph) {
-  laze_error error = {0};
-  laze_status status;
-  program_object *program = PyObject_New(program_object, program_type);
-  if (!program) return NULL;
-  program->compiled = NULL;
-  program->input_count = laze_graph_input_count(graph);
-  program->result_count = laze_graph_result_count(graph);
-  program->dtypes = calloc((size_t)program->input_count + (size_t)program->result_count + 1, sizeof *program->dtypes);
-  if (!program->dtypes) {
-    Py_DECREF(program);
-    return PyErr_NoMemory();
-  }
-  Py_BEGIN_ALLOW_THREADS status = read_dtypes(graph, program, &error);
-  if (status == LAZE_OK) status = laze_compile_graph(graph, NULL, &program->compiled, &error);
-  Py_END_ALLOW_THREADS laze_python_progress_end();
-  if (status == LAZE_OK) return (PyObject *)program;
-  Py_DECREF(program);
-  return raise_error(status, &error);
 }
 
 /* finish(results): the graph as a Program; nothing is added to it any more. */
@@ -352,9 +296,9 @@ static PyObject *builder_finish(PyObject *self, PyObject *results) {
     values[i] = laze_python_value(result);
   }
   const laze_status status = laze_graph_set_results(graph, (laze_values){values, count}, &error);
-  if (status != LAZE_OK) return raise_error(status, &error);
+  if (status != LAZE_OK) return laze_python_raise_error(status, &error);
   ((builder_object *)self)->finished = true;
-  return compile(graph);
+  return laze_python_program(graph);
 }
 
 static PyMethodDef builder_methods[] = {
@@ -377,83 +321,6 @@ static PyType_Slot builder_slots[] = {
 };
 static PyType_Spec builder_spec = {"laze.GraphBuilder", sizeof(builder_object), 0, Py_TPFLAGS_DEFAULT, builder_slots};
 
-static void program_dealloc(PyObject *self) {
-  program_object *program = (program_object *)self;
-  laze_compiled_release(program->compiled);
-  free(program->dtypes);
-  free_object(self);
-}
-
-/* The memory of a tensor of another library, row-major, as an array; NULL with an exception. */
-static laze_array *borrow(PyObject *tensor, laze_dtype dtype) {
-  static int64_t nothing; /* where an empty tensor has no memory */
-  int64_t sizes[LAZE_PYTHON_MAX_RANK], bytes;
-  int32_t rank;
-  laze_error error = {0};
-  laze_array *array = NULL;
-  PyObject *shape = PyObject_GetAttrString(tensor, "shape");
-  PyObject *pointer = shape ? PyObject_CallMethod(tensor, "data_ptr", NULL) : NULL;
-  void *address = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
-  bool fits = pointer && !PyErr_Occurred() && take_sizes(shape, sizes, &rank);
-  Py_XDECREF(shape);
-  Py_XDECREF(pointer);
-  if (!fits) return NULL;
-  if (!count_bytes(dtype, sizes, rank, &bytes)) return NULL;
-  if (bytes == 0) address = &nothing;
-  const laze_status status =
-      laze_array_borrow(NULL, dtype, (laze_ints){sizes, rank}, address, (size_t)bytes, NULL, NULL, &array, &error);
-  if (status != LAZE_OK) raise_error(status, &error);
-  return array;
-}
-
-/* run(inputs, outputs): reads the memory of the ones and writes that of the others, which have data_ptr() and shape,
- * lie row-major, and have the graph's dtypes. */
-static PyObject *program_run(PyObject *self, PyObject *arguments) {
-  const program_object *program = (program_object *)self;
-  const int32_t inputs = program->input_count, all = inputs + program->result_count;
-  laze_error error = {0};
-  laze_status status = LAZE_OK;
-  PyObject *given, *places;
-  if (!PyArg_ParseTuple(arguments, "O!O!:run", &PyTuple_Type, &given, &PyTuple_Type, &places)) return NULL;
-  if (PyTuple_Size(given) != inputs || PyTuple_Size(places) != program->result_count)
-    return laze_python_raise_type("run: a tuple of %d inputs and one of %d outputs were expected", (int)inputs,
-                                  (int)program->result_count);
-  laze_array **arrays = PyMem_Calloc((size_t)all + 1, sizeof *arrays);
-  if (!arrays) return PyErr_NoMemory();
-  bool borrowed = true;
-  for (int32_t i = 0; borrowed && i < all; i++) {
-    PyObject *tensor = i < inputs ? PyTuple_GetItem(given, i) : PyTuple_GetItem(places, i - inputs);
-    borrowed = (arrays[i] = borrow(tensor, program->dtypes[i])) != NULL;
-  }
-  if (borrowed) {
-    Py_BEGIN_ALLOW_THREADS status =
-        laze_compiled_run(program->compiled, arrays, inputs, arrays + inputs, program->result_count, &error);
-    Py_END_ALLOW_THREADS laze_python_progress_end();
-  }
-  for (int32_t i = 0; i < all; i++) laze_array_release(arrays[i]);
-  PyMem_Free(arrays);
-  if (!borrowed) return NULL;
-  return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
-}
-
-static PyObject *program_text(PyObject *self) {
-  return laze_python_graph_text(laze_compiled_graph(((program_object *)self)->compiled));
-}
-
-static PyMethodDef program_methods[] = {
-    {"run", program_run, METH_VARARGS,
-     "run(inputs, outputs, /)\n--\n\nRuns it on memory of tensors that have data_ptr() and shape."},
-    {0}};
-static PyType_Slot program_slots[] = {
-    {Py_tp_doc, "A compiled graph; str() gives the graph's text."},
-    {Py_tp_new, laze_python_refuse_new},
-    {Py_tp_dealloc, program_dealloc},
-    {Py_tp_str, program_text},
-    {Py_tp_methods, program_methods},
-    {0},
-};
-static PyType_Spec program_spec = {"laze.Program", sizeof(program_object), 0, Py_TPFLAGS_DEFAULT, program_slots};
-
 /* _has_operator(name): whether there is an operator of that whole name. */
 static PyObject *has_operator(PyObject *module, PyObject *name) {
   (void)module;
@@ -467,8 +334,7 @@ static PyMethodDef functions[] = {{"_has_operator", has_operator, METH_O, NULL},
 int laze_python_add_builders(PyObject *module) {
   builder_type = (PyTypeObject *)PyType_FromSpec(&builder_spec);
   value_type = (PyTypeObject *)PyType_FromSpec(&value_spec);
-  program_type = (PyTypeObject *)PyType_FromSpec(&program_spec);
-  if (!builder_type || !value_type || !program_type) return -1;
+  if (!builder_type || !value_type) return -1;
   Py_INCREF(builder_type);
   Py_INCREF(value_type);
   if (PyModule_AddObject(module, "_GraphBuilder", (PyObject *)builder_type) != 0 ||

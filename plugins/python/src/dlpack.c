@@ -2,20 +2,13 @@
  * around it, whose name says whether somebody has taken what is inside.
  */
 #include "binding.h"
+#include "dlpack.h"
 
 #include <limits.h>
 
 /* What is looked at of DLPack's two structures: where their deleters are. */
 typedef struct managed_tensor {
-  struct {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-  } tensor;
+  dlpack_tensor tensor;
   void *context;
   void (*deleter)(struct managed_tensor *self);
 } managed_tensor;
@@ -58,8 +51,8 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", words, &stream, &max_version, &device, &copy))
     return NULL;
   if (laze_python_refuse_gradient(tensor, PyExc_BufferError, "__dlpack__")) return NULL;
-  bool versioned = begins_with(max_version, 1, LONG_MAX);
-  bool here = device == Py_None || begins_with(device, 1, 1); /* kDLCPU */
+  bool versioned = begins_with(max_version, DLPACK_MAJOR, LONG_MAX);
+  bool here = device == Py_None || begins_with(device, DLPACK_CPU, DLPACK_CPU);
   if (max_version != Py_None && !PyTuple_Check(max_version))
     return laze_python_raise_type("__dlpack__: max_version is %R; expected a version such as (1, 0), or None",
                                   max_version);
@@ -93,7 +86,7 @@ bool laze_python_has_dlpack(PyObject *object) {
 /* The object's capsule: the versioned one, or, from objects that do not know versions, the other. */
 static PyObject *ask_for_capsule(PyObject *object) {
   PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
-  PyObject *none = PyTuple_New(0), *names = Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+  PyObject *none = PyTuple_New(0), *names = Py_BuildValue("{s(ii)}", "max_version", DLPACK_MAJOR, 0);
   PyObject *capsule = method && none && names ? PyObject_Call(method, none, names) : NULL;
   if (!capsule && method && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();

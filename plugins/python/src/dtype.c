@@ -152,12 +152,6 @@ static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
   return PyUnicode_FromString(((dtype_object *)self)->name);
 }
 
-static void dtype_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
-}
-
 static PyGetSetDef dtype_attributes[] = {
     {"name", dtype_name, NULL, "PyTorch's name of it.", NULL},
     {"itemsize", dtype_itemsize, NULL, "Bytes of one element.", NULL},
@@ -171,7 +165,7 @@ static PyType_Slot dtype_slots[] = {
     {Py_tp_repr, dtype_repr},
     {Py_tp_getset, dtype_attributes},
     {Py_tp_methods, dtype_methods},
-    {Py_tp_dealloc, dtype_dealloc},
+    {Py_tp_dealloc, laze_python_free},
     {Py_tp_new, laze_python_refuse_new},
     {0},
 };

@@ -30,10 +30,8 @@ static PyObject *begin(PyObject *module, PyObject *unused) {
 }
 
 static void level_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   laze_dual_level_end(level_of(self));
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 /* make(primal, tangent) */

@@ -256,6 +256,10 @@ const char *laze_python_text(PyObject *string, const char *where) {
   return NULL;
 }
 
+PyObject *laze_python_raise_error(laze_status status, const laze_error *error) {
+  return laze_python_raise_interrupt() ? NULL : laze_python_raise(status, error->message);
+}
+
 PyObject *laze_python_raise_tensor(laze_tensor *handle) {
   laze_status status = laze_tensor_status(handle);
   return laze_python_raise(status == LAZE_OK ? LAZE_INTERNAL : status, laze_tensor_error(handle));

@@ -22,11 +22,6 @@ typedef struct {
 static PyTypeObject *graph_type;
 static int64_t drawn_before; /* the offset at which the trace that is open began */
 
-static PyObject *raise_error(laze_status status, const laze_error *error) {
-  if (laze_python_raise_interrupt()) return NULL;
-  return laze_python_raise(status, error->message);
-}
-
 /* A Graph that owns `graph`. */
 static PyObject *wrap(laze_graph *graph, int64_t draws) {
   graph_object *made = PyObject_New(graph_object, graph_type);
@@ -42,11 +37,9 @@ static PyObject *wrap(laze_graph *graph, int64_t draws) {
 
 static void graph_dealloc(PyObject *self) {
   graph_object *object = (graph_object *)self;
-  PyTypeObject *type = Py_TYPE(self);
   laze_compiled_release(object->compiled);
   laze_graph_release(object->graph);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 PyObject *laze_python_graph_text(const laze_graph *graph) {
@@ -56,8 +49,8 @@ PyObject *laze_python_graph_text(const laze_graph *graph) {
   char *text = status == LAZE_OK ? malloc(needed + 1) : NULL;
   if (status == LAZE_OK && !text) return PyErr_NoMemory();
   if (status == LAZE_OK) status = laze_graph_format(graph, text, needed + 1, NULL, &error);
-  PyObject *result =
-      status == LAZE_OK ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)needed, "replace") : raise_error(status, &error);
+  PyObject *result = status == LAZE_OK ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)needed, "replace")
+                                       : laze_python_raise_error(status, &error);
   free(text);
   return result;
 }
@@ -78,7 +71,7 @@ static PyObject *graph_save(PyObject *self, PyObject *path) {
   laze_status status;
   Py_BEGIN_ALLOW_THREADS status = laze_graph_save(((graph_object *)self)->graph, name, &error);
   Py_END_ALLOW_THREADS Py_DECREF(bytes);
-  return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_error(status, &error);
 }
 
 /* ---- Calls. */
@@ -135,7 +128,7 @@ static PyObject *run(graph_object *object, laze_tensor **inputs, int32_t input_c
   Py_END_ALLOW_THREADS if (compiled && !object->compiled) object->compiled = compiled;
   else if (compiled != object->compiled) laze_compiled_release(compiled);
   laze_python_progress_end();
-  PyObject *result = status == LAZE_OK ? wrap_results(results, result_count) : raise_error(status, &error);
+  PyObject *result = status == LAZE_OK ? wrap_results(results, result_count) : laze_python_raise_error(status, &error);
   PyMem_Free(results);
   return result;
 }
@@ -164,7 +157,7 @@ static PyObject *graph_compare(PyObject *self, PyObject *other) {
   laze_error error = {0};
   if (Py_TYPE(other) != graph_type) return laze_python_raise_type("compare: %R is no graph", other);
   const laze_status status = laze_trace_compare(((graph_object *)self)->graph, ((graph_object *)other)->graph, &error);
-  return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_error(status, &error);
 }
 
 static PyObject *graph_inputs(PyObject *self, void *closure) {
@@ -176,7 +169,7 @@ static PyObject *graph_inputs(PyObject *self, void *closure) {
     laze_node_info info = {.struct_size = sizeof info};
     laze_error error = {0};
     const laze_status status = laze_graph_get_node(graph, laze_graph_input(graph, i).node, &info, &error);
-    PyObject *name = status == LAZE_OK ? PyUnicode_FromString(info.name) : raise_error(status, &error);
+    PyObject *name = status == LAZE_OK ? PyUnicode_FromString(info.name) : laze_python_raise_error(status, &error);
     if (name)
       PyTuple_SetItem(names, i, name);
     else
@@ -229,7 +222,7 @@ static PyObject *begin(laze_tensor **inputs, int32_t count, const laze_trace_opt
   Py_BEGIN_ALLOW_THREADS status = laze_trace_begin(NULL, inputs, count, options, traced, &error);
   Py_END_ALLOW_THREADS laze_python_progress_end();
   laze_python_generator_next(&seed, &drawn_before);
-  PyObject *result = status == LAZE_OK ? wrap_results(traced, count) : raise_error(status, &error);
+  PyObject *result = status == LAZE_OK ? wrap_results(traced, count) : laze_python_raise_error(status, &error);
   PyMem_Free(traced);
   return result;
 }
@@ -263,7 +256,7 @@ static PyObject *trace_end(PyObject *module, PyObject *outputs) {
   int64_t seed, drawn;
   if (outputs == Py_None) {
     status = laze_trace_end(NULL, NULL, 0, NULL, &error);
-    return status == LAZE_OK ? laze_python_share(Py_None) : raise_error(status, &error);
+    return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise_error(status, &error);
   }
   laze_tensor **handles =
       PyTuple_Check(outputs) ? laze_python_handles(outputs, false, "trace: output %zd is a %R, and no tensor") : NULL;
@@ -273,7 +266,7 @@ static PyObject *trace_end(PyObject *module, PyObject *outputs) {
   Py_END_ALLOW_THREADS laze_python_progress_end();
   PyMem_Free(handles);
   laze_python_generator_next(&seed, &drawn);
-  return status == LAZE_OK ? wrap(graph, drawn - drawn_before) : raise_error(status, &error);
+  return status == LAZE_OK ? wrap(graph, drawn - drawn_before) : laze_python_raise_error(status, &error);
 }
 
 static PyObject *load_graph(PyObject *module, PyObject *path) {

@@ -202,10 +202,8 @@ static PyObject *wrap_node(laze_gradient_node *node) {
 }
 
 static void node_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   laze_gradient_node_release(node_of(self));
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 static PyObject *node_name(PyObject *self, PyObject *unused) {

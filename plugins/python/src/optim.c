@@ -48,10 +48,8 @@ static PyObject *create(PyObject *module, PyObject *name) {
 }
 
 static void optimiser_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
   laze_optimiser_destroy(optimiser_of(self));
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 /* add(tensors, settings) */

@@ -56,18 +56,12 @@ static PyObject *scope_exit(PyObject *self, PyObject *arguments) {
   return laze_python_share(Py_False);
 }
 
-static void scope_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
-}
-
 static PyMethodDef scope_methods[] = {
     {"__enter__", scope_enter, METH_NOARGS, NULL}, {"__exit__", scope_exit, METH_VARARGS, NULL}, {0}};
 static PyType_Slot scope_slots[] = {
     {Py_tp_doc, "What laze.scope() and laze.step() give, for `with`."},
     {Py_tp_new, laze_python_refuse_new},
-    {Py_tp_dealloc, scope_dealloc},
+    {Py_tp_dealloc, laze_python_free},
     {Py_tp_methods, scope_methods},
     {0},
 };

@@ -38,12 +38,10 @@ PyObject *laze_python_tensor(laze_tensor *handle) {
 
 static void tensor_dealloc(PyObject *self) {
   tensor_object *tensor = (tensor_object *)self;
-  PyTypeObject *type = Py_TYPE(self);
   if (tensor->weak_references) PyObject_ClearWeakRefs(self);
   laze_tensor_release(tensor->handle);
   laze_python_loans_settle();
-  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  laze_python_free(self);
 }
 
 bool laze_python_size(laze_tensor *handle, int32_t axis, int64_t *out) {

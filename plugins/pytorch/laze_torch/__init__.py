@@ -24,7 +24,7 @@ from laze_torch._program import Eager, Plan
 
 __all__ = ["FallbackError", "FallbackWarning", "backend", "fallbacks"]
 
-_OPTIONS = {"strict"}
+_OPTIONS = {"fallback_random": False, "strict": False}
 _fallbacks: collections.Counter[str] = collections.Counter()
 
 
@@ -43,12 +43,15 @@ def fallbacks() -> dict[str, int]:
 
 def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None, options: dict[str, Any] | None = None,
             **others: Any) -> Callable[..., Any]:
-    """What torch.compile(backend="laze") calls with each graph that it finds. Options: strict (False)."""
-    unknown = set(options or ()) - _OPTIONS
+    """What torch.compile(backend="laze") calls with each graph that it finds. Options, all of them False: strict, to
+    have what laze has no operator for as an error; fallback_random, to have PyTorch draw random numbers, which are
+    those of eager PyTorch then."""
+    unknown = set(options or ()) - set(_OPTIONS)
     if unknown:
         raise laze.InvalidArgumentError(
             f"backend laze: there is no option {', '.join(sorted(unknown))}; options are {', '.join(sorted(_OPTIONS))}")
-    compiler = functools.partial(_compile, strict=bool((options or {}).get("strict", False)))
+    chosen = {name: bool(value) for name, value in {**_OPTIONS, **(options or {})}.items()}
+    compiler = functools.partial(_compile, **chosen)
     compiled = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
                             partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions())
     return compiled(module, inputs)
@@ -63,23 +66,25 @@ def _decompositions() -> dict[Any, Any]:
             and not _lowering.has(target)}
 
 
-def _compile(module: torch.fx.GraphModule, inputs: list[Any], strict: bool) -> Callable[[list[Any]], list[Any]]:
-    plans = [Plan(module, "main")]
+def _compile(module: torch.fx.GraphModule, inputs: list[Any], strict: bool,
+             fallback_random: bool) -> Callable[[list[Any]], list[Any]]:
+    plans = [Plan(module, draws=not fallback_random)]
     for step in plans[0].fallbacks:
         _tell(step, strict)
 
     def run(arguments: list[Any]) -> list[Any]:
         taken, known = list(arguments), plans[0].sizes(arguments)
         arguments.clear()
+        seed = torch.empty((), dtype=torch.int64).random_() if plans[0].draws else None
         for plan in plans:
             try:
-                return plan.run(taken, known)
+                return plan.run(taken, known, seed)
             except laze.InvalidArgumentError:  # a plan is for sizes of which the same holds as of those it was made for
                 if plan.symbols and list(plan.hints.values()) != list(known):
                     continue
                 raise
-        made = Plan(module, "main", known)
-        results = made.run(taken, known)
+        made = Plan(module, not fallback_random, known)
+        results = made.run(taken, known, seed)
         plans.append(made)
         return results
     run._boxed_call = True

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any, Callable
 
 import torch
@@ -11,14 +12,21 @@ from laze_torch import _sizes
 
 aten, prims = torch.ops.aten, torch.ops.prims
 
-# Arguments that say where a tensor lies and how: results lie as PyTorch expects them, whatever is said here.
-_PLACES = {"device", "layout", "memory_format", "non_blocking", "pin_memory"}
+# Arguments that say where a tensor lies and how, for results lie as PyTorch expects them, whatever is said here; and
+# where numbers are drawn from.
+_PLACES = {"device", "generator", "layout", "memory_format", "non_blocking", "pin_memory"}
 # Types of schemas where a number is an element, and no size.
 _ELEMENTS = ("Tensor", "Optional[Tensor]", "number", "Optional[number]", "Scalar")
 # The overload for a number, and the one for what a number is that follows from sizes.
 _OF_TENSORS = {f"{name}.Scalar": f"{name}.Tensor"
                for name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge")}
 _OF_TENSORS["pow.Tensor_Scalar"] = "pow.Tensor_Tensor"
+
+# What checkpoints have in place of an operator that draws: it gives the state of the generator as well, which the
+# second is given. Here, that is the seed of what is drawn, which has neither dims nor the type that PyTorch expects.
+_SAVING = torch.ops.higher_order.run_and_save_rng_state
+_REPEATING = torch.ops.higher_order.run_with_rng_state
+_SEED = torch.empty((), dtype=torch.int64)
 
 _Value = _laze._Value
 
@@ -38,6 +46,29 @@ def has(target: Any) -> bool:
     return target in _RULES or _laze._has_operator(name_of(target))
 
 
+def _called(node: torch.fx.Node) -> tuple[Any, tuple[Any, ...]]:
+    """The operator that a node calls, and the positional arguments."""
+    if node.target is _SAVING:
+        return node.args[0], node.args[1:]
+    return (node.args[1], node.args[2:]) if node.target is _REPEATING else (node.target, node.args)
+
+
+def note_states(graph: torch.fx.Graph, seeds: bool) -> None:
+    """Notes the values of what draws from states, of which PyTorch notes none; and with `seeds` what states are."""
+    mode = torch._guards.detect_fake_mode([node.meta.get("val") for node in graph.nodes])
+    for node in graph.nodes:
+        if seeds and node.target is _REPEATING:
+            node.args[0].meta["val"] = _SEED
+        if node.target is _SAVING or node.target is _REPEATING:
+            target, args = _called(node)
+            args, kwargs = torch.fx.node.map_arg((args, node.kwargs), lambda operand: operand.meta["val"])
+            with mode:
+                value = target(*args, **kwargs)
+            node.meta["val"] = (_SEED if seeds else None, value) if node.target is _SAVING else value
+        if seeds and node.target is operator.getitem and node.args[0].target is _SAVING and node.args[1] == 0:
+            node.meta["val"] = _SEED
+
+
 def _draws_nothing(node: torch.fx.Node) -> bool:
     """Of an operator that may draw random numbers, whether this call does not."""
     return node.target is _ATTENTION and _argument(node, "dropout_p", 0.0) == 0
@@ -54,16 +85,32 @@ def _argument(node: torch.fx.Node, name: str, otherwise: Any) -> Any:
 class Lowering:
     """One graph of laze that is being built: nodes are added as calls, whose values `values` has by node."""
 
-    def __init__(self, name: str, hints: dict[str, int]):
-        self.builder = _laze._GraphBuilder(name)
-        for size, number in hints.items():
-            self.builder.hint(size, number)
+    def __init__(self, hints: dict[str, int], may_draw: bool):
+        self.builder = _laze._GraphBuilder("main")
+        self.hints, self.may_draw = hints, may_draw
         self.values: dict[torch.fx.Node, Any] = {}
         self.symbols: set[Any] = set()  # whose numbers a run has to have
+        self.inputs = 0
+        self.seed: Any = None  # an input, where something is drawn
+
+    def input(self, dtype: torch.dtype, sizes: list[int]) -> Any:
+        self.inputs += 1
+        return self.builder.input(f"x{self.inputs - 1}", dtype, sizes)
+
+    def drawn_from(self, stream: int) -> dict[str, Any]:
+        """The arguments of an operator that draws: from a stream of the run's seed that no other has."""
+        if not self.may_draw:
+            raise NoLowering("fallback_random has PyTorch draw")
+        if self.seed is None:
+            self.seed_place, self.seed = self.inputs, self.input(torch.int64, [])
+        return {"seed": self.call("add.Scalar", self.seed, stream), "offset": 0}
 
     def size(self, size: Any) -> int:
         """A size in the graph, of a number that may be symbolic or an expression."""
         made = _sizes.expression(size)
+        for symbol in made.free_symbols - self.symbols:
+            if str(symbol) in self.hints:
+                self.builder.hint(str(symbol), self.hints[str(symbol)])
         self.symbols |= made.free_symbols
         return int(made) if made.is_Integer else self.builder.size(_sizes.text(made))
 
@@ -74,25 +121,31 @@ class Lowering:
         """A value with its dims in another order."""
         return value if order == tuple(range(len(order))) else self.call("permute", value, list(order))
 
-    def add(self, node: torch.fx.Node) -> None:
-        """Records a node; NoLowering says why it cannot be."""
-        target = node.target
+    def add(self, node: torch.fx.Node, stream: int) -> None:
+        """Records a node, which draws from this stream, if it does; NoLowering says why it cannot be."""
+        target, args = _called(node)
         if not isinstance(target, torch._ops.OpOverload):
             raise NoLowering(f"{target} is no operator")
-        if torch.Tag.nondeterministic_seeded in target.tags and not _draws_nothing(node):
-            raise NoLowering(f"{name_of(target)} draws from PyTorch's generator")
+        if node.kwargs.get("generator") is not None:
+            raise NoLowering(f"{name_of(target)} draws from a generator of its own")
         try:
-            positional, named = self.arguments(node)
+            positional, named = self.arguments(target, args, node.kwargs)
+            if torch.Tag.nondeterministic_seeded in target.tags and not _draws_nothing(node):
+                named.update(self.drawn_from(stream))
+            if node.target is _REPEATING:
+                named["seed"] = self.values[node.args[0]]
             rule = _RULES.get(target)
             value = rule(self, node, *positional, **named) if rule else self.record(name_of(target), positional, named)
+            if node.target is _SAVING:
+                value = (named["seed"], value)
             self.values[node] = self.checked(value, node.meta["val"])
         except (_laze.Error, TypeError, _sizes.NoText) as error:
             raise NoLowering(f"{name_of(target)}: {error}") from error
 
-    def arguments(self, node: torch.fx.Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        taken = {argument.name: argument.type for argument in node.target._schema.arguments}
-        positional = tuple(self.argument(value, kind) for value, kind in zip(node.args, taken.values()))
-        named = {name: self.argument(value, taken[name]) for name, value in node.kwargs.items() if name not in _PLACES}
+    def arguments(self, target: Any, args: Any, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        taken = {argument.name: argument.type for argument in target._schema.arguments}
+        positional = tuple(self.argument(value, kind) for value, kind in zip(args, taken.values()))
+        named = {name: self.argument(value, taken[name]) for name, value in kwargs.items() if name not in _PLACES}
         return positional, named
 
     def argument(self, value: Any, kind: Any) -> Any:

@@ -6,31 +6,22 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
+from torch._C._dynamo.guards import _empty_strided_cpu
 
+from laze import _laze
 from laze_torch import _sizes
-from laze_torch._lowering import Lowering, NoLowering
+from laze_torch._lowering import Lowering, NoLowering, note_states
 
 Node = torch.fx.Node
 
 
-class Place:
-    """How a tensor lies in memory at the border of a program: its dims, the one with the widest steps first. Where its
-    elements do not lie one behind the other, or nobody knows, they are copied so that they do."""
-
-    def __init__(self, fake: torch.Tensor):
-        self.order = _order(fake)
-        self.plain = self.order == tuple(range(fake.dim()))
-        self.inverse = tuple(self.order.index(dim) for dim in range(fake.dim()))
-
-    def given(self, tensor: torch.Tensor) -> torch.Tensor:
-        turned = tensor if self.plain else tensor.permute(self.order)
-        return turned if turned.is_contiguous() else turned.contiguous()
-
-
-def _order(fake: torch.Tensor) -> tuple[int, ...]:
+def order_of(node: Node) -> tuple[int, ...]:
+    """The dims of a node's value as they lie in memory, the one with the widest steps first. Where its elements do not
+    lie one behind the other, or nobody knows, they are copied so that they do."""
+    fake = node.meta["val"]
     sizes, strides = ([_hint(size) for size in list_] for list_ in (fake.shape, fake.stride()))
     order = sorted(range(fake.dim()), key=lambda dim: (strides[dim], sizes[dim] != 1), reverse=True)
     expected = 1
@@ -51,62 +42,107 @@ def _is_symbol(size: Any) -> bool:
 
 
 class Program:
-    """Consecutive nodes as one graph of laze, whose results are written to memory of PyTorch's."""
+    """Consecutive nodes as one graph of laze, which reads and writes memory of PyTorch's as it lies."""
 
-    def __init__(self, lowering: Lowering, inputs: list[Node], results: list[Node], symbols: Sequence[Any]):
-        self.inputs = [(node, Place(node.meta["val"])) for node in inputs]
-        self.results = [(node, Place(node.meta["val"])) for node in results]
-        # A run finds sizes where inputs have them; one that none has comes as the size of an input of no elements.
-        given = {size.node.expr for node, place in self.inputs for size in node.meta["val"].shape if _is_symbol(size)}
-        self.lacking = [symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
+    def __init__(self, lowering: Lowering, inputs: list[Node], results: list[Node], plan: Plan):
+        self.inputs, self.results = ([plan.position[node] for node in nodes] for nodes in (inputs, results))
+        # A run finds sizes where inputs have them; one that none has is an input itself.
+        given = {size.node.expr for node in inputs for size in node.meta["val"].shape if _is_symbol(size)}
+        self.lacking = [plan.symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
         for index in self.lacking:
-            lowering.builder.input(f"size{index}", torch.bool, [lowering.size(symbols[index]), 0])
-        values = [lowering.turned(lowering.values[node], place.order) for node, place in self.results]
+            lowering.builder.input(f"size{index}", torch.bool, [lowering.size(plan.symbols[index]), 0])
+        self.draws = lowering.seed is not None
+        lying = [order_of(node) for node in results]
+        values = [lowering.turned(lowering.values[node], order) for node, order in zip(results, lying)]
         self.program = lowering.builder.finish(tuple(values))
-        self.sizes = _sizes.function([_sizes.expression(node.meta["val"].shape[dim])
-                                      for node, place in self.results for dim in place.order], symbols)
+        takes = [_given_order(order_of(node)) for node in inputs] + [None] * len(self.lacking)
+        if self.draws:
+            takes.insert(lowering.seed_place, None)
+            self.inputs.insert(lowering.seed_place, plan.seed)
+        self.runner = _laze._Runner(self.program, tuple(takes), tuple(map(_given_order, lying)), _empty_strided_cpu,
+                                    _arrange)
+        self.places = _places([node.meta["val"] for node in results], lying, plan.symbols)
 
-    def run(self, env: dict[Node, Any], known: tuple[int, ...]) -> None:
-        memory, at, sizes = [], 0, self.sizes(*known)
-        for node, place in self.results:
-            rank, dtype = len(place.order), node.meta["val"].dtype
-            # The bytes of bools are 0 or 1 before they are written, too.
-            make = torch.zeros if dtype is torch.bool else torch.empty
-            memory.append(make(sizes[at:at + rank], dtype=dtype))
-            at += rank
-        inputs = [place.given(env[node]) for node, place in self.inputs]
-        inputs += [torch.empty(known[index], 0, dtype=torch.bool) for index in self.lacking]
-        self.program.run(tuple(inputs), tuple(memory))
-        for (node, place), tensor in zip(self.results, memory):
-            env[node] = tensor if place.plain else tensor.permute(place.inverse)
+    def run(self, env: list[Any], known: tuple[int, ...]) -> None:
+        inputs = [env[slot] for slot in self.inputs]
+        if self.lacking:
+            inputs += [known[index] for index in self.lacking]
+        for slot, result in zip(self.results, self.runner(inputs, self.places(known))):
+            env[slot] = result
+
+
+def _given_order(order: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What a runner is told: nothing of what is row-major."""
+    return None if order == tuple(range(len(order))) else order
+
+
+def _places(fakes: list[torch.Tensor], orders: list[tuple[int, ...]],
+            symbols: Sequence[Any]) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
+    """What memory for results is made of, sizes, strides and dtype, as a function of the sizes with names."""
+    forms = [(tuple(fake.shape), _strides(fake, order), fake.dtype) for fake, order in zip(fakes, orders)]
+    numbers = [number for shape, strides, _ in forms for number in (*shape, *strides)]
+    if not any(isinstance(number, torch.SymInt) for number in numbers):
+        return lambda known, places=tuple(forms): places
+    find = _sizes.function([_sizes.expression(number) for number in numbers], symbols)
+
+    def find_places(known: tuple[int, ...]) -> tuple[Any, ...]:
+        found, at, places = find(*known), 0, []
+        for fake in fakes:
+            middle, end = at + fake.dim(), at + 2 * fake.dim()
+            places.append((found[at:middle], found[middle:end], fake.dtype))
+            at = end
+        return tuple(places)
+    return find_places
+
+
+def _strides(fake: torch.Tensor, order: tuple[int, ...]) -> tuple[Any, ...]:
+    """Those of elements without a gap, the dims in this order."""
+    strides: list[Any] = [1] * fake.dim()
+    step: Any = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step = step * fake.shape[dim]
+    return tuple(strides)
+
+
+def _arrange(tensor: torch.Tensor, order: tuple[int, ...] | None) -> torch.Tensor:
+    """A copy whose elements have no gap between them, the dims in this order."""
+    if order is None:
+        return tensor.contiguous()
+    inverse = [order.index(dim) for dim in range(len(order))]
+    return tensor.permute(order).contiguous().permute(inverse)
 
 
 class Eager:
     """A node that PyTorch runs, and why."""
 
-    def __init__(self, node: Node, reason: str, symbols: Sequence[Any]):
-        self.node, self.reason = node, reason
-        self.sizes = {operand: _sizes.function([_sizes.expression(operand.meta["val"])], symbols)
+    def __init__(self, node: Node, reason: str, plan: Plan):
+        self.node, self.reason, self.slot = node, reason, plan.position[node]
+        self.operands = {operand: plan.position[operand] for operand in node.all_input_nodes}
+        self.sizes = {operand: _sizes.function([_sizes.expression(operand.meta["val"])], plan.symbols)
                       for operand in node.all_input_nodes if isinstance(operand.meta["val"], _sizes.SYMBOLIC)}
 
-    def run(self, env: dict[Node, Any], known: tuple[int, ...]) -> None:
+    def run(self, env: list[Any], known: tuple[int, ...]) -> None:
         def value(operand: Node) -> Any:
-            return self.sizes[operand](*known)[0] if operand in self.sizes else env[operand]
+            return self.sizes[operand](*known)[0] if operand in self.sizes else env[self.operands[operand]]
         args, kwargs = torch.fx.node.map_arg((self.node.args, self.node.kwargs), value)
-        env[self.node] = self.node.target(*args, **kwargs)
+        env[self.slot] = self.node.target(*args, **kwargs)
 
 
 class Plan:
     """A graph module as steps, which are made once and run for any sizes."""
 
-    def __init__(self, module: torch.fx.GraphModule, name: str, known: tuple[int, ...] | None = None):
-        """`known`: the sizes with names, in the order of `sources`; None: those that PyTorch has seen."""
-        self.name, self.nodes = name, list(module.graph.nodes)
+    def __init__(self, module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | None = None):
+        """`draws`: whether programs draw random numbers, which PyTorch does otherwise. `known`: the sizes with names, in
+        the order of `sources`; None: those that PyTorch has seen."""
+        self.may_draw, self.nodes = draws, list(module.graph.nodes)
         self.position = {node: index for index, node in enumerate(self.nodes)}
+        note_states(module.graph, draws)
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
         self.outputs = next(node for node in self.nodes if node.op == "output").args[0]
-        self.constants = {node: operator.attrgetter(node.target)(module)
-                          for node in self.nodes if node.op == "get_attr"}
+        self.constants = [(self.position[node], operator.attrgetter(node.target)(module))
+                          for node in self.nodes if node.op == "get_attr"]
+        self.seed = len(self.nodes)  # a run's values: one for each node, and the seed of what it draws
         self.sources = self._find_sizes()
         self.symbols = list(self.sources)
         self.hints = {str(symbol): number for symbol, number in zip(self.symbols, known or self._seen())}
@@ -116,6 +152,7 @@ class Plan:
             if node.op == "call_function" and _has_tensors(node.meta["val"]):  # sizes are expressions
                 self._take(node)
         self._end()
+        self.draws = any(isinstance(step, Program) and step.draws for step in self.steps)
         self.results = [self._output(output) for output in self.outputs]
 
     @property
@@ -141,7 +178,7 @@ class Plan:
     # ---- Making steps.
 
     def _begin(self) -> None:
-        self.lowering, self.inputs, self.pending = Lowering(self.name, self.hints), [], []
+        self.lowering, self.inputs, self.pending = Lowering(self.hints, self.may_draw), [], []
 
     def _end(self) -> None:
         """Makes a program of what was recorded since the last step, with what is used behind it as results."""
@@ -149,7 +186,7 @@ class Plan:
         results = [node for node in self.pending if isinstance(node.meta["val"], torch.Tensor)
                    and any(self.position[user] > last for user in node.users)]
         if results:
-            self.steps.append(Program(self.lowering, self.inputs, results, self.symbols))
+            self.steps.append(Program(self.lowering, self.inputs, results, self))
         self._begin()
 
     def _take(self, node: Node) -> None:
@@ -159,11 +196,11 @@ class Plan:
             else:
                 for operand in node.all_input_nodes:
                     self._take_input(operand)
-                self.lowering.add(node)
+                self.lowering.add(node, self.position[node])
             self.pending.append(node)
         except NoLowering as reason:
             self._end()
-            self.steps.append(Eager(node, str(reason), self.symbols))
+            self.steps.append(Eager(node, str(reason), self))
 
     def _take_item(self, node: Node) -> None:
         if node.args[0] not in self.lowering.values:
@@ -176,33 +213,37 @@ class Plan:
             return
         if fake.device.type != "cpu" or fake.layout is not torch.strided:
             raise NoLowering(f"a tensor lies on {fake.device} as {fake.layout}")
-        place = Place(fake)
-        sizes = [self.lowering.size(fake.shape[dim]) for dim in place.order]
-        value = self.lowering.builder.input(f"x{len(self.inputs)}", fake.dtype, sizes)
+        order = order_of(operand)
+        sizes = [self.lowering.size(fake.shape[dim]) for dim in order]
+        value = self.lowering.input(fake.dtype, sizes)
         self.inputs.append(operand)
-        self.lowering.values[operand] = self.lowering.turned(value, place.inverse)
+        self.lowering.values[operand] = self.lowering.turned(value, tuple(order.index(dim) for dim in range(fake.dim())))
 
     # ---- Running.
 
     def _output(self, output: Any) -> Any:
-        """What gives an output: a node, or a function of the sizes."""
+        """What gives an output: the place of a node, or a function of the sizes."""
         if not isinstance(output, Node):
             return lambda *known: (output,)
-        held = output.meta["val"]
-        return _sizes.function([_sizes.expression(held)], self.symbols) if isinstance(held, _sizes.SYMBOLIC) else output
+        if isinstance(output.meta["val"], _sizes.SYMBOLIC):
+            return _sizes.function([_sizes.expression(output.meta["val"])], self.symbols)
+        return self.position[output]
 
     def sizes(self, arguments: list[Any]) -> tuple[int, ...]:
         """The sizes with names that these inputs have."""
         return tuple(arguments[index] if dim < 0 else arguments[index].shape[dim]
                      for index, dim in self.sources.values())
 
-    def run(self, arguments: list[Any], known: tuple[int, ...]) -> list[Any]:
-        env: dict[Node, Any] = {**self.constants, **dict(zip(self.placeholders, arguments))}
+    def run(self, arguments: list[Any], known: tuple[int, ...], seed: torch.Tensor | None) -> list[Any]:
+        """`seed`: of what it draws (`draws`)."""
+        env = arguments + [None] * (self.seed - len(arguments)) + [seed]
+        for slot, constant in self.constants:
+            env[slot] = constant
         for step in self.steps:
             step.run(env, known)
-        return [env[result] if isinstance(result, Node) else result(*known)[0] for result in self.results]
+        return [env[result] if isinstance(result, int) else result(*known)[0] for result in self.results]
 
 
 def _has_tensors(held: Any) -> bool:
     return isinstance(held, torch.Tensor) or (
-        isinstance(held, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in held))
+        isinstance(held, (list, tuple)) and any(_has_tensors(item) for item in held))

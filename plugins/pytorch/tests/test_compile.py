@@ -226,8 +226,70 @@ class Memory(Compiling):
         self.assertEqual(laze.metrics()["current_bytes"], before)
 
 
+class Drawing(Compiling):
+    """Random numbers come from a seed that each run draws from PyTorch's generator."""
+
+    def test_the_way_back_has_the_mask_of_the_way_there(self):
+        x = torch.ones(1000, requires_grad=True)
+        y = compiled(torch.nn.Dropout(0.25))(x)
+        y.sum().backward()
+        self.assert_close(x.grad, y, 0)
+        self.assertEqual(y.unique().tolist(), [0, torch.tensor(1 / 0.75).item()])
+        self.assertLess(abs((y > 0).double().mean().item() - 0.75), 0.06)  # four standard deviations
+        self.assert_nothing_left()
+
+    def test_numbers_follow_from_the_seed(self):
+        run = compiled(lambda: (torch.rand(100), torch.rand(100), torch.randn(100), torch.randint(9, (100,))))
+        torch.manual_seed(5)
+        first, second = run(), run()
+        torch.manual_seed(5)
+        again = run()
+        for one, other, same in zip(first, second, again):
+            self.assertTrue(torch.equal(one, same))
+            self.assertFalse(torch.equal(one, other), "the same numbers in the next run")
+        self.assertFalse(torch.equal(first[0], first[1]), "two operators drew the same")
+        self.assert_nothing_left()
+
+    def test_distributions(self):
+        n = 20000
+        x = torch.full((n,), 0.3)
+        uniform, normal, whole, order, flips, chosen = compiled(lambda x: (
+            torch.rand_like(x), torch.randn_like(x), torch.randint(3, 7, (n,)), torch.randperm(n), torch.bernoulli(x),
+            torch.multinomial(x[:3], 3)))(x)
+        for values, mean, variance in ((uniform, 0.5, 1 / 12), (normal, 0, 1), (whole, 4.5, 1.25), (flips, 0.3, 0.21)):
+            values = values.double()
+            self.assertLess(abs(values.mean().item() - mean), 5 * (variance / n) ** 0.5)
+            self.assertLess(abs(values.var().item() - variance), 0.05)
+        self.assertEqual((whole.min().item(), whole.max().item()), (3, 6))
+        self.assertTrue(torch.equal(order.sort().values, torch.arange(n)))
+        self.assertEqual(chosen.sort().values.tolist(), [0, 1, 2])
+        self.assert_nothing_left()
+
+    def test_dropout_that_is_off_draws_nothing(self):
+        model, x = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)).eval(), torch.randn(2, 4)
+        before = torch.get_rng_state()
+        self.assert_same(model, x)
+        self.assertTrue(torch.equal(torch.get_rng_state(), before))
+
+    def test_a_checkpoint_draws_again_what_it_drew(self):
+        from torch.utils.checkpoint import checkpoint
+        drop = nn.Dropout(0.5)
+        for options in ({}, {"fallback_random": True}):
+            torch._dynamo.reset()
+            x = torch.ones(64, requires_grad=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", laze_torch.FallbackWarning)
+                y = compiled(lambda x: checkpoint(lambda x: drop(x.sin()).exp(), x, use_reentrant=False),
+                             options=options)(x)
+                y.sum().backward()
+            kept = y != 1
+            self.assertTrue(torch.equal(x.grad != 0, kept) and 0 < kept.sum() < 64)
+            if not options:
+                self.assert_nothing_left()
+
+
 class Left(Compiling):
-    def test_random_numbers_are_those_of_pytorch(self):
+    def test_fallback_random_has_the_numbers_of_eager(self):
         """The way back has the mask of the way there, and both are what eager draws."""
         model = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5), nn.Linear(6, 6))
         twin, x = copy.deepcopy(model), torch.randn(4, 6)
@@ -236,7 +298,7 @@ class Left(Compiling):
             torch.manual_seed(7)
             expected = model(x)
             torch.manual_seed(7)
-            actual = compiled(twin)(x)
+            actual = compiled(twin, options={"fallback_random": True})(x)
             expected.sum().backward()
             actual.sum().backward()
         self.assert_close(actual, expected)
@@ -265,7 +327,7 @@ class Left(Compiling):
             compiled(lambda x: thrice(x), options={"strict": True})(x)
 
     def test_options_that_there_are_not(self):
-        with self.assertRaisesRegex(Exception, "no option speed; options are strict"):
+        with self.assertRaisesRegex(Exception, "no option speed; options are fallback_random, strict"):
             compiled(lambda x: x + 1, options={"speed": 9})(torch.ones(1))
 
     def test_an_error_is_an_exception_and_nothing_is_lost(self):

@@ -2,6 +2,7 @@
 import pathlib
 import re
 import unittest
+import warnings
 
 import laze_torch
 
@@ -11,15 +12,17 @@ PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
 class Page(unittest.TestCase):
     def test_examples_work_when_pasted(self):
         blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 2)
-        names = {}
+        self.assertEqual(len(blocks), 3)
+        printed, names = [], {"print": lambda *words: printed.append(" ".join(map(str, words)))}
         exec(blocks[0], names)
-        self.assertEqual(laze_torch.fallbacks(), {}, "the page says that laze runs all of it")
+        self.assertEqual(printed, ["{}"], "the page says that laze runs all of it")
         self.assertLess(names["loss"].item(), 1.3)
-        printed = []
-        exec(blocks[1], {**names, "print": lambda *words: printed.append(" ".join(map(str, words)))})
-        self.assertIn("aten::native_dropout is left to PyTorch", printed[0])
-        self.assertIn("draws from PyTorch's generator", printed[0])
+        exec(blocks[1], names)
+        self.assertIn("mine::twice is left to PyTorch, and splits the graph", printed[1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", laze_torch.FallbackWarning)
+            exec(blocks[2], names)
+        self.assertEqual(printed[2:], ["True"])
 
 
 if __name__ == "__main__":

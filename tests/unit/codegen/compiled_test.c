@@ -111,6 +111,29 @@ START_TEST(results_are_written_to_the_callers_memory) {
 }
 END_TEST
 
+/* A place for bools holds anything before it is written, and elements of another library's are not read twice. */
+START_TEST(what_is_borrowed_unchecked_is_not_read) {
+  laze_compiled *compiled = compile(_i, "laze 1\n"
+                                        "graph @g(%x: bool[n]) -> bool[n] {\n"
+                                        "  %0 = logical_not %x\n"
+                                        "  return %0\n"
+                                        "}\n");
+  uint8_t bools[3] = {0, 1, 0}, memory[3] = {7, 7, 7};
+  laze_array *x, *place = NULL;
+  assert_ok(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), bools, 3, NULL, NULL, &x, &error));
+  assert_fails(laze_array_borrow(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 3, NULL, NULL, &place, &error),
+               LAZE_INVALID_ARGUMENT, "element 0 is the byte 7");
+  assert_fails(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 2, NULL, NULL, &place, &error),
+               LAZE_INVALID_ARGUMENT, "takes 3 bytes");
+  assert_ok(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 3, NULL, NULL, &place, &error));
+  assert_ok(laze_compiled_run(compiled, &x, 1, &place, 1, &error));
+  ck_assert_mem_eq(memory, ((uint8_t[]){1, 0, 1}), 3);
+  laze_array_release(x);
+  laze_array_release(place);
+  laze_compiled_release(compiled);
+}
+END_TEST
+
 /* Each wrong array is refused before anything is written, and says what is declared. */
 START_TEST(wrong_arrays_are_refused) {
   const float data[8] = {0};
@@ -371,6 +394,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_loop_test(tests, one_compilation_serves_three_sizes, 0, backends);
   tcase_add_loop_test(tests, results_are_written_to_the_callers_memory, 0, backends);
+  tcase_add_loop_test(tests, what_is_borrowed_unchecked_is_not_read, 0, backends);
   tcase_add_loop_test(tests, wrong_arrays_are_refused, 0, backends);
   tcase_add_loop_test(tests, a_run_that_fails_leaves_nothing, 0, backends);
   tcase_add_loop_test(tests, sizes_that_values_give_are_found, 0, backends);
