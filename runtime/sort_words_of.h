@@ -40,11 +40,20 @@ static INLINE __m512i NAMED(bits_of)(const NAMED(rule) * rule, __m512i keys) {
   return keys ^ (~LANEWISE(srai)(keys, 8 * sizeof(WORD) - 1) | rule->sign);
 }
 
-/* Each lane and its partner, whose number differs in the bits of `distance`: the higher of both goes to the `upper`
- * one. */
-static INLINE __m512i NAMED(exchange)(__m512i words, int distance, MASK upper) {
-  const __m512i other = LANEWISE(permutexvar)((__m512i)(NUMBERS ^ (WORD)distance), words);
+/* Each lane and its partner among `others`, whose number differs in the bits of `distance`: the lower of both, or, in
+ * the `upper` lanes, the higher. */
+static INLINE __m512i NAMED(meet)(__m512i words, __m512i others, int distance, MASK upper) {
+  const __m512i other = LANEWISE(permutexvar)((__m512i)(NUMBERS ^ (WORD)distance), others);
   return UNSIGNED(mask_max)(UNSIGNED(min)(words, other), upper, words, other);
+}
+
+static INLINE __m512i NAMED(exchange)(__m512i words, int distance, MASK upper) {
+  return NAMED(meet)(words, words, distance, upper);
+}
+
+/* Lanes whose number has the bit `distance`. */
+static INLINE MASK NAMED(lanes_with)(int distance) {
+  return (MASK)(distance == 1 ? 0xaaaa : distance == 2 ? 0xcccc : distance == 4 ? 0xf0f0 : 0xff00);
 }
 
 /* Brings lanes in order that rise and then fall, or fall and then rise. */
@@ -74,25 +83,52 @@ static INLINE void NAMED(order)(__m512i *low, __m512i *high, __m512i a, __m512i 
   *high = UNSIGNED(max)(a, b);
 }
 
-/* Joins pairs of runs of `run` vectors, each in order. Of `rows` vectors, those from `used` on have the highest words.
- */
-static INLINE void NAMED(merge_runs)(__m512i *vectors, int rows, int used, int run) {
-  const __m512i backwards = (__m512i)(NUMBERS ^ (WORD)(LANES - 1));
-  for (int first = 0; first < rows; first += 2 * run)
-    for (int i = 0; i < (run + 1) / 2; i++) {
-      __m512i *a = vectors + first, *b = a + run;
-      const int last = run - 1 - i;
-      const __m512i near = a[i], far = a[last];
-      const __m512i of_near = LANEWISE(permutexvar)(backwards, b[last]);
-      const __m512i of_far = LANEWISE(permutexvar)(backwards, b[i]);
-      NAMED(order)(&a[i], &b[i], near, of_near);
-      NAMED(order)(&a[last], &b[last], far, of_far);
-    }
-  for (int distance = run / 2; distance > 0; distance /= 2)
-    for (int first = 0; first < rows; first += 2 * distance)
-      for (int i = first; i < first + distance; i++)
-        NAMED(order)(&vectors[i], &vectors[i + distance], vectors[i], vectors[i + distance]);
-  for (int i = 0; i < used; i++) vectors[i] = NAMED(merge_lanes)(vectors[i]);
+/* Of two rows, the lower words go to the first. */
+static INLINE void NAMED(put_in_order)(__m512i *rows, int first, int second) {
+  const __m512i low = UNSIGNED(min)(rows[first], rows[second]);
+  rows[second] = UNSIGNED(max)(rows[first], rows[second]);
+  rows[first] = low;
+}
+
+/* Sorts each lane down the rows. */
+static INLINE void NAMED(sort_columns)(__m512i *rows) {
+  UNROLLED for (int i = 0; i < COMPARISONS; i++) NAMED(put_in_order)(rows, network[i][0], network[i][1]);
+}
+
+/* Puts rows `distance` apart in order. */
+static INLINE void NAMED(halve)(__m512i *rows, int distance) {
+  UNROLLED for (int i = 0; i < BLOCK; i++) if (!(i & distance)) NAMED(put_in_order)(rows, i, i + distance);
+}
+
+/* Joins pairs of runs of `run` columns each, one below the other, into runs of twice as many: every word meets that as
+ * far from the pair's other end, and then those at half of the distance, as long as there are any. */
+static INLINE void NAMED(join_columns)(__m512i *rows, int run) {
+  const MASK upper = NAMED(lanes_with)(run);
+  UNROLLED for (int i = 0; i < BLOCK / 2; i++) {
+    const __m512i near = rows[i], far = rows[BLOCK - 1 - i];
+    rows[i] = NAMED(meet)(near, far, 2 * run - 1, upper);
+    rows[BLOCK - 1 - i] = NAMED(meet)(far, near, 2 * run - 1, upper);
+  }
+  UNROLLED for (int i = 0; i < BLOCK; i++) {
+    if (run > 4) rows[i] = NAMED(exchange)(rows[i], 4, NAMED(lanes_with)(4));
+    if (run > 2) rows[i] = NAMED(exchange)(rows[i], 2, NAMED(lanes_with)(2));
+    if (run > 1) rows[i] = NAMED(exchange)(rows[i], 1, NAMED(lanes_with)(1));
+  }
+  NAMED(halve)(rows, 8);
+  NAMED(halve)(rows, 4);
+  NAMED(halve)(rows, 2);
+  NAMED(halve)(rows, 1);
+}
+
+/* Lanes whose number has the bits of `distance` change places with the rows whose number has them. */
+static INLINE void NAMED(turn)(__m512i *rows, int distance) {
+  const MASK upper = NAMED(lanes_with)(distance);
+  const __m512i partners = (__m512i)(NUMBERS ^ (WORD)distance);
+  UNROLLED for (int i = 0; i < BLOCK; i++) if (!(i & distance)) {
+    const __m512i a = rows[i], b = rows[i + distance];
+    rows[i] = LANEWISE(mask_permutexvar)(a, upper, partners, b);
+    rows[i + distance] = LANEWISE(mask_permutexvar)(b, (MASK)~upper, partners, a);
+  }
 }
 
 /* As many of the first lanes: none below 0, all from LANES on. */
@@ -100,22 +136,42 @@ static INLINE MASK NAMED(first_lanes)(int64_t count) {
   return count >= LANES ? (MASK)-1 : count > 0 ? (MASK)((1u << count) - 1) : 0;
 }
 
-/* At most BLOCK vectors. `fresh`: they are elements, and no keys yet. */
-static VECTORS void NAMED(sort_block)(NAMED(rule) * rule, bool fresh, const WORD *from, WORD *to, int64_t count) {
-  __m512i vectors[BLOCK];
-  const int used = (int)((count + LANES - 1) / LANES);
-  int rows = 1;
-  while (rows < used) rows *= 2;
-  for (int i = 0; i < rows; i++) vectors[i] = NAMED(all)(UINT64_MAX);
-  for (int i = 0; i < used; i++) {
-    const MASK there = NAMED(first_lanes)(count - i * LANES);
-    const __m512i some = LANEWISE(maskz_loadu)(there, from + i * LANES);
-    const __m512i keys = fresh ? NAMED(keys_of)(rule, some) : some;
-    vectors[i] = NAMED(sort_lanes)(LANEWISE(mask_mov)(vectors[i], there, keys));
+/* Some words, and the highest behind them. */
+static INLINE __m512i NAMED(load_some)(const WORD *from, int64_t count) {
+  return LANEWISE(mask_loadu)(NAMED(all)(UINT64_MAX), NAMED(first_lanes)(count), from);
+}
+
+static INLINE void NAMED(store_some)(const NAMED(rule) * rule, WORD *to, int64_t count, __m512i keys) {
+  LANEWISE(mask_storeu)(to, NAMED(first_lanes)(count), NAMED(bits_of)(rule, keys));
+}
+
+/* At most BLOCK vectors, in as few columns as will do. Which word is where does not matter before they are in order. */
+static VECTORS void NAMED(sort_block)(const NAMED(rule) * rule, WORD *words, int64_t count) {
+  if (count <= LANES) {
+    NAMED(store_some)(rule, words, count, NAMED(sort_lanes)(NAMED(load_some)(words, count)));
+    return;
   }
-  for (int run = 1; run < rows; run *= 2) NAMED(merge_runs)(vectors, rows, used, run);
-  for (int i = 0; i < used; i++) LANEWISE(mask_storeu)
-  (to + i * LANES, NAMED(first_lanes)(count - i * LANES), NAMED(bits_of)(rule, vectors[i]));
+  __m512i rows[BLOCK];
+  int columns = 2;
+  while (columns * BLOCK < count) columns *= 2;
+  UNROLLED for (int i = 0; i < BLOCK; i++) {
+    const int64_t left = count - i * columns;
+    rows[i] = NAMED(load_some)(words + i * columns, left < columns ? left : columns);
+  }
+  NAMED(sort_columns)(rows);
+  NAMED(join_columns)(rows, 1);
+  if (columns > 2) NAMED(join_columns)(rows, 2);
+  if (columns > 4) NAMED(join_columns)(rows, 4);
+  if (LANES == 16 && columns > 8) NAMED(join_columns)(rows, 8);
+  /* Lane l of row r is word BLOCK l + r, and goes to vector r % LANES. */
+  NAMED(turn)(rows, 1);
+  NAMED(turn)(rows, 2);
+  NAMED(turn)(rows, 4);
+  if (LANES == 16) NAMED(turn)(rows, 8);
+  UNROLLED for (int i = 0; i < BLOCK; i++) {
+    const int at = i % LANES * BLOCK + i / LANES * LANES;
+    NAMED(store_some)(rule, words + at, count - at, rows[i]);
+  }
 }
 
 /* The median of as many medians of three as there are lanes: at a quarter, half and three quarters. */
@@ -130,38 +186,39 @@ static VECTORS WORD NAMED(pivot)(NAMED(rule) * rule, bool fresh, const WORD *wor
   return medians[LANES / 2];
 }
 
-/* How words are split: those below the pivot, or, with `ties`, not above it, are stored from `low` on, and the others
- * up to `high`. */
+/* How words are split: those below the pivot are stored from `low` on, and the others up to `high`. */
 typedef struct {
   WORD *low, *high;
   __m512i pivots;
-  bool ties;
 } NAMED(split);
 
-static INLINE void NAMED(split_vector)(NAMED(split) * split, __m512i some, MASK there) {
-  const MASK fits = split->ties ? PICK(cmple)(some, split->pivots) : PICK(cmplt)(some, split->pivots);
-  const MASK below = there & fits, above = there & (MASK)~fits;
+static INLINE void NAMED(split_vector)(NAMED(split) * split, __m512i some, int64_t count) {
+  const MASK there = NAMED(first_lanes)(count);
+  const MASK below = PICK(mask_cmplt)(there, some, split->pivots);
+  const int of_low = __builtin_popcount(below);
   LANEWISE(mask_compressstoreu)(split->low, below, some);
-  split->low += __builtin_popcount(below);
-  split->high -= __builtin_popcount(above);
-  LANEWISE(mask_compressstoreu)(split->high, above, some);
+  split->low += of_low;
+  split->high -= (count < LANES ? count : LANES) - of_low;
+  LANEWISE(mask_compressstoreu)(split->high, there & (MASK)~below, some);
 }
 
 /* Elements become keys, elsewhere. Returns how many are below. */
 static VECTORS int64_t NAMED(split_fresh)(NAMED(rule) * rule, const WORD *from, WORD *to, int64_t count, WORD pivot) {
-  NAMED(split) split = {to, to + count, NAMED(all)(pivot), false};
-  for (int64_t i = 0; i < count; i += LANES) {
-    const MASK there = NAMED(first_lanes)(count - i);
-    const __m512i keys = NAMED(keys_of)(rule, LANEWISE(maskz_loadu)(there, from + i));
-    NAMED(split_vector)(&split, keys, there);
+  NAMED(split) split = {to, to + count, NAMED(all)(pivot)};
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES)
+    NAMED(split_vector)(&split, NAMED(keys_of)(rule, _mm512_loadu_si512(from + i)), LANES);
+  if (i < count) {
+    const __m512i rest = LANEWISE(maskz_loadu)(NAMED(first_lanes)(count - i), from + i);
+    NAMED(split_vector)(&split, NAMED(keys_of)(rule, rest), count - i);
   }
   return split.low - to;
 }
 
 /* The same of keys where they are. Of TOGETHER vectors at each end, and what is too much for groups of so many, there
  * are copies, so that both ends have room; it is read next at the end that has less. */
-static INLINE int64_t NAMED(split_here)(WORD *words, int64_t count, WORD pivot, bool ties) {
-  NAMED(split) split = {words, words + count, NAMED(all)(pivot), ties};
+static VECTORS __attribute__((noinline)) int64_t NAMED(split_here)(WORD *words, int64_t count, WORD pivot) {
+  NAMED(split) split = {words, words + count, NAMED(all)(pivot)};
   enum { GROUP = TOGETHER * LANES };
   const int64_t rest = count % GROUP;
   const WORD *left = words + GROUP, *right = words + count - rest - GROUP;
@@ -176,11 +233,11 @@ static INLINE int64_t NAMED(split_here)(WORD *words, int64_t count, WORD pivot, 
     const bool from_right = split.high - right < left - split.low;
     const WORD *from = from_right ? (right -= GROUP) : left;
     if (!from_right) left += GROUP;
-    for (int i = 0; i < TOGETHER; i++) some[i] = _mm512_loadu_si512(from + i * LANES);
-    for (int i = 0; i < TOGETHER; i++) NAMED(split_vector)(&split, some[i], (MASK)-1);
+    UNROLLED for (int i = 0; i < TOGETHER; i++) some[i] = _mm512_loadu_si512(from + i * LANES);
+    UNROLLED for (int i = 0; i < TOGETHER; i++) NAMED(split_vector)(&split, some[i], LANES);
   }
-  for (int i = 0; i < 3 * TOGETHER; i++) NAMED(split_vector)
-  (&split, ends[i], i < 2 * TOGETHER ? (MASK)-1 : NAMED(first_lanes)(rest - (i - 2 * TOGETHER) * LANES));
+  for (int i = 0; i < 2 * TOGETHER; i++) NAMED(split_vector)(&split, ends[i], LANES);
+  for (int i = 0; i * LANES < rest; i++) NAMED(split_vector)(&split, ends[2 * TOGETHER + i], rest - i * LANES);
   return split.low - words;
 }
 
@@ -199,16 +256,21 @@ static VECTORS bool NAMED(sort)(const laze_sort_rule *given, const void *from, v
   int64_t budget = 4 * count;
   WORD *words = to;
   for (int64_t n = count; n > 1; n /= 2) budget += 2 * count;
+  if (fresh && count <= BLOCK * LANES) { /* one block, of keys in any order */
+    (void)NAMED(split_fresh)(&rule, from, words, count, 0);
+    fresh = false;
+  }
   for (;;) {
     while (count > BLOCK * LANES) {
       const WORD pivot = NAMED(pivot)(&rule, fresh, fresh ? from : words, count);
       const int64_t low =
-          fresh ? NAMED(split_fresh)(&rule, from, words, count, pivot) : NAMED(split_here)(words, count, pivot, false);
+          fresh ? NAMED(split_fresh)(&rule, from, words, count, pivot) : NAMED(split_here)(words, count, pivot);
       budget -= count;
       if (budget < 0) return false;
       fresh = false;
       if (low == 0) { /* the pivot is the lowest: those equal to it are where they belong, once it is the elements */
-        const int64_t equal = NAMED(split_here)(words, count, pivot, true);
+        const WORD next = (WORD)(pivot + 1); /* 0: nothing is above it */
+        const int64_t equal = next == 0 ? count : NAMED(split_here)(words, count, next);
         const NAMED(lanes) lowest = (NAMED(lanes))NAMED(bits_of)(&rule, NAMED(all)(pivot));
         for (int64_t i = 0; i < equal; i++) words[i] = lowest[0];
         words += equal;
@@ -221,7 +283,7 @@ static VECTORS bool NAMED(sort)(const laze_sort_rule *given, const void *from, v
       words = rises ? words : words + low;
       count = rises ? low : count - low;
     }
-    NAMED(sort_block)(&rule, fresh, fresh ? from : words, words, count);
+    NAMED(sort_block)(&rule, words, count);
     if (waits == 0) break;
     words = waiting[--waits].words;
     count = waiting[waits].count;

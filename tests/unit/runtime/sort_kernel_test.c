@@ -98,7 +98,8 @@ static const laze_dtype dtypes[] = {LAZE_BOOL, LAZE_I8,  LAZE_U8,  LAZE_I16,  LA
 
 /* A test of its own for each dtype: each has seconds. */
 START_TEST(sorts) {
-  static const int64_t counts[] = {0, 1, 2, 3, 39, 40, 41, 255, 256, LONGEST};
+  static const int64_t counts[] = {0,  1,  2,  3,  8,   9,   16,  17,  32,  33,     39,
+                                   40, 41, 64, 65, 128, 129, 255, 256, 257, LONGEST};
   const laze_dtype dtype = dtypes[_i];
   laze_context *context;
   ck_assert_int_eq(laze_context_create(NULL, &context, NULL), LAZE_OK);
