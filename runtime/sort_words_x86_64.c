@@ -5,9 +5,9 @@
  *
  * What is stored is behind what was read, at either end. A few vectors are sorted by a network, as rows of a block:
  *
- *   5 2     1 2    columns in order, then joined:     1 3     turned: 1 2 3 4 5 9
- *   1 9     4 3    run for run, until there is        2 ...
- *   4 3     5 9    one
+ *   5 2     1 2    columns in order, then joined,     1 4     turned: 1 2 3 4 5 9
+ *   1 9     4 3    pairs of runs, until there is      2 5
+ *   4 3     5 9    one                                3 9
  *
  * The first split makes keys of elements, and networks make elements of them again.
  *
