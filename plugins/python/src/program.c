@@ -85,26 +85,43 @@ static PyObject *program_text(PyObject *self) {
   return laze_python_graph_text(laze_compiled_graph(((program_object *)self)->compiled));
 }
 
-/* cost(sizes): what a run takes where the sizes with names are these; -1 is one that is not known. */
+/* Numbers for the sizes with names of a graph: those of a dict, and -1 for the others; NULL with an exception. */
+static int64_t *take_numbers(const laze_graph *graph, PyObject *sizes, int32_t *count) {
+  *count = laze_graph_symbol_count(graph);
+  int64_t *numbers = PyMem_Calloc((size_t)*count + 1, sizeof *numbers);
+  if (!numbers) return (int64_t *)PyErr_NoMemory();
+  for (int32_t i = 0; i < *count; i++) {
+    PyObject *size = PyDict_GetItemString(sizes, laze_graph_symbol(graph, i));
+    numbers[i] = -1;
+    if (!size || laze_python_integer(size, "cost", &numbers[i])) continue;
+    PyMem_Free(numbers);
+    return NULL;
+  }
+  return numbers;
+}
+
+/* cost(sizes): what a run takes where the sizes with names are these. */
 static PyObject *program_cost(PyObject *self, PyObject *sizes) {
-  int64_t numbers[LAZE_PYTHON_MAX_RANK];
+  laze_compiled *compiled = ((program_object *)self)->compiled;
   laze_error error = {0};
   laze_status status;
   laze_cost cost = {.struct_size = sizeof cost};
-  if (!PyTuple_Check(sizes) || PyTuple_Size(sizes) > LAZE_PYTHON_MAX_RANK)
-    return laze_python_raise_type("cost: %R is no tuple of at most %d sizes", sizes, LAZE_PYTHON_MAX_RANK);
-  const int32_t count = (int32_t)PyTuple_Size(sizes);
-  for (int32_t i = 0; i < count; i++)
-    if (!laze_python_integer(PyTuple_GetItem(sizes, i), "cost", &numbers[i])) return NULL;
-  Py_BEGIN_ALLOW_THREADS status = laze_compiled_cost(((program_object *)self)->compiled, numbers, count, &cost, &error);
-  Py_END_ALLOW_THREADS if (status != LAZE_OK) return laze_python_raise_error(status, &error);
+  int32_t count;
+  if (!PyDict_Check(sizes)) return laze_python_raise_type("cost: %R is no dict of sizes", sizes);
+  int64_t *numbers = take_numbers(laze_compiled_graph(compiled), sizes, &count);
+  if (!numbers) return NULL;
+  Py_BEGIN_ALLOW_THREADS status = laze_compiled_cost(compiled, numbers, count, &cost, &error);
+  Py_END_ALLOW_THREADS PyMem_Free(numbers);
+  if (status != LAZE_OK) return laze_python_raise_error(status, &error);
   return Py_BuildValue("{sLsLsLsLsLsL}", "kernels", (long long)cost.kernels, "interpreted", (long long)cost.interpreted,
                        "work", (long long)cost.work, "temporary_bytes", (long long)cost.temporary_bytes, "output_bytes",
                        (long long)cost.output_bytes, "constant_bytes", (long long)cost.constant_bytes);
 }
 
 static PyMethodDef program_methods[] = {
-    {"cost", program_cost, METH_O, "cost(sizes, /)\n--\n\nWhat a run takes, by name, where sizes are these."}, {0}};
+    {"cost", program_cost, METH_O,
+     "cost(sizes, /)\n--\n\nWhat a run takes, by name, where the graph's sizes are as in this dict."},
+    {0}};
 static PyType_Slot program_slots[] = {
     {Py_tp_doc, "A compiled graph; str() gives the graph's text."},
     {Py_tp_new, laze_python_refuse_new},

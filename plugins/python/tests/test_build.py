@@ -274,11 +274,15 @@ class Lying(Graphs):
         self.assertEqual(bytes(output.data), b"\0\1")
 
     def test_what_a_run_costs(self):
-        cost = self.double().cost(())
-        self.assertEqual((cost["kernels"], cost["interpreted"], cost["output_bytes"]), (1, 0, 24))
-        for wrong in ([], (1.5,), (1, 2, 3)):
+        n = self.graph.size("n")
+        x = self.graph.input("x", laze.float32, [n, 2])
+        program = self.graph.finish((self.call("neg", x),))
+        for rows in (1, 5):
+            cost = program.cost({"n": rows, "of another": 3})
+            self.assertEqual((cost["kernels"], cost["interpreted"], cost["output_bytes"]), (1, 0, 8 * rows))
+        for wrong in ((), {"n": 1.5}, {}):
             with self.subTest(wrong), self.assertRaises((TypeError, laze.Error)):
-                self.again().cost(wrong)
+                program.cost(wrong)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,10 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
 from laze_torch import _lowering
+from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._program import Eager, Plan
 
-__all__ = ["FallbackError", "FallbackWarning", "backend", "fallbacks"]
+__all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks"]
 
 _OPTIONS = {"fallback_random": False, "strict": False}
 _fallbacks: collections.Counter[str] = collections.Counter()
@@ -51,9 +52,30 @@ def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None
         raise laze.InvalidArgumentError(
             f"backend laze: there is no option {', '.join(sorted(unknown))}; options are {', '.join(sorted(_OPTIONS))}")
     chosen = {name: bool(value) for name, value in {**_OPTIONS, **(options or {})}.items()}
-    compiler = functools.partial(_compile, **chosen)
-    compiled = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
-                            partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions())
+    return _compile(module, inputs, lambda kind, plan: None, **chosen)
+
+
+def explain(model: Callable[..., Any], *inputs: Any, options: dict[str, Any] | None = None, **named: Any) -> Explanation:
+    """What becomes of a model, or a function, with these inputs, which a copy of it runs once there and back: graphs,
+    programs, kernels and memory, what PyTorch runs and why, and what would be traced again. str() of it is for people.
+
+        >>> print(laze_torch.explain(torch.nn.Linear(8, 4), torch.randn(2, 8)))
+    """
+    graphs: list[Graph] = []
+    chosen = {**_OPTIONS, **(options or {})}
+
+    def watched(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        return _compile(module, inputs, lambda kind, plan: graphs.append(describe(kind, plan)), **chosen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return run_both_ways(model, functools.partial(torch.compile, backend=watched), graphs, inputs, named)
+
+
+def _compile(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[str, Plan], None],
+             **chosen: bool) -> Callable[..., Any]:
+    kinds = {f"{short}_compiler": functools.partial(_program, note=functools.partial(note, kind), **chosen)
+             for short, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))}
+    compiled = aot_autograd(partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions(), **kinds)
     return compiled(module, inputs)
 
 
@@ -66,11 +88,12 @@ def _decompositions() -> dict[Any, Any]:
             and not _lowering.has(target)}
 
 
-def _compile(module: torch.fx.GraphModule, inputs: list[Any], strict: bool,
+def _program(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Plan], None], strict: bool,
              fallback_random: bool) -> Callable[[list[Any]], list[Any]]:
     plans = [Plan(module, draws=not fallback_random)]
     for step in plans[0].fallbacks:
         _tell(step, strict)
+    note(plans[0])
 
     def run(arguments: list[Any]) -> list[Any]:
         taken, known = list(arguments), plans[0].sizes(arguments)
@@ -92,13 +115,12 @@ def _compile(module: torch.fx.GraphModule, inputs: list[Any], strict: bool,
 
 
 def _tell(step: Eager, strict: bool) -> None:
-    name = step.node.target.name() if isinstance(step.node.target, torch._ops.OpOverload) else str(step.node.target)
-    text = f"{name} is left to PyTorch, and splits the graph: {step.reason}"
+    text = f"{step.name} is left to PyTorch, and splits the graph: {step.reason}"
     if strict:
         raise FallbackError(text)
-    if name not in _fallbacks:
+    if step.name not in _fallbacks:
         warnings.warn(text, FallbackWarning, stacklevel=2)
-    _fallbacks[name] += 1
+    _fallbacks[step.name] += 1
 
 
 if "laze" not in list_backends(exclude_tags=()):  # the package is not installed, and has no entry point

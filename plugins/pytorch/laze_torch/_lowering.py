@@ -126,6 +126,8 @@ class Lowering:
         target, args = _called(node)
         if not isinstance(target, torch._ops.OpOverload):
             raise NoLowering(f"{target} is no operator")
+        if not has(target):
+            raise NoLowering("laze has no such operator")
         if node.kwargs.get("generator") is not None:
             raise NoLowering(f"{name_of(target)} draws from a generator of its own")
         try:

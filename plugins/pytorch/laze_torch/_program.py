@@ -122,6 +122,11 @@ class Eager:
         self.sizes = {operand: _sizes.function([_sizes.expression(operand.meta["val"])], plan.symbols)
                       for operand in node.all_input_nodes if isinstance(operand.meta["val"], _sizes.SYMBOLIC)}
 
+    @property
+    def name(self) -> str:
+        target = self.node.target
+        return target.name() if isinstance(target, torch._ops.OpOverload) else str(target)
+
     def run(self, env: list[Any], known: tuple[int, ...]) -> None:
         def value(operand: Node) -> Any:
             return self.sizes[operand](*known)[0] if operand in self.sizes else env[self.operands[operand]]

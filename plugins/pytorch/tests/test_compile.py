@@ -288,6 +288,44 @@ class Drawing(Compiling):
                 self.assert_nothing_left()
 
 
+class Explaining(Compiling):
+    def test_a_model(self):
+        model, x = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5)), torch.randn(3, 4, requires_grad=True)
+        state, drawn = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+        told = laze_torch.explain(model, x)
+        self.assertEqual([graph.kind for graph in told.graphs], ["forward", "backward"])
+        for graph in told.graphs:
+            self.assertEqual((len(graph.programs), graph.fallbacks, graph.open_sizes), (1, [], {}))
+            self.assertGreater(graph.programs[0]["kernels"], 0)
+            self.assertRegex(str(told), rf"{graph.kind}: {graph.operators} operators of PyTorch, 1 program of \d+ kernel")
+        self.assertIn("mm", told.graphs[0].texts[0])
+        self.assertIn("the first other one is traced once more", str(told))
+        self.assertTrue(torch.equal(torch.get_rng_state(), drawn), "it drew from the user's generator")
+        for name, value in model.state_dict().items():
+            self.assertTrue(torch.equal(value, state[name]), f"{name} of the user's model changed")
+        self.assertTrue(x.grad is None and all(parameter.grad is None for parameter in model.parameters()))
+
+    def test_what_is_left_and_what_breaks(self):
+        def function(x, n):
+            y = x.sin()
+            print(end="")
+            return y[torch.randint(2, (n,), generator=None)]
+        told = laze_torch.explain(function, torch.randn(3, 2), 4)
+        self.assertEqual([name for graph in told.graphs for name, _ in graph.fallbacks], ["aten::randint.generator"])
+        self.assertEqual(len(told.graph_breaks), 1)
+        self.assertIn("left to PyTorch: aten::randint.generator: laze has no such operator", str(told))
+        self.assertIn("graph break: ", str(told))
+        self.assertEqual(str(laze_torch.explain(lambda: 3)), "PyTorch found no graph")
+
+    def test_open_sizes(self):
+        x = torch.randn(6, 4)
+        torch._dynamo.mark_dynamic(x, 0)
+        told = laze_torch.explain(lambda x: x.relu(), x)
+        self.assertEqual(list(told.graphs[0].open_sizes.values()), [6])
+        self.assertEqual(told.graphs[0].programs[0]["output_bytes"], 96)
+        self.assertRegex(str(told), r"compiled for any s\d+ \(now 6\)")
+
+
 class Left(Compiling):
     def test_fallback_random_has_the_numbers_of_eager(self):
         """The way back has the mask of the way there, and both are what eager draws."""
