@@ -21,12 +21,13 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 import laze
 from laze_torch import _lowering
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
-from laze_torch._program import Eager, Plan
+from laze_torch._program import Eager, Plan, Program
 
-__all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks"]
+__all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset"]
 
 _OPTIONS = {"fallback_random": False, "strict": False}
 _fallbacks: collections.Counter[str] = collections.Counter()
+_made: collections.Counter[type] = collections.Counter()  # steps of plans, by their kinds
 
 
 class FallbackError(laze.Error, RuntimeError):
@@ -40,6 +41,17 @@ class FallbackWarning(UserWarning):
 def fallbacks() -> dict[str, int]:
     """How often operators were left to PyTorch, by their names: once for each graph that has one."""
     return dict(_fallbacks)
+
+
+def programs() -> int:
+    """How many programs of laze were made of graphs: one for a graph that laze runs alone."""
+    return _made[Program]
+
+
+def reset() -> None:
+    """Begins anew with what fallbacks() and programs() count, and with what a warning has named."""
+    _fallbacks.clear()
+    _made.clear()
 
 
 def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None, options: dict[str, Any] | None = None,
@@ -90,7 +102,7 @@ def _decompositions() -> dict[Any, Any]:
 
 def _program(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Plan], None], strict: bool,
              fallback_random: bool) -> Callable[[list[Any]], list[Any]]:
-    plans = [Plan(module, draws=not fallback_random)]
+    plans = [_plan(module, not fallback_random)]
     for step in plans[0].fallbacks:
         _tell(step, strict)
     note(plans[0])
@@ -106,12 +118,18 @@ def _program(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Pl
                 if plan.symbols and list(plan.hints.values()) != list(known):
                     continue
                 raise
-        made = Plan(module, not fallback_random, known)
+        made = _plan(module, not fallback_random, known)
         results = made.run(taken, known, seed)
         plans.append(made)
         return results
     run._boxed_call = True
     return run
+
+
+def _plan(module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | None = None) -> Plan:
+    made = Plan(module, draws, known)
+    _made.update(map(type, made.steps))
+    return made
 
 
 def _tell(step: Eager, strict: bool) -> None:

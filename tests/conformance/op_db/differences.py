@@ -11,13 +11,14 @@ import tomllib
 LIST = pathlib.Path(__file__).with_name("differences.toml")
 FORMS = LIST.with_name("differences_forms.toml")  # of forms in place and with out=
 GRADIENTS = LIST.with_name("differences_gradient.toml")  # of gradients; those in form only are in both
+COMPILED = LIST.with_name("differences_compile.toml")  # of torch.compile
 KEYS = {"operators", "dtypes", "kinds", "outcome", "detail", "reason"}
 
 
 @dataclasses.dataclass
 class Entry:
     operators: list  # ["*"]: all
-    outcome: str  # of a verdict: differ, refused
+    outcome: str  # of a verdict: differ, refused, fell back
     reason: str
     detail: str = ""  # a pattern that the verdict's detail has to show
     dtypes: list = None  # None: all
@@ -69,6 +70,16 @@ def read_forms():
     found.forms.update(forward.forms)
     found.entries += [dataclasses.replace(entry, kinds=None, is_carried=True) for entry in forward.entries
                       if not entry.kinds or "sample" in entry.kinds]
+    return found
+
+
+def read_compiled():
+    """The list of torch.compile; what laze's operators and gradients give otherwise, they do there as well."""
+    found, forward = read(COMPILED), read(LIST)
+    found.forms.update(forward.forms)
+    for entries, kind in ((forward.entries, "sample"), (read(GRADIENTS).entries, "gradient")):
+        found.entries += [dataclasses.replace(entry, kinds=[kind], is_carried=True) for entry in entries
+                          if entry.outcome == "differ" and (not entry.kinds or kind in entry.kinds)]
     return found
 
 

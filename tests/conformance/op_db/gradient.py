@@ -135,6 +135,29 @@ class Peer:
         return zeros_for_none(again, self.inputs)
 
 
+class Answer:
+    """What PyTorch says of a request: results, what they are given, and the gradients that follow, or an error."""
+
+    def __init__(self, asked):
+        self.asked = asked
+        self.outputs, self.cotangents, self.expected, self.error = [], [], None, None
+        self.absent = self.ask() if asked.inputs else "no input requires a gradient"
+
+    def ask(self):
+        """Why there is nothing to compare, or None."""
+        try:
+            self.outputs = self.asked.outputs()
+            self.cotangents = [random_like(output, FIRST, i) if output.requires_grad else None
+                               for i, output in enumerate(self.outputs)]
+            given = [cotangent for cotangent in self.cotangents if cotangent is not None]
+            if not given:
+                return "no result has a gradient in PyTorch"
+            self.expected = self.asked.gradients(differentiable(self.outputs), given)
+        except Exception as failure:
+            self.error = failure
+        return None if self.outputs else "PyTorch refuses the sample"
+
+
 def tangents_of(inputs):
     return [random_like(x, FORWARD, i) for i, x in enumerate(inputs)]
 
@@ -227,44 +250,33 @@ class GradientJudge(Judge):
         request = Request(info, peer.dtype_named(dtype), sample, sample.kind == SECOND)
         if sample.kind == FORWARD:
             return self.forward_outcome(request)
-        asked = Peer(request)
-        if not asked.inputs:
-            return "absent", "no input requires a gradient", []
-        expected, cotangents, outputs, error = None, [], [], None
-        try:
-            outputs = asked.outputs()
-            cotangents = [random_like(output, FIRST, i) if output.requires_grad else None
-                          for i, output in enumerate(outputs)]
-            if not any(cotangent is not None for cotangent in cotangents):
-                return "absent", "no result has a gradient in PyTorch", []
-            expected = asked.gradients(differentiable(outputs), [one for one in cotangents if one is not None])
-        except Exception as failure:
-            error = failure
-        if not outputs:
-            return "absent", "PyTorch refuses the sample", []
-        return self.against(request, asked, cotangents, expected, error, outputs)
+        answer = Answer(Peer(request))
+        if answer.absent:
+            return "absent", answer.absent, []
+        return self.against(request, answer)
 
-    def against(self, request, asked, cotangents, expected, error, outputs):
-        """The verdict on what the library gives, when PyTorch gives `expected`, or fails."""
-        calls = []
+    def against(self, request, answer):
+        """The verdict on what the library gives, beside PyTorch's answer."""
+        calls, outputs, cotangents = [], answer.outputs, answer.cotangents
         try:
             histories, own, calls = library_outputs(self.library, request)
             if len(own) != len(outputs) or any(a.shape != b.shape for a, b in zip(own, outputs)):
                 return "differ", f"results: {compare.form(own)}, not {compare.form(outputs)}", calls
             lacking = [i for i, (output, cotangent) in enumerate(zip(own, cotangents))
                        if cotangent is not None and not has_history(histories, histories.own(output))]
-            found = library_gradients(histories, request, asked.inputs, own, cotangents)
+            found = library_gradients(histories, request, answer.asked.inputs, own, cotangents)
         except Absent as reason:
             return "absent", str(reason), []
         except Exception as refusal:
-            if error:
+            if answer.error:
                 return "agree", "", calls
             text, calls = refusal.args if isinstance(refusal, Refusal) else (
                 f"backward: {type(refusal).__name__}: {first_line(refusal)}", calls)
             return "refused", text, calls
-        if error:
-            return "differ", f"accepted; PyTorch: {first_line(error)}", calls
-        outcome, detail = self.compare_gradients(request, asked, zeros_for_none(found, asked.inputs), expected)
+        if answer.error:
+            return "differ", f"accepted; PyTorch: {first_line(answer.error)}", calls
+        outcome, detail = self.compare_gradients(request, zeros_for_none(found, answer.asked.inputs),
+                                                 answer.expected)
         return outcome, naming(lacking, detail), calls
 
     def forward_outcome(self, request):
@@ -293,10 +305,10 @@ class GradientJudge(Judge):
         wanted = [i for i, tangent in enumerate(expected) if tangent is not None]
         lacking = [i for i in wanted if found[i] is None]
         found = zeros_for_none([found[i] for i in wanted], [outputs[i] for i in wanted])
-        outcome, detail = self.compare_gradients(request, asked, found, [expected[i] for i in wanted])
+        outcome, detail = self.compare_gradients(request, found, [expected[i] for i in wanted])
         return outcome, naming(lacking, detail), calls
 
-    def compare_gradients(self, request, asked, found, expected):
+    def compare_gradients(self, request, found, expected):
         info = request.info
         if self.differences.only_form(info.name):
             found, expected = compare.form(found), compare.form(expected)

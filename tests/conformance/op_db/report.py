@@ -1,11 +1,12 @@
 """What a run says: a line for each operator, then what is not listed, what is absent, and the sums.
 
 Samples are those of sample_inputs and reference_inputs; calls that have to be refused are counted apart. Of gradients,
-those of the second order and of forward mode are, and of forms those with out=.
+those of the second order and of forward mode are, of forms those with out=, and of torch.compile its gradients.
 """
 import collections
 import dataclasses
 import json
+import re
 import sys
 
 import peer
@@ -21,11 +22,13 @@ class Subject:
     asides: dict  # the kinds of samples that are counted apart, with their titles
     word: str = "agree"
     option: str = ""  # of the command
+    column: str = ""  # an outcome that only its verdicts have
 
 
 FORWARD = Subject("forward", {"error": "wrong calls"}, "refused")
 GRADIENT = Subject("gradient", {peer.SECOND: "second order", peer.FORWARD: "forward mode"}, option=" --grad")
 FORMS = Subject("in place", {peer.OUT: "out="}, option=" --forms")
+COMPILED = Subject("compile", {peer.FIRST: "compile gradients"}, option=" --compile", column="fell back")
 
 
 @dataclasses.dataclass
@@ -68,10 +71,23 @@ class Report:
     def last_line(self):
         return sum_line(self.subject.name, [row.counts for row in self.rows])
 
+    def left_line(self):
+        """What PyTorch ran, by the operators of its graphs."""
+        left = [verdict for verdict in self.unlisted + [verdict for verdict, _ in self.listed]
+                if verdict.outcome == self.subject.column]
+        wholly = sum(verdict.detail.startswith("wholly") for verdict in left)
+        names = collections.Counter(name for verdict in left for name in set(re.findall(r"\w+::[\w.]+", verdict.detail)))
+        text = f"fell back: {len(left)} samples, {wholly} of them wholly"
+        return f"{text}, for {len(names)} operators: {counted(names)}" if names else text
+
     def aside_lines(self):
         for kind, title in self.subject.asides.items():
             counted = [row.asides[kind] for row in self.rows]
             yield sum_line(title, counted) if self.subject != FORWARD else refused_line(title, counted)
+
+
+def counted(names):
+    return ", ".join(f"{name} {count}" for name, count in names.most_common())
 
 
 def sum_line(name, counted):
@@ -93,16 +109,18 @@ def percent(part, whole):
 
 
 def head(subject):
-    return (f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{'absent':>8}{'listed':>8}   "
+    own = f"{subject.column:>11}" if subject.column else ""
+    return (f"{'operator':<28}{'samples':>8}{'agree':>8}{'differ':>8}{'refused':>8}{own}{'absent':>8}{'listed':>8}   "
             f"{', '.join(subject.asides.values())}")
 
 
 def line(row, subject=FORWARD):
     differing = row.counts["differ"] + row.counts["crashed"]
+    own = f"{row.counts[subject.column]:>11}" if subject.column else ""
     aside = ", ".join(f"{counts['agree']} of {judged(counts)} {subject.word}" if judged(counts) else "none"
                       for counts in row.asides.values()) if any(map(judged, row.asides.values())) else ""
     return (f"{row.operator:<28}{sum(row.counts.values()):>8}{row.counts['agree']:>8}{differing:>8}"
-            f"{row.counts['refused']:>8}{row.counts['absent']:>8}{row.listed:>8}   {aside}").rstrip()
+            f"{row.counts['refused']:>8}{own}{row.counts['absent']:>8}{row.listed:>8}   {aside}").rstrip()
 
 
 def print_end(report, missing, stale, plan, everything):
@@ -110,10 +128,12 @@ def print_end(report, missing, stale, plan, everything):
     print_absent(report, missing)
     if report.unlisted:
         print(f"\nnot on the list of intended differences ({len(report.unlisted)}):")
-        print_verdicts(report.unlisted, plan, len(report.unlisted) if everything else SHOWN)
+        print_verdicts(report, plan, len(report.unlisted) if everything else SHOWN)
     for operator, entry in stale:
         print(f"\nno longer differs, but is listed: {operator}, {entry.outcome} {entry.detail!r}: {entry.reason}")
     print()
+    if report.subject.column:
+        print(report.left_line())
     for text in report.aside_lines():
         print(text)
     print(report.last_line())
@@ -124,31 +144,31 @@ def print_absent(report, missing):
     for row in report.rows:
         reasons.update(row.reasons)
     if reasons:
-        print("\nabsent samples: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
+        print("\nabsent samples: " + counted(reasons))
     if missing:
         print(f"\nabsent operators ({len(missing)}): {' '.join(missing)}")
 
 
-def print_verdicts(verdicts, plan, shown):
+def print_verdicts(report, plan, shown):
     groups = collections.defaultdict(list)
-    for verdict in verdicts:
+    for verdict in report.unlisted:
         groups[verdict.operator, verdict.variant, verdict.dtype, verdict.kind, verdict.outcome].append(verdict)
     for group in groups.values():
         for verdict in group[:shown]:
             print(f"\n{verdict.place()}: {verdict.outcome}: {verdict.detail}")
-            print(f"  {verdict.call or '(' + again(verdict, plan) + ')'}")
+            print(f"  {verdict.call or '(' + again(verdict, plan, report.subject) + ')'}")
         if len(group) > shown:
-            print(f"\n... and {len(group) - shown} more: {again(group[0], plan)}")
+            print(f"\n... and {len(group) - shown} more: {again(group[0], plan, report.subject)}")
 
 
-def again(verdict, plan):
-    option = GRADIENT.option if verdict.kind in peer.GRADIENTS else FORMS.option if verdict.kind in peer.FORMS else ""
-    return f"./dev conformance torch{option} --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
+def again(verdict, plan, subject):
+    return f"./dev conformance torch{subject.option} --op {verdict.operator} --dtype {verdict.dtype} --seed {plan.seed} --all"
 
 
 def as_json(report, missing, stale, plan):
     rows = [{"operator": row.operator, "samples": sum(row.counts.values()), "agreeing": row.counts["agree"],
              "differing": row.counts["differ"], "crashed": row.counts["crashed"], "refused": row.counts["refused"],
+             **({"fell_back": row.counts[report.subject.column]} if report.subject.column else {}),
              "absent": row.counts["absent"], "listed": row.listed, **asides_as_json(row, report.subject),
              "absent_because": dict(row.reasons)} for row in report.rows]
     return json.dumps({
@@ -158,6 +178,7 @@ def as_json(report, missing, stale, plan):
         "listed": [{**dataclasses.asdict(verdict), "reason": entry.reason} for verdict, entry in report.listed],
         "no_longer_differ": [{"operator": operator, "reason": entry.reason} for operator, entry in stale],
         "asides": list(report.aside_lines()),
+        **({"fell_back": report.left_line()} if report.subject.column else {}),
         "summary": report.last_line(),
     }, indent=1)
 
