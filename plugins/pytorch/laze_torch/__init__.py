@@ -19,7 +19,7 @@ from torch._dynamo.backends.registry import list_backends, register_backend
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
-from laze_torch import _lowering
+from laze_torch import _backward, _lowering  # noqa: F401: rules are entered where modules are loaded
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._program import Eager, Plan, Program
 

@@ -71,10 +71,10 @@ def note_states(graph: torch.fx.Graph, seeds: bool) -> None:
 
 def _draws_nothing(node: torch.fx.Node) -> bool:
     """Of an operator that may draw random numbers, whether this call does not."""
-    return node.target is _ATTENTION and _argument(node, "dropout_p", 0.0) == 0
+    return node.target is _ATTENTION and argument_of(node, "dropout_p", 0.0) == 0
 
 
-def _argument(node: torch.fx.Node, name: str, otherwise: Any) -> Any:
+def argument_of(node: torch.fx.Node, name: str, otherwise: Any) -> Any:
     """An argument of a call by its name in the schema."""
     for index, argument in enumerate(node.target._schema.arguments):
         if argument.name == name:
@@ -201,36 +201,59 @@ class Lowering:
 _RULES: dict[Any, Callable[..., Any]] = {}
 
 
-def _rule(*targets: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def lowers(*targets: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
         _RULES.update(dict.fromkeys(targets, rule))
         return rule
     return enter
 
 
-@_rule(aten.alias.default, aten.clone.default, aten.detach.default, aten.lift.default, aten.lift_fresh.default,
+def wide(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
+    """Floats of 16 bits as float32, in which sums are computed."""
+    return graph.call("to.dtype", value, torch.float32) if fake.dtype in (torch.float16, torch.bfloat16) else value
+
+
+@lowers(aten.alias.default, aten.clone.default, aten.detach.default, aten.lift.default, aten.lift_fresh.default,
        aten.lift_fresh_copy.default)
 def _same(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
     return value
 
 
-@_rule(aten.copy.default)
+@lowers(aten.copy.default)
 def _copy(graph: Lowering, node: torch.fx.Node, value: Any, source: Any, **_: Any) -> Any:
     shape = [graph.size(size) for size in node.meta["val"].shape]
     return graph.call("expand", graph.call("to.dtype", source, node.meta["val"].dtype), shape)
 
 
-@_rule(aten._to_copy.default)
+@lowers(aten._conj_physical.default)
+def _conjugate(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
+    return graph.call("conj_physical", value)
+
+
+@lowers(aten._trilinear.default)
+def _trilinear(graph: Lowering, node: torch.fx.Node, *given: Any, unroll_dim: int = 1) -> Any:
+    """Sums of products of three values, of which each has dims that the others have not."""
+    fake, values, dims = node.meta["val"], given[:3], given[3:6]
+    for index, missing in enumerate(dims):
+        value = wide(graph, values[index], fake)
+        for dim in sorted(missing):
+            value = graph.call("unsqueeze", value, dim)
+        product = value if index == 0 else graph.call("mul.Tensor", product, value)
+    summed = graph.call("sum.dim_IntList", product, list(given[6])) if given[6] else product
+    return graph.call("to.dtype", summed, fake.dtype)
+
+
+@lowers(aten._to_copy.default)
 def _to_copy(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
     return value if dtype is None else graph.call("to.dtype", value, dtype)
 
 
-@_rule(prims.convert_element_type.default)
+@lowers(prims.convert_element_type.default)
 def _convert(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any) -> Any:
     return graph.call("to.dtype", value, dtype)
 
 
-@_rule(aten.arange.default, aten.arange.start, aten.arange.start_step)
+@lowers(aten.arange.default, aten.arange.start, aten.arange.start_step)
 def _arange(graph: Lowering, node: torch.fx.Node, *bounds: Any, dtype: Any = None) -> Any:
     made = node.meta["val"]
     if not any(isinstance(bound, _Value) for bound in bounds):
@@ -241,7 +264,7 @@ def _arange(graph: Lowering, node: torch.fx.Node, *bounds: Any, dtype: Any = Non
     return graph.call("to.dtype", graph.record("add.Scalar", (scaled, start), {}), made.dtype)
 
 
-@_rule(aten.scalar_tensor.default)
+@lowers(aten.scalar_tensor.default)
 def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
     dtype = node.meta["val"].dtype
     if isinstance(value, _Value):
@@ -254,23 +277,18 @@ def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any 
 _ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
 
 
-def _wide(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
-    """Floats of 16 bits as float32, in which PyTorch computes attention."""
-    return graph.call("to.dtype", value, torch.float32) if fake.dtype in (torch.float16, torch.bfloat16) else value
-
-
 def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: Any = None) -> tuple[Any, Any, float]:
     """The weights of values, the logarithm of their sum, and the scale of products. A row that may look at nothing has
     no weights."""
-    scale = _argument(node, "scale", None)
+    scale = argument_of(node, "scale", None)
     if scale is None:
-        scale = float(_argument(node, "query", None).meta["val"].shape[-1]) ** -0.5
+        scale = float(argument_of(node, "query", None).meta["val"].shape[-1]) ** -0.5
     scores = graph.call("mul.Tensor", graph.call("matmul", query, graph.call("transpose.int", key, -2, -1)), scale)
-    mask = _argument(node, "attn_mask", None)
+    mask = argument_of(node, "attn_mask", None)
     if mask is not None:
-        scores = graph.call("add.Tensor", scores, _wide(graph, graph.values[mask], mask.meta["val"]))
-    if _argument(node, "is_causal", False):
-        sizes = [graph.size(_argument(node, name, None).meta["val"].shape[-2]) for name in ("query", "key")]
+        scores = graph.call("add.Tensor", scores, wide(graph, graph.values[mask], mask.meta["val"]))
+    if argument_of(node, "is_causal", False):
+        sizes = [graph.size(argument_of(node, name, None).meta["val"].shape[-2]) for name in ("query", "key")]
         allowed = graph.call("tril", graph.call("ones", sizes, dtype=torch.bool))
         scores = graph.call("where.ScalarOther", allowed, scores, float("-inf"))
     total = graph.call("logsumexp", scores, [-1], True) if total is None else graph.call("unsqueeze", total, -1)
@@ -280,19 +298,19 @@ def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: 
 
 
 def _query(node: torch.fx.Node) -> torch.Tensor:
-    return _argument(node, "query", None).meta["val"]
+    return argument_of(node, "query", None).meta["val"]
 
 
-@_rule(_ATTENTION)
+@lowers(_ATTENTION)
 def _attention(graph: Lowering, node: torch.fx.Node, *operands: Any, **_: Any) -> Any:
-    query, key, value = (_wide(graph, operand, _query(node)) for operand in operands[:3])
+    query, key, value = (wide(graph, operand, _query(node)) for operand in operands[:3])
     weights, total, _scale = _weights(graph, node, query, key)
     return graph.call("matmul", weights, value), graph.call("squeeze.dim", total, -1)
 
 
-@_rule(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)
+@lowers(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)
 def _attention_backward(graph: Lowering, node: torch.fx.Node, *operands: Any, **_: Any) -> Any:
-    grad, query, key, value, out = (_wide(graph, operand, _query(node)) for operand in operands[:5])
+    grad, query, key, value, out = (wide(graph, operand, _query(node)) for operand in operands[:5])
     weights, _total, scale = _weights(graph, node, query, key, operands[5])
     of_weights = graph.call("matmul", grad, graph.call("transpose.int", value, -2, -1))
     mean = graph.call("sum.dim_IntList", graph.call("mul.Tensor", grad, out), [-1], True)

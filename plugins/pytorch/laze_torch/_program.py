@@ -63,7 +63,7 @@ class Program:
                                     _arrange)
         self.places = _places([node.meta["val"] for node in results], lying, plan.symbols)
 
-    def run(self, env: list[Any], known: tuple[int, ...]) -> None:
+    def run(self, env: list[Any], known: list[int]) -> None:
         inputs = [env[slot] for slot in self.inputs]
         if self.lacking:
             inputs += [known[index] for index in self.lacking]
@@ -77,7 +77,7 @@ def _given_order(order: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _places(fakes: list[torch.Tensor], orders: list[tuple[int, ...]],
-            symbols: Sequence[Any]) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
+            symbols: Sequence[Any]) -> Callable[[Sequence[int]], tuple[Any, ...]]:
     """What memory for results is made of, sizes, strides and dtype, as a function of the sizes with names."""
     forms = [(tuple(fake.shape), _strides(fake, order), fake.dtype) for fake, order in zip(fakes, orders)]
     numbers = [number for shape, strides, _ in forms for number in (*shape, *strides)]
@@ -85,7 +85,7 @@ def _places(fakes: list[torch.Tensor], orders: list[tuple[int, ...]],
         return lambda known, places=tuple(forms): places
     find = _sizes.function([_sizes.expression(number) for number in numbers], symbols)
 
-    def find_places(known: tuple[int, ...]) -> tuple[Any, ...]:
+    def find_places(known: Sequence[int]) -> tuple[Any, ...]:
         found, at, places = find(*known), 0, []
         for fake in fakes:
             middle, end = at + fake.dim(), at + 2 * fake.dim()
@@ -114,24 +114,35 @@ def _arrange(tensor: torch.Tensor, order: tuple[int, ...] | None) -> torch.Tenso
 
 
 class Eager:
-    """A node that PyTorch runs, and why."""
+    """A node that PyTorch runs, and why. The sizes of its results may be known only then."""
 
     def __init__(self, node: Node, reason: str, plan: Plan):
         self.node, self.reason, self.slot = node, reason, plan.position[node]
         self.operands = {operand: plan.position[operand] for operand in node.all_input_nodes}
         self.sizes = {operand: _sizes.function([_sizes.expression(operand.meta["val"])], plan.symbols)
                       for operand in node.all_input_nodes if isinstance(operand.meta["val"], _sizes.SYMBOLIC)}
+        self.found = [(plan.symbols.index(size), item, dim) for item, dim, size in _sizes_of(node.meta.get("val"))
+                      if size in plan.unknown]
+        plan.unknown -= {plan.symbols[index] for index, _, _ in self.found}
 
     @property
     def name(self) -> str:
         target = self.node.target
         return target.name() if isinstance(target, torch._ops.OpOverload) else str(target)
 
-    def run(self, env: list[Any], known: tuple[int, ...]) -> None:
+    @property
+    def is_check(self) -> bool:
+        """Whether it computes nothing, and may raise an error."""
+        target = self.node.args[1] if self.node.target is torch.ops.higher_order.with_effects else self.node.target
+        return isinstance(target, torch._ops.OpOverload) and not target._schema.returns
+
+    def run(self, env: list[Any], known: list[int]) -> None:
         def value(operand: Node) -> Any:
             return self.sizes[operand](*known)[0] if operand in self.sizes else env[self.operands[operand]]
         args, kwargs = torch.fx.node.map_arg((self.node.args, self.node.kwargs), value)
-        env[self.slot] = self.node.target(*args, **kwargs)
+        env[self.slot] = result = self.node.target(*args, **kwargs)
+        for index, item, dim in self.found:
+            known[index] = (result if item is None else result[item]).shape[dim]
 
 
 class Plan:
@@ -150,12 +161,18 @@ class Plan:
         self.seed = len(self.nodes)  # a run's values: one for each node, and the seed of what it draws
         self.sources = self._find_sizes()
         self.symbols = list(self.sources)
+        # Those of results that have to be there to be counted.
+        self.unknown = {size for node in self.nodes for _, _, size in _sizes_of(node.meta.get("val"))
+                        if size.is_Symbol and size not in self.sources}
+        self.symbols += sorted(self.unknown, key=str)
         self.hints = {str(symbol): number for symbol, number in zip(self.symbols, known or self._seen())}
         self.steps: list[Program | Eager] = []
         self._begin()
         for node in self.nodes:
-            if node.op == "call_function" and _has_tensors(node.meta["val"]):  # sizes are expressions
+            if node.op == "call_function" and _has_tensors(node.meta.get("val")):  # sizes are expressions
                 self._take(node)
+            elif node.op == "call_function" and "val" not in node.meta:
+                self._check(node)
         self._end()
         self.draws = any(isinstance(step, Program) and step.draws for step in self.steps)
         self.results = [self._output(output) for output in self.outputs]
@@ -163,7 +180,8 @@ class Plan:
     @property
     def fallbacks(self) -> list[Eager]:
         """The nodes that PyTorch runs."""
-        return [step for step in self.steps if isinstance(step, Eager) and step.node.target is not operator.getitem]
+        return [step for step in self.steps
+                if isinstance(step, Eager) and step.node.target is not operator.getitem and not step.is_check]
 
     def _find_sizes(self) -> dict[Any, tuple[int, int]]:
         """Where a run finds the sizes with names: input and dim, or -1 where the input is one itself."""
@@ -194,8 +212,19 @@ class Plan:
             self.steps.append(Program(self.lowering, self.inputs, results, self))
         self._begin()
 
+    def _check(self, node: Node) -> None:
+        """A step for an assertion of PyTorch's, which has no result."""
+        step = Eager(node, "", self)
+        if step.is_check:
+            self._end()
+            self.steps.append(step)
+
     def _take(self, node: Node) -> None:
         try:
+            if node.target is torch.ops.higher_order.with_effects:
+                raise NoLowering("its effects have an order")
+            if any(size.free_symbols & self.unknown for _, _, size in _sizes_of(node.meta["val"])):
+                raise NoLowering("how large its results are is known when it has run")
             if node.target is operator.getitem:
                 self._take_item(node)
             else:
@@ -242,11 +271,19 @@ class Plan:
     def run(self, arguments: list[Any], known: tuple[int, ...], seed: torch.Tensor | None) -> list[Any]:
         """`seed`: of what it draws (`draws`)."""
         env = arguments + [None] * (self.seed - len(arguments)) + [seed]
+        found = [*known, *[0] * (len(self.symbols) - len(known))]
         for slot, constant in self.constants:
             env[slot] = constant
         for step in self.steps:
-            step.run(env, known)
-        return [env[result] if isinstance(result, int) else result(*known)[0] for result in self.results]
+            step.run(env, found)
+        return [env[result] if isinstance(result, int) else result(*found)[0] for result in self.results]
+
+
+def _sizes_of(held: Any) -> list[tuple[int | None, int, Any]]:
+    """Of the tensors of a node: which of several, the dim, and its size as an expression, where it has symbols."""
+    items = enumerate(held) if isinstance(held, (list, tuple)) else [(None, held)]
+    return [(item, dim, size.node.expr) for item, tensor in items if isinstance(tensor, torch.Tensor)
+            for dim, size in enumerate(tensor.shape) if isinstance(size, torch.SymInt)]
 
 
 def _has_tensors(held: Any) -> bool:

@@ -7,8 +7,8 @@ from typing import Any, Callable, Sequence
 import sympy
 import torch
 
-# Numbers that follow from sizes.
-SYMBOLIC = (torch.SymInt, torch.SymFloat)
+# What follows from sizes.
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 # What sympy calls it, and the graph's text.
 _FUNCTIONS = {"FloorDiv": "floordiv", "CeilDiv": "ceildiv", "CleanDiv": "floordiv", "Mod": "mod", "PythonMod": "mod",
               "Max": "max", "Min": "min"}

@@ -60,7 +60,8 @@ def owned(sample):
         if not isinstance(value, torch.Tensor):
             return value
         if id(value) not in known:
-            known[id(value)] = copy.deepcopy(value.detach()).requires_grad_(value.requires_grad), value
+            made = copy.deepcopy(value.detach()) if value.layout is torch.strided else value.detach().clone()
+            known[id(value)] = made.requires_grad_(value.requires_grad), value
         return known[id(value)][0]
     return sample.each(lambda value: peer.changed(value, own))
 
