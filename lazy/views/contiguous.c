@@ -22,3 +22,13 @@ int32_t laze_tensor_is_contiguous(laze_tensor *tensor) {
   pthread_mutex_unlock(&lazy->lock);
   return answer;
 }
+
+int32_t laze_tensor_is_view(laze_tensor *tensor) {
+  laze_lazy *lazy = laze_handle_lazy(tensor);
+  if (!lazy) return 0;
+  pthread_mutex_lock(&lazy->lock);
+  const laze_slot *slot = laze_handle_slot(tensor);
+  const bool answer = slot && laze_storage_is_view(slot->storage);
+  pthread_mutex_unlock(&lazy->lock);
+  return answer;
+}

@@ -14,6 +14,7 @@
  *   graphs                 graph.c      what functions do, traced; jit.py is over it
  *                          build.c      what a front end builds call by call
  *                          program.c    what that is compiled to, and its runs on tensors of other libraries
+ *   PyTorch's device       device.c     its tensors, and kernels that PyTorch calls with them
  *   declared operators     library.c    their calls, and Python's code as kernels; library.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
@@ -57,6 +58,7 @@ int laze_python_add_optimisers(PyObject *module);
 int laze_python_add_graphs(PyObject *module);
 int laze_python_add_builders(PyObject *module);
 int laze_python_add_programs(PyObject *module);
+int laze_python_add_device(PyObject *module);
 int laze_python_add_library(PyObject *module);
 int laze_python_add_compiled(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */

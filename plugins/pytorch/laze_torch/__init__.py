@@ -1,10 +1,12 @@
-"""PyTorch on laze: graphs that torch.compile finds, forward and backward, as programs of laze.
+"""PyTorch on laze: graphs that torch.compile finds, forward and backward, as programs of laze; and a device whose
+tensors are lazy.
 
     >>> import torch, laze_torch
     >>> model = torch.compile(torch.nn.Linear(8, 4), backend="laze")
+    >>> x = torch.randn(3, device="laze")
 
 What laze has no operator for, PyTorch runs, which fallbacks() counts and a warning names once;
-torch.compile(..., options={"strict": True}) makes it an error.
+torch.compile(..., options={"strict": True}), and for the device set_strict(), make it an error.
 """
 from __future__ import annotations
 
@@ -19,13 +21,16 @@ from torch._dynamo.backends.registry import list_backends, register_backend
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
-from laze_torch import _backward, _lowering  # noqa: F401: rules are entered where modules are loaded
+from laze_torch import _backward, _device, _lowering  # noqa: F401: rules are entered where modules are loaded
+from laze_torch._device import step
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._program import Eager, Plan, Program
 
-__all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset"]
+__all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset",
+           "set_budget", "set_strict", "step"]
 
 _OPTIONS = {"fallback_random": False, "strict": False}
+_strict = False
 _fallbacks: collections.Counter[str] = collections.Counter()
 _made: collections.Counter[type] = collections.Counter()  # steps of plans, by their kinds
 
@@ -39,7 +44,8 @@ class FallbackWarning(UserWarning):
 
 
 def fallbacks() -> dict[str, int]:
-    """How often operators were left to PyTorch, by their names: once for each graph that has one."""
+    """How often operators were left to PyTorch, by their names: once for each graph that has one, and for each call
+    with tensors of device laze."""
     return dict(_fallbacks)
 
 
@@ -132,14 +138,33 @@ def _plan(module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | No
     return made
 
 
+def set_strict(strict: bool = True) -> None:
+    """Whether it is an error that an operator of a tensor of device laze is run by PyTorch."""
+    global _strict
+    _strict = strict
+
+
+def set_budget(nodes: int = 100_000, bytes: int = 0) -> None:
+    """How much may be recorded before some of it is computed early: operators, and bytes of results (0: no limit)."""
+    laze.set_budget(nodes, bytes)
+
+
 def _tell(step: Eager, strict: bool) -> None:
-    text = f"{step.name} is left to PyTorch, and splits the graph: {step.reason}"
+    _count(step.name, f"{step.name} is left to PyTorch, and splits the graph: {step.reason}", strict)
+
+
+def _tell_of_device(name: str, reason: str) -> None:
+    _count(name, f"{name} is left to PyTorch, which runs it on copies: {reason}", _strict)
+
+
+def _count(name: str, text: str, strict: bool) -> None:
     if strict:
         raise FallbackError(text)
-    if step.name not in _fallbacks:
+    if name not in _fallbacks:
         warnings.warn(text, FallbackWarning, stacklevel=2)
-    _fallbacks[step.name] += 1
+    _fallbacks[name] += 1
 
 
 if "laze" not in list_backends(exclude_tags=()):  # the package is not installed, and has no entry point
     register_backend(backend, name="laze")
+_device.open_device(_tell_of_device)

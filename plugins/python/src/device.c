@@ -1,0 +1,841 @@
+/* Tensors of PyTorch's device laze, without PyTorch's headers: what PyTorch holds as the memory of one is a cell here.
+ *
+ *   torch.Tensor ── storage ── data pointer ──> cell { value, a laze_tensor of all elements of the memory }
+ *
+ * DLPack carries a cell into a storage of PyTorch's, whose end frees it. Sizes and strides are PyTorch's: a tensor is a
+ * view of its cell's value, which is recorded when a call needs it (look), and what is written to it is written to the
+ * value through that view. So PyTorch's own rules say what shares memory with what.
+ *
+ * Cells whose value may be pending are in a list: reading one element computes all of them, in one graph, so that
+ * a program that reads its loss in each step records the same graph in each.
+ */
+#include "binding.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RESULTS = 64, MAX_PARTS = 2 * LAZE_PYTHON_MAX_RANK + 2 };
+
+/* DLManagedTensor of DLPack, with a cell's own behind it. */
+typedef struct cell {
+  struct {
+    struct {
+      void *data;
+      int32_t device_type, device_id;
+      int32_t rank;
+      uint8_t code, bits;
+      uint16_t lanes;
+      int64_t *shape, *strides;
+      uint64_t byte_offset;
+    } tensor;
+    void *context;
+    void (*deleter)(struct cell *self);
+  } managed;
+  laze_tensor *value; /* owned; row-major */
+  bool pending;       /* in the list */
+  struct cell *before, *after;
+  int64_t sizes[2 * LAZE_PYTHON_MAX_RANK]; /* what `shape` and `strides` point to, while PyTorch takes it */
+} cell;
+
+/* How a tensor lies in memory: sizes and steps, in elements. */
+typedef struct {
+  int32_t rank;
+  int64_t offset, sizes[LAZE_PYTHON_MAX_RANK], strides[LAZE_PYTHON_MAX_RANK];
+} layout;
+
+/* What PyTorch gives the module (open). */
+static struct {
+  PyObject *tensor_type, *from_dlpack, *storage_of, *pointer_of, *shape_of, *strides_of, *offset_of, *dtype_of,
+      *device_of, *device;
+} torch;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cell *first_pending, *last_pending; /* under the lock */
+
+/* ---- Cells. */
+
+static void link_pending(cell *self) {
+  pthread_mutex_lock(&lock);
+  if (!self->pending) {
+    self->pending = true;
+    self->before = last_pending;
+    self->after = NULL;
+    *(last_pending ? &last_pending->after : &first_pending) = self;
+    last_pending = self;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static void unlink_locked(cell *self) {
+  if (!self->pending) return;
+  self->pending = false;
+  *(self->before ? &self->before->after : &first_pending) = self->after;
+  *(self->after ? &self->after->before : &last_pending) = self->before;
+}
+
+/* On any thread, with the GIL or without it. */
+static void delete_cell(cell *self) {
+  pthread_mutex_lock(&lock);
+  unlink_locked(self);
+  pthread_mutex_unlock(&lock);
+  laze_tensor_release(self->value);
+  free(self);
+}
+
+/* Drops a handle that was just made. */
+static void drop(laze_tensor *handle) {
+  laze_tensor_release(laze_tensor_take(handle));
+}
+
+static void describe(cell *self, laze_dtype dtype) {
+  switch (laze_python_dtype_kind(dtype)) {
+  case 'i': self->managed.tensor.code = 0; break;
+  case 'u': self->managed.tensor.code = 1; break;
+  case 'f': self->managed.tensor.code = dtype == LAZE_BF16 ? 4 : 2; break;
+  case 'c': self->managed.tensor.code = 5; break;
+  default: self->managed.tensor.code = 6; /* bool */
+  }
+  self->managed.tensor.bits = (uint8_t)(8 * laze_dtype_size(dtype));
+  self->managed.tensor.lanes = 1;
+}
+
+static void delete_untaken(PyObject *capsule) {
+  if (PyCapsule_IsValid(capsule, "dltensor")) delete_cell(PyCapsule_GetPointer(capsule, "dltensor"));
+}
+
+static laze_tensor *copy(laze_tensor *view) {
+  laze_tensor *made = NULL;
+  const laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = view};
+  laze_call_by_name(NULL, "clone", &argument, 1, &made, 1);
+  return made;
+}
+
+/* A tensor of PyTorch's for a handle just made, or its error as an exception. */
+static PyObject *wrap(laze_tensor *handle) {
+  enum { EXTENSION_DEVICE = 12 }; /* kDLExtDev: PyTorch's PrivateUse1 */
+  if (!handle) return laze_python_share(Py_None);
+  if (laze_tensor_status(handle) != LAZE_OK) {
+    laze_tensor_take(handle);
+    laze_python_raise_tensor(handle);
+    laze_tensor_release(handle);
+    return NULL;
+  }
+  /* What shares memory with another is copied: PyTorch says what does, and has a cell for it. */
+  laze_tensor *const given = handle;
+  if (laze_tensor_is_view(given) || !laze_tensor_is_contiguous(given)) handle = copy(given);
+  if (handle != given) drop(given);
+  const int32_t rank = laze_tensor_rank(handle);
+  cell *made = rank <= LAZE_PYTHON_MAX_RANK ? calloc(1, sizeof *made) : NULL;
+  if (!made) {
+    drop(handle);
+    return PyErr_NoMemory();
+  }
+  made->value = laze_tensor_take(handle);
+  int64_t stride = 1;
+  bool known = true;
+  for (int32_t axis = rank - 1; known && axis >= 0; axis--) {
+    known = laze_python_size(handle, axis, &made->sizes[axis]);
+    made->sizes[LAZE_PYTHON_MAX_RANK + axis] = stride;
+    stride *= made->sizes[axis] > 0 ? made->sizes[axis] : 1;
+  }
+  describe(made, laze_tensor_dtype(handle));
+  made->managed.tensor.data = made;
+  made->managed.tensor.device_type = EXTENSION_DEVICE;
+  made->managed.tensor.rank = rank;
+  made->managed.tensor.shape = made->sizes;
+  made->managed.tensor.strides = made->sizes + LAZE_PYTHON_MAX_RANK;
+  made->managed.deleter = delete_cell;
+  link_pending(made);
+  PyObject *capsule = known ? PyCapsule_New(made, "dltensor", delete_untaken) : NULL;
+  if (!capsule) {
+    delete_cell(made);
+    return NULL;
+  }
+  PyObject *tensor = PyObject_CallFunctionObjArgs(torch.from_dlpack, capsule, NULL);
+  Py_DECREF(capsule);
+  return tensor;
+}
+
+/* The cell behind a storage of PyTorch's; NULL with an exception. */
+static cell *cell_of_storage(PyObject *storage) {
+  PyObject *pointer = storage ? PyObject_CallFunctionObjArgs(torch.pointer_of, storage, NULL) : NULL;
+  cell *found = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
+  Py_XDECREF(pointer);
+  if (found && found->managed.tensor.data != found) found = NULL;
+  if (!found && !PyErr_Occurred())
+    laze_python_raise(LAZE_FAILED_PRECONDITION, "a tensor of device laze has no memory of laze's");
+  return found;
+}
+
+static cell *cell_of(PyObject *tensor) {
+  PyObject *storage = PyObject_CallFunctionObjArgs(torch.storage_of, tensor, NULL);
+  cell *found = storage ? cell_of_storage(storage) : NULL;
+  Py_XDECREF(storage);
+  return found;
+}
+
+/* ---- Views. */
+
+static bool take_integers(PyObject *tuple, int64_t *out, int32_t *count) {
+  const Py_ssize_t length = tuple ? PyTuple_Size(tuple) : -1;
+  if (length < 0 || length > LAZE_PYTHON_MAX_RANK) {
+    if (length > 0) laze_python_raise_type("a tensor has at most %d dims", LAZE_PYTHON_MAX_RANK);
+    Py_XDECREF(tuple);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < length; i++) out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+  *count = (int32_t)length;
+  Py_DECREF(tuple);
+  return !PyErr_Occurred();
+}
+
+static bool read_layout(PyObject *tensor, layout *out) {
+  if (!take_integers(PyObject_GetAttr(tensor, torch.shape_of), out->sizes, &out->rank)) return false;
+  if (!take_integers(PyObject_CallFunctionObjArgs(torch.strides_of, tensor, NULL), out->strides, &out->rank))
+    return false;
+  PyObject *offset = PyObject_CallFunctionObjArgs(torch.offset_of, tensor, NULL);
+  out->offset = offset ? PyLong_AsLongLong(offset) : -1;
+  Py_XDECREF(offset);
+  return offset && !PyErr_Occurred();
+}
+
+/* The next step of a view: takes the reference of what it begins at, unless that is the cell's own value. */
+static laze_tensor *follow(laze_tensor *from, const laze_tensor *kept, const char *name, laze_argument *arguments,
+                           int32_t count) {
+  laze_tensor *made = NULL;
+  arguments[0] = (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = from};
+  laze_call_by_name(NULL, name, arguments, count, &made, 1);
+  if (from != kept) laze_tensor_release(from);
+  return laze_tensor_take(made);
+}
+
+static laze_argument pass_integer(int64_t integer) {
+  return (laze_argument){.kind = LAZE_PASS_SCALAR, .value.scalar = laze_scalar_integer(integer)};
+}
+
+static laze_tensor *follow_list(laze_tensor *from, const laze_tensor *kept, const char *name, const int64_t *items,
+                                int32_t count) {
+  laze_argument arguments[2] = {[1] = {.kind = LAZE_PASS_INTEGERS, .count = count, .value.integers = items}};
+  return follow(from, kept, name, arguments, 2);
+}
+
+/* A memory cut into dims, and which part of each a tensor is: `parts` are row-major, the tensor's dim `dim` goes along
+ * part `part_of[dim]` (-1: along none). */
+typedef struct {
+  int32_t count, part_of[LAZE_PYTHON_MAX_RANK];
+  int64_t sizes[MAX_PARTS], steps[MAX_PARTS]; /* elements of a part, and from one of its places to the next */
+  int64_t starts[MAX_PARTS], taken[MAX_PARTS], every[MAX_PARTS];
+} cut;
+
+/* Whether the tensor is a box of these parts. */
+static bool fits(cut *self, const layout *wanted) {
+  int64_t step = 1;
+  for (int32_t part = self->count - 1; part >= 0; part--) {
+    self->steps[part] = step;
+    self->starts[part] = wanted->offset / step % (self->sizes[part] ? self->sizes[part] : 1);
+    self->taken[part] = self->every[part] = 1;
+    step *= self->sizes[part];
+  }
+  bool used[MAX_PARTS] = {false};
+  for (int32_t dim = 0; dim < wanted->rank; dim++) {
+    const int64_t size = wanted->sizes[dim], stride = wanted->strides[dim];
+    self->part_of[dim] = -1;
+    if (size == 1 || stride == 0) continue;
+    int32_t part = self->count - 1;
+    while (part >= 0 && (self->sizes[part] == 1 || stride >= self->steps[part] * self->sizes[part])) part--;
+    if (part < 0 || used[part] || stride % self->steps[part] != 0) return false;
+    self->every[part] = stride / self->steps[part];
+    self->taken[part] = size;
+    if (self->starts[part] + (size - 1) * self->every[part] >= self->sizes[part]) return false;
+    used[part] = true;
+    self->part_of[dim] = part;
+  }
+  return wanted->offset < step;
+}
+
+/* Parts that the strides say: [n/s0, s0/s1, ...]. */
+static bool cut_by_strides(cut *self, const layout *wanted, int64_t elements) {
+  int64_t before = elements, last = -1;
+  self->count = 0;
+  while (before != 1) {
+    int64_t next = 1; /* the widest stride below the last one */
+    for (int32_t dim = 0; dim < wanted->rank; dim++)
+      if (wanted->sizes[dim] != 1 && wanted->strides[dim] > next && (last < 0 || wanted->strides[dim] < last))
+        next = wanted->strides[dim];
+    if (before % next != 0) return false;
+    self->sizes[self->count++] = before / next;
+    before = last = next;
+  }
+  return fits(self, wanted);
+}
+
+/* The parts of a value as a view: slices, the order of dims, those of one place, and those without steps. */
+static laze_tensor *look_at_parts(laze_tensor *from, const laze_tensor *kept, const cut *parts, const layout *wanted) {
+  int64_t order[MAX_PARTS], sizes[LAZE_PYTHON_MAX_RANK];
+  bool placed[MAX_PARTS] = {false}, in_order = true, plain = true, whole = true;
+  int32_t count = 0;
+  for (int32_t part = 0; part < parts->count; part++) {
+    const int64_t end = parts->starts[part] + (parts->taken[part] - 1) * parts->every[part] + 1;
+    if (parts->taken[part] == parts->sizes[part]) continue;
+    laze_argument slice[5] = {[1] = pass_integer(part),
+                              [2] = pass_integer(parts->starts[part]),
+                              [3] = pass_integer(end),
+                              [4] = pass_integer(parts->every[part])};
+    from = follow(from, kept, "slice.Tensor", slice, 5);
+  }
+  for (int32_t dim = 0; dim < wanted->rank; dim++) {
+    if (parts->part_of[dim] >= 0) placed[order[count++] = parts->part_of[dim]] = true;
+    sizes[dim] = parts->part_of[dim] >= 0 ? wanted->sizes[dim] : 1;
+    plain = plain && parts->part_of[dim] == dim;
+    whole = whole && sizes[dim] == wanted->sizes[dim];
+  }
+  for (int32_t part = 0; part < parts->count; part++)
+    if (!placed[part]) order[count++] = part;
+  for (int32_t i = 0; i < count; i++) in_order = in_order && order[i] == i;
+  if (!in_order) from = follow_list(from, kept, "permute", order, count);
+  plain = parts->count == wanted->rank && in_order && plain;
+  if (!plain) from = follow_list(from, kept, "reshape", sizes, wanted->rank);
+  return whole ? from : follow_list(from, kept, "expand", wanted->sizes, wanted->rank);
+}
+
+/* The value of a tensor of this layout: the cell's own, borrowed, or a view of it, which the caller releases (give_back
+ * does either). An error handle where it cannot be. */
+static laze_tensor *look(cell *self, const layout *wanted) {
+  laze_tensor *value = self->value;
+  const int32_t rank = laze_tensor_rank(value);
+  int64_t elements = 1, own = laze_tensor_elements(value);
+  bool same = rank == wanted->rank, row_major = wanted->offset == 0;
+  for (int32_t dim = wanted->rank - 1; dim >= 0; dim--) {
+    row_major = row_major && (wanted->sizes[dim] == 1 || wanted->strides[dim] == elements);
+    elements *= wanted->sizes[dim];
+    same = same && laze_tensor_size(value, dim) == wanted->sizes[dim];
+  }
+  if (elements == 0 && !same) {
+    laze_tensor *made = NULL;
+    laze_argument none[2] = {
+        {.kind = LAZE_PASS_INTEGERS, .count = wanted->rank, .value.integers = wanted->sizes},
+        {.name = "dtype", .kind = LAZE_PASS_DTYPE, .value.integer = laze_tensor_dtype(value)},
+    };
+    laze_call_by_name(NULL, "zeros", none, 2, &made, 1);
+    return laze_tensor_take(made);
+  }
+  if (same && (row_major || elements == 0)) return value;
+  if (row_major && elements == own) return follow_list(value, value, "reshape", wanted->sizes, wanted->rank);
+  cut parts = {.count = rank};
+  for (int32_t axis = 0; axis < rank; axis++) parts.sizes[axis] = laze_tensor_size(value, axis);
+  if (fits(&parts, wanted)) return look_at_parts(value, value, &parts, wanted);
+  if (cut_by_strides(&parts, wanted, own))
+    return look_at_parts(follow_list(value, value, "reshape", parts.sizes, parts.count), value, &parts, wanted);
+  laze_argument strided[4] = {
+      [1] = {.kind = LAZE_PASS_INTEGERS, .count = wanted->rank, .value.integers = wanted->sizes},
+      [2] = {.kind = LAZE_PASS_INTEGERS, .count = wanted->rank, .value.integers = wanted->strides},
+      [3] = pass_integer(wanted->offset)};
+  return follow(value, value, "as_strided", strided, 4);
+}
+
+static void give_back(cell *self, laze_tensor *view) {
+  if (view != self->value) laze_tensor_release(view);
+}
+
+/* Has the cell's memory hold elements of another dtype: the same bytes. */
+static bool view_as(cell *self, laze_dtype dtype) {
+  const int64_t all = -1;
+  laze_tensor *flat = follow_list(self->value, self->value, "reshape", &all, 1);
+  laze_argument arguments[2] = {[1] = {.kind = LAZE_PASS_DTYPE, .value.integer = dtype}};
+  laze_tensor *made = follow(flat, NULL, "view.dtype", arguments, 2);
+  if (laze_tensor_status(made) != LAZE_OK) {
+    laze_python_raise_tensor(made);
+    laze_tensor_release(made);
+    return false;
+  }
+  laze_tensor *before = self->value;
+  self->value = made;
+  laze_tensor_release(before);
+  return true;
+}
+
+/* Whether it lies on device laze: 1 or 0; -1 with an exception. */
+static int is_here(PyObject *tensor) {
+  PyObject *device = PyObject_GetAttr(tensor, torch.device_of);
+  const int here = device ? PyObject_RichCompareBool(device, torch.device, Py_EQ) : -1;
+  Py_XDECREF(device);
+  return here;
+}
+
+/* The value of a tensor of device laze, with the cell that it is of; NULL with an exception. */
+static laze_tensor *look_at(PyObject *tensor, cell **of) {
+  layout wanted;
+  *of = cell_of(tensor);
+  if (!*of || !read_layout(tensor, &wanted)) return NULL;
+  PyObject *object = PyObject_GetAttr(tensor, torch.dtype_of);
+  static PyObject *last_object; /* owned: which dtype of PyTorch's is which, of the one seen last */
+  static laze_dtype last;
+  laze_dtype dtype = last;
+  if (object && object != last_object) {
+    if (!laze_python_dtype_from(object, &dtype)) return Py_DECREF(object), NULL;
+    Py_XDECREF(last_object);
+    last_object = laze_python_share(object);
+    last = dtype;
+  }
+  Py_XDECREF(object);
+  if (!object || (dtype != laze_tensor_dtype((*of)->value) && !view_as(*of, dtype))) return NULL;
+  laze_tensor *view = look(*of, &wanted);
+  if (laze_tensor_status(view) == LAZE_OK) return view;
+  laze_python_raise_tensor(view);
+  give_back(*of, view);
+  return NULL;
+}
+
+/* ---- Calls. */
+
+typedef struct {
+  PyObject ob_base; /* what PyObject_HEAD is */
+  const laze_operator *op;
+  int32_t form;        /* 0, LAZE_IN_PLACE or LAZE_OUT */
+  PyObject *outs;      /* owned: a tuple of the names of what LAZE_OUT writes to */
+  PyObject *otherwise; /* owned: otherwise(why, arguments, names) is called where laze cannot */
+  PyObject *foreign;   /* owned: foreign(tensor) gives the laze.Tensor of a tensor that lies elsewhere */
+} kernel_object;
+
+static PyTypeObject *kernel_type;
+
+static bool is_torch_tensor(PyObject *object) {
+  if (!torch.tensor_type) return false;
+  return (PyObject *)Py_TYPE(object) == torch.tensor_type || PyObject_IsInstance(object, torch.tensor_type) == 1;
+}
+
+/* The tensor as one of the package's, which holds what was looked at. */
+static PyObject *as_own(const kernel_object *self, PyObject *tensor) {
+  cell *of;
+  const int here = is_here(tensor);
+  if (here < 0) return NULL;
+  if (!here && self && self->foreign) return PyObject_CallFunctionObjArgs(self->foreign, tensor, NULL);
+  if (!here) return laze_python_raise_type("%R is no tensor of device laze", tensor);
+  laze_tensor *view = look_at(tensor, &of);
+  if (!view) return NULL;
+  PyObject *own = laze_python_tensor(view);
+  give_back(of, view);
+  return own;
+}
+
+/* A list with what stands for its tensors, or the object itself. */
+static PyObject *without_tensors(const kernel_object *self, PyObject *object) {
+  if (is_torch_tensor(object)) return as_own(self, object);
+  const bool is_list = PyList_Check(object);
+  if ((!is_list && !PyTuple_Check(object)) || PyObject_Size(object) == 0) return laze_python_share(object);
+  PyObject *items = PySequence_Tuple(object);
+  PyObject *made = items ? PyList_New(PyTuple_Size(items)) : NULL;
+  for (Py_ssize_t i = 0; made && i < PyTuple_Size(items); i++) {
+    PyObject *item = PyTuple_GetItem(items, i), *own;
+    own = is_torch_tensor(item) ? as_own(self, item) : laze_python_share(item);
+    if (own)
+      PyList_SetItem(made, i, own);
+    else
+      Py_CLEAR(made);
+  }
+  Py_XDECREF(items);
+  return made;
+}
+
+static bool add_argument(const kernel_object *self, PyObject *object, laze_python_takes takes,
+                         laze_python_arguments *passed) {
+  const char *where = laze_operator_name(self->op);
+  if (PyLong_Check(object) || PyFloat_Check(object) || object == Py_None)
+    return laze_python_argument_add(passed, object, takes, where);
+  PyObject *own = without_tensors(self, object);
+  if (!own) return false;
+  const bool added = laze_python_argument_add(passed, own, takes, where);
+  return laze_python_argument_hold(passed, own) && added;
+}
+
+/* Where tensors lie and how, which is as it is here, whatever a call says. */
+static bool is_place(const char *name) {
+  static const char *const places[] = {"device", "layout", "memory_format", "non_blocking", "pin_memory"};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+    if (strcmp(places[i], name) == 0) return true;
+  return false;
+}
+
+/* The tensors that get the results: the first argument, or those passed as out=, borrowed. */
+static int32_t find_targets(const kernel_object *self, PyObject *arguments, PyObject *names, PyObject **targets) {
+  if (self->form == LAZE_IN_PLACE) targets[0] = PyTuple_GetItem(arguments, 0);
+  if (self->form != LAZE_OUT) return self->form ? 1 : 0;
+  const int32_t count = (int32_t)PyTuple_Size(self->outs);
+  for (int32_t i = 0; i < count; i++) {
+    targets[i] = names ? PyDict_GetItem(names, PyTuple_GetItem(self->outs, i)) : NULL;
+    if (!targets[i]) return -1;
+  }
+  return count;
+}
+
+static bool add_arguments(const kernel_object *self, PyObject *arguments, PyObject *names,
+                          laze_python_arguments *passed) {
+  const Py_ssize_t count = PyTuple_Size(arguments);
+  PyObject *key, *object;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const laze_operator_argument *argument = laze_operator_argument_at(self->op, (int32_t)i);
+    const laze_python_takes takes = argument ? laze_python_takes_of(argument) : 0;
+    if (!add_argument(self, PyTuple_GetItem(arguments, i), takes, passed)) return false;
+  }
+  for (Py_ssize_t at = 0; names && PyDict_Next(names, &at, &key, &object);) {
+    const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+    if (!name) return false;
+    if (is_place(name) || (self->outs && PySequence_Contains(self->outs, key) == 1)) continue;
+    laze_python_takes takes = 0;
+    for (int32_t i = 0; i < laze_operator_argument_count(self->op); i++) {
+      const laze_operator_argument *argument = laze_operator_argument_at(self->op, i);
+      if (strcmp(argument->name, name) == 0) takes = laze_python_takes_of(argument);
+    }
+    if (!add_argument(self, object, takes, passed)) return false;
+    passed->items[passed->count - 1].name = name;
+  }
+  return true;
+}
+
+static PyObject *wrap_all(laze_tensor **handles, int32_t count) {
+  if (count == 1) return wrap(handles[0]);
+  PyObject *results = PyTuple_New(count);
+  for (int32_t i = 0; i < count; i++) {
+    PyObject *made = results ? wrap(handles[i]) : NULL;
+    if (!results) drop(handles[i]);
+    if (made)
+      PyTuple_SetItem(results, i, made);
+    else
+      Py_CLEAR(results);
+  }
+  return results;
+}
+
+static bool same_shape(laze_tensor *a, laze_tensor *b) {
+  bool same = laze_tensor_rank(a) == laze_tensor_rank(b);
+  for (int32_t axis = 0; same && axis < laze_tensor_rank(a); axis++)
+    same = laze_tensor_size(a, axis) == laze_tensor_size(b, axis);
+  return same;
+}
+
+/* Gives the results to tensors there are, whose sizes are PyTorch's to change. */
+static PyObject *give(const kernel_object *self, PyObject **targets, int32_t count, laze_tensor **handles,
+                      laze_python_place place) {
+  laze_tensor *views[MAX_RESULTS] = {NULL};
+  cell *cells[MAX_RESULTS];
+  int32_t looked = 0;
+  bool fitting = true;
+  for (int32_t i = 0; i < count; i++)
+    if (is_here(targets[i]) != 1 && !PyErr_Occurred())
+      laze_python_raise_type("%s: what it writes to is not on device laze", laze_operator_name(self->op));
+  while (looked < count && !PyErr_Occurred() && (views[looked] = look_at(targets[looked], &cells[looked]))) {
+    const bool failed = laze_tensor_status(handles[looked]) != LAZE_OK; /* which giving it says */
+    fitting = fitting && (failed || same_shape(views[looked], handles[looked]));
+    looked++;
+  }
+  if (!fitting && !PyErr_Occurred())
+    laze_python_raise_type("%s: a result has another shape than the tensor", laze_operator_name(self->op));
+  laze_tensor *first = looked == count && fitting ? laze_results_give_at(self->form, laze_operator_name(self->op),
+                                                                         views, handles, count, place.file, place.line)
+                                                  : NULL;
+  const bool given = first && first == views[0];
+  if (first && !given) {
+    laze_tensor_take(first);
+    laze_python_raise_tensor(first);
+    laze_tensor_release(first);
+  }
+  for (int32_t i = 0; i < looked; i++) {
+    if (given) link_pending(cells[i]);
+    give_back(cells[i], views[i]);
+  }
+  for (int32_t i = 0; !given && i < count; i++) drop(handles[i]);
+  if (!given) return NULL;
+  if (count == 1) return laze_python_share(targets[0]);
+  PyObject *tuple = PyTuple_New(count);
+  for (int32_t i = 0; tuple && i < count; i++) PyTuple_SetItem(tuple, i, laze_python_share(targets[i]));
+  return tuple;
+}
+
+static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *names) {
+  PyObject *targets[MAX_RESULTS], *result = NULL;
+  laze_tensor *handles[MAX_RESULTS];
+  laze_python_arguments passed = {.count = 0};
+  const int32_t count = find_targets(self, arguments, names, targets);
+  if (count < 0) return laze_python_raise_type("%s: out= is missing", laze_operator_name(self->op));
+  if (add_arguments(self, arguments, names, &passed)) {
+    const laze_python_place place = laze_python_find_place();
+    const int32_t made = laze_call_by_name_at(NULL, laze_operator_name(self->op), passed.items, passed.count, handles,
+                                              MAX_RESULTS, place.file, place.line);
+    if (laze_python_raise_interrupt() || (count > 0 && made != count && made > 0)) {
+      for (int32_t i = 0; i < made; i++) drop(handles[i]);
+      if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", laze_operator_name(self->op), (int)made);
+    } else {
+      result = count > 0 ? give(self, targets, count, handles, place) : wrap_all(handles, made);
+    }
+  }
+  laze_python_arguments_clear(&passed);
+  return result;
+}
+
+/* Tells otherwise() why laze did not do it; what stopped the program goes on. */
+static PyObject *call_otherwise(const kernel_object *self, PyObject *arguments, PyObject *names) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
+  PyObject *type, *value, *trace, *none = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (!names) names = none = PyDict_New();
+  PyObject *result =
+      names ? PyObject_CallFunctionObjArgs(self->otherwise, value ? value : Py_None, arguments, names, NULL) : NULL;
+  Py_XDECREF(none);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return result;
+}
+
+static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *names) {
+  const kernel_object *self = (kernel_object *)object;
+  PyObject *result = call(self, arguments, names);
+  return result ? result : call_otherwise(self, arguments, names);
+}
+
+/* DeviceKernel(operator, form, outs, otherwise, foreign) */
+static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+  const char *name;
+  int form;
+  PyObject *outs, *otherwise, *foreign;
+  if (names && PyDict_Size(names) > 0) return laze_python_raise_type("DeviceKernel() takes its arguments by position");
+  if (!PyArg_ParseTuple(arguments, "siOOO:DeviceKernel", &name, &form, &outs, &otherwise, &foreign)) return NULL;
+  const laze_operator *op = laze_operator_find(name);
+  if (!op) return laze_python_raise(LAZE_NOT_FOUND, "DeviceKernel: there is no operator of that name");
+  if (!PyTuple_Check(outs) || PyTuple_Size(outs) > MAX_RESULTS)
+    return laze_python_raise_type("DeviceKernel: the names of out= are a tuple of at most %d", (int)MAX_RESULTS);
+  kernel_object *made = PyObject_New(kernel_object, type);
+  if (!made) return NULL;
+  made->op = op;
+  made->form = form;
+  made->outs = laze_python_share(outs);
+  made->otherwise = laze_python_share(otherwise);
+  made->foreign = laze_python_share(foreign);
+  return (PyObject *)made;
+}
+
+static void kernel_dealloc(PyObject *object) {
+  kernel_object *self = (kernel_object *)object;
+  Py_DECREF(self->outs);
+  Py_DECREF(self->otherwise);
+  Py_DECREF(self->foreign);
+  laze_python_free(object);
+}
+
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, "DeviceKernel(operator, form, outs, otherwise, foreign)\n--\n\n"
+                "Calls an operator with tensors of PyTorch's device laze: form 0 makes tensors, 1 writes to the first\n"
+                "argument, 2 to those that `outs` names. Where it cannot, otherwise(why, arguments, names) is called."},
+    {Py_tp_new, kernel_new},
+    {Py_tp_dealloc, kernel_dealloc},
+    {Py_tp_call, kernel_call},
+    {0},
+};
+static PyType_Spec kernel_spec = {"laze.DeviceKernel", sizeof(kernel_object), 0, Py_TPFLAGS_DEFAULT, kernel_slots};
+
+/* ---- What kind of device it is.
+ *
+ * PyTorch asks for it wherever it enters or leaves a device, also on the way out of a hook that has raised: with the
+ * exception set, in a function that must not throw. The answer therefore takes the exception along, and sets it again
+ * when PyTorch drops the answer. */
+
+typedef struct {
+  PyObject ob_base;
+  PyObject *kind;  /* owned: what is answered */
+  PyObject *carry; /* owned: makes an answer of its own, with attributes */
+} guard_object;
+
+typedef struct {
+  PyObject ob_base;
+  PyObject *type, *value, *trace; /* owned, or NULL */
+} raised_object;
+
+static PyTypeObject *guard_type, *raised_type;
+
+static void raised_dealloc(PyObject *object) {
+  raised_object *self = (raised_object *)object;
+  PyErr_Restore(self->type, self->value, self->trace);
+  laze_python_free(object);
+}
+
+static PyObject *guard_call(PyObject *object, PyObject *arguments, PyObject *names) {
+  (void)arguments, (void)names;
+  const guard_object *self = (guard_object *)object;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!type) return laze_python_share(self->kind);
+  PyObject *answer = PyObject_CallFunctionObjArgs(self->carry, NULL);
+  raised_object *raised = answer ? PyObject_New(raised_object, raised_type) : NULL;
+  if (!raised) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    Py_XDECREF(answer);
+    return NULL;
+  }
+  raised->type = type;
+  raised->value = value;
+  raised->trace = trace;
+  const int kept = PyObject_SetAttrString(answer, "raised", (PyObject *)raised);
+  Py_DECREF(raised);
+  if (kept == 0) return answer;
+  Py_DECREF(answer);
+  return NULL;
+}
+
+/* DeviceGuard(kind, carry) */
+static PyObject *guard_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+  PyObject *kind, *carry;
+  if (names && PyDict_Size(names) > 0) return laze_python_raise_type("DeviceGuard() takes its arguments by position");
+  if (!PyArg_ParseTuple(arguments, "OO:DeviceGuard", &kind, &carry)) return NULL;
+  guard_object *made = PyObject_New(guard_object, type);
+  if (!made) return NULL;
+  made->kind = laze_python_share(kind);
+  made->carry = laze_python_share(carry);
+  return (PyObject *)made;
+}
+
+static void guard_dealloc(PyObject *object) {
+  Py_DECREF(((guard_object *)object)->kind);
+  Py_DECREF(((guard_object *)object)->carry);
+  laze_python_free(object);
+}
+
+static PyType_Slot guard_slots[] = {
+    {Py_tp_new, guard_new}, {Py_tp_dealloc, guard_dealloc}, {Py_tp_call, guard_call}, {0}};
+static PyType_Spec guard_spec = {"laze.DeviceGuard", sizeof(guard_object), 0, Py_TPFLAGS_DEFAULT, guard_slots};
+static PyType_Slot raised_slots[] = {{Py_tp_new, laze_python_refuse_new}, {Py_tp_dealloc, raised_dealloc}, {0}};
+static PyType_Spec raised_spec = {"laze.Raised", sizeof(raised_object), 0, Py_TPFLAGS_DEFAULT, raised_slots};
+
+/* ---- The module's functions. */
+
+/* _device_open(tensor_type, storage_type, from_dlpack, device): what of PyTorch is called from here. */
+static PyObject *device_open(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *tensor_type, *storage_type, *from_dlpack, *device;
+  if (!PyArg_ParseTuple(arguments, "OOOO:_device_open", &tensor_type, &storage_type, &from_dlpack, &device))
+    return NULL;
+  torch.device = laze_python_share(device);
+  torch.tensor_type = laze_python_share(tensor_type);
+  torch.from_dlpack = laze_python_share(from_dlpack);
+  torch.storage_of = PyObject_GetAttrString(tensor_type, "untyped_storage");
+  torch.pointer_of = PyObject_GetAttrString(storage_type, "data_ptr");
+  torch.strides_of = PyObject_GetAttrString(tensor_type, "stride");
+  torch.offset_of = PyObject_GetAttrString(tensor_type, "storage_offset");
+  torch.shape_of = PyUnicode_InternFromString("shape");
+  torch.dtype_of = PyUnicode_InternFromString("dtype");
+  torch.device_of = PyUnicode_InternFromString("device");
+  const bool complete = torch.storage_of && torch.pointer_of && torch.strides_of && torch.offset_of && torch.shape_of &&
+                        torch.dtype_of && torch.device_of;
+  return complete ? laze_python_share(Py_None) : NULL;
+}
+
+/* _device_wrap(tensor): a tensor of PyTorch's device laze, to which the value belongs from now on: what is written to
+ * it is written to the laze.Tensor, unless that is a view. */
+static PyObject *device_wrap(PyObject *module, PyObject *tensor) {
+  (void)module;
+  if (!laze_python_is_tensor(tensor)) return laze_python_raise_type("_device_wrap: %R is no laze.Tensor", tensor);
+  return wrap(laze_python_handle(tensor));
+}
+
+/* _device_unwrap(tensor): the value of a tensor of PyTorch's device laze, a view where that is one. */
+static PyObject *device_unwrap(PyObject *module, PyObject *tensor) {
+  (void)module;
+  return as_own(NULL, tensor);
+}
+
+/* _device_write(tensor, value): writes a laze.Tensor, which is broadcast and cast, to a tensor of device laze. */
+static PyObject *device_write(PyObject *module, PyObject *arguments) {
+  (void)module;
+  PyObject *tensor, *value;
+  cell *of;
+  laze_error error = {0};
+  if (!PyArg_ParseTuple(arguments, "OO:_device_write", &tensor, &value)) return NULL;
+  const int here = is_here(tensor);
+  if (here < 0) return NULL;
+  if (!here) return laze_python_raise_type("%R is no tensor of device laze", tensor);
+  if (!laze_python_is_tensor(value)) return laze_python_raise_type("_device_write: %R is no laze.Tensor", value);
+  laze_tensor *view = look_at(tensor, &of);
+  if (!view) return NULL;
+  const laze_status status = laze_tensor_write(view, laze_python_handle(value), &error);
+  give_back(of, view);
+  if (status != LAZE_OK) return laze_python_raise(status, error.message);
+  link_pending(of);
+  return laze_python_share(tensor);
+}
+
+/* _device_storage(storage): the value behind a storage of device laze, all of it. */
+static PyObject *device_storage(PyObject *module, PyObject *storage) {
+  (void)module;
+  const int here = is_here(storage);
+  if (here < 0) return NULL;
+  if (!here) return laze_python_raise_type("%R is no storage of device laze", storage);
+  cell *found = cell_of_storage(storage);
+  return found ? laze_python_tensor(found->value) : NULL;
+}
+
+/* The values that may be pending, retained, which are so no more; NULL: memory is out. */
+static laze_tensor **take_pending(int32_t *count) {
+  int32_t found = 0;
+  pthread_mutex_lock(&lock);
+  for (const cell *at = first_pending; at; at = at->after) found++;
+  laze_tensor **values = malloc(((size_t)found + 1) * sizeof *values);
+  for (int32_t i = 0; values && i < found; i++) {
+    values[i] = laze_tensor_retain(first_pending->value);
+    unlink_locked(first_pending);
+  }
+  pthread_mutex_unlock(&lock);
+  *count = found;
+  return values;
+}
+
+/* _device_evaluate(): computes what is pending, whichever thread recorded it, in one graph. */
+static PyObject *device_evaluate(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  int32_t count;
+  laze_error error = {0};
+  laze_status status;
+  laze_tensor **values = take_pending(&count);
+  if (!values) return PyErr_NoMemory();
+  const laze_python_place place = laze_python_find_reader();
+  Py_BEGIN_ALLOW_THREADS status = laze_tensors_materialise_at(values, count, &error, place.file, place.line);
+  for (int32_t i = 0; i < count; i++) laze_tensor_release(values[i]);
+  Py_END_ALLOW_THREADS free(values);
+  laze_python_progress_end();
+  return status == LAZE_OK ? laze_python_share(Py_None) : laze_python_raise(status, error.message);
+}
+
+/* _call(operator, positional, named): a call by the operator's whole name; a tensor, or a tuple of them. */
+static PyObject *call_by_name(PyObject *module, PyObject *arguments) {
+  (void)module;
+  const char *name;
+  PyObject *positional, *named;
+  if (!PyArg_ParseTuple(arguments, "sO!O!:_call", &name, &PyTuple_Type, &positional, &PyDict_Type, &named)) return NULL;
+  const laze_operator *op = laze_operator_find(name);
+  if (!op) return laze_python_raise_type("there is no operator %s", name);
+  const kernel_object self = {.op = op};
+  laze_python_arguments passed = {.count = 0};
+  PyObject *result = NULL;
+  if (add_arguments(&self, positional, named, &passed)) result = laze_python_call(name, &passed, NULL);
+  laze_python_arguments_clear(&passed);
+  return result;
+}
+
+static PyMethodDef functions[] = {
+    {"_device_open", device_open, METH_VARARGS, NULL}, {"_device_wrap", device_wrap, METH_O, NULL},
+    {"_device_unwrap", device_unwrap, METH_O, NULL},   {"_device_write", device_write, METH_VARARGS, NULL},
+    {"_device_storage", device_storage, METH_O, NULL}, {"_device_evaluate", device_evaluate, METH_NOARGS, NULL},
+    {"_call", call_by_name, METH_VARARGS, NULL},       {0}};
+
+int laze_python_add_device(PyObject *module) {
+  if (!kernel_type) kernel_type = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
+  if (!guard_type) guard_type = (PyTypeObject *)PyType_FromSpec(&guard_spec);
+  if (!raised_type) raised_type = (PyTypeObject *)PyType_FromSpec(&raised_spec);
+  if (!guard_type || !raised_type ||
+      PyModule_AddObject(module, "_DeviceGuard", laze_python_share((PyObject *)guard_type)) != 0)
+    return -1;
+  if (!kernel_type || PyModule_AddObject(module, "_DeviceKernel", laze_python_share((PyObject *)kernel_type)) != 0)
+    return -1;
+  return PyModule_AddFunctions(module, functions);
+}
