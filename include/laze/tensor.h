@@ -206,8 +206,8 @@ LAZE_API int32_t laze_tensor_knows_size(laze_tensor *tensor, int32_t axis);
  * transposed one, and for one of sizes that follow from values; laze_contiguous() gives a copy of these. Computes
  * nothing. */
 LAZE_API int32_t laze_tensor_is_contiguous(laze_tensor *tensor);
-/* 1 for a view: a tensor that has its elements in the memory of another, which a write to either changes for both; 0 for
- * one that has memory of its own, be there views of it or not. Computes nothing. */
+/* 1 for a view: a tensor that has its elements in the memory of another, which a write to either changes for both; 0
+ * for one that has memory of its own, be there views of it or not. Computes nothing. */
 LAZE_API int32_t laze_tensor_is_view(laze_tensor *tensor);
 /* 1 where the size of an axis is certainly that of another tensor's axis, be it known or not; 0 where it is another, or
  * where only computing both would tell. Computes nothing. */

@@ -51,6 +51,21 @@ START_TEST(case_c01_reads_before_a_write_have_the_old_value) {
 }
 END_TEST
 
+START_TEST(a_tensor_tells_whether_it_is_a_view) {
+  laze_context *context = new_interpreter();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = FLOATS(context, LAZE_SHAPE(2), (float[]){1, 2});
+  laze_tensor *row = laze_unsqueeze(x, 0);
+  ck_assert_int_eq(laze_tensor_is_view(row), 1);
+  ck_assert_int_eq(laze_tensor_is_view(x), 0); /* what others are views of is none */
+  ck_assert_int_eq(laze_tensor_is_view(laze_clone(row)), 0);
+  ck_assert_int_eq(laze_tensor_is_view(laze_add(row, 1)), 0);
+  ck_assert_int_eq(laze_tensor_is_view(NULL), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  laze_context_release(context);
+}
+END_TEST
+
 START_TEST(case_c02_a_write_to_every_second_element_converts) {
   laze_context *context = new_interpreter();
   laze_scope *scope = laze_scope_begin(context);
@@ -215,6 +230,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {
+      a_tensor_tells_whether_it_is_a_view,
       case_c01_reads_before_a_write_have_the_old_value,
       case_c02_a_write_to_every_second_element_converts,
       case_c04_as_strided_of_a_view_reaches_all_of_the_base,
