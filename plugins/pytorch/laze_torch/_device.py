@@ -224,8 +224,14 @@ def _made(name: str, *arguments: Any, **named: Any) -> torch.Tensor:
     return _laze._device_wrap(_laze._call(name, arguments, named))
 
 
+def _check_index(device: Any) -> None:
+    if device is not None and torch.device(device).index:
+        raise RuntimeError(f"there is one device laze, laze:0, and no {device}")
+
+
 @_rule(aten.empty.memory_format, aten.empty_strided.default)
-def _empty(size: Any, *_others: Any, dtype: Any = None, **_places: Any) -> torch.Tensor:
+def _empty(size: Any, *_others: Any, dtype: Any = None, device: Any = None, **_places: Any) -> torch.Tensor:
+    _check_index(device)
     return _made("zeros", list(size), dtype=dtype or torch.get_default_dtype())
 
 
@@ -242,6 +248,7 @@ def _to_copy(self: torch.Tensor, *, dtype: Any = None, device: Any = None, **_pl
     dtype, device = dtype or self.dtype, self.device if device is None else torch.device(device)
     if device.type != "laze":
         return download(self).to(device, dtype)
+    _check_index(device)
     value = to_laze(self) if not _is_here(self) else _laze._device_unwrap(self)
     return _made("to.dtype", value, dtype) if self.dtype != dtype else _made("clone", value)
 

@@ -464,6 +464,43 @@ class Left(Device):
             with self.assertRaisesRegex(BufferError, "cpu"):
                 export()
 
+    def test_what_cannot_work_is_an_error_that_says_so(self):
+        """The list of docs/pytorch.md."""
+        import torch.multiprocessing
+        x = torch.ones(3, device="laze")
+        queue = torch.multiprocessing.get_context("spawn").SimpleQueue()
+        for call in (lambda: torch.Generator(device="laze"), lambda: torch.accelerator.synchronize(),
+                     lambda: torch.ones(3).pin_memory("laze"), lambda: queue.put(x),
+                     lambda: x.untyped_storage().resize_(0), lambda: x.to_sparse(),
+                     lambda: torch.nested.nested_tensor([x, x]) + 1, lambda: torch.ones(3, device="laze:1"),
+                     lambda: torch.ones(3).to("laze:1")):
+            with self.subTest(call.__code__.co_code), warnings.catch_warnings(), self.assertRaises(Exception) as caught:
+                warnings.simplefilter("ignore")
+                call()
+            self.assertGreater(len(str(caught.exception)), 20)
+        self.assertEqual((x + 1).tolist(), [2.0] * 3)
+
+    def test_a_child_process_goes_on(self):
+        import os
+        x = torch.ones(3, device="laze")
+        self.assertEqual(x.sum().item(), 3)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (x + 1).sum().item() == 6 else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_threads(self):
+        sums = []
+
+        def work(n):
+            sums.extend((torch.ones(5, device="laze") * (n + k)).sum().item() for k in range(20))
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(sums), sorted(5.0 * (n + k) for n in range(4) for k in range(20)))
+
 
 if __name__ == "__main__":
     unittest.main()
