@@ -313,7 +313,8 @@ class Copies(Device):
                      lambda d: torch.arange(1, 9, 3, device=d), lambda d: torch.arange(0.5, 3, device=d),
                      lambda d: torch.eye(2, 3, device=d), lambda d: torch.linspace(0, 1, 5, device=d),
                      lambda d: torch.tensor([[1, 2], [3, 4]], device=d), lambda d: torch.zeros(3, device=d).new_ones(2),
-                     lambda d: torch.zeros(2, dtype=torch.bfloat16, device=d), lambda d: torch.tril_indices(3, 3, device=d),
+                     lambda d: torch.zeros(2, dtype=torch.bfloat16, device=d),
+                     lambda d: torch.tril_indices(3, 3, device=d),
                      lambda d: torch.ones_like(torch.zeros(2, device=d), dtype=torch.int8)):
             self.assert_close(make("laze"), make("cpu"))
         with torch.device("laze"):
@@ -324,8 +325,8 @@ class Copies(Device):
         def draw(device):
             torch.manual_seed(7)
             x = torch.full((4,), 0.5, device=device)
-            return [torch.randn(3, device=device), torch.rand(2, 2, device=device), torch.randint(9, (3,), device=device),
-                    torch.randperm(5, device=device), x.clone().bernoulli_(0.5), torch.bernoulli(x),
+            return [torch.randn(3, device=device), torch.rand(2, 2, device=device),
+                    torch.randint(9, (3,), device=device), torch.randperm(5, device=device), x.clone().bernoulli_(0.5), torch.bernoulli(x),
                     functional.dropout(x), torch.randn_like(x), torch.multinomial(x, 2), torch.normal(x, 1.0),
                     nn.init.xavier_normal_(torch.empty(3, 4, device=device))]
         for one, other in zip(draw("laze"), draw("cpu"), strict=True):
