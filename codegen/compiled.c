@@ -227,9 +227,10 @@ laze_graph *laze_compiled_graph(const laze_compiled *compiled) {
 typedef struct {
   laze_compiled *compiled;
   int32_t input_count, output_count;
-  laze_type *input_types, *output_types;
-  laze_buffer **inputs, **outputs, **places;
-  bool *donated; /* by input */
+  laze_type *input_types, *output_types, *place_types;
+  laze_buffer **inputs, **outputs, **places; /* a place NULL: the run makes one */
+  laze_buffer *lent;                         /* of memory, inputs' and then outputs' */
+  bool *donated;                             /* by input */
   int64_t *numbers;
   void *block;
   bound_graph *bound;
@@ -237,15 +238,16 @@ typedef struct {
 
 static laze_status allocate(compiled_run *run, laze_error *error) {
   const laze_compiled *self = run->compiled;
-  const int64_t types = (int64_t)run->input_count + run->output_count;
-  const int64_t pointers = types + run->output_count;
-  const int64_t size = types * (int64_t)sizeof(laze_type) + pointers * (int64_t)sizeof(laze_buffer *) +
-                       (int64_t)numbers_size(self) + run->input_count;
+  const int64_t values = (int64_t)run->input_count + run->output_count, all = values + run->output_count;
+  const int64_t size = all * (int64_t)(sizeof(laze_type) + sizeof(laze_buffer *)) +
+                       values * (int64_t)sizeof(laze_buffer) + (int64_t)numbers_size(self) + run->input_count;
   run->block = laze_alloc_zero(self->context, size);
   if (!run->block) return laze_fail_memory(error, "running a graph", size);
   run->input_types = run->block;
   run->output_types = run->input_types + run->input_count;
-  run->inputs = (laze_buffer **)(void *)(run->output_types + run->output_count);
+  run->place_types = run->output_types + run->output_count;
+  run->lent = (laze_buffer *)(void *)(run->place_types + run->output_count);
+  run->inputs = (laze_buffer **)(void *)(run->lent + values);
   run->outputs = run->inputs + run->input_count;
   run->places = run->outputs + run->output_count;
   run->numbers = (int64_t *)(void *)(run->places + run->output_count);
@@ -253,14 +255,37 @@ static laze_status allocate(compiled_run *run, laze_error *error) {
   return LAZE_OK;
 }
 
-/* Numbers for all symbols: those that inputs bring, and what was given for the others. */
-static laze_status find_numbers(compiled_run *run, laze_array *const *inputs, laze_error *error) {
-  laze_compiled *self = run->compiled;
+static laze_status take_arrays(compiled_run *run, laze_array *const *inputs, laze_array *const *outputs,
+                               laze_error *error) {
   for (int32_t i = 0; i < run->input_count; i++) {
     if (!inputs[i]) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compiled_run: input %d is NULL", (int)i);
     run->input_types[i] = inputs[i]->type;
     run->inputs[i] = inputs[i]->buffer;
   }
+  for (int32_t i = 0; i < run->output_count; i++) {
+    if (!outputs[i]) continue;
+    run->place_types[i] = outputs[i]->type;
+    run->places[i] = outputs[i]->buffer;
+  }
+  return LAZE_OK;
+}
+
+static laze_status take_memory(const laze_memory *memory, int32_t count, laze_type *types, laze_buffer *lent,
+                               laze_buffer **buffers, laze_error *error) {
+  static const char what[] = "laze_compiled_run_on_memory";
+  for (int32_t i = 0; i < count; i++) {
+    const laze_memory *one = &memory[i];
+    LAZE_TRY(laze_type_of_memory(&types[i], what, one->dtype, one->sizes, one->data, one->size, error));
+    LAZE_TRY(laze_type_check_aligned(what, one->dtype, one->data, error));
+    laze_buffer_init_lent(&lent[i], one->data, (int64_t)one->size);
+    buffers[i] = &lent[i];
+  }
+  return LAZE_OK;
+}
+
+/* Numbers for all symbols: those that inputs bring, and what was given for the others. */
+static laze_status find_numbers(compiled_run *run, laze_error *error) {
+  laze_compiled *self = run->compiled;
   for (int64_t i = 0; i < self->symbol_count; i++) run->numbers[i] = -1;
   LAZE_TRY(laze_graph_bind_inputs(self->graph, run->input_types, run->numbers, error));
   for (int64_t i = 0; i < self->symbol_count; i++) {
@@ -279,51 +304,49 @@ static bool overlaps(const laze_buffer *a, const laze_buffer *b) {
   return a->size > 0 && b->size > 0 && first < second + (uintptr_t)b->size && second < first + (uintptr_t)a->size;
 }
 
-/* A place for result `index`: of its type, and memory of its own. */
-static laze_status check_place(const compiled_run *run, int32_t index, const laze_array *place, laze_error *error) {
+/* A place for result `index` is of its type, and memory of its own. */
+static laze_status check_place(const compiled_run *run, int32_t index, laze_error *error) {
+  const laze_type *place = &run->place_types[index];
   laze_type type;
   char expected[128], given[128];
   laze_executable_output_type(run->bound->executable, index, &type);
-  for (int axis = 0; axis < type.rank && axis < place->type.rank; axis++)
-    if (!laze_size_is_constant(type.sizes[axis])) type.sizes[axis] = place->type.sizes[axis]; /* the run finds it */
-  if (!laze_type_equal(&type, &place->type))
+  for (int axis = 0; axis < type.rank && axis < place->rank; axis++)
+    if (!laze_size_is_constant(type.sizes[axis])) type.sizes[axis] = place->sizes[axis]; /* the run finds it */
+  if (!laze_type_equal(&type, place))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "result %d is %s, but the array for it is %s", (int)index,
                      laze_type_format(NULL, &type, expected, sizeof expected),
-                     laze_type_format(NULL, &place->type, given, sizeof given));
+                     laze_type_format(NULL, place, given, sizeof given));
   for (int32_t i = 0; i < run->input_count; i++)
-    if (overlaps(run->inputs[i], place->buffer))
+    if (overlaps(run->inputs[i], run->places[index]))
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "result %d and input %d share memory; give the result its own",
                        (int)index, (int)i);
   for (int32_t i = 0; i < index; i++)
-    if (run->places[i] && overlaps(run->places[i], place->buffer))
+    if (run->places[i] && overlaps(run->places[i], run->places[index]))
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "results %d and %d share memory; give each its own", (int)i,
                        (int)index);
   return LAZE_OK;
 }
 
-static laze_status find_places(compiled_run *run, laze_array *const *outputs, laze_error *error) {
-  for (int32_t i = 0; i < run->output_count; i++) {
-    if (!outputs[i]) continue;
-    LAZE_TRY(check_place(run, i, outputs[i], error));
-    run->places[i] = outputs[i]->buffer;
-  }
+static laze_status check_places(const compiled_run *run, laze_error *error) {
+  for (int32_t i = 0; i < run->output_count; i++)
+    if (run->places[i]) LAZE_TRY(check_place(run, i, error));
   return LAZE_OK;
 }
 
 /* A size that the run found may be another than the place's. */
-static laze_status check_found(const compiled_run *run, laze_array *const *outputs, laze_error *error) {
+static laze_status check_found(const compiled_run *run, laze_error *error) {
   char found[128], given[128];
   for (int32_t i = 0; i < run->output_count; i++)
-    if (outputs[i] && !laze_type_equal(&run->output_types[i], &outputs[i]->type))
+    if (run->places[i] && !laze_type_equal(&run->output_types[i], &run->place_types[i]))
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "result %d is %s, as its data say, but the array for it is %s",
                        (int)i, laze_type_format(NULL, &run->output_types[i], found, sizeof found),
-                       laze_type_format(NULL, &outputs[i]->type, given, sizeof given));
+                       laze_type_format(NULL, &run->place_types[i], given, sizeof given));
   return LAZE_OK;
 }
 
 /* New arrays for results that have no place; all or none. */
 static laze_status give(compiled_run *run, laze_array **outputs, laze_error *error) {
-  laze_status status = check_found(run, outputs, error);
+  laze_status status = LAZE_OK;
   for (int32_t i = 0; i < run->output_count && status == LAZE_OK; i++) {
     if (run->places[i]) continue;
     status = laze_array_wrap(run->compiled->context, &run->output_types[i], run->outputs[i], &outputs[i], error);
@@ -343,14 +366,12 @@ static void find_donated(compiled_run *run, laze_array *const *inputs, const int
     run->donated[i] = donated[i] && atomic_load_explicit(&inputs[i]->references, memory_order_acquire) == 1;
 }
 
-static laze_status execute(compiled_run *run, laze_array *const *inputs, const int32_t *donated, laze_array **outputs,
-                           laze_error *error) {
+/* Runs it on the inputs and places that it has. */
+static laze_status execute(compiled_run *run, laze_error *error) {
   bool specialised;
-  LAZE_TRY(allocate(run, error));
-  LAZE_TRY(find_numbers(run, inputs, error));
-  find_donated(run, inputs, donated);
+  LAZE_TRY(find_numbers(run, error));
   LAZE_TRY(take_bound(run->compiled, run->numbers, &run->bound, &specialised, error));
-  LAZE_TRY(find_places(run, outputs, error));
+  LAZE_TRY(check_places(run, error));
   const laze_sites sites = laze_graph_sites(run->bound->graph);
   const laze_run request = {.inputs = run->inputs,
                             .outputs = run->outputs,
@@ -359,7 +380,26 @@ static laze_status execute(compiled_run *run, laze_array *const *inputs, const i
                             .output_types = run->output_types,
                             .sites = &sites};
   LAZE_TRY(run->compiled->backend->execute(run->bound->executable, &request, error));
-  return give(run, outputs, error);
+  return check_found(run, error);
+}
+
+static laze_status begin(compiled_run *run, const char *what, laze_compiled *compiled, int32_t input_count,
+                         int32_t output_count, laze_error *error) {
+  *run = (compiled_run){.compiled = compiled,
+                        .input_count = laze_graph_input_count(compiled->graph),
+                        .output_count = laze_graph_result_count(compiled->graph)};
+  if (run->input_count != input_count || run->output_count != output_count)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %d inputs and %d outputs are given, but graph %s has %d and %d",
+                     what, (int)input_count, (int)output_count, compiled->graph->name, (int)run->input_count,
+                     (int)run->output_count);
+  return allocate(run, error);
+}
+
+static void end(compiled_run *run) {
+  laze_context *context = run->compiled->context;
+  for (int32_t i = 0; run->block && i < run->output_count; i++) laze_buffer_release(run->outputs[i]);
+  bound_release(context, run->bound);
+  laze_free(context, run->block);
 }
 
 laze_status laze_compiled_run(laze_compiled *compiled, laze_array *const *inputs, int32_t input_count,
@@ -372,18 +412,28 @@ laze_status laze_compiled_run_donating(laze_compiled *compiled, laze_array *cons
                                        laze_error *error) {
   if (!compiled || (input_count > 0 && !inputs) || (output_count > 0 && !outputs))
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compiled_run: compiled, inputs and outputs must not be NULL");
-  compiled_run run = {.compiled = compiled,
-                      .input_count = laze_graph_input_count(compiled->graph),
-                      .output_count = laze_graph_result_count(compiled->graph)};
-  if (run.input_count != input_count || run.output_count != output_count)
+  compiled_run run;
+  laze_status status = begin(&run, "laze_compiled_run", compiled, input_count, output_count, error);
+  if (status == LAZE_OK) status = take_arrays(&run, inputs, outputs, error);
+  if (status == LAZE_OK) find_donated(&run, inputs, donated);
+  if (status == LAZE_OK) status = execute(&run, error);
+  if (status == LAZE_OK) status = give(&run, outputs, error);
+  end(&run);
+  return status;
+}
+
+laze_status laze_compiled_run_on_memory(laze_compiled *compiled, const laze_memory *inputs, int32_t input_count,
+                                        const laze_memory *outputs, int32_t output_count, laze_error *error) {
+  if (!compiled || (input_count > 0 && !inputs) || (output_count > 0 && !outputs))
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "laze_compiled_run: %d inputs and %d outputs are given, but graph %s has %d and %d",
-                     (int)input_count, (int)output_count, compiled->graph->name, (int)run.input_count,
-                     (int)run.output_count);
-  const laze_status status = execute(&run, inputs, donated, outputs, error);
-  for (int32_t i = 0; run.block && i < output_count; i++) laze_buffer_release(run.outputs[i]);
-  bound_release(compiled->context, run.bound);
-  laze_free(compiled->context, run.block);
+                     "laze_compiled_run_on_memory: compiled, inputs and outputs must not be NULL");
+  compiled_run run;
+  laze_status status = begin(&run, "laze_compiled_run_on_memory", compiled, input_count, output_count, error);
+  if (status == LAZE_OK) status = take_memory(inputs, run.input_count, run.input_types, run.lent, run.inputs, error);
+  if (status == LAZE_OK)
+    status = take_memory(outputs, run.output_count, run.place_types, run.lent + run.input_count, run.places, error);
+  if (status == LAZE_OK) status = execute(&run, error);
+  end(&run);
   return status;
 }
 

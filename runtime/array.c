@@ -58,43 +58,19 @@ laze_status laze_array_from_data(laze_context *context, laze_dtype dtype, laze_i
   return laze_array_wrap(context, &type, buffer, out, error);
 }
 
-/* How memory that is lent is looked at: as a whole, or with its elements. */
-typedef laze_status type_finder(laze_type *out, const char *what, laze_dtype dtype, laze_ints sizes, const void *data,
-                                size_t size, laze_error *error);
-
-typedef struct {
-  void (*release)(void *self);
-  void *self;
-} lender;
-
-static laze_status borrow(laze_context *context, const char *what, type_finder *find_type, laze_dtype dtype,
-                          laze_ints sizes, void *data, size_t size, const lender *from, laze_array **out,
-                          laze_error *error) {
+laze_status laze_array_borrow(laze_context *context, laze_dtype dtype, laze_ints sizes, void *data, size_t size,
+                              void (*release)(void *self), void *self, laze_array **out, laze_error *error) {
   laze_type type;
   laze_buffer *buffer = NULL;
   laze_status status =
-      out ? find_context(&context, error) : laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: out is NULL", what);
+      out ? find_context(&context, error) : laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_array_borrow: out is NULL");
   if (out) *out = NULL;
-  if (status == LAZE_OK) status = find_type(&type, what, dtype, sizes, data, size, error);
-  if (status == LAZE_OK) status = laze_type_check_aligned(what, dtype, data, error);
-  if (status == LAZE_OK)
-    status = laze_buffer_lend(context, data, (int64_t)size, from->release, from->self, &buffer, error);
+  if (status == LAZE_OK) status = laze_type_of_data(&type, "laze_array_borrow", dtype, sizes, data, size, error);
+  if (status == LAZE_OK) status = laze_type_check_aligned("laze_array_borrow", dtype, data, error);
+  if (status == LAZE_OK) status = laze_buffer_lend(context, data, (int64_t)size, release, self, &buffer, error);
   if (status == LAZE_OK) return laze_array_wrap(context, &type, buffer, out, error);
-  if (from->release) from->release(from->self);
+  if (release) release(self);
   return status;
-}
-
-laze_status laze_array_borrow(laze_context *context, laze_dtype dtype, laze_ints sizes, void *data, size_t size,
-                              void (*release)(void *self), void *self, laze_array **out, laze_error *error) {
-  return borrow(context, "laze_array_borrow", laze_type_of_data, dtype, sizes, data, size, &(lender){release, self},
-                out, error);
-}
-
-laze_status laze_array_borrow_unchecked(laze_context *context, laze_dtype dtype, laze_ints sizes, void *data,
-                                        size_t size, void (*release)(void *self), void *self, laze_array **out,
-                                        laze_error *error) {
-  return borrow(context, "laze_array_borrow_unchecked", laze_type_of_memory, dtype, sizes, data, size,
-                &(lender){release, self}, out, error);
 }
 
 void laze_array_retain(laze_array *array) {

@@ -304,6 +304,10 @@ laze_status laze_buffer_lend(laze_context *context, void *data, int64_t size, vo
   return status;
 }
 
+void laze_buffer_init_lent(laze_buffer *buffer, void *data, int64_t size) {
+  *buffer = (laze_buffer){.data = data, .size = size, .references = 1};
+}
+
 void laze_buffer_retain(laze_buffer *buffer) {
   atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
 }

@@ -47,6 +47,9 @@ LAZE_MUST_USE laze_status laze_buffer_borrow(laze_context *context, void *data, 
 /* The same with what callers of the library pass: `release` gets `self` alone. */
 LAZE_MUST_USE laze_status laze_buffer_lend(laze_context *context, void *data, int64_t size, void (*release)(void *self),
                                            void *self, laze_buffer **out, laze_error *error);
+/* A buffer in a structure of the caller's, for a call that keeps no reference to it: nothing is allocated, and nothing
+ * released. */
+void laze_buffer_init_lent(laze_buffer *buffer, void *data, int64_t size);
 void laze_buffer_retain(laze_buffer *buffer);
 /* Gives one reference back; NULL is ignored. */
 void laze_buffer_release(laze_buffer *buffer);

@@ -31,12 +31,6 @@ LAZE_API LAZE_MUST_USE laze_status laze_array_from_data(laze_context *context, l
 LAZE_API LAZE_MUST_USE laze_status laze_array_borrow(laze_context *context, laze_dtype dtype, laze_ints sizes,
                                                      void *data, size_t size, void (*release)(void *self), void *self,
                                                      laze_array **out, laze_error *error);
-/* The same without a look at the elements, of which laze_array_borrow() reads those of bools, all: for a place for a
- * result, whose elements are not there yet, and for memory of a library that keeps the bytes of bools at 0 and 1. What
- * is computed from others is undefined. */
-LAZE_API LAZE_MUST_USE laze_status laze_array_borrow_unchecked(laze_context *context, laze_dtype dtype, laze_ints sizes,
-                                                               void *data, size_t size, void (*release)(void *self),
-                                                               void *self, laze_array **out, laze_error *error);
 /* NULL is ignored. */
 LAZE_API void laze_array_retain(laze_array *array);
 /* NULL is ignored. */

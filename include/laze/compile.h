@@ -91,6 +91,21 @@ LAZE_API LAZE_MUST_USE laze_status laze_compiled_run_donating(laze_compiled *com
                                                               laze_array **outputs, int32_t output_count,
                                                               laze_error *error);
 
+/* Row-major memory of the caller's, aligned to the dtype's size. */
+typedef struct laze_memory {
+  laze_dtype dtype;
+  laze_ints sizes;
+  void *data;
+  size_t size; /* bytes, which must be what the type takes */
+} laze_memory;
+
+/* The same on memory: the elements of each input are read and those of each output written, where they are, and nothing
+ * is kept of it. An output's memory is no other's. The bytes of an input's bools must be 0 or 1, which is not looked
+ * at: what is computed from others is undefined. */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_run_on_memory(laze_compiled *compiled, const laze_memory *inputs,
+                                                               int32_t input_count, const laze_memory *outputs,
+                                                               int32_t output_count, laze_error *error);
+
 /* What one run takes. Zero-initialise and set struct_size. */
 typedef struct laze_cost {
   size_t struct_size;  /* sizeof(laze_cost) */

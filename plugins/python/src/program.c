@@ -3,13 +3,13 @@
  *   inputs ── DLPack: pointer, sizes, strides ──> laze_compiled_run ──> memory that the library made for results
  *
  * A Program is what a graph is compiled to; a Runner has it run on the tensors of one library, whose types show their
- * memory by the table of functions that DLPack names (dlpack.h). The order of a tensor's dims is the one in which they
- * lie in memory, the widest first: (0, 2, 3, 1) of an image whose channels are last, None of what is row-major.
+ * memory by the table of functions that DLPack names (dlpack.h); Boxed is a runner as PyTorch calls one. The order of a
+ * tensor's dims is the one in which they lie in memory, the widest first: (0, 2, 3, 1) of an image whose channels are
+ * last, None of what is row-major.
  */
 #include "binding.h"
 #include "dlpack.h"
 
-#include "laze/buffer.h"
 #include "laze/compile.h"
 
 #include <stdlib.h>
@@ -25,8 +25,9 @@ typedef struct {
 /* How a tensor has to lie. */
 typedef struct {
   laze_dtype dtype;
-  PyObject *order; /* owned; NULL: row-major */
-  int32_t rank;    /* with `order` */
+  uint8_t code, bits; /* of DLPack, for the dtype */
+  PyObject *order;    /* owned; NULL: row-major */
+  int32_t rank;       /* with `order` */
   uint8_t dims[LAZE_PYTHON_MAX_RANK];
 } tensor_layout;
 
@@ -201,7 +202,7 @@ static bool look_at(PyObject *object, const tensor_layout *layout, dlpack_tensor
     return PyErr_Occurred() ? false : laze_python_raise_type("a %R does not show its memory", Py_TYPE(object));
   if (out->device_type != DLPACK_CPU)
     return laze_python_raise_type("a tensor lies on device type %d, not in the CPU's memory", (int)out->device_type);
-  if (out->code != code_of(layout->dtype) || out->bits != 8 * laze_dtype_size(layout->dtype) || out->lanes != 1)
+  if (out->code != layout->code || out->bits != layout->bits || out->lanes != 1)
     return laze_python_raise_type("a tensor has DLPack's type code %d with %d bits; %s was expected", (int)out->code,
                                   (int)out->bits, laze_python_dtype_name(layout->dtype));
   if (out->ndim > LAZE_PYTHON_MAX_RANK || (layout->order && out->ndim != layout->rank))
@@ -210,79 +211,74 @@ static bool look_at(PyObject *object, const tensor_layout *layout, dlpack_tensor
   return true;
 }
 
-/* The memory of a tensor that has no gaps as an array; NULL with an exception. */
-static laze_array *borrow(const dlpack_tensor *tensor, const int64_t *sizes, laze_dtype dtype) {
+/* The memory of a tensor that has no gaps. */
+static laze_memory memory_of(const dlpack_tensor *tensor, const int64_t *sizes, laze_dtype dtype) {
   static int64_t nothing; /* where an empty tensor has no memory */
-  laze_error error = {0};
-  laze_array *array = NULL;
   int64_t bytes = laze_dtype_size(dtype);
   for (int32_t i = 0; i < tensor->ndim; i++) bytes *= sizes[i]; /* of memory that is there */
   void *data = bytes > 0 ? (char *)tensor->data + tensor->byte_offset : (char *)&nothing;
-  const laze_status status = laze_array_borrow_unchecked(NULL, dtype, (laze_ints){sizes, tensor->ndim}, data,
-                                                         (size_t)bytes, NULL, NULL, &array, &error);
-  if (status != LAZE_OK) laze_python_raise_error(status, &error);
-  return array;
+  return (laze_memory){dtype, {sizes, tensor->ndim}, data, (size_t)bytes};
 }
 
-/* The array of a size that no tensor has: of no elements. */
-static laze_array *take_size(PyObject *number) {
-  laze_error error = {0};
-  laze_array *array = NULL;
-  int64_t sizes[] = {0, 0};
-  if (!laze_python_integer(number, "a size", &sizes[0])) return NULL;
-  const laze_status status = laze_array_create(NULL, LAZE_BOOL, (laze_ints){sizes, 2}, &array, &error);
-  if (status != LAZE_OK) laze_python_raise_error(status, &error);
-  return array;
+/* That of a size that no tensor has: without elements. */
+static bool take_size(PyObject *number, int64_t *sizes, laze_memory *out) {
+  const dlpack_tensor none = {.ndim = 2};
+  sizes[1] = 0;
+  if (!laze_python_integer(number, "a size", &sizes[0])) return false;
+  *out = memory_of(&none, sizes, LAZE_BOOL);
+  return true;
 }
 
 /* ---- Runs. */
 
-/* One run: references to what it needs. */
+/* One run: what it reads and writes, inputs and then results, and references to what it needs for that. */
 typedef struct {
   const runner_object *runner;
-  laze_array **arrays; /* of inputs, then results */
-  PyObject **copies;   /* by input: what it was copied to; NULL: it lies as it has to */
-  PyObject *results;   /* a list */
+  laze_memory *memory;
+  int64_t (*sizes)[LAZE_PYTHON_MAX_RANK]; /* in the order in which dims lie */
+  PyObject **copies;                      /* by input: what it was copied to; NULL: it lies as it has to */
+  PyObject *results;                      /* a list */
 } runner_run;
 
-/* The array of an input; where it has gaps, of a copy that has none. */
-static laze_array *take_input(const runner_run *run, int32_t index, PyObject *object) {
+/* The memory of an input; where it has gaps, of a copy that has none. */
+static bool take_input(const runner_run *run, int32_t index, PyObject *object) {
   const tensor_layout *layout = &run->runner->layouts[index];
-  int64_t sizes[LAZE_PYTHON_MAX_RANK];
+  int64_t *sizes = run->sizes[index];
   dlpack_tensor tensor;
-  if (PyLong_Check(object)) return take_size(object);
-  if (!look_at(object, layout, &tensor)) return NULL;
-  if (is_dense(&tensor, layout, sizes)) return borrow(&tensor, sizes, layout->dtype);
-  PyObject *copy = run->copies[index] =
-      PyObject_CallFunctionObjArgs(run->runner->arrange, object, layout->order ? layout->order : Py_None, NULL);
-  if (!copy || !look_at(copy, layout, &tensor)) return NULL;
-  if (is_dense(&tensor, layout, sizes)) return borrow(&tensor, sizes, layout->dtype);
-  laze_python_raise_type("input %d has gaps between its elements, and so has its copy", (int)index);
-  return NULL;
+  if (PyLong_Check(object)) return take_size(object, sizes, &run->memory[index]);
+  if (!look_at(object, layout, &tensor)) return false;
+  if (!is_dense(&tensor, layout, sizes)) {
+    PyObject *copy = run->copies[index] =
+        PyObject_CallFunctionObjArgs(run->runner->arrange, object, layout->order ? layout->order : Py_None, NULL);
+    if (!copy || !look_at(copy, layout, &tensor)) return false;
+    if (!is_dense(&tensor, layout, sizes))
+      return laze_python_raise_type("input %d has gaps between its elements, and so has its copy", (int)index);
+  }
+  run->memory[index] = memory_of(&tensor, sizes, layout->dtype);
+  return true;
 }
 
-static bool take_inputs(const runner_run *run, PyObject *inputs) {
+/* Input i is argument taken[i]; NULL: argument i. */
+static bool take_inputs(const runner_run *run, PyObject *arguments, const Py_ssize_t *taken) {
   for (int32_t i = 0; i < run->runner->program->input_count; i++) {
-    PyObject *object = PySequence_GetItem(inputs, i);
-    run->arrays[i] = object ? take_input(run, i, object) : NULL;
-    Py_XDECREF(object); /* the sequence has it */
-    if (!run->arrays[i]) return false;
+    PyObject *object = PyList_GetItem(arguments, taken ? taken[i] : i);
+    if (!object || !take_input(run, i, object)) return false;
   }
   return true;
 }
 
 static bool make_results(const runner_run *run, PyObject *places) {
   const program_object *program = run->runner->program;
-  int64_t sizes[LAZE_PYTHON_MAX_RANK];
   dlpack_tensor tensor;
   for (int32_t i = 0; i < program->result_count; i++) {
-    const tensor_layout *layout = &run->runner->layouts[program->input_count + i];
+    const int32_t index = program->input_count + i;
+    const tensor_layout *layout = &run->runner->layouts[index];
     PyObject *place = PyTuple_GetItem(places, i);
     PyObject *made = PyTuple_Check(place) ? PyObject_CallObject(run->runner->make, place) : laze_python_share(place);
     if (!made || PyList_SetItem(run->results, i, made) != 0 || !look_at(made, layout, &tensor)) return false;
-    if (!is_dense(&tensor, layout, sizes))
+    if (!is_dense(&tensor, layout, run->sizes[index]))
       return laze_python_raise_type("the memory for result %d has gaps between its elements", (int)i);
-    if (!(run->arrays[program->input_count + i] = borrow(&tensor, sizes, layout->dtype))) return false;
+    run->memory[index] = memory_of(&tensor, run->sizes[index], layout->dtype);
   }
   return true;
 }
@@ -291,34 +287,46 @@ static bool run_program(const runner_run *run) {
   const program_object *program = run->runner->program;
   laze_error error = {0};
   laze_status status;
-  Py_BEGIN_ALLOW_THREADS status = laze_compiled_run(program->compiled, run->arrays, program->input_count,
-                                                    run->arrays + program->input_count, program->result_count, &error);
+  Py_BEGIN_ALLOW_THREADS status =
+      laze_compiled_run_on_memory(program->compiled, run->memory, program->input_count,
+                                  run->memory + program->input_count, program->result_count, &error);
   Py_END_ALLOW_THREADS laze_python_progress_end();
   return status == LAZE_OK || laze_python_raise_error(status, &error);
 }
 
-static PyObject *runner_call(PyObject *self, PyObject *arguments, PyObject *names) {
-  const runner_object *runner = (runner_object *)self;
+/* In one block, of which only what is released has to be nothing at first. */
+static bool allocate(runner_run *run, int32_t inputs, int32_t all) {
+  const size_t copies = (size_t)inputs * sizeof *run->copies;
+  run->copies = PyMem_Malloc(copies + (size_t)all * (sizeof *run->memory + sizeof *run->sizes) + 1);
+  if (!run->copies) return PyErr_NoMemory() != NULL;
+  memset(run->copies, 0, copies);
+  run->memory = (laze_memory *)(void *)(run->copies + inputs);
+  run->sizes = (int64_t(*)[LAZE_PYTHON_MAX_RANK])(void *)(run->memory + all);
+  return true;
+}
+
+/* A list of the results, whose places are a tuple; NULL with an exception. */
+static PyObject *run_on(const runner_object *runner, PyObject *arguments, const Py_ssize_t *taken, PyObject *places) {
   const int32_t inputs = runner->program->input_count, all = inputs + runner->program->result_count;
-  PyObject *given, *places;
-  if (names || !PyArg_ParseTuple(arguments, "OO!:Runner", &given, &PyTuple_Type, &places))
-    return names ? laze_python_raise_type("Runner: inputs and places are given by position") : NULL;
-  if (!PySequence_Check(given) || PySequence_Size(given) != inputs || PyTuple_Size(places) != all - inputs)
-    return laze_python_raise_type("Runner: %d inputs and a tuple of %d places were expected", (int)inputs,
-                                  (int)(all - inputs));
   runner_run run = {.runner = runner, .results = PyList_New(all - inputs)};
-  run.arrays = PyMem_Calloc((size_t)(all + inputs) + 1, sizeof(void *));
-  bool done = run.results && run.arrays;
-  if (run.results && !run.arrays) PyErr_NoMemory();
-  if (done) {
-    run.copies = (PyObject **)(void *)(run.arrays + all);
-    done = take_inputs(&run, given) && make_results(&run, places) && run_program(&run);
-  }
-  for (int32_t i = 0; run.arrays && i < all; i++) laze_array_release(run.arrays[i]);
-  for (int32_t i = 0; run.arrays && i < inputs; i++) Py_XDECREF(run.copies[i]);
-  PyMem_Free(run.arrays);
+  const bool done = run.results && allocate(&run, inputs, all) && take_inputs(&run, arguments, taken) &&
+                    make_results(&run, places) && run_program(&run);
+  for (int32_t i = 0; run.copies && i < inputs; i++) Py_XDECREF(run.copies[i]);
+  PyMem_Free(run.copies);
   if (!done) Py_CLEAR(run.results);
   return run.results;
+}
+
+static PyObject *runner_call(PyObject *self, PyObject *arguments, PyObject *names) {
+  const runner_object *runner = (runner_object *)self;
+  const int32_t inputs = runner->program->input_count, results = runner->program->result_count;
+  PyObject *given, *places;
+  if (names && PyDict_Size(names) > 0) return laze_python_raise_type("Runner: inputs and places are given by position");
+  if (!PyArg_ParseTuple(arguments, "O!O!:Runner", &PyList_Type, &given, &PyTuple_Type, &places)) return NULL;
+  if (PyList_Size(given) != inputs || PyTuple_Size(places) != results)
+    return laze_python_raise_type("Runner: a list of %d inputs and a tuple of %d places were expected", (int)inputs,
+                                  (int)results);
+  return run_on(runner, given, NULL, places);
 }
 
 /* ---- Runners. */
@@ -346,6 +354,8 @@ static bool take_orders(tensor_layout *layouts, const laze_dtype *dtypes, PyObje
     return laze_python_raise_type("Runner: there are %d orders for %d tensors", (int)PyTuple_Size(orders), (int)count);
   for (int32_t i = 0; i < count; i++) {
     layouts[i].dtype = dtypes[i];
+    layouts[i].code = code_of(dtypes[i]);
+    layouts[i].bits = (uint8_t)(8 * laze_dtype_size(dtypes[i]));
     if (!take_order(&layouts[i], PyTuple_GetItem(orders, i))) return false;
   }
   return true;
@@ -397,10 +407,114 @@ static PyType_Slot runner_slots[] = {
 };
 static PyType_Spec runner_spec = {"laze.Runner", sizeof(runner_object), 0, Py_TPFLAGS_DEFAULT, runner_slots};
 
+/* ---- Boxed calls: a list of arguments, which is empty afterwards, for a list of results. */
+
+typedef struct {
+  PyObject ob_base;
+  PyObject *runner, *places;     /* owned */
+  Py_ssize_t arguments, results; /* how many a call has */
+  Py_ssize_t *taken, *chosen;    /* of each input the argument; of each result the place among those that are made,
+                                    arguments behind them, and a None */
+} boxed_object;
+
+static PyTypeObject *boxed_type;
+
+/* The numbers of a tuple, from 0 and less than `bound`; NULL with an exception. */
+static Py_ssize_t *take_indices(PyObject *tuple, int64_t bound) {
+  Py_ssize_t *indices = calloc((size_t)PyTuple_Size(tuple) + 1, sizeof *indices);
+  if (!indices) return (Py_ssize_t *)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++) {
+    int64_t index = -1;
+    const bool integer = laze_python_integer(PyTuple_GetItem(tuple, i), "Boxed", &index);
+    if (integer && index >= 0 && index < bound) {
+      indices[i] = (Py_ssize_t)index;
+      continue;
+    }
+    if (integer) laze_python_raise_type("Boxed: there is no value %lld", (long long)index);
+    free(indices);
+    return NULL;
+  }
+  return indices;
+}
+
+/* Boxed(runner, arguments, taken, places, chosen) */
+static PyObject *boxed_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+  PyObject *runner, *taken, *places, *chosen;
+  int count;
+  if (names && PyDict_Size(names) > 0) return laze_python_raise_type("Boxed() takes its arguments by position");
+  if (!PyArg_ParseTuple(arguments, "O!iO!O!O!:Boxed", runner_type, &runner, &count, &PyTuple_Type, &taken,
+                        &PyTuple_Type, &places, &PyTuple_Type, &chosen))
+    return NULL;
+  const program_object *program = ((runner_object *)runner)->program;
+  if (PyTuple_Size(taken) != program->input_count || PyTuple_Size(places) != program->result_count)
+    return laze_python_raise_type("Boxed: %d inputs and %d places were expected", (int)program->input_count,
+                                  (int)program->result_count);
+  boxed_object *made = PyObject_New(boxed_object, type);
+  if (!made) return NULL;
+  made->runner = laze_python_share(runner);
+  made->places = laze_python_share(places);
+  made->arguments = count;
+  made->results = PyTuple_Size(chosen);
+  made->taken = take_indices(taken, count);
+  made->chosen = made->taken ? take_indices(chosen, (int64_t)program->result_count + count + 1) : NULL;
+  if (made->chosen) return (PyObject *)made;
+  Py_DECREF(made);
+  return NULL;
+}
+
+static void boxed_dealloc(PyObject *self) {
+  boxed_object *boxed = (boxed_object *)self;
+  Py_DECREF(boxed->runner);
+  Py_DECREF(boxed->places);
+  free(boxed->taken);
+  free(boxed->chosen);
+  laze_python_free(self);
+}
+
+static PyObject *choose(const boxed_object *boxed, PyObject *arguments, PyObject *made) {
+  const Py_ssize_t count = PyList_Size(made);
+  PyObject *results = PyList_New(boxed->results);
+  for (Py_ssize_t i = 0; results && i < boxed->results; i++) {
+    const Py_ssize_t at = boxed->chosen[i];
+    PyObject *value = at < count                      ? PyList_GetItem(made, at)
+                      : at < count + boxed->arguments ? PyList_GetItem(arguments, at - count)
+                                                      : Py_None;
+    PyList_SetItem(results, i, laze_python_share(value));
+  }
+  return results;
+}
+
+static PyObject *boxed_call(PyObject *self, PyObject *arguments, PyObject *names) {
+  const boxed_object *boxed = (boxed_object *)self;
+  PyObject *given;
+  if (names && PyDict_Size(names) > 0)
+    return laze_python_raise_type("Boxed: the list of arguments is given by position");
+  if (!PyArg_ParseTuple(arguments, "O!:Boxed", &PyList_Type, &given)) return NULL;
+  if (PyList_Size(given) != boxed->arguments)
+    return laze_python_raise_type("Boxed: a list of %d arguments was expected", (int)boxed->arguments);
+  PyObject *made = run_on((runner_object *)boxed->runner, given, boxed->taken, boxed->places);
+  PyObject *results = made ? choose(boxed, given, made) : NULL;
+  Py_XDECREF(made);
+  if (results && PyList_SetSlice(given, 0, boxed->arguments, NULL) != 0) Py_CLEAR(results);
+  return results;
+}
+
+static PyType_Slot boxed_slots[] = {
+    {Py_tp_doc, "Boxed(runner, arguments, taken, places, chosen)\n--\n\na runner as a function of one list of so many "
+                "arguments, which it empties: `taken` says which of them are inputs, `chosen` what its results are, "
+                "counted through those of the runner, the arguments, and None."},
+    {Py_tp_new, boxed_new},
+    {Py_tp_dealloc, boxed_dealloc},
+    {Py_tp_call, boxed_call},
+    {0},
+};
+static PyType_Spec boxed_spec = {"laze.Boxed", sizeof(boxed_object), 0, Py_TPFLAGS_DEFAULT, boxed_slots};
+
 int laze_python_add_programs(PyObject *module) {
   program_type = (PyTypeObject *)PyType_FromSpec(&program_spec);
   runner_type = (PyTypeObject *)PyType_FromSpec(&runner_spec);
-  if (!program_type || !runner_type) return -1;
-  Py_INCREF(runner_type);
-  return PyModule_AddObject(module, "_Runner", (PyObject *)runner_type);
+  boxed_type = (PyTypeObject *)PyType_FromSpec(&boxed_spec);
+  if (!program_type || !runner_type || !boxed_type) return -1;
+  if (PyModule_AddObject(module, "_Runner", laze_python_share((PyObject *)runner_type)) != 0) return -1;
+  return PyModule_AddObject(module, "_Boxed", laze_python_share((PyObject *)boxed_type));
 }

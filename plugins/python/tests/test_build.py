@@ -68,7 +68,7 @@ def floats(shape, values=(), strides=None):
 def run(program, inputs, outputs, orders=None, results=None, arrange=None):
     """Runs a program, whose results are written to `outputs`."""
     runner = _laze._Runner(program, orders or (None,) * len(inputs), results or (None,) * len(outputs), None, arrange)
-    return runner(inputs, outputs)
+    return runner(list(inputs), outputs)
 
 
 class Graphs(unittest.TestCase):
@@ -178,12 +178,12 @@ class WhatIsWrong(Graphs):
         broken.view = None
         for inputs, outputs in (((), ()), ((good,), ()), ((good, good), (output,)), ((3.5,), (output,)),
                                 ((good,), (None,)), ((floats((3,)),), (output,)), ((good,), (floats((3,)),)),
-                                ((good,), [output]), ((Memory(ctypes.c_double, (2,)),), (output,)),
+                                ((Memory(ctypes.c_double, (2,)),), (output,)),
                                 ((Memory(ctypes.c_float, (2,), device=2),), (output,)), ((broken,), (output,)),
                                 ((good,), (floats((2,), (0, 0, 0), (2,)),)), ((good,), (good,))):
             with self.subTest(str((inputs, outputs))), self.assertRaises((TypeError, AttributeError, laze.Error)):
-                runner(inputs, outputs)
-        runner((good,), (output,))
+                runner(list(inputs), outputs)
+        runner([good], (output,))
         self.assertEqual(output.tolist(), [-1, -2])
 
     def test_runners(self):
@@ -197,6 +197,28 @@ class WhatIsWrong(Graphs):
             _laze._Runner(3, (None,), (None,), None, None)
         with self.assertRaisesRegex(TypeError, "3 dims"):
             run(program, (floats((2, 3, 1)),), (floats((2, 3)),), orders=((0, 1),))
+
+    def test_boxed_calls(self):
+        x, y = (self.graph.input(name, laze.float32, [2]) for name in "xy")
+        program = self.graph.finish((self.call("sub.Tensor", x, y), self.call("neg", y)))
+        runner = _laze._Runner(program, (None,) * 2, (None,) * 2, floats, None)
+        places = (((2,),),) * 2  # each what the runner makes memory of
+        boxed = _laze._Boxed(runner, 3, (2, 0), places, (1, 0, 2, 5, 4))
+        unused = object()
+        arguments = [floats((2,), (1, 2)), unused, floats((2,), (5, 7))]
+        first, last = arguments[0], arguments[2]
+        results = boxed(arguments)
+        self.assertEqual([result.tolist() for result in results[:2]], [[-1, -2], [4, 5]])
+        self.assertEqual((results[2:], arguments), ([first, None, last], []))
+        for wrong in ([], [first, unused], [first, unused, 3.5], (first, unused, last)):
+            given = list(wrong)
+            with self.subTest(wrong), self.assertRaises((TypeError, laze.Error)):
+                boxed(wrong)
+            self.assertEqual(list(wrong), given, "a call that fails leaves its arguments")
+        for wrong in ((runner, 3, (2, 3), places, ()), (runner, 3, (2,), places, ()), (runner, 3, (2, 0), (), ()),
+                      (runner, 3, (2, 0), places, (6,)), (runner, 3, (2, 0), places, (-1,)), (3, 3, (), (), ())):
+            with self.subTest(wrong), self.assertRaises(TypeError):
+                _laze._Boxed(*wrong)
 
     def test_an_older_table_of_functions_serves_and_a_newer_one_does_not(self):
         x = self.graph.input("x", laze.float32, [2])

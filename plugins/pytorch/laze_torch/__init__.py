@@ -91,7 +91,7 @@ def explain(model: Callable[..., Any], *inputs: Any, options: dict[str, Any] | N
 
 def _compile(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[str, Plan], None],
              **chosen: bool) -> Callable[..., Any]:
-    kinds = {f"{short}_compiler": functools.partial(_program, note=functools.partial(note, kind), **chosen)
+    kinds = {f"{short}_compiler": functools.partial(_runnable, note=functools.partial(note, kind), **chosen)
              for short, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))}
     compiled = aot_autograd(partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions(), **kinds)
     return compiled(module, inputs)
@@ -106,12 +106,16 @@ def _decompositions() -> dict[Any, Any]:
             and not _lowering.has(target)}
 
 
-def _program(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Plan], None], strict: bool,
-             fallback_random: bool) -> Callable[[list[Any]], list[Any]]:
+def _runnable(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Plan], None], strict: bool,
+              fallback_random: bool) -> Callable[[list[Any]], list[Any]]:
     plans = [_plan(module, not fallback_random)]
     for step in plans[0].fallbacks:
         _tell(step, strict)
     note(plans[0])
+    boxed = plans[0].boxed()
+
+    def run_boxed(arguments: list[Any]) -> list[Any]:  # a function, for PyTorch wraps what it is given as one
+        return boxed(arguments)
 
     def run(arguments: list[Any]) -> list[Any]:
         taken, known = list(arguments), plans[0].sizes(arguments)
@@ -128,8 +132,8 @@ def _program(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[Pl
         results = made.run(taken, known, seed)
         plans.append(made)
         return results
-    run._boxed_call = True
-    return run
+    run_boxed._boxed_call = run._boxed_call = True
+    return run if boxed is None else run_boxed
 
 
 def _plan(module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | None = None) -> Plan:

@@ -278,6 +278,18 @@ class Plan:
             step.run(env, found)
         return [env[result] if isinstance(result, int) else result(*found)[0] for result in self.results]
 
+    def boxed(self) -> Callable[[list[Any]], list[Any]] | None:
+        """run() of one program of fixed sizes that draws nothing, in C, which empties the list; None: it is not that."""
+        if len(self.steps) != 1 or self.symbols or self.draws or self.constants or isinstance(self.steps[0], Eager):
+            return None
+        if any(result()[0] is not None for result in self.results if not isinstance(result, int)):
+            return None
+        program, made, taken = self.steps[0], len(self.steps[0].results), len(self.placeholders)
+        # An output is a result, an argument, or nothing, which lie behind each other.
+        place = {slot: made + slot for slot in range(taken)} | {slot: at for at, slot in enumerate(program.results)}
+        chosen = tuple(place[result] if isinstance(result, int) else made + taken for result in self.results)
+        return _laze._Boxed(program.runner, taken, tuple(program.inputs), program.places([]), chosen)
+
 
 def _sizes_of(held: Any) -> list[tuple[int | None, int, Any]]:
     """Of the tensors of a node: which of several, the dim, and its size as an expression, where it has symbols."""

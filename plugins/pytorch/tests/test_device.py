@@ -326,7 +326,8 @@ class Copies(Device):
             torch.manual_seed(7)
             x = torch.full((4,), 0.5, device=device)
             return [torch.randn(3, device=device), torch.rand(2, 2, device=device),
-                    torch.randint(9, (3,), device=device), torch.randperm(5, device=device), x.clone().bernoulli_(0.5), torch.bernoulli(x),
+                    torch.randint(9, (3,), device=device), 
+                    torch.randperm(5, device=device), x.clone().bernoulli_(0.5), torch.bernoulli(x),
                     functional.dropout(x), torch.randn_like(x), torch.multinomial(x, 2), torch.normal(x, 1.0),
                     nn.init.xavier_normal_(torch.empty(3, 4, device=device))]
         for one, other in zip(draw("laze"), draw("cpu"), strict=True):

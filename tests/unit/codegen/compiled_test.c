@@ -111,25 +111,65 @@ START_TEST(results_are_written_to_the_callers_memory) {
 }
 END_TEST
 
-/* A place for bools holds anything before it is written, and elements of another library's are not read twice. */
-START_TEST(what_is_borrowed_unchecked_is_not_read) {
+/* Nothing is kept of memory, of which several results may be one value, an input or a constant; and bools are not
+ * looked at: a place holds anything before it is written. */
+START_TEST(runs_on_memory) {
   laze_compiled *compiled = compile(_i, "laze 1\n"
-                                        "graph @g(%x: bool[n]) -> bool[n] {\n"
+                                        "graph @g(%x: bool[n]) -> bool[n], bool[n], bool[n], bool[2] {\n"
                                         "  %0 = logical_not %x\n"
+                                        "  %1 = constant [true, false] : bool[2]\n"
+                                        "  return %0, %x, %0, %1\n"
+                                        "}\n");
+  for (int64_t n = 0; n < 4; n++) {
+    uint8_t bools[3] = {0, 1, 0}, memory[4][3] = {{7, 7, 7}, {7, 7, 7}, {7, 7, 7}, {7, 7, 7}};
+    const int64_t two = 2;
+    laze_memory places[4];
+    for (int i = 0; i < 4; i++) {
+      const int64_t *size = i == 3 ? &two : &n;
+      places[i] = (laze_memory){LAZE_BOOL, {size, 1}, memory[i], (size_t)*size};
+    }
+    const laze_memory x = {LAZE_BOOL, LAZE_SHAPE(n), bools, (size_t)n};
+    assert_ok(laze_compiled_run_on_memory(compiled, &x, 1, places, 4, &error));
+    const uint8_t expected[2][3] = {{n > 0 ? 1 : 7, n > 1 ? 0 : 7, n > 2 ? 1 : 7},
+                                    {n > 0 ? 0 : 7, n > 1 ? 1 : 7, n > 2 ? 0 : 7}};
+    ck_assert_mem_eq(memory[0], expected[0], 3);
+    ck_assert_mem_eq(memory[1], expected[1], 3);
+    ck_assert_mem_eq(memory[2], expected[0], 3);
+    ck_assert_mem_eq(memory[3], ((uint8_t[]){1, 0, 7}), 3);
+  }
+  laze_compiled_release(compiled);
+}
+END_TEST
+
+/* What is wrong with memory is said before anything is written. */
+START_TEST(wrong_memory_is_refused) {
+  laze_compiled *compiled = compile(_i, "laze 1\n"
+                                        "graph @g(%x: f32[n]) -> f32[n] {\n"
+                                        "  %0 = neg %x\n"
                                         "  return %0\n"
                                         "}\n");
-  uint8_t bools[3] = {0, 1, 0}, memory[3] = {7, 7, 7};
-  laze_array *x, *place = NULL;
-  assert_ok(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), bools, 3, NULL, NULL, &x, &error));
-  assert_fails(laze_array_borrow(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 3, NULL, NULL, &place, &error),
-               LAZE_INVALID_ARGUMENT, "element 0 is the byte 7");
-  assert_fails(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 2, NULL, NULL, &place, &error),
-               LAZE_INVALID_ARGUMENT, "takes 3 bytes");
-  assert_ok(laze_array_borrow_unchecked(context, LAZE_BOOL, LAZE_SHAPE(3), memory, 3, NULL, NULL, &place, &error));
-  assert_ok(laze_compiled_run(compiled, &x, 1, &place, 1, &error));
-  ck_assert_mem_eq(memory, ((uint8_t[]){1, 0, 1}), 3);
-  laze_array_release(x);
-  laze_array_release(place);
+  float data[4] = {1, 2, 3, 4};
+  const laze_memory x = {LAZE_F32, LAZE_SHAPE(2), data, 8}, y = {LAZE_F32, LAZE_SHAPE(2), data + 2, 8};
+  const struct {
+    laze_memory input, output;
+    const char *expected;
+  } wrong[] = {
+      {{LAZE_F32, LAZE_SHAPE(2), data, 4}, y, "takes 8 bytes"},
+      {{LAZE_F32, LAZE_SHAPE(2), NULL, 8}, y, "data is NULL"},
+      {{LAZE_F32, LAZE_SHAPE(2), (char *)data + 1, 8}, y, "aligned"},
+      {{LAZE_F64, LAZE_SHAPE(1), data, 8}, y, "f32[n] is declared"},
+      {x, {LAZE_F32, LAZE_SHAPE(1), data + 2, 4}, "result 0 is f32[2], but the array for it is f32[1]"},
+      {x, {LAZE_F32, LAZE_SHAPE(2), data + 1, 8}, "result 0 and input 0 share memory"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_fails(laze_compiled_run_on_memory(compiled, &wrong[i].input, 1, &wrong[i].output, 1, &error),
+                 LAZE_INVALID_ARGUMENT, wrong[i].expected);
+    ck_assert_mem_eq(data, ((float[]){1, 2, 3, 4}), sizeof data);
+  }
+  assert_fails(laze_compiled_run_on_memory(compiled, &x, 1, &y, 0, &error), LAZE_INVALID_ARGUMENT, "has 1 and 1");
+  assert_fails(laze_compiled_run_on_memory(compiled, NULL, 1, &y, 1, &error), LAZE_INVALID_ARGUMENT, "NULL");
+  assert_ok(laze_compiled_run_on_memory(compiled, &x, 1, &y, 1, &error));
+  ck_assert_mem_eq(data, ((float[]){1, 2, -1, -2}), sizeof data);
   laze_compiled_release(compiled);
 }
 END_TEST
@@ -394,7 +434,8 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_loop_test(tests, one_compilation_serves_three_sizes, 0, backends);
   tcase_add_loop_test(tests, results_are_written_to_the_callers_memory, 0, backends);
-  tcase_add_loop_test(tests, what_is_borrowed_unchecked_is_not_read, 0, backends);
+  tcase_add_loop_test(tests, runs_on_memory, 0, backends);
+  tcase_add_loop_test(tests, wrong_memory_is_refused, 0, backends);
   tcase_add_loop_test(tests, wrong_arrays_are_refused, 0, backends);
   tcase_add_loop_test(tests, a_run_that_fails_leaves_nothing, 0, backends);
   tcase_add_loop_test(tests, sizes_that_values_give_are_found, 0, backends);
