@@ -40,6 +40,17 @@ CASES = {
 EXAMPLES = sorted(path.stem for path in (HERE.parent.parent / "examples" / "python").glob("*.py")
                   if "def data(" in path.read_text())
 EXAMPLE_TARGET = 0.5  # of NumPy's speed
+# Steps of models in PyTorch, eager and compiled: what it is, times in a row, and by how much laze is to be faster than
+# which of the others.
+PLUGIN = {
+    "mlp4": ("MLP 64-128-10, batch 4", 20, {"eager": 2, "inductor": 1}),
+    "mlp64": ("MLP 64-128-128-10, batch 64", 10, {"inductor": 1}),
+    "gpt64": ("GPT of 2 layers, batch 64", 2, {"inductor": 1}),
+    "bert64": ("BERT-type encoder, batch 64", 2, {"inductor": 1}),
+    "call": ("a call with 10 inputs of 8 floats", 100, {}),
+}
+CALL_TARGET = 3e-6  # seconds beyond PyTorch's own part of a call
+FIRST_TARGET = 10  # inductor's time for a first step, beside laze's
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
 
 
@@ -158,6 +169,88 @@ def measure_examples(package, environment, rounds, as_json):
     worker.stop()
 
 
+def start_plugin(package, environment, kinds):
+    paths = [str(package / "python"), str(package / "pytorch"), *filter(None, [environment.get("PYTHONPATH")])]
+    environment = {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, str(HERE / "worker_plugin.py")]
+    return {kind: Worker(f"torch {kind}", [*command, kind], environment) for kind in kinds}
+
+
+def check_plugin(workers, folder):
+    """Compares gradients with those of eager PyTorch."""
+    for case in PLUGIN:
+        results = {}
+        for kind, worker in workers.items():
+            if kind == "floor" and case != "call":
+                continue
+            say(f"{case}: result of {kind}")
+            worker.ask(f"check {case} {folder / kind}")
+            results[kind] = np.fromfile(folder / kind, dtype=np.float32).astype(np.float64)
+        wanted = results["eager"]
+        for kind, result in results.items():
+            error = float(np.max(np.abs(result - wanted)) / np.max(np.abs(wanted)))
+            if not error <= 1e-4:
+                raise SystemExit(f"peers: {case}: {kind} differs from eager PyTorch by {error:g} of the largest gradient")
+
+
+def measure_first_steps(package, environment, folder, as_json):
+    """The first step, with compiling, and the memory of ten: each in a process of its own that finds no cache."""
+    for case in ("mlp64", "gpt64"):
+        seconds, memory = {}, {}
+        for kind in ("eager", "laze", "inductor"):
+            say(f"first step of {case}: {kind}")
+            with tempfile.TemporaryDirectory(dir=folder) as fresh:
+                names = ("LAZE_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+                variables = {**environment, **{name: f"{fresh}/{name}" for name in names}}
+                worker = start_plugin(package, variables, [kind])[kind]
+                worker.ask("first call")  # imports
+                seconds[kind] = float(worker.ask(f"first {case}"))
+                worker.stop()
+                worker = start_plugin(package, variables, [kind])[kind]
+                memory[kind] = float(worker.ask(f"memory {case}"))
+                worker.stop()
+        say("")
+        for what, unit, values, target in (("first step", "s", seconds, FIRST_TARGET), ("memory", "MiB", memory, 1)):
+            scale = 1 if unit == "s" else 2 ** -20
+            ratio = values["inductor"] / values["laze"]
+            if as_json:
+                print(json.dumps({"case": f"{what} of {case}", "unit": unit, "ratio": ratio,
+                                  **{kind: scale * value for kind, value in values.items()}}))
+            else:
+                row = "   ".join(f"{kind} {scale * value:9.2f}" for kind, value in values.items())
+                missed = "" if ratio >= target else f"  (target: {target})"
+                print(f"  {what + ' of ' + case + ', ' + unit:<24} {row}   {ratio:6.2f} of inductor's{missed}")
+
+
+def measure_plugin(package, environment, rounds, folder, as_json):
+    """laze_torch beside eager PyTorch and its inductor."""
+    workers = start_plugin(package, environment, ["laze", "eager", "inductor", "floor"])
+    check_plugin(workers, folder)
+    for case, (what, count, targets) in PLUGIN.items():
+        chosen = [kind for kind in workers if kind != "floor" or case in ("mlp4", "call")]
+        times = {kind: [] for kind in chosen}
+        for turn in range(rounds + 1):
+            say(f"{case}: round {turn} of {rounds}")
+            for kind in chosen:
+                seconds = float(workers[kind].ask(f"time {case} {count}"))
+                if turn > 0:
+                    times[kind].append(seconds)
+        say("")
+        show(f"torch.compile, {case}: {what}" + (", a training step" if case != "call" else ""), times, "laze", as_json)
+        ours = statistics.median(times["laze"])
+        for kind, target in targets.items():
+            if statistics.median(times[kind]) / ours < target and not as_json:
+                print(f"  (target: {target} x of {kind})")
+        beyond = ours - statistics.median(times["floor"]) if "floor" in times else 0
+        if case == "call" and beyond > CALL_TARGET and not as_json:
+            print(f"  (target: {1e6 * CALL_TARGET:.0f} us beyond floor; {1e6 * beyond:.1f})")
+    for worker in workers.values():
+        worker.stop()
+    if not as_json:
+        print("\ntorch.compile: a first step, compiling, and the memory of ten")
+    measure_first_steps(package, environment, folder, as_json)
+
+
 def time_process(command, environment):
     start = time.perf_counter()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -224,7 +317,7 @@ def blas_kernels():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default="build", help="the build folder (default: build)")
-    parser.add_argument("--only", choices=[*CASES, "first", "examples"], help="one case")
+    parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin"], help="one case")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -264,6 +357,8 @@ def main():
             measure_examples(package, environment, options.rounds, options.json)
         elif options.only == "examples":
             raise SystemExit(f"peers: the Python package is not in {package}: ./dev python builds it")
+        if options.only in ("plugin", None) and (package / "laze").exists():
+            measure_plugin(package.parent, environment, options.rounds, folder, options.json)
 
 
 if __name__ == "__main__":

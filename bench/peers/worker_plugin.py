@@ -1,0 +1,130 @@
+"""Training steps of models as their users write them, in PyTorch: eager, compiled by its inductor, or by laze; with
+`floor`, compiled by nothing, so that what is timed is PyTorch's own part of a call.
+
+    check CASE PATH   writes gradients of a step as f32
+    time CASE COUNT   prints the seconds of a step
+    first CASE        prints the seconds of the first step, compiling included
+    memory CASE       prints the bytes by which the process has grown at its largest, over ten steps
+"""
+
+import pathlib
+import resource
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "plugins" / "pytorch" / "tests"))
+
+CALL_INPUTS = 10
+
+
+def floor(module, inputs):
+    """A compiler that computes once, and from then on gives new memory for results, and no more."""
+    from torch._C._dynamo.guards import _empty_strided_cpu
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    def compile(graph, inputs):
+        forms = []
+
+        def run(arguments):
+            if not forms:
+                values = graph.forward(*arguments)
+                forms.extend(value if value is None else (tuple(value.shape), value.stride(), value.dtype)
+                             for value in values)
+                return list(values)
+            arguments.clear()
+            return [form if form is None else _empty_strided_cpu(*form) for form in forms]
+        run._boxed_call = True
+        return run
+    return aot_autograd(fw_compiler=compile, bw_compiler=compile, inference_compiler=compile,
+                        partition_fn=min_cut_rematerialization_partition)(module, inputs)
+
+
+def compiled(kind, function):
+    if kind == "eager":
+        return function
+    if kind == "laze":
+        import laze_torch  # noqa: F401: where it is not installed, this makes it known
+    return torch.compile(function, **({"backend": {"laze": "laze", "floor": floor}[kind]} if kind != "inductor" else {}))
+
+
+def small(inputs=64, hidden=128, outputs=10):
+    return torch.nn.Sequential(torch.nn.Linear(inputs, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, outputs))
+
+
+class Training:
+    """A model, a batch, and an optimiser that PyTorch runs itself."""
+
+    def __init__(self, kind, case):
+        torch.manual_seed(0)
+        if case == "mlp4":
+            model, self.inputs, self.targets = small(), (torch.randn(4, 64),), torch.arange(4) % 10
+            self.loss = F.cross_entropy
+        else:
+            import models
+            chosen = models.CASES[{"mlp64": "perceptron", "gpt64": "gpt", "bert64": "bert"}[case]]
+            model, self.inputs, self.targets, self.loss = chosen.make(), chosen.inputs(64), chosen.targets(64), chosen.loss
+        self.model = model
+        self.run = compiled(kind, lambda targets, *inputs: self.loss(model(*inputs), targets))
+        self.optimiser = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def step(self):
+        self.optimiser.zero_grad()
+        self.run(self.targets, *self.inputs).backward()
+        self.optimiser.step()
+
+    def gradients(self):
+        self.model.eval()  # what draws draws otherwise in each library
+        self.optimiser.zero_grad()
+        self.run(self.targets, *self.inputs).backward()
+        self.model.train()
+        return torch.cat([p.grad.flatten() for p in self.model.parameters() if p.grad is not None])
+
+
+class Call:
+    """A function of ten inputs that computes next to nothing."""
+
+    def __init__(self, kind, _case):
+        self.inputs = [torch.full((8,), float(i)) for i in range(CALL_INPUTS)]
+        self.run = compiled(kind, lambda *inputs: sum(inputs))
+
+    def step(self):
+        with torch.no_grad():
+            return self.run(*self.inputs)
+
+    gradients = step
+
+
+def main():
+    kind, made = sys.argv[1], {}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for line in sys.stdin:
+        words = line.split()
+        request, case = words[0], words[1]
+        start = time.perf_counter()
+        if case not in made:
+            made[case] = (Call if case == "call" else Training)(kind, case)
+        work = made[case]
+        if request == "check":
+            work.gradients().numpy().astype("float32").tofile(words[2])
+            print("ok", flush=True)
+        elif request == "first":
+            work.step()
+            print(time.perf_counter() - start, flush=True)
+        elif request == "memory":
+            for _ in range(10):
+                work.step()
+            print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before), flush=True)
+        else:
+            count = int(words[2])
+            start = time.perf_counter()
+            for _ in range(count):
+                work.step()
+            print((time.perf_counter() - start) / count, flush=True)
+
+
+if __name__ == "__main__":
+    main()
