@@ -15,6 +15,10 @@ import functools
 import warnings
 from typing import Any, Callable
 
+from laze_torch import _host
+
+_host.check()  # before what other versions of PyTorch may lack is imported
+
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import list_backends, register_backend
