@@ -1,0 +1,232 @@
+"""What goes wrong around compiled models: never a crash, never a wrong gradient, nothing lost.
+
+LAZE_TEST_REPEATS says how often a model is compiled and collected (12; 1000 by hand).
+"""
+import copy
+import gc
+import os
+import signal
+import sys
+import threading
+import unittest
+import unittest.mock
+import weakref
+
+import torch
+from torch import nn
+
+import laze
+import laze_torch
+from laze_torch._program import Program
+
+REPEATS = int(os.environ.get("LAZE_TEST_REPEATS", 12))
+
+
+def compiled(function, **settings):
+    return torch.compile(function, backend="laze", fullgraph=True, **settings)
+
+
+def network():
+    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+
+    def assert_same_gradients(self, model, twin, x):
+        """That both give the same, on the way there and back."""
+        results = []
+        for one in (model, twin):
+            one.zero_grad()
+            y = one(x)
+            y.square().sum().backward()
+            results.append([y, *(p.grad.clone() for p in one.parameters())])
+        torch.testing.assert_close(*results)
+
+
+class Freed(Faults):
+    def test_the_way_back_outlives_the_model(self):
+        """What the way back needs is kept by the result, whatever became of the model and of what was compiled."""
+        model, x = network(), torch.randn(5, 6, requires_grad=True)
+        expected, = torch.autograd.grad(model(x).square().sum(), x)
+        run = compiled(model)
+        loss = run(x).square().sum()
+        gone = weakref.ref(model)
+        del model, run
+        torch._dynamo.reset()
+        gc.collect()
+        self.assertIsNone(gone(), "the model was kept")
+        loss.backward()
+        torch.testing.assert_close(x.grad, expected)
+
+    def test_results_outlive_what_made_them(self):
+        run = compiled(lambda x: (x * 2, x + 1))
+        x = torch.randn(1000)
+        double, more = run(x)
+        wanted, more_wanted = x * 2, x + 1
+        del run, x
+        torch._dynamo.reset()
+        gc.collect()
+        for _ in range(10):
+            compiled(lambda x: x - 3)(torch.randn(1000))  # would write into memory that was given back
+        torch.testing.assert_close((double, more), (wanted, more_wanted))
+
+    def test_compiled_and_collected_many_times(self):
+        """Memory stays as it is: no program, no module and no tensor is kept."""
+        held, gone = [], []
+        for number in range(REPEATS):
+            model = network()
+            run = compiled(model)
+            run(torch.randn(4 + number % 3, 6)).sum().backward()
+            gone.append(weakref.ref(model))
+            del model, run
+            torch._dynamo.reset()
+            gc.collect()
+            held.append(laze.metrics()["current_bytes"])
+        self.assertEqual([one for one in gone if one() is not None], [])
+        self.assertLessEqual(max(held[REPEATS // 2:]), max(held[:REPEATS // 2]), held)
+
+
+class Raising(Faults):
+    def test_an_exception_in_a_hook_leaves_everything_as_it_was(self):
+        model = network()
+        twin, x = copy.deepcopy(model), torch.randn(5, 6)
+        run = torch.compile(twin, backend="laze")
+        wanted = [False]
+
+        def hook(*_):
+            if wanted[0]:
+                raise ValueError("of the hook")
+        twin[0].register_forward_hook(hook)
+        twin[2].register_full_backward_hook(hook)
+        twin[0].weight.register_hook(hook)
+        self.assert_same_gradients(model, run, x)
+        for _ in range(2):
+            wanted[0] = True
+            with self.assertRaisesRegex(ValueError, "of the hook"):
+                run(x).sum().backward()
+            wanted[0] = False
+            self.assert_same_gradients(model, run, x)
+
+    def test_an_exception_on_the_way_back(self):
+        run, x = compiled(network()), torch.randn(5, 6, requires_grad=True)
+
+        def hook(grad):
+            raise ValueError("of the hook")
+        y = run(x)
+        y.register_hook(hook)
+        with self.assertRaisesRegex(ValueError, "of the hook"):
+            y.sum().backward()
+        self.assertIsNone(x.grad)
+        run(x).sum().backward()
+        self.assertIsNotNone(x.grad)
+
+    def test_memory_that_is_not_there(self):
+        """A result of 2^42 bytes: an error, after which the next call is right."""
+        run = compiled(lambda x, y: x[:, None] * y, dynamic=True)
+        x = torch.randn(4)
+        torch.testing.assert_close(run(x, x[:3]), x[:, None] * x[:3])
+        large = torch.zeros(1).expand(1 << 20)
+        for _ in range(2):
+            with self.assertRaises((RuntimeError, MemoryError)):
+                run(large, large)
+            torch.testing.assert_close(run(x, x[:2]), x[:, None] * x[:2])
+
+    def test_a_backend_that_is_given_what_it_cannot_take(self):
+        """Tensors of another device in one graph are PyTorch's to refuse."""
+        with self.assertRaises(Exception):
+            compiled(lambda x, y: x + y)(torch.randn(3), torch.randn(3, device="meta"))
+        x = torch.randn(3)
+        torch.testing.assert_close(compiled(lambda x, y: x + y)(x, x), x + x)
+
+
+class Interrupted(Faults):
+    def check(self, place):
+        """Ctrl-C in a compile is KeyboardInterrupt, and the same call goes on afterwards."""
+        model = network()
+        run, x = compiled(copy.deepcopy(model)), torch.randn(5, 6)
+        before, interval = signal.signal(signal.SIGINT, signal.default_int_handler), sys.getswitchinterval()
+        try:
+            with place():
+                with self.assertRaises(KeyboardInterrupt):
+                    run(x)
+                    for _ in range(1000):  # where the work was done before the signal came
+                        pass
+        finally:
+            sys.setswitchinterval(interval)
+            signal.signal(signal.SIGINT, before)
+        self.assert_same_gradients(model, run, x)
+
+    def test_while_pytorch_traces(self):
+        original = laze_torch._compile
+
+        def press(*given, **named):
+            signal.raise_signal(signal.SIGINT)
+            return original(*given, **named)
+        self.check(lambda: unittest.mock.patch.object(laze_torch, "_compile", press))
+
+    def test_while_kernels_are_made(self):
+        """The other thread gets on when the library compiles without the GIL."""
+        original, started, pressed = Program.__init__, threading.Event(), threading.Event()
+
+        def press():
+            started.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+            pressed.set()
+
+        def make(*given, **named):
+            sys.setswitchinterval(100)
+            started.set()
+            return original(*given, **named)
+        threading.Thread(target=press, daemon=True).start()
+        self.check(lambda: unittest.mock.patch.object(Program, "__init__", make))
+        self.assertTrue(pressed.is_set())
+
+
+class Concurrent(Faults):
+    def test_a_child_goes_on_with_what_its_parent_compiled(self):
+        model = network()
+        run, x = compiled(copy.deepcopy(model)), torch.randn(5, 6)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # PyTorch's own threads do not survive
+        self.addCleanup(torch.set_num_threads, threads)
+        self.assert_same_gradients(model, run, x)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                self.assert_same_gradients(model, run, x)
+                self.assert_same_gradients(model, run, torch.randn(9, 6))  # which compiles
+                status = 0
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assert_same_gradients(model, run, x)
+
+    def test_threads_share_one_compiled_model_and_have_their_own(self):
+        shared = network()
+        run, errors = compiled(copy.deepcopy(shared)), []
+
+        def work(number):
+            try:
+                generator = torch.Generator().manual_seed(number)
+                own = network()
+                mine = compiled(copy.deepcopy(own))
+                for n in (3, 4 + number, 5):
+                    x = torch.randn(n, 6, generator=generator)
+                    torch.testing.assert_close(run(x), shared(x))
+                    self.assert_same_gradients(own, mine, x)
+            except BaseException as error:
+                errors.append(error)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
