@@ -2,68 +2,95 @@
  *
  *   torch.Tensor ── storage ── data pointer ──> cell { value, a laze_tensor of all elements of the memory }
  *
- * DLPack carries a cell into a storage of PyTorch's, whose end frees it. Sizes and strides are PyTorch's: a tensor is a
- * view of its cell's value, which is recorded when a call needs it (look), and what is written to it is written to the
- * value through that view. So PyTorch's own rules say what shares memory with what.
+ * DLPack carries a cell into a storage of PyTorch's, whose end frees it. The data pointer is no address: it has a
+ * cell's number and, below, the offset in the memory. Sizes and strides are PyTorch's: a tensor is a view of its cell's
+ * value, which is recorded when a call needs it (look), and what is written to it is written to the value through that
+ * view. So PyTorch's own rules say what shares memory with what.
  *
  * Cells whose value may be pending are in a list: reading one element computes all of them, in one graph, so that
  * a program that reads its loss in each step records the same graph in each.
  */
 #include "binding.h"
+#include "dlpack.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RESULTS = 64, MAX_PARTS = 2 * LAZE_PYTHON_MAX_RANK + 2 };
 
-/* DLManagedTensor of DLPack, with a cell's own behind it. */
 typedef struct cell {
-  struct {
-    struct {
-      void *data;
-      int32_t device_type, device_id;
-      int32_t rank;
-      uint8_t code, bits;
-      uint16_t lanes;
-      int64_t *shape, *strides;
-      uint64_t byte_offset;
-    } tensor;
-    void *context;
-    void (*deleter)(struct cell *self);
-  } managed;
-  laze_tensor *value; /* owned; row-major */
-  bool pending;       /* in the list */
+  dlpack_managed managed; /* the first, so that its deleter finds the cell */
+  laze_tensor *value;     /* owned; row-major */
+  int64_t number;
+  bool pending; /* in the list */
   struct cell *before, *after;
-  int64_t sizes[2 * LAZE_PYTHON_MAX_RANK]; /* what `shape` and `strides` point to, while PyTorch takes it */
+  int64_t sizes[]; /* what `shape` and `strides` of `managed` point to */
 } cell;
 
 /* How a tensor lies in memory: sizes and steps, in elements. */
 typedef struct {
   int32_t rank;
-  int64_t offset, sizes[LAZE_PYTHON_MAX_RANK], strides[LAZE_PYTHON_MAX_RANK];
+  int64_t offset;
+  const int64_t *sizes, *strides;
 } layout;
 
 /* What PyTorch gives the module (open). */
 static struct {
-  PyObject *tensor_type, *from_dlpack, *storage_of, *pointer_of, *shape_of, *strides_of, *offset_of, *dtype_of,
-      *device_of, *device;
+  PyTypeObject *tensor_type;
+  const dlpack_exchange *exchange;
+  PyObject *pointer_of, *device_of, *device;
 } torch;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cell *first_pending, *last_pending; /* under the lock */
+/* ---- Cells, which have numbers. A cell is found by its number without the lock: whoever asks has a tensor that keeps
+ * it. */
 
-/* ---- Cells. */
+enum { OFFSET_BITS = 40, ROW_BITS = 12, ROWS = 1 << 10, ROW = 1 << ROW_BITS };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cell *first_pending, *last_pending;            /* under the lock */
+static _Atomic(_Atomic(cell *) *) rows[ROWS];         /* rows of cells; made under the lock, and never freed */
+static int64_t most_cells = 1, free_count, free_room; /* under the lock; number 0 is none */
+static int64_t *free_numbers;                         /* under the lock */
+
+static cell *cell_of_number(int64_t number) {
+  if (number <= 0 || number >= (int64_t)ROWS * ROW) return NULL;
+  _Atomic(cell *) *row = atomic_load(&rows[number >> ROW_BITS]);
+  return row ? atomic_load(&row[number & (ROW - 1)]) : NULL;
+}
+
+static int64_t take_number_locked(void) {
+  if (free_count > 0) return free_numbers[--free_count];
+  if (most_cells >= (int64_t)ROWS * ROW) return 0;
+  if (most_cells >= free_room) { /* so that giving a number back needs no memory */
+    const int64_t room = free_room ? 2 * free_room : ROW;
+    int64_t *larger = realloc(free_numbers, (size_t)room * sizeof *larger);
+    if (!larger) return 0;
+    free_numbers = larger;
+    free_room = room;
+  }
+  _Atomic(_Atomic(cell *) *) *row = &rows[most_cells >> ROW_BITS];
+  if (!atomic_load(row)) {
+    _Atomic(cell *) *made = calloc(ROW, sizeof *made);
+    if (!made) return 0;
+    atomic_store(row, made);
+  }
+  return most_cells++;
+}
+
+static void link_locked(cell *self) {
+  if (self->pending) return;
+  self->pending = true;
+  self->before = last_pending;
+  self->after = NULL;
+  *(last_pending ? &last_pending->after : &first_pending) = self;
+  last_pending = self;
+}
 
 static void link_pending(cell *self) {
   pthread_mutex_lock(&lock);
-  if (!self->pending) {
-    self->pending = true;
-    self->before = last_pending;
-    self->after = NULL;
-    *(last_pending ? &last_pending->after : &first_pending) = self;
-    last_pending = self;
-  }
+  link_locked(self);
   pthread_mutex_unlock(&lock);
 }
 
@@ -74,10 +101,27 @@ static void unlink_locked(cell *self) {
   *(self->after ? &self->after->before : &last_pending) = self->before;
 }
 
+/* Gives a cell its number; false: there is none, or no memory. */
+static bool enter(cell *self) {
+  pthread_mutex_lock(&lock);
+  self->number = take_number_locked();
+  if (self->number > 0) {
+    atomic_store(&atomic_load(&rows[self->number >> ROW_BITS])[self->number & (ROW - 1)], self);
+    link_locked(self);
+  }
+  pthread_mutex_unlock(&lock);
+  return self->number > 0;
+}
+
 /* On any thread, with the GIL or without it. */
-static void delete_cell(cell *self) {
+static void delete_cell(dlpack_managed *managed) {
+  cell *self = (cell *)managed;
   pthread_mutex_lock(&lock);
   unlink_locked(self);
+  if (self->number > 0) {
+    atomic_store(&atomic_load(&rows[self->number >> ROW_BITS])[self->number & (ROW - 1)], NULL);
+    free_numbers[free_count++] = self->number;
+  }
   pthread_mutex_unlock(&lock);
   laze_tensor_release(self->value);
   free(self);
@@ -88,22 +132,6 @@ static void drop(laze_tensor *handle) {
   laze_tensor_release(laze_tensor_take(handle));
 }
 
-static void describe(cell *self, laze_dtype dtype) {
-  switch (laze_python_dtype_kind(dtype)) {
-  case 'i': self->managed.tensor.code = 0; break;
-  case 'u': self->managed.tensor.code = 1; break;
-  case 'f': self->managed.tensor.code = dtype == LAZE_BF16 ? 4 : 2; break;
-  case 'c': self->managed.tensor.code = 5; break;
-  default: self->managed.tensor.code = 6; /* bool */
-  }
-  self->managed.tensor.bits = (uint8_t)(8 * laze_dtype_size(dtype));
-  self->managed.tensor.lanes = 1;
-}
-
-static void delete_untaken(PyObject *capsule) {
-  if (PyCapsule_IsValid(capsule, "dltensor")) delete_cell(PyCapsule_GetPointer(capsule, "dltensor"));
-}
-
 static laze_tensor *copy(laze_tensor *view) {
   laze_tensor *made = NULL;
   const laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = view};
@@ -111,9 +139,36 @@ static laze_tensor *copy(laze_tensor *view) {
   return made;
 }
 
+/* What DLPack says of a cell. False: an exception is set. */
+static bool describe(cell *self, int32_t rank) {
+  const laze_dtype dtype = laze_tensor_dtype(self->value);
+  int64_t stride = 1;
+  for (int32_t axis = rank - 1; axis >= 0; axis--) {
+    if (!laze_python_size(self->value, axis, &self->sizes[axis])) return false;
+    self->sizes[rank + axis] = stride;
+    stride *= self->sizes[axis] > 0 ? self->sizes[axis] : 1;
+  }
+  if (stride >= ((int64_t)1 << OFFSET_BITS) / 16)
+    return laze_python_raise(LAZE_UNSUPPORTED, "a tensor of device laze has at most 2^36 elements") != NULL;
+  if (!enter(self)) return PyErr_NoMemory() != NULL;
+  self->managed.major = DLPACK_MAJOR;
+  self->managed.deleter = delete_cell;
+  self->managed.tensor = (dlpack_tensor){
+      .data = (void *)(uintptr_t)((uint64_t)self->number << OFFSET_BITS),
+      .device_type = DLPACK_EXTENSION,
+      .ndim = rank,
+      .code = laze_python_dlpack_code(dtype),
+      .bits = (uint8_t)(8 * laze_dtype_size(dtype)),
+      .lanes = 1,
+      .shape = self->sizes,
+      .strides = self->sizes + rank,
+  };
+  return true;
+}
+
 /* A tensor of PyTorch's for a handle just made, or its error as an exception. */
 static PyObject *wrap(laze_tensor *handle) {
-  enum { EXTENSION_DEVICE = 12 }; /* kDLExtDev: PyTorch's PrivateUse1 */
+  void *tensor = NULL;
   if (!handle) return laze_python_share(Py_None);
   if (laze_tensor_status(handle) != LAZE_OK) {
     laze_tensor_take(handle);
@@ -126,79 +181,34 @@ static PyObject *wrap(laze_tensor *handle) {
   if (laze_tensor_is_view(given) || !laze_tensor_is_contiguous(given)) handle = copy(given);
   if (handle != given) drop(given);
   const int32_t rank = laze_tensor_rank(handle);
-  cell *made = rank <= LAZE_PYTHON_MAX_RANK ? calloc(1, sizeof *made) : NULL;
+  cell *made = calloc(1, sizeof *made + 2 * (size_t)rank * sizeof made->sizes[0]);
   if (!made) {
     drop(handle);
     return PyErr_NoMemory();
   }
   made->value = laze_tensor_take(handle);
-  int64_t stride = 1;
-  bool known = true;
-  for (int32_t axis = rank - 1; known && axis >= 0; axis--) {
-    known = laze_python_size(handle, axis, &made->sizes[axis]);
-    made->sizes[LAZE_PYTHON_MAX_RANK + axis] = stride;
-    stride *= made->sizes[axis] > 0 ? made->sizes[axis] : 1;
-  }
-  describe(made, laze_tensor_dtype(handle));
-  made->managed.tensor.data = made;
-  made->managed.tensor.device_type = EXTENSION_DEVICE;
-  made->managed.tensor.rank = rank;
-  made->managed.tensor.shape = made->sizes;
-  made->managed.tensor.strides = made->sizes + LAZE_PYTHON_MAX_RANK;
-  made->managed.deleter = delete_cell;
-  link_pending(made);
-  PyObject *capsule = known ? PyCapsule_New(made, "dltensor", delete_untaken) : NULL;
-  if (!capsule) {
-    delete_cell(made);
+  if (!describe(made, rank)) {
+    delete_cell(&made->managed);
     return NULL;
   }
-  PyObject *tensor = PyObject_CallFunctionObjArgs(torch.from_dlpack, capsule, NULL);
-  Py_DECREF(capsule);
-  return tensor;
+  return torch.exchange->import(&made->managed, &tensor) == 0 ? tensor : NULL;
+}
+
+static cell *cell_of_pointer(const void *pointer) {
+  cell *found = cell_of_number((int64_t)((uintptr_t)pointer >> OFFSET_BITS));
+  if (!found) laze_python_raise(LAZE_FAILED_PRECONDITION, "a tensor of device laze has no memory of laze's");
+  return found;
 }
 
 /* The cell behind a storage of PyTorch's; NULL with an exception. */
 static cell *cell_of_storage(PyObject *storage) {
-  PyObject *pointer = storage ? PyObject_CallFunctionObjArgs(torch.pointer_of, storage, NULL) : NULL;
-  cell *found = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
+  PyObject *pointer = PyObject_CallFunctionObjArgs(torch.pointer_of, storage, NULL);
+  const void *address = pointer ? PyLong_AsVoidPtr(pointer) : NULL;
   Py_XDECREF(pointer);
-  if (found && found->managed.tensor.data != found) found = NULL;
-  if (!found && !PyErr_Occurred())
-    laze_python_raise(LAZE_FAILED_PRECONDITION, "a tensor of device laze has no memory of laze's");
-  return found;
-}
-
-static cell *cell_of(PyObject *tensor) {
-  PyObject *storage = PyObject_CallFunctionObjArgs(torch.storage_of, tensor, NULL);
-  cell *found = storage ? cell_of_storage(storage) : NULL;
-  Py_XDECREF(storage);
-  return found;
+  return PyErr_Occurred() ? NULL : cell_of_pointer(address);
 }
 
 /* ---- Views. */
-
-static bool take_integers(PyObject *tuple, int64_t *out, int32_t *count) {
-  const Py_ssize_t length = tuple ? PyTuple_Size(tuple) : -1;
-  if (length < 0 || length > LAZE_PYTHON_MAX_RANK) {
-    if (length > 0) laze_python_raise_type("a tensor has at most %d dims", LAZE_PYTHON_MAX_RANK);
-    Py_XDECREF(tuple);
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < length; i++) out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
-  *count = (int32_t)length;
-  Py_DECREF(tuple);
-  return !PyErr_Occurred();
-}
-
-static bool read_layout(PyObject *tensor, layout *out) {
-  if (!take_integers(PyObject_GetAttr(tensor, torch.shape_of), out->sizes, &out->rank)) return false;
-  if (!take_integers(PyObject_CallFunctionObjArgs(torch.strides_of, tensor, NULL), out->strides, &out->rank))
-    return false;
-  PyObject *offset = PyObject_CallFunctionObjArgs(torch.offset_of, tensor, NULL);
-  out->offset = offset ? PyLong_AsLongLong(offset) : -1;
-  Py_XDECREF(offset);
-  return offset && !PyErr_Occurred();
-}
 
 /* The next step of a view: takes the reference of what it begins at, unless that is the cell's own value. */
 static laze_tensor *follow(laze_tensor *from, const laze_tensor *kept, const char *name, laze_argument *arguments,
@@ -299,8 +309,8 @@ static laze_tensor *look_at_parts(laze_tensor *from, const laze_tensor *kept, co
   return whole ? from : follow_list(from, kept, "expand", wanted->sizes, wanted->rank);
 }
 
-/* The value of a tensor of this layout: the cell's own, borrowed, or a view of it, which the caller releases (give_back
- * does either). An error handle where it cannot be. */
+/* The value of a tensor of this layout, which has elements: the cell's own, or a view of it, which the caller releases.
+ * An error handle where it cannot be. */
 static laze_tensor *look(cell *self, const layout *wanted) {
   laze_tensor *value = self->value;
   const int32_t rank = laze_tensor_rank(value);
@@ -311,16 +321,7 @@ static laze_tensor *look(cell *self, const layout *wanted) {
     elements *= wanted->sizes[dim];
     same = same && laze_tensor_size(value, dim) == wanted->sizes[dim];
   }
-  if (elements == 0 && !same) {
-    laze_tensor *made = NULL;
-    laze_argument none[2] = {
-        {.kind = LAZE_PASS_INTEGERS, .count = wanted->rank, .value.integers = wanted->sizes},
-        {.name = "dtype", .kind = LAZE_PASS_DTYPE, .value.integer = laze_tensor_dtype(value)},
-    };
-    laze_call_by_name(NULL, "zeros", none, 2, &made, 1);
-    return laze_tensor_take(made);
-  }
-  if (same && (row_major || elements == 0)) return value;
+  if (same && row_major) return value;
   if (row_major && elements == own) return follow_list(value, value, "reshape", wanted->sizes, wanted->rank);
   cut parts = {.count = rank};
   for (int32_t axis = 0; axis < rank; axis++) parts.sizes[axis] = laze_tensor_size(value, axis);
@@ -332,10 +333,6 @@ static laze_tensor *look(cell *self, const layout *wanted) {
       [2] = {.kind = LAZE_PASS_INTEGERS, .count = wanted->rank, .value.integers = wanted->strides},
       [3] = pass_integer(wanted->offset)};
   return follow(value, value, "as_strided", strided, 4);
-}
-
-static void give_back(cell *self, laze_tensor *view) {
-  if (view != self->value) laze_tensor_release(view);
 }
 
 /* Has the cell's memory hold elements of another dtype: the same bytes. */
@@ -355,36 +352,73 @@ static bool view_as(cell *self, laze_dtype dtype) {
   return true;
 }
 
-/* Whether it lies on device laze: 1 or 0; -1 with an exception. */
-static int is_here(PyObject *tensor) {
-  PyObject *device = PyObject_GetAttr(tensor, torch.device_of);
-  const int here = device ? PyObject_RichCompareBool(device, torch.device, Py_EQ) : -1;
-  Py_XDECREF(device);
-  return here;
+/* The dtype that DLPack's words mean. */
+static laze_dtype dtype_of(const dlpack_tensor *tensor) {
+  static laze_dtype known[7][9]; /* by code, and bytes up to 16 (as 8) */
+  const int32_t bytes = tensor->bits / 8, column = bytes < 16 ? bytes : 0;
+  if (tensor->code > DLPACK_BOOL || bytes > 16 || column > 8) return LAZE_DTYPE_NONE;
+  laze_dtype *found = &known[tensor->code][column];
+  for (laze_dtype dtype = 1; *found == LAZE_DTYPE_NONE && laze_python_dtype(dtype); dtype++)
+    if (laze_python_dlpack_code(dtype) == tensor->code && laze_dtype_size(dtype) == bytes) *found = dtype;
+  return *found;
 }
 
-/* The value of a tensor of device laze, with the cell that it is of; NULL with an exception. */
-static laze_tensor *look_at(PyObject *tensor, cell **of) {
-  layout wanted;
-  *of = cell_of(tensor);
-  if (!*of || !read_layout(tensor, &wanted)) return NULL;
-  PyObject *object = PyObject_GetAttr(tensor, torch.dtype_of);
-  static PyObject *last_object; /* owned: which dtype of PyTorch's is which, of the one seen last */
-  static laze_dtype last;
-  laze_dtype dtype = last;
-  if (object && object != last_object) {
-    if (!laze_python_dtype_from(object, &dtype)) return Py_DECREF(object), NULL;
-    Py_XDECREF(last_object);
-    last_object = laze_python_share(object);
-    last = dtype;
+static laze_tensor *make_zeros(const dlpack_tensor *seen) {
+  laze_tensor *made = NULL;
+  laze_argument arguments[2] = {
+      {.kind = LAZE_PASS_INTEGERS, .count = seen->ndim, .value.integers = seen->shape},
+      {.name = "dtype", .kind = LAZE_PASS_DTYPE, .value.integer = dtype_of(seen)},
+  };
+  laze_call_by_name(NULL, "zeros", arguments, 2, &made, 1);
+  return laze_tensor_take(made);
+}
+
+/* A tensor that a call looks at. */
+typedef struct {
+  cell *of;          /* NULL: of a tensor without elements, which have no memory */
+  laze_tensor *view; /* of->value, or one of its own, which is released (give_back) */
+} looked;
+
+static void give_back(looked self) {
+  if (!self.of || self.view != self.of->value) laze_tensor_release(self.view);
+}
+
+enum { HERE, ELSEWHERE, FAILED };
+
+/* Looks at a tensor of PyTorch's. ELSEWHERE: it lies on another device; FAILED: an exception is set. */
+static int look_at(PyObject *tensor, looked *out) {
+  dlpack_tensor seen;
+  *out = (looked){NULL, NULL};
+  if (torch.exchange->look(tensor, &seen) != 0) return FAILED;
+  if (seen.device_type != DLPACK_EXTENSION) return ELSEWHERE;
+  const laze_dtype dtype = dtype_of(&seen);
+  if (seen.ndim > LAZE_PYTHON_MAX_RANK || dtype == LAZE_DTYPE_NONE) {
+    laze_python_raise_type("a tensor of %d dims with DLPack's type code %d of %d bits has no place on device laze",
+                           (int)seen.ndim, (int)seen.code, (int)seen.bits);
+    return FAILED;
   }
-  Py_XDECREF(object);
-  if (!object || (dtype != laze_tensor_dtype((*of)->value) && !view_as(*of, dtype))) return NULL;
-  laze_tensor *view = look(*of, &wanted);
-  if (laze_tensor_status(view) == LAZE_OK) return view;
-  laze_python_raise_tensor(view);
-  give_back(*of, view);
-  return NULL;
+  bool empty = false;
+  for (int32_t dim = 0; dim < seen.ndim; dim++) empty = empty || seen.shape[dim] == 0;
+  if (empty) {
+    out->view = make_zeros(&seen);
+  } else {
+    out->of = cell_of_pointer(seen.data);
+    if (!out->of || (dtype != laze_tensor_dtype(out->of->value) && !view_as(out->of, dtype))) return FAILED;
+    const uint64_t offset = (uintptr_t)seen.data & (((uint64_t)1 << OFFSET_BITS) - 1);
+    const layout wanted = {seen.ndim, (int64_t)offset / laze_dtype_size(dtype), seen.shape, seen.strides};
+    out->view = look(out->of, &wanted);
+  }
+  if (laze_tensor_status(out->view) == LAZE_OK) return HERE;
+  laze_python_raise_tensor(out->view);
+  give_back(*out);
+  return FAILED;
+}
+
+/* The same of one that must lie here; false with an exception. */
+static bool look_here(PyObject *tensor, looked *out) {
+  const int found = look_at(tensor, out);
+  if (found == ELSEWHERE) laze_python_raise_type("%R is no tensor of device laze", Py_TYPE(tensor));
+  return found == HERE;
 }
 
 /* ---- Calls. */
@@ -396,35 +430,31 @@ typedef struct {
   PyObject *outs;      /* owned: a tuple of the names of what LAZE_OUT writes to */
   PyObject *otherwise; /* owned: otherwise(why, arguments, names) is called where laze cannot */
   PyObject *foreign;   /* owned: foreign(tensor) gives the laze.Tensor of a tensor that lies elsewhere */
+  laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS]; /* by position */
 } kernel_object;
 
 static PyTypeObject *kernel_type;
 
 static bool is_torch_tensor(PyObject *object) {
-  if (!torch.tensor_type) return false;
-  return (PyObject *)Py_TYPE(object) == torch.tensor_type || PyObject_IsInstance(object, torch.tensor_type) == 1;
+  return Py_TYPE(object) == torch.tensor_type ||
+         (torch.tensor_type && PyType_IsSubtype(Py_TYPE(object), torch.tensor_type));
 }
 
 /* The tensor as one of the package's, which holds what was looked at. */
 static PyObject *as_own(const kernel_object *self, PyObject *tensor) {
-  cell *of;
-  const int here = is_here(tensor);
-  if (here < 0) return NULL;
-  if (!here && self && self->foreign) return PyObject_CallFunctionObjArgs(self->foreign, tensor, NULL);
-  if (!here) return laze_python_raise_type("%R is no tensor of device laze", tensor);
-  laze_tensor *view = look_at(tensor, &of);
-  if (!view) return NULL;
-  PyObject *own = laze_python_tensor(view);
-  give_back(of, view);
+  looked seen;
+  const int found = look_at(tensor, &seen);
+  if (found == FAILED) return NULL;
+  if (found == ELSEWHERE && self && self->foreign) return PyObject_CallFunctionObjArgs(self->foreign, tensor, NULL);
+  if (found == ELSEWHERE) return laze_python_raise_type("%R is no tensor of device laze", Py_TYPE(tensor));
+  PyObject *own = laze_python_tensor(seen.view);
+  give_back(seen);
   return own;
 }
 
-/* A list with what stands for its tensors, or the object itself. */
-static PyObject *without_tensors(const kernel_object *self, PyObject *object) {
-  if (is_torch_tensor(object)) return as_own(self, object);
-  const bool is_list = PyList_Check(object);
-  if ((!is_list && !PyTuple_Check(object)) || PyObject_Size(object) == 0) return laze_python_share(object);
-  PyObject *items = PySequence_Tuple(object);
+/* A list with what stands for its tensors. */
+static PyObject *without_tensors(const kernel_object *self, PyObject *list) {
+  PyObject *items = PySequence_Tuple(list);
   PyObject *made = items ? PyList_New(PyTuple_Size(items)) : NULL;
   for (Py_ssize_t i = 0; made && i < PyTuple_Size(items); i++) {
     PyObject *item = PyTuple_GetItem(items, i), *own;
@@ -438,15 +468,41 @@ static PyObject *without_tensors(const kernel_object *self, PyObject *object) {
   return made;
 }
 
-static bool add_argument(const kernel_object *self, PyObject *object, laze_python_takes takes,
-                         laze_python_arguments *passed) {
-  const char *where = laze_operator_name(self->op);
-  if (PyLong_Check(object) || PyFloat_Check(object) || object == Py_None)
-    return laze_python_argument_add(passed, object, takes, where);
-  PyObject *own = without_tensors(self, object);
-  if (!own) return false;
-  const bool added = laze_python_argument_add(passed, own, takes, where);
+/* The arguments of a call, and what was looked at for them. */
+typedef struct {
+  laze_python_arguments passed;
+  int32_t count;
+  looked seen[LAZE_PYTHON_MAX_ARGUMENTS];
+} call_arguments;
+
+static void end_arguments(call_arguments *self) {
+  for (int32_t i = 0; i < self->count; i++) give_back(self->seen[i]);
+  laze_python_arguments_clear(&self->passed);
+}
+
+static bool add_tensor(const kernel_object *self, PyObject *tensor, laze_python_takes takes, call_arguments *out) {
+  laze_python_arguments *passed = &out->passed;
+  if (passed->count == LAZE_PYTHON_MAX_ARGUMENTS) return laze_python_raise_type("too many arguments") != NULL;
+  const int found = look_at(tensor, &out->seen[out->count]);
+  if (found == FAILED) return false;
+  if (found == HERE) {
+    passed->items[passed->count++] =
+        (laze_argument){.kind = LAZE_PASS_TENSOR, .value.tensor = out->seen[out->count++].view};
+    return true;
+  }
+  PyObject *own = as_own(self, tensor);
+  const bool added = own && laze_python_argument_add(passed, own, takes, laze_operator_name(self->op));
   return laze_python_argument_hold(passed, own) && added;
+}
+
+static bool add_argument(const kernel_object *self, PyObject *object, laze_python_takes takes, call_arguments *out) {
+  const char *where = laze_operator_name(self->op);
+  if (is_torch_tensor(object)) return add_tensor(self, object, takes, out);
+  if (!PyList_Check(object) && !PyTuple_Check(object))
+    return laze_python_argument_add(&out->passed, object, takes, where);
+  PyObject *own = without_tensors(self, object);
+  const bool added = own && laze_python_argument_add(&out->passed, own, takes, where);
+  return laze_python_argument_hold(&out->passed, own) && added;
 }
 
 /* Where tensors lie and how, which is as it is here, whatever a call says. */
@@ -469,14 +525,12 @@ static int32_t find_targets(const kernel_object *self, PyObject *arguments, PyOb
   return count;
 }
 
-static bool add_arguments(const kernel_object *self, PyObject *arguments, PyObject *names,
-                          laze_python_arguments *passed) {
+static bool add_arguments(const kernel_object *self, PyObject *arguments, PyObject *names, call_arguments *out) {
   const Py_ssize_t count = PyTuple_Size(arguments);
   PyObject *key, *object;
   for (Py_ssize_t i = 0; i < count; i++) {
-    const laze_operator_argument *argument = laze_operator_argument_at(self->op, (int32_t)i);
-    const laze_python_takes takes = argument ? laze_python_takes_of(argument) : 0;
-    if (!add_argument(self, PyTuple_GetItem(arguments, i), takes, passed)) return false;
+    const laze_python_takes takes = i < LAZE_PYTHON_MAX_ARGUMENTS ? self->takes[i] : 0;
+    if (!add_argument(self, PyTuple_GetItem(arguments, i), takes, out)) return false;
   }
   for (Py_ssize_t at = 0; names && PyDict_Next(names, &at, &key, &object);) {
     const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
@@ -487,8 +541,8 @@ static bool add_arguments(const kernel_object *self, PyObject *arguments, PyObje
       const laze_operator_argument *argument = laze_operator_argument_at(self->op, i);
       if (strcmp(argument->name, name) == 0) takes = laze_python_takes_of(argument);
     }
-    if (!add_argument(self, object, takes, passed)) return false;
-    passed->items[passed->count - 1].name = name;
+    if (!add_argument(self, object, takes, out)) return false;
+    out->passed.items[out->passed.count - 1].name = name;
   }
   return true;
 }
@@ -517,32 +571,30 @@ static bool same_shape(laze_tensor *a, laze_tensor *b) {
 /* Gives the results to tensors there are, whose sizes are PyTorch's to change. */
 static PyObject *give(const kernel_object *self, PyObject **targets, int32_t count, laze_tensor **handles,
                       laze_python_place place) {
-  laze_tensor *views[MAX_RESULTS] = {NULL};
-  cell *cells[MAX_RESULTS];
-  int32_t looked = 0;
+  looked seen[MAX_RESULTS];
+  laze_tensor *views[MAX_RESULTS];
+  int32_t found = 0;
   bool fitting = true;
-  for (int32_t i = 0; i < count; i++)
-    if (is_here(targets[i]) != 1 && !PyErr_Occurred())
-      laze_python_raise_type("%s: what it writes to is not on device laze", laze_operator_name(self->op));
-  while (looked < count && !PyErr_Occurred() && (views[looked] = look_at(targets[looked], &cells[looked]))) {
-    const bool failed = laze_tensor_status(handles[looked]) != LAZE_OK; /* which giving it says */
-    fitting = fitting && (failed || same_shape(views[looked], handles[looked]));
-    looked++;
+  while (found < count && look_here(targets[found], &seen[found])) {
+    const bool failed = laze_tensor_status(handles[found]) != LAZE_OK; /* which giving it says */
+    views[found] = seen[found].view;
+    fitting = fitting && (failed || same_shape(views[found], handles[found]));
+    found++;
   }
-  if (!fitting && !PyErr_Occurred())
+  if (found == count && !fitting)
     laze_python_raise_type("%s: a result has another shape than the tensor", laze_operator_name(self->op));
-  laze_tensor *first = looked == count && fitting ? laze_results_give_at(self->form, laze_operator_name(self->op),
-                                                                         views, handles, count, place.file, place.line)
-                                                  : NULL;
+  laze_tensor *first = found == count && fitting ? laze_results_give_at(self->form, laze_operator_name(self->op), views,
+                                                                        handles, count, place.file, place.line)
+                                                 : NULL;
   const bool given = first && first == views[0];
   if (first && !given) {
     laze_tensor_take(first);
     laze_python_raise_tensor(first);
     laze_tensor_release(first);
   }
-  for (int32_t i = 0; i < looked; i++) {
-    if (given) link_pending(cells[i]);
-    give_back(cells[i], views[i]);
+  for (int32_t i = 0; i < found; i++) {
+    if (given && seen[i].of) link_pending(seen[i].of);
+    give_back(seen[i]);
   }
   for (int32_t i = 0; !given && i < count; i++) drop(handles[i]);
   if (!given) return NULL;
@@ -555,13 +607,16 @@ static PyObject *give(const kernel_object *self, PyObject **targets, int32_t cou
 static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *names) {
   PyObject *targets[MAX_RESULTS], *result = NULL;
   laze_tensor *handles[MAX_RESULTS];
-  laze_python_arguments passed = {.count = 0};
+  call_arguments own;
+  own.passed.count = own.count = 0;
+  own.passed.numbers = 0;
+  own.passed.held = NULL;
   const int32_t count = find_targets(self, arguments, names, targets);
   if (count < 0) return laze_python_raise_type("%s: out= is missing", laze_operator_name(self->op));
-  if (add_arguments(self, arguments, names, &passed)) {
+  if (add_arguments(self, arguments, names, &own)) {
     const laze_python_place place = laze_python_find_place();
-    const int32_t made = laze_call_by_name_at(NULL, laze_operator_name(self->op), passed.items, passed.count, handles,
-                                              MAX_RESULTS, place.file, place.line);
+    const int32_t made = laze_call_by_name_at(NULL, laze_operator_name(self->op), own.passed.items, own.passed.count,
+                                              handles, MAX_RESULTS, place.file, place.line);
     if (laze_python_raise_interrupt() || (count > 0 && made != count && made > 0)) {
       for (int32_t i = 0; i < made; i++) drop(handles[i]);
       if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", laze_operator_name(self->op), (int)made);
@@ -569,7 +624,7 @@ static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *
       result = count > 0 ? give(self, targets, count, handles, place) : wrap_all(handles, made);
     }
   }
-  laze_python_arguments_clear(&passed);
+  end_arguments(&own);
   return result;
 }
 
@@ -595,6 +650,13 @@ static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *na
   return result ? result : call_otherwise(self, arguments, names);
 }
 
+static void note_arguments(kernel_object *self) {
+  for (int32_t i = 0; i < LAZE_PYTHON_MAX_ARGUMENTS; i++) {
+    const laze_operator_argument *argument = laze_operator_argument_at(self->op, i);
+    self->takes[i] = argument ? laze_python_takes_of(argument) : 0;
+  }
+}
+
 /* DeviceKernel(operator, form, outs, otherwise, foreign) */
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
   const char *name;
@@ -609,6 +671,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *n
   kernel_object *made = PyObject_New(kernel_object, type);
   if (!made) return NULL;
   made->op = op;
+  note_arguments(made);
   made->form = form;
   made->outs = laze_python_share(outs);
   made->otherwise = laze_python_share(otherwise);
@@ -710,25 +773,19 @@ static PyType_Spec raised_spec = {"laze.Raised", sizeof(raised_object), 0, Py_TP
 
 /* ---- The module's functions. */
 
-/* _device_open(tensor_type, storage_type, from_dlpack, device): what of PyTorch is called from here. */
+/* _device_open(tensor_type, storage_type, device): what of PyTorch is called from here. */
 static PyObject *device_open(PyObject *module, PyObject *arguments) {
   (void)module;
-  PyObject *tensor_type, *storage_type, *from_dlpack, *device;
-  if (!PyArg_ParseTuple(arguments, "OOOO:_device_open", &tensor_type, &storage_type, &from_dlpack, &device))
+  PyObject *tensor_type, *storage_type, *device;
+  if (!PyArg_ParseTuple(arguments, "O!OO:_device_open", &PyType_Type, &tensor_type, &storage_type, &device))
     return NULL;
-  torch.device = laze_python_share(device);
-  torch.tensor_type = laze_python_share(tensor_type);
-  torch.from_dlpack = laze_python_share(from_dlpack);
-  torch.storage_of = PyObject_GetAttrString(tensor_type, "untyped_storage");
+  torch.exchange = laze_python_find_exchange((PyTypeObject *)tensor_type);
   torch.pointer_of = PyObject_GetAttrString(storage_type, "data_ptr");
-  torch.strides_of = PyObject_GetAttrString(tensor_type, "stride");
-  torch.offset_of = PyObject_GetAttrString(tensor_type, "storage_offset");
-  torch.shape_of = PyUnicode_InternFromString("shape");
-  torch.dtype_of = PyUnicode_InternFromString("dtype");
   torch.device_of = PyUnicode_InternFromString("device");
-  const bool complete = torch.storage_of && torch.pointer_of && torch.strides_of && torch.offset_of && torch.shape_of &&
-                        torch.dtype_of && torch.device_of;
-  return complete ? laze_python_share(Py_None) : NULL;
+  torch.device = laze_python_share(device);
+  if (!torch.exchange || !torch.pointer_of || !torch.device_of) return NULL;
+  torch.tensor_type = (PyTypeObject *)laze_python_share(tensor_type);
+  return laze_python_share(Py_None);
 }
 
 /* _device_wrap(tensor): a tensor of PyTorch's device laze, to which the value belongs from now on: what is written to
@@ -742,6 +799,7 @@ static PyObject *device_wrap(PyObject *module, PyObject *tensor) {
 /* _device_unwrap(tensor): the value of a tensor of PyTorch's device laze, a view where that is one. */
 static PyObject *device_unwrap(PyObject *module, PyObject *tensor) {
   (void)module;
+  if (!is_torch_tensor(tensor)) return laze_python_raise_type("_device_unwrap: %R is no tensor of PyTorch", tensor);
   return as_own(NULL, tensor);
 }
 
@@ -749,26 +807,24 @@ static PyObject *device_unwrap(PyObject *module, PyObject *tensor) {
 static PyObject *device_write(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *tensor, *value;
-  cell *of;
+  looked seen;
   laze_error error = {0};
   if (!PyArg_ParseTuple(arguments, "OO:_device_write", &tensor, &value)) return NULL;
-  const int here = is_here(tensor);
-  if (here < 0) return NULL;
-  if (!here) return laze_python_raise_type("%R is no tensor of device laze", tensor);
   if (!laze_python_is_tensor(value)) return laze_python_raise_type("_device_write: %R is no laze.Tensor", value);
-  laze_tensor *view = look_at(tensor, &of);
-  if (!view) return NULL;
-  const laze_status status = laze_tensor_write(view, laze_python_handle(value), &error);
-  give_back(of, view);
-  if (status != LAZE_OK) return laze_python_raise(status, error.message);
-  link_pending(of);
-  return laze_python_share(tensor);
+  if (!is_torch_tensor(tensor)) return laze_python_raise_type("_device_write: %R is no tensor of PyTorch", tensor);
+  if (!look_here(tensor, &seen)) return NULL;
+  const laze_status status = laze_tensor_write(seen.view, laze_python_handle(value), &error);
+  if (status == LAZE_OK && seen.of) link_pending(seen.of);
+  give_back(seen);
+  return status == LAZE_OK ? laze_python_share(tensor) : laze_python_raise(status, error.message);
 }
 
 /* _device_storage(storage): the value behind a storage of device laze, all of it. */
 static PyObject *device_storage(PyObject *module, PyObject *storage) {
   (void)module;
-  const int here = is_here(storage);
+  PyObject *device = PyObject_GetAttr(storage, torch.device_of);
+  const int here = device ? PyObject_RichCompareBool(device, torch.device, Py_EQ) : -1;
+  Py_XDECREF(device);
   if (here < 0) return NULL;
   if (!here) return laze_python_raise_type("%R is no storage of device laze", storage);
   cell *found = cell_of_storage(storage);
@@ -814,11 +870,12 @@ static PyObject *call_by_name(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "sO!O!:_call", &name, &PyTuple_Type, &positional, &PyDict_Type, &named)) return NULL;
   const laze_operator *op = laze_operator_find(name);
   if (!op) return laze_python_raise_type("there is no operator %s", name);
-  const kernel_object self = {.op = op};
-  laze_python_arguments passed = {.count = 0};
+  kernel_object self = {.op = op};
+  note_arguments(&self);
+  call_arguments own = {.count = 0};
   PyObject *result = NULL;
-  if (add_arguments(&self, positional, named, &passed)) result = laze_python_call(name, &passed, NULL);
-  laze_python_arguments_clear(&passed);
+  if (add_arguments(&self, positional, named, &own)) result = laze_python_call(name, &own.passed, NULL);
+  end_arguments(&own);
   return result;
 }
 

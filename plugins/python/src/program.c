@@ -135,8 +135,7 @@ static PyType_Spec program_spec = {"laze.Program", sizeof(program_object), 0, Py
 
 /* ---- Tensors of other libraries. */
 
-/* The table of a type; NULL with an exception. */
-static const dlpack_exchange *find_exchange(PyTypeObject *type) {
+const dlpack_exchange *laze_python_find_exchange(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, DLPACK_EXCHANGE);
   const dlpack_exchange *exchange = capsule ? PyCapsule_GetPointer(capsule, DLPACK_EXCHANGE_CAPSULE) : NULL;
   Py_XDECREF(capsule); /* the table lives as long as the process */
@@ -158,7 +157,7 @@ static const dlpack_exchange *exchange_of(PyObject *tensor) {
   PyTypeObject *type = Py_TYPE(tensor);
   for (int i = 0; i < REMEMBERED; i++)
     if (known[i].type == type) return known[i].exchange;
-  const dlpack_exchange *exchange = find_exchange(type);
+  const dlpack_exchange *exchange = laze_python_find_exchange(type);
   if (!exchange) return NULL;
   PyTypeObject *forgotten = known[next].type;
   Py_INCREF(type);
@@ -169,7 +168,7 @@ static const dlpack_exchange *exchange_of(PyObject *tensor) {
   return exchange;
 }
 
-static uint8_t code_of(laze_dtype dtype) {
+uint8_t laze_python_dlpack_code(laze_dtype dtype) {
   switch (laze_python_dtype_kind(dtype)) {
   case 'b': return DLPACK_BOOL;
   case 'i': return DLPACK_SIGNED;
@@ -354,7 +353,7 @@ static bool take_orders(tensor_layout *layouts, const laze_dtype *dtypes, PyObje
     return laze_python_raise_type("Runner: there are %d orders for %d tensors", (int)PyTuple_Size(orders), (int)count);
   for (int32_t i = 0; i < count; i++) {
     layouts[i].dtype = dtypes[i];
-    layouts[i].code = code_of(dtypes[i]);
+    layouts[i].code = laze_python_dlpack_code(dtypes[i]);
     layouts[i].bits = (uint8_t)(8 * laze_dtype_size(dtypes[i]));
     if (!take_order(&layouts[i], PyTuple_GetItem(orders, i))) return false;
   }

@@ -544,7 +544,7 @@ def open_device(tell: Callable[[str, str], None]) -> None:
     global _tell
     _tell = tell
     _setup_privateuseone_for_python_backend("laze", backend_module=_Module(), device_guard=_Guard())
-    _laze._device_open(torch.Tensor, torch.UntypedStorage, torch._C._from_dlpack, torch.device("laze:0"))
+    _laze._device_open(torch.Tensor, torch.UntypedStorage, torch.device("laze:0"))
     for name, method in _storage_methods().items():
         setattr(torch.UntypedStorage, name, method)
     torch._tensor_str._tensor_str = _printed(torch._tensor_str._tensor_str)
