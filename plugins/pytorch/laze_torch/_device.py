@@ -5,7 +5,8 @@
   what laze has not           ──> PyTorch's decomposition, or its kernel for the CPU, which fallbacks() counts
 
 PyTorch's names of operators are laze's, so that no list says what is called: _kernel_for() asks for each overload what
-there is. What is written here is what lies at the border: memory, copies between devices, factories, random numbers.
+there is, an operator or a rule that torch.compile's graphs are lowered by. What is written here is what lies at the
+border: memory, copies between devices, factories, random numbers.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from torch.utils import _pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from laze import _laze
-from laze_torch import _lowering
+from laze_torch import _cells, _lowering
+from laze_torch._recorded import recorded
 
 aten = torch.ops.aten
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -204,10 +206,6 @@ def _otherwise(op: Any) -> _Kernel:
     return run
 
 
-def _again(kernel: _Kernel) -> _Kernel:
-    return lambda error, arguments, named: kernel(*arguments, **named)
-
-
 # ---- What is written here: memory, copies, factories, numbers.
 
 _RULES: dict[Any, _Kernel] = {}
@@ -290,13 +288,31 @@ def _set(self: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
 
 def _by_pytorch(op: Any) -> _Kernel:
     """PyTorch's kernel for the CPU, of operators that look at no element."""
-    return functools.partial(op.redispatch, _CPU)
+    return functools.partial(op._handle.redispatch_boxed, _CPU)
 
 
 for _op in (aten.as_strided.default, aten.view.default, aten._reshape_alias.default, aten.unfold.default,
             aten.view_as_real.default, aten.view_as_complex.default, aten.set_.source_Storage,
             aten.set_.source_Storage_storage_offset):
     _RULES[_op] = _by_pytorch(_op)
+
+
+_RULES.update({aten._thnn_fused_lstm_cell.default: _cells.lstm_cell,
+               aten._thnn_fused_lstm_cell_backward_impl.default: _cells.lstm_cell_backward,
+               aten._thnn_fused_gru_cell.default: _cells.gru_cell,
+               aten._thnn_fused_gru_cell_backward.default: _cells.gru_cell_backward})
+
+
+@_rule(aten.native_batch_norm.default)
+def _batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                momentum: float, eps: float) -> Any:
+    """It writes to the running statistics, which its schema does not say."""
+    values = (None if x is None else _laze._device_unwrap(x) for x in (input, weight, bias, running_mean, running_var))
+    made = _laze._call("native_batch_norm", (*values, training, momentum, eps), {})
+    results = tuple(map(_laze._device_wrap, made))
+    if training and running_mean is not None:
+        _cells.note_statistics(input, running_mean, running_var, momentum)
+    return results
 
 
 # ---- Gradients that are scaled, as torch.amp.GradScaler has them.
@@ -382,13 +398,13 @@ def _filling(functional: Any) -> _Kernel:
     return run
 
 
-def _writing(op: Any, form: int, functional: Any) -> _Kernel:
+def _writing(op: Any, form: int, make: _Kernel) -> _Kernel:
     """Makes what is written, and writes it."""
     outs = _outs(op)
 
     def run(*arguments: Any, **named: Any) -> Any:
         targets = [arguments[0]] if form == _IN_PLACE else [named.pop(out) for out in outs]
-        results = functional(*arguments, **named)
+        results = make(*arguments, **named)
         for target in targets:
             if not _is_here(target):
                 raise _OtherDevice(target.device)
@@ -398,6 +414,11 @@ def _writing(op: Any, form: int, functional: Any) -> _Kernel:
             target.copy_(result)
         return targets[0] if len(targets) == 1 else tuple(targets)
     return run
+
+
+def _call_of(functional: Any, form: int, otherwise: _Kernel, outs: tuple[str, ...] = ()) -> _Kernel:
+    foreign = _foreign_index if _name(functional).startswith("index") else _foreign
+    return _laze._DeviceKernel(_name(functional), form, outs, otherwise, foreign)
 
 
 def _kernel_for(name: str) -> _Kernel | None:
@@ -419,13 +440,15 @@ def _kernel_for(name: str) -> _Kernel | None:
         return functools.partial(_made, _name(op)) if _laze._has_operator(_name(op)) else None
     if functional is not None and _takes_tensors(op):
         if _laze._has_operator(_name(functional)) and functional not in _RULES:
-            otherwise = _otherwise(op) if form != _OUT else _again(_writing(op, form, functional))
-            foreign = _foreign_index if _name(functional).startswith("index") else _foreign
-            return _laze._DeviceKernel(_name(functional), form, _outs(op), otherwise, foreign)
+            if form != _OUT:
+                return _call_of(functional, form, _otherwise(op))
+            again = _writing(op, form, _call_of(functional, 0, _otherwise(functional)))
+            return _call_of(functional, form, lambda error, arguments, named: again(*arguments, **named), _outs(op))
         if not _has(name, "CompositeExplicitAutograd"):
-            made = _decomposition(functional)
+            rule = _lowering._RULES.get(functional)
+            made = recorded(functional, rule) if rule is not None else _decomposition(functional)
             if made is not None:
-                return made if form == 0 else _writing(op, form, functional)
+                return made if form == 0 else _writing(op, form, made)
     if _has(name, "CompositeExplicitAutogradNonFunctional"):
         return _fallback(op, "laze has no such operator")
     return None
@@ -551,3 +574,5 @@ def open_device(tell: Callable[[str, str], None]) -> None:
     torch.Tensor.__dlpack__ = _exported(torch.Tensor.__dlpack__)
     torch.to_dlpack = torch.utils.dlpack.to_dlpack = _exported(torch.utils.dlpack.to_dlpack)
     _register()
+    # The way back has nothing to wait for on this device: a thread of its own costs a small model a tenth of its step.
+    torch.autograd.set_multithreading_enabled(False)
