@@ -383,6 +383,24 @@ static void give_back(looked self) {
   if (!self.of || self.view != self.of->value) laze_tensor_release(self.view);
 }
 
+/* A tensor whose elements are the conjugates of those that lie there, which PyTorch says by a bit. */
+static int is_conjugate(PyObject *tensor, const dlpack_tensor *seen) {
+  if (seen->code != DLPACK_COMPLEX) return 0;
+  PyObject *said = PyObject_CallMethod(tensor, "is_conj", NULL);
+  const int conjugate = said ? said == Py_True : -1;
+  Py_XDECREF(said);
+  return conjugate;
+}
+
+static void conjugate(looked *self) {
+  laze_tensor *made = NULL;
+  const laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = self->view};
+  laze_call_by_name(NULL, "conj_physical", &argument, 1, &made, 1);
+  laze_tensor_take(made);
+  give_back(*self);
+  *self = (looked){NULL, made};
+}
+
 enum { HERE, ELSEWHERE, FAILED };
 
 /* Looks at a tensor of PyTorch's. ELSEWHERE: it lies on another device; FAILED: an exception is set. */
@@ -407,6 +425,9 @@ static int look_at(PyObject *tensor, looked *out) {
     const uint64_t offset = (uintptr_t)seen.data & (((uint64_t)1 << OFFSET_BITS) - 1);
     const layout wanted = {seen.ndim, (int64_t)offset / laze_dtype_size(dtype), seen.shape, seen.strides};
     out->view = look(out->of, &wanted);
+    const int conjugated = is_conjugate(tensor, &seen);
+    if (conjugated != 0) conjugate(out);
+    if (conjugated < 0) return give_back(*out), FAILED;
   }
   if (laze_tensor_status(out->view) == LAZE_OK) return HERE;
   laze_python_raise_tensor(out->view);
@@ -414,11 +435,14 @@ static int look_at(PyObject *tensor, looked *out) {
   return FAILED;
 }
 
-/* The same of one that must lie here; false with an exception. */
-static bool look_here(PyObject *tensor, looked *out) {
+/* The same of one that is written to; false with an exception. */
+static bool look_to_write(PyObject *tensor, looked *out) {
   const int found = look_at(tensor, out);
   if (found == ELSEWHERE) laze_python_raise_type("%R is no tensor of device laze", Py_TYPE(tensor));
-  return found == HERE;
+  if (found != HERE) return false;
+  if (out->of || laze_tensor_elements(out->view) == 0) return true;
+  give_back(*out);
+  return laze_python_raise_type("a tensor of conjugates is written to") != NULL;
 }
 
 /* ---- Calls. */
@@ -428,6 +452,7 @@ typedef struct {
   const laze_operator *op;
   int32_t form;        /* 0, LAZE_IN_PLACE or LAZE_OUT */
   PyObject *outs;      /* owned: a tuple of the names of what LAZE_OUT writes to */
+  bool listed;         /* it gives a list, of one tensor as well */
   PyObject *otherwise; /* owned: otherwise(why, arguments, names) is called where laze cannot */
   PyObject *foreign;   /* owned: foreign(tensor) gives the laze.Tensor of a tensor that lies elsewhere */
   laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS]; /* by position */
@@ -547,8 +572,8 @@ static bool add_arguments(const kernel_object *self, PyObject *arguments, PyObje
   return true;
 }
 
-static PyObject *wrap_all(laze_tensor **handles, int32_t count) {
-  if (count == 1) return wrap(handles[0]);
+static PyObject *wrap_all(laze_tensor **handles, int32_t count, bool listed) {
+  if (count == 1 && !listed) return wrap(handles[0]);
   PyObject *results = PyTuple_New(count);
   for (int32_t i = 0; i < count; i++) {
     PyObject *made = results ? wrap(handles[i]) : NULL;
@@ -575,7 +600,7 @@ static PyObject *give(const kernel_object *self, PyObject **targets, int32_t cou
   laze_tensor *views[MAX_RESULTS];
   int32_t found = 0;
   bool fitting = true;
-  while (found < count && look_here(targets[found], &seen[found])) {
+  while (found < count && look_to_write(targets[found], &seen[found])) {
     const bool failed = laze_tensor_status(handles[found]) != LAZE_OK; /* which giving it says */
     views[found] = seen[found].view;
     fitting = fitting && (failed || same_shape(views[found], handles[found]));
@@ -621,7 +646,7 @@ static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *
       for (int32_t i = 0; i < made; i++) drop(handles[i]);
       if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", laze_operator_name(self->op), (int)made);
     } else {
-      result = count > 0 ? give(self, targets, count, handles, place) : wrap_all(handles, made);
+      result = count > 0 ? give(self, targets, count, handles, place) : wrap_all(handles, made, self->listed);
     }
   }
   end_arguments(&own);
@@ -657,13 +682,14 @@ static void note_arguments(kernel_object *self) {
   }
 }
 
-/* DeviceKernel(operator, form, outs, otherwise, foreign) */
+/* DeviceKernel(operator, form, listed, outs, otherwise, foreign) */
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
   const char *name;
-  int form;
+  int form, listed;
   PyObject *outs, *otherwise, *foreign;
   if (names && PyDict_Size(names) > 0) return laze_python_raise_type("DeviceKernel() takes its arguments by position");
-  if (!PyArg_ParseTuple(arguments, "siOOO:DeviceKernel", &name, &form, &outs, &otherwise, &foreign)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "sipOOO:DeviceKernel", &name, &form, &listed, &outs, &otherwise, &foreign))
+    return NULL;
   const laze_operator *op = laze_operator_find(name);
   if (!op) return laze_python_raise(LAZE_NOT_FOUND, "DeviceKernel: there is no operator of that name");
   if (!PyTuple_Check(outs) || PyTuple_Size(outs) > MAX_RESULTS)
@@ -673,6 +699,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *n
   made->op = op;
   note_arguments(made);
   made->form = form;
+  made->listed = listed != 0;
   made->outs = laze_python_share(outs);
   made->otherwise = laze_python_share(otherwise);
   made->foreign = laze_python_share(foreign);
@@ -688,7 +715,7 @@ static void kernel_dealloc(PyObject *object) {
 }
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "DeviceKernel(operator, form, outs, otherwise, foreign)\n--\n\n"
+    {Py_tp_doc, "DeviceKernel(operator, form, listed, outs, otherwise, foreign)\n--\n\n"
                 "Calls an operator with tensors of PyTorch's device laze: form 0 makes tensors, 1 writes to the first\n"
                 "argument, 2 to those that `outs` names. Where it cannot, otherwise(why, arguments, names) is called."},
     {Py_tp_new, kernel_new},
@@ -812,7 +839,7 @@ static PyObject *device_write(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "OO:_device_write", &tensor, &value)) return NULL;
   if (!laze_python_is_tensor(value)) return laze_python_raise_type("_device_write: %R is no laze.Tensor", value);
   if (!is_torch_tensor(tensor)) return laze_python_raise_type("_device_write: %R is no tensor of PyTorch", tensor);
-  if (!look_here(tensor, &seen)) return NULL;
+  if (!look_to_write(tensor, &seen)) return NULL;
   const laze_status status = laze_tensor_write(seen.view, laze_python_handle(value), &error);
   if (status == LAZE_OK && seen.of) link_pending(seen.of);
   give_back(seen);

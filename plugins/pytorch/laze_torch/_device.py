@@ -115,8 +115,14 @@ def upload(tensor: torch.Tensor) -> torch.Tensor:
     return _laze._device_wrap(to_laze(tensor))
 
 
+def value_of(tensor: torch.Tensor) -> _laze.Tensor:
+    """Its value; PyTorch may say by a bit that the elements are the negatives of those that lie there."""
+    value = _laze._device_unwrap(tensor)
+    return _laze._call("neg", (value,), {}) if tensor.is_neg() else value
+
+
 def download(tensor: torch.Tensor) -> torch.Tensor:
-    return from_laze(_laze._device_unwrap(tensor))
+    return from_laze(value_of(tensor))
 
 
 def _is_here(held: Any) -> bool:
@@ -237,7 +243,13 @@ def _empty(size: Any, *_others: Any, dtype: Any = None, device: Any = None, **_p
 def _copy(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     if not _is_here(self):
         return self.copy_(download(source))
-    value = _laze._device_unwrap(source) if _is_here(source) else to_laze(source)
+    value = value_of(source) if _is_here(source) else to_laze(source)
+    if self.is_conj():
+        _laze._device_write(self.conj(), _laze._call("conj_physical", (value,), {}))
+        return self
+    if self.is_neg():
+        _laze._device_write(torch._neg_view(self), _laze._call("neg", (value,), {}))
+        return self
     return _laze._device_write(self, value)
 
 
@@ -247,7 +259,7 @@ def _to_copy(self: torch.Tensor, *, dtype: Any = None, device: Any = None, **_pl
     if device.type != "laze":
         return download(self).to(device, dtype)
     _check_index(device)
-    value = to_laze(self) if not _is_here(self) else _laze._device_unwrap(self)
+    value = value_of(self) if _is_here(self) else to_laze(self)
     return _made("to.dtype", value, dtype) if self.dtype != dtype else _made("clone", value)
 
 
@@ -258,7 +270,7 @@ def _copy_from(self: torch.Tensor, dst: torch.Tensor, non_blocking: bool = False
 
 @_rule(aten.clone.default)
 def _clone(self: torch.Tensor, *, memory_format: Any = None) -> torch.Tensor:
-    return _made("clone", self)
+    return _made("clone", value_of(self))
 
 
 @_rule(aten._local_scalar_dense.default)
@@ -369,12 +381,11 @@ def _outs(op: Any) -> tuple[str, ...]:
 
 def _functional(op: Any, form: int) -> Any:
     """The overload that makes a tensor of what this one writes; None: there is none."""
-    base, _, overload = _name(op).partition(".")
-    if form == _IN_PLACE:
-        packet = getattr(aten, base[:-1], None)
-        return getattr(packet, overload or "default", None) if packet is not None else None
+    base = _name(op).partition(".")[0]
+    packet = getattr(aten, base[:-1] if form == _IN_PLACE else base, None)
+    if packet is None:
+        return None
     wanted = [(argument.name, str(argument.type)) for argument in op._schema.arguments if not argument.is_out]
-    packet = getattr(aten, base)
     for other in packet.overloads():
         candidate = getattr(packet, other)
         taken = [(argument.name, str(argument.type)) for argument in candidate._schema.arguments]
@@ -418,7 +429,8 @@ def _writing(op: Any, form: int, make: _Kernel) -> _Kernel:
 
 def _call_of(functional: Any, form: int, otherwise: _Kernel, outs: tuple[str, ...] = ()) -> _Kernel:
     foreign = _foreign_index if _name(functional).startswith("index") else _foreign
-    return _laze._DeviceKernel(_name(functional), form, outs, otherwise, foreign)
+    listed = str(functional._schema.returns[0].type) == "List[Tensor]"
+    return _laze._DeviceKernel(_name(functional), form, listed, outs, otherwise, foreign)
 
 
 def _kernel_for(name: str) -> _Kernel | None:
@@ -446,7 +458,7 @@ def _kernel_for(name: str) -> _Kernel | None:
             return _call_of(functional, form, lambda error, arguments, named: again(*arguments, **named), _outs(op))
         if not _has(name, "CompositeExplicitAutograd"):
             rule = _lowering._RULES.get(functional)
-            made = recorded(functional, rule) if rule is not None else _decomposition(functional)
+            made = recorded(functional, rule, _otherwise(functional)) if rule is not None else _decomposition(functional)
             if made is not None:
                 return made if form == 0 else _writing(op, form, made)
     if _has(name, "CompositeExplicitAutogradNonFunctional"):

@@ -97,9 +97,15 @@ def _wrapped(made: Any) -> Any:
     return None if made is None else _laze._device_wrap(made)
 
 
-def recorded(target: Any, rule: Rule) -> Callable[..., Any]:
-    """The kernel of an operator that a rule lowers."""
+def recorded(target: Any, rule: Rule, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an operator that a rule lowers; where it cannot, otherwise(error, arguments, named) is called."""
     def run(*arguments: Any, **named: Any) -> Any:
+        try:
+            return record(arguments, named)
+        except (_laze.Error, _lowering.NoLowering, TypeError, NotImplementedError) as error:
+            return otherwise(error, arguments, named)
+
+    def record(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         graph, call = Recording(), Call(target, arguments, named)
         made = rule(graph, call, *(_map(graph.value, Operand, held) for held in call.args),
                     **{name: _map(graph.value, Operand, held) for name, held in call.kwargs.items()

@@ -373,6 +373,20 @@ class Memory(Device):
         self.assert_same(lambda x: (x.view(torch.int32) + 1, x * 2), torch.randn(3, 4))
         self.assert_same(lambda x: torch.view_as_complex(x).abs(), torch.randn(3, 2))
 
+    def test_elements_that_are_read_as_conjugates_and_negatives(self):
+        def function(x):
+            y, z = x.clone().conj(), x.clone()
+            y.mul_(2)
+            y[0] = 3j
+            y.imag.add_(1)
+            z.conj().imag.copy_(z.real)
+            return x.conj() @ x.t(), x.conj().imag + 1, y.resolve_conj(), z, x.conj().to(torch.complex128), torch.fft.ifft(
+                x).conj().real
+        self.assert_same(function, torch.randn(3, 4, dtype=torch.complex64))
+
+    def test_a_list_of_one(self):
+        self.assert_same(lambda x: torch.unsafe_split(x, 3) + torch.split(x, 4), torch.randn(3, 4))
+
     def test_copies_are_none_of_the_others(self):
         def function(x):
             y, z = x.clone(), x.reshape(-1).contiguous()
@@ -381,6 +395,13 @@ class Memory(Device):
             w.add_(2)
             return x + 0, y, z, w, x.to(torch.float64), x.repeat(2, 1), functional.dropout(x, 0.0).add_(1)
         self.assert_same(function, torch.randn(3, 4))
+
+    def test_overloads_in_place(self):
+        def function(x):
+            x = x.abs()
+            x.pow_(2).pow_(x).clamp_(min=0.1).div_(3, rounding_mode="floor").add_(x, alpha=2)
+            return x, x.clone().fmod_(0.3), x.clone().lerp_(x * 2, 0.5), x.clone().masked_fill_(x > 1, 7)
+        self.assert_same(function, torch.rand(3, 4))
 
     def test_out_takes_the_shape_of_results(self):
         def function(x):
