@@ -458,7 +458,7 @@ def _kernel_for(name: str) -> _Kernel | None:
             return _call_of(functional, form, lambda error, arguments, named: again(*arguments, **named), _outs(op))
         if not _has(name, "CompositeExplicitAutograd"):
             rule = _lowering._RULES.get(functional)
-            made = recorded(functional, rule, _otherwise(functional)) if rule is not None else _decomposition(functional)
+            made = _decomposition(functional) if rule is None else recorded(functional, rule, _otherwise(functional))
             if made is not None:
                 return made if form == 0 else _writing(op, form, made)
     if _has(name, "CompositeExplicitAutogradNonFunctional"):

@@ -380,8 +380,8 @@ class Memory(Device):
             y[0] = 3j
             y.imag.add_(1)
             z.conj().imag.copy_(z.real)
-            return x.conj() @ x.t(), x.conj().imag + 1, y.resolve_conj(), z, x.conj().to(torch.complex128), torch.fft.ifft(
-                x).conj().real
+            return (x.conj() @ x.t(), x.conj().imag + 1, y.resolve_conj(), z, x.conj().to(torch.complex128),
+                    torch.fft.ifft(x).conj().real)
         self.assert_same(function, torch.randn(3, 4, dtype=torch.complex64))
 
     def test_a_list_of_one(self):
