@@ -25,7 +25,7 @@ from torch._dynamo.backends.registry import list_backends, register_backend
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
-from laze_torch import _backward, _device, _losses, _lowering  # noqa: F401: modules enter their rules when loaded
+from laze_torch import _backward, _chunked, _device, _losses, _lowering  # noqa: F401: modules enter their rules
 from laze_torch._device import step
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._program import Eager, Plan, Program

@@ -8,11 +8,15 @@ matrix. So the gradient is a product with the transposed ones, and whatever the 
 """
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import operator
 from typing import Any, Callable, Sequence
 
 import torch
 
+from laze_torch import _sizes
 from laze_torch._lowering import Lowering, argument_of, aten, lowers, name_of, wide
 
 Axis = Callable[[Any, int], Any]  # what an operator makes of a value along one axis alone
@@ -131,3 +135,224 @@ def _scattered_by_mask(graph: Lowering, node: torch.fx.Node, grad: Any, mask: An
     zeros = graph.call("zeros", [count + 1], dtype=node.meta["val"].dtype)
     put = graph.call("scatter.src", zeros, 0, taken, graph.call("reshape", grad, [-1]))
     return graph.call("reshape", graph.call("narrow", put, 0, 0, count), list(sizes))
+
+
+# ---- What formulas are written in.
+
+class Term:
+    """A value in a formula: +, -, *, / and comparisons are calls."""
+
+    def __init__(self, graph: Lowering, value: Any):
+        self.graph, self.value = graph, value
+
+    def call(self, name: str, *given: Any, **named: Any) -> Term:
+        return Term(self.graph, self.graph.call(name, self.value, *map(_value_of, given), **named))
+
+    def _with(self, name: str, other: Any) -> Term:
+        return self.call(f"{name}.Tensor" if isinstance(other, Term) else f"{name}.Scalar", other)
+
+    def __add__(self, other: Any) -> Term:
+        return self._with("add", other)
+
+    def __sub__(self, other: Any) -> Term:
+        return self._with("sub", other)
+
+    def __mul__(self, other: Any) -> Term:
+        return self._with("mul", other)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self._with("div", other)
+
+    def __ge__(self, other: Any) -> Term:
+        return self._with("ge", other)
+
+    def __gt__(self, other: Any) -> Term:
+        return self._with("gt", other)
+
+    def __le__(self, other: Any) -> Term:
+        return self._with("le", other)
+
+    def __lt__(self, other: Any) -> Term:
+        return self._with("lt", other)
+
+    def equals(self, other: Any) -> Term:
+        return self._with("eq", other)
+
+    def and_(self, other: Term) -> Term:
+        return self.call("logical_and", other)
+
+    def where(self, this: Any, other: Any) -> Term:
+        """`this` where it is true."""
+        kinds = (isinstance(this, Term), isinstance(other, Term))
+        name = {(True, True): "self", (False, True): "ScalarSelf", (True, False): "ScalarOther", (False, False): "Scalar"}
+        return self.call(f"where.{name[kinds]}", this, other)
+
+    def to(self, dtype: torch.dtype) -> Term:
+        return self.call("to.dtype", dtype)
+
+
+def _value_of(given: Any) -> Any:
+    return given.value if isinstance(given, Term) else given
+
+
+def _number(graph: Lowering, size: Any) -> Any:
+    """A size as a number of a formula."""
+    made = _sizes.expression(size)
+    return int(made) if made.is_Integer else Term(graph, graph.number(made))
+
+
+# ---- Samples of a grid: a product, over the axes, of weights of the elements around a place.
+
+_BILINEAR, _NEAREST, _BICUBIC = range(3)
+_ZEROS, _BORDER, _REFLECTION = range(3)
+_CUBIC = -0.75  # of the curve between four elements
+
+
+def _place(place: Term, size: Any, aligned: bool) -> tuple[Term, Any]:
+    """Where -1 to 1 falls among elements, and what a step along the grid is there."""
+    step = (size - 1) / 2 if aligned else size / 2
+    return (place + 1) * step - (0 if aligned else 0.5), step
+
+
+def _clipped(place: Term, size: Any) -> tuple[Term, Term]:
+    """A place within the elements, and whether it follows the grid there."""
+    last = size - 1
+    inside = (place > 0).and_(place < last)
+    most = (place < last).where(place, last if isinstance(last, Term) else float(last))
+    return (most > 0).where(most, 0.0), inside.to(torch.float32)
+
+
+def _reflected(place: Term, size: Any, aligned: bool) -> tuple[Term, Term]:
+    """A place that is reflected at the borders, and the direction in which it follows the grid."""
+    least, span = (0.0, size - 1) if aligned else (-0.5, size)
+    if isinstance(span, int) and span == 0:
+        return place * 0.0, place * 0.0
+    behind = place - least
+    sign = (behind < 0).where(-1.0, 1.0)
+    behind = behind.call("abs")
+    flips = (behind / span).call("floor")
+    extra = behind - flips * span
+    odd = (flips - (flips / 2).call("floor") * 2).equals(1)
+    back = (extra * -1.0) + span
+    direction = odd.where(sign * -1.0, sign).to(torch.float32)
+    return odd.where(back, extra) + least, direction
+
+
+def _padded(place: Term, size: Any, padding: int, aligned: bool) -> tuple[Term, Any]:
+    if padding == _ZEROS:
+        return place, 1.0
+    direction: Any = 1.0
+    if padding == _REFLECTION:
+        place, direction = _reflected(place, size, aligned)
+    place, follows = _clipped(place, size)
+    return place, follows * direction
+
+
+def _curve(t: Term) -> list[tuple[Term, Term]]:
+    """Weights of the four elements around a place of bicubic sampling, and their slopes."""
+    found = []
+    for offset in (1.0, 0.0, -1.0, -2.0):
+        x = t + offset if offset >= 0 else (t * -1.0) - offset  # the distance
+        sign = 1.0 if offset >= 0 else -1.0
+        if offset in (0.0, -1.0):
+            weight = ((x * (_CUBIC + 2)) - (_CUBIC + 3)) * x * x + 1
+            slope = ((x * (3 * (_CUBIC + 2))) - 2 * (_CUBIC + 3)) * x
+        else:
+            weight = (((x * _CUBIC) - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+            slope = ((x * (3 * _CUBIC)) - 10 * _CUBIC) * x + 8 * _CUBIC
+        found.append((weight, slope * sign))
+    return found
+
+
+def _elements(place: Term, size: Any, mode: int, padding: int, aligned: bool) -> list[tuple[Term, Term, Any]]:
+    """Along an axis: which elements, as numbers, with their weights, and how these change along the grid."""
+    place, step = _place(place, size, aligned)
+    if mode == _BICUBIC:
+        first = place.call("floor")
+        return [_within(_padded(first + offset, size, padding, aligned)[0].call("round"), size, weight, slope * step)
+                for offset, (weight, slope) in zip((-1, 0, 1, 2), _curve(place - first))]
+    place, follows = _padded(place, size, padding, aligned)
+    if mode == _NEAREST:
+        return [_within(place.call("round"), size, place * 0.0 + 1.0, place * 0.0)]
+    first = place.call("floor")
+    t = place - first
+    slope = (t * 0.0 + 1.0) * follows * step
+    return [_within(first, size, t * -1.0 + 1.0, slope * -1.0), _within(first + 1, size, t, slope)]
+
+
+def _within(element: Term, size: Any, weight: Term, slope: Term) -> tuple[Term, Term, Term]:
+    """An element that is there; otherwise the first, with no weight."""
+    there = (element >= 0).and_(element <= size - 1)
+    return there.where(element, 0.0).to(torch.int64), there.where(weight, 0.0), there.where(slope, 0.0)
+
+
+@lowers(aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default)
+def _sampled(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any, grid: Any, mode: int, padding: int,
+             aligned: bool, mask: Any) -> Any:
+    fakes = [argument.meta["val"] for argument in node.args[:3]]
+    axes = fakes[1].dim() - 2
+    batch, channels = (graph.size(size) for size in fakes[1].shape[:2])
+    places, elements = (graph.size(math.prod(fakes[index].shape[2:])) for index in (0, 1))
+    given, values, grid = (Term(graph, wide(graph, one, fake)) for one, fake in zip((grad, value, grid), fakes))
+    given = given.call("reshape", [batch, channels, places])
+    values = values.call("reshape", [batch, channels, elements])
+    sizes = [_number(graph, size) for size in fakes[1].shape[2:]]
+    found = [_elements(grid.call("select.int", -1, axes - 1 - axis).call("reshape", [batch, 1, places]), sizes[axis], mode,
+                       padding, aligned) for axis in range(axes)]
+    indices, parts, along = [], [], [[] for _ in range(axes)]
+    for chosen in itertools.product(*found):
+        index = chosen[0][0]
+        for (other, _, _), size in zip(chosen[1:], sizes[1:]):
+            index = index * size + other
+        index = index.call("expand", [batch, channels, places])
+        indices.append(index.value)
+        parts.append((given * _product([weight for _, weight, _ in chosen])).value)
+        common = (given * values.call("gather", 2, index)).call("sum.dim_IntList", [1], True)
+        for axis in range(axes):
+            along[axis].append(common * _product([slope if at == axis else weight
+                                                  for at, (_, weight, slope) in enumerate(chosen)]))
+    zeros = values * 0.0
+    of_values = zeros.call("scatter_add", 2, graph.call("cat", indices, 2), graph.call("cat", parts, 2))
+    slopes = [functools.reduce(operator.add, terms).call("reshape", [batch, places, 1]).value for terms in along[::-1]]
+    return (_shaped(graph, of_values.value, fakes[1]), _shaped(graph, graph.call("cat", slopes, 2), fakes[2]))
+
+
+def _product(terms: list[Term]) -> Term:
+    return functools.reduce(operator.mul, terms)
+
+
+def _shaped(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
+    return _made(graph, graph.call("reshape", value, [graph.size(size) for size in fake.shape]), fake)
+
+
+# ---- Segments, one behind the other along an axis.
+
+@lowers(aten._segment_reduce_backward.default)
+def _segmented(graph: Lowering, node: torch.fx.Node, grad: Any, output: Any, data: Any, reduce: str,
+               lengths: Any = None, offsets: Any = None, axis: int = 0, initial: Any = None) -> Any:
+    """Values are [before, segments, elements, behind]: what each segment has of each element."""
+    fakes = [argument.meta["val"] for argument in node.args[:3]]
+    before = [math.prod(fakes[2].shape[:axis]), fakes[2].shape[axis], math.prod(fakes[2].shape[axis + 1:])]
+    outer, elements, behind = (graph.size(size) for size in before)
+    segments = graph.size(fakes[0].shape[axis])
+    grad, output, data = (Term(graph, wide(graph, one, fake)) for one, fake in zip((grad, output, data), fakes))
+    grad, output = (one.call("reshape", [outer, segments, 1, behind]) for one in (grad, output))
+    data = data.call("reshape", [outer, 1, elements, behind])
+    borders = graph.call("_segments_of_offsets", offsets) if lengths is None else graph.call("_segments_of_lengths", lengths)
+    begin, end = (Term(graph, border).call("reshape", [outer, segments, 1, 1]) for border in borders)
+    places = Term(graph, graph.call("iota", [elements], 0, dtype=torch.int64)).call("reshape", [1, 1, elements, 1])
+    inside = (places >= begin).and_(places < end)
+    if reduce in ("min", "max"):
+        same = data.equals(output).call("logical_or", data.call("isnan").and_(output.call("isnan"))).and_(inside)
+        share = same.to(torch.float32) / same.to(torch.float32).call("sum.dim_IntList", [2], True).call("clamp_min", 1)
+    elif reduce == "prod":
+        others = inside.and_(data.equals(0))
+        zeros = others.to(torch.float32).call("sum.dim_IntList", [2], True)
+        kept = inside.and_(data.call("ne.Scalar", 0)).where(data, 1.0).call("prod.dim_int", 2, True)
+        alone = kept if initial is None else kept * initial
+        share = others.where(zeros.equals(1).where(alone, 0.0), output / data)
+    else:
+        share = inside.to(torch.float32)
+        share = share / share.call("sum.dim_IntList", [2], True) if reduce == "mean" else share
+    found = inside.where(grad * share, 0.0).call("sum.dim_IntList", [1])
+    return _shaped(graph, found.value, node.meta["val"])

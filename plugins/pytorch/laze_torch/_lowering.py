@@ -94,8 +94,12 @@ class Lowering:
         self.seed: Any = None  # an input, where something is drawn
 
     def input(self, dtype: torch.dtype, sizes: list[int]) -> Any:
+        try:
+            value = self.builder.input(f"x{self.inputs}", dtype, sizes)
+        except _laze.Error as error:
+            raise NoLowering(str(error)) from error
         self.inputs += 1
-        return self.builder.input(f"x{self.inputs - 1}", dtype, sizes)
+        return value
 
     def drawn_from(self, stream: int) -> dict[str, Any]:
         """The arguments of an operator that draws: from a stream of the run's seed that no other has."""
@@ -110,7 +114,7 @@ class Lowering:
         made = _sizes.expression(size)
         for symbol in made.free_symbols - self.symbols:
             if str(symbol) in self.hints:
-                self.builder.hint(str(symbol), self.hints[str(symbol)])
+                self.builder.hint(_sizes.name_of(symbol), self.hints[str(symbol)])
         self.symbols |= made.free_symbols
         return int(made) if made.is_Integer else self.builder.size(_sizes.text(made))
 
@@ -228,6 +232,11 @@ def _copy(graph: Lowering, node: torch.fx.Node, value: Any, source: Any, **_: An
 @lowers(aten._conj_physical.default)
 def _conjugate(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
     return graph.call("conj_physical", value)
+
+
+@lowers(aten._efficientzerotensor.default)
+def _zeros(graph: Lowering, node: torch.fx.Node, sizes: Any, dtype: Any = None) -> Any:
+    return graph.call("zeros", sizes, dtype=node.meta["val"].dtype)
 
 
 @lowers(aten._trilinear.default)

@@ -142,7 +142,7 @@ class Eager:
         args, kwargs = torch.fx.node.map_arg((self.node.args, self.node.kwargs), value)
         env[self.slot] = result = self.node.target(*args, **kwargs)
         for index, item, dim in self.found:
-            known[index] = (result if item is None else result[item]).shape[dim]
+            known[index] = result if dim < 0 else (result if item is None else result[item]).shape[dim]
 
 
 class Plan:
@@ -171,8 +171,8 @@ class Plan:
         for node in self.nodes:
             if node.op == "call_function" and _has_tensors(node.meta.get("val")):  # sizes are expressions
                 self._take(node)
-            elif node.op == "call_function" and "val" not in node.meta:
-                self._check(node)
+            elif node.op == "call_function":
+                self._note(node)
         self._end()
         self.draws = any(isinstance(step, Program) and step.draws for step in self.steps)
         self.results = [self._output(output) for output in self.outputs]
@@ -181,7 +181,8 @@ class Plan:
     def fallbacks(self) -> list[Eager]:
         """The nodes that PyTorch runs."""
         return [step for step in self.steps
-                if isinstance(step, Eager) and step.node.target is not operator.getitem and not step.is_check]
+                if isinstance(step, Eager) and step.reason and step.node.target is not operator.getitem
+                and not step.is_check]
 
     def _find_sizes(self) -> dict[Any, tuple[int, int]]:
         """Where a run finds the sizes with names: input and dim, or -1 where the input is one itself."""
@@ -212,10 +213,10 @@ class Plan:
             self.steps.append(Program(self.lowering, self.inputs, results, self))
         self._begin()
 
-    def _check(self, node: Node) -> None:
-        """A step for an assertion of PyTorch's, which has no result."""
+    def _note(self, node: Node) -> None:
+        """A step for what has no tensors as results: an assertion of PyTorch's, or a number that it reads."""
         step = Eager(node, "", self)
-        if step.is_check:
+        if step.is_check or step.found:
             self._end()
             self.steps.append(step)
 
@@ -292,7 +293,10 @@ class Plan:
 
 
 def _sizes_of(held: Any) -> list[tuple[int | None, int, Any]]:
-    """Of the tensors of a node: which of several, the dim, and its size as an expression, where it has symbols."""
+    """Of the tensors of a node: which of several, the dim, and its size as an expression, where it has symbols. A node
+    that is a number is its own size, of dim -1."""
+    if isinstance(held, (torch.SymInt, torch.SymFloat)):
+        return [(None, -1, held.node.expr)]
     items = enumerate(held) if isinstance(held, (list, tuple)) else [(None, held)]
     return [(item, dim, size.node.expr) for item, tensor in items if isinstance(tensor, torch.Tensor)
             for dim, size in enumerate(tensor.shape) if isinstance(size, torch.SymInt)]

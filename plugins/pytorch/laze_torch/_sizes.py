@@ -23,10 +23,15 @@ def expression(size: Any) -> Any:
     return size.node.expr if isinstance(size, SYMBOLIC) else sympy.sympify(size)
 
 
+def name_of(symbol: Any) -> str:
+    """What a symbol is called in the graph, where u8 is a dtype."""
+    return f"n{symbol}" if str(symbol).startswith("u") else str(symbol)
+
+
 def text(size: Any) -> str:
     """A sympy expression in the words of laze's graphs."""
     if isinstance(size, (sympy.Symbol, sympy.Integer)):
-        return str(size)
+        return name_of(size) if size.is_Symbol else str(size)
     parts = [text(part) for part in size.args] if not isinstance(size, sympy.Pow) else []
     if isinstance(size, sympy.Add):
         return "+".join(parts)

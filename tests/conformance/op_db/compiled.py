@@ -12,11 +12,12 @@ A result is only worth comparing where laze has computed it. A sample of which P
 whatever came of it; a result that is a view is copied by the function, because PyTorch makes views of compiled functions
 anew. Of numbers that are drawn, the form is compared.
 
-What PyTorch's own tracer refuses with another compiler too, it never shows to laze: that is `absent`.
+`absent` is what is not laze's to do, and no part of the percentages: what PyTorch's own tracer refuses with another
+compiler too, for it never shows that to laze; sparse tensors; and operators that find out how large their results are,
+which PyTorch runs between programs, once their results were compared. The run says how many of each there are.
 """
 import copy
 import dataclasses
-import functools
 import itertools
 import warnings
 
@@ -35,6 +36,7 @@ TOGETHER = 16  # samples in one function
 OTHER = "aot_eager"  # the compiler that shows whether PyTorch's tracer is at fault: it runs graphs as they are
 FELL_BACK = "fell back"
 NEARER = "nearer than PyTorch"
+UNKNOWN = "how large its results are is known when it has run"  # a reason to leave an operator to PyTorch
 
 
 def unseeded(op, *args, **kwargs):
@@ -105,10 +107,13 @@ class Case:
     @property
     def call(self):
         """The operator, as it is called where its gradients are asked for or not."""
-        wrapper = self.request.info.gradcheck_wrapper
-        if not self.answer or wrapper is wrapper_set_seed:
-            return self.request.info.op
-        return functools.partial(wrapper, self.request.info.op)
+        wrapper, op = self.request.info.gradcheck_wrapper, self.request.info.op
+        if not self.answer or wrapper is wrapper_set_seed or self.request.info.name.startswith("masked."):
+            return op
+
+        def wrapped(*args, **kwargs):
+            return wrapper(op, *args, **kwargs)
+        return wrapped
 
 
 @dataclasses.dataclass
@@ -142,7 +147,8 @@ def compile_and_run(cases, backend):
 
 def gradients(cases, results, samples):
     """Of each case, by its inputs, or what is missing in words; from one backward pass."""
-    outputs = [list(peer.tensors_in(sample.finish(result))) for sample, result in zip(samples, results)]
+    outputs = [list(peer.tensors_in(sample.finish(case.request.seen(result))))
+               for case, sample, result in zip(cases, samples, results)]
     found, pairs, inputs = {}, [], []
     for i, (case, own) in enumerate(zip(cases, outputs)):
         expected, cotangents = case.answer.outputs, case.answer.cotangents
@@ -220,7 +226,7 @@ class CompileJudge(GradientJudge):
         if made.error:
             other = self.attempt([case], OTHER)
             if other.error:
-                return "absent", f"PyTorch does not compile it ({type(other.error).__name__})", []
+                return "absent", f"PyTorch does not compile it ({words(other.error)})", []
             return "refused", words(made.error), []
         outcome, detail = self.compare_case(case, made.found[0])
         if outcome == "differ" and not detail.startswith(NEARER):
@@ -229,6 +235,8 @@ class CompileJudge(GradientJudge):
                 detail = f"PyTorch's graph differs by itself: {detail}"
         if outcome == "differ":
             return outcome, detail, []
+        if made.left and all(reason == UNKNOWN for reason in made.left.values()):
+            return "absent", "how large results are PyTorch finds", []
         if made.left:
             share = "in part" if made.programs else "wholly"
             return FELL_BACK, f"{share}: {'; '.join(f'{name} ({reason})' for name, reason in made.left.items())}", []
