@@ -84,7 +84,8 @@ def _replicated(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any, pad
 @lowers(aten.avg_pool3d_backward.default)
 def _averaged(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any, kernel: Any, stride: Any, padding: Any,
               ceil: bool, padded: bool, divisor: int | None) -> Any:
-    kernel, stride, padding = ([*sizes] * (3 if len(sizes) == 1 else 1) for sizes in (kernel, stride or kernel, padding))
+    kernel, stride, padding = ([*sizes] * (3 if len(sizes) == 1 else 1)
+                               for sizes in (kernel, stride or kernel, padding))
 
     def along(unit: Any, axis: int) -> Any:
         return graph.call("avg_pool3d", unit, _only(axis, kernel, 1), _only(axis, stride, 1), _only(axis, padding, 0),
@@ -184,7 +185,8 @@ class Term:
     def where(self, this: Any, other: Any) -> Term:
         """`this` where it is true."""
         kinds = (isinstance(this, Term), isinstance(other, Term))
-        name = {(True, True): "self", (False, True): "ScalarSelf", (True, False): "ScalarOther", (False, False): "Scalar"}
+        name = {(True, True): "self", (False, True): "ScalarSelf", (True, False): "ScalarOther",
+                (False, False): "Scalar"}
         return self.call(f"where.{name[kinds]}", this, other)
 
     def to(self, dtype: torch.dtype) -> Term:
@@ -297,8 +299,8 @@ def _sampled(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any, grid: 
     given = given.call("reshape", [batch, channels, places])
     values = values.call("reshape", [batch, channels, elements])
     sizes = [_number(graph, size) for size in fakes[1].shape[2:]]
-    found = [_elements(grid.call("select.int", -1, axes - 1 - axis).call("reshape", [batch, 1, places]), sizes[axis], mode,
-                       padding, aligned) for axis in range(axes)]
+    found = [_elements(grid.call("select.int", -1, axes - 1 - axis).call("reshape", [batch, 1, places]), sizes[axis],
+                       mode, padding, aligned) for axis in range(axes)]
     indices, parts, along = [], [], [[] for _ in range(axes)]
     for chosen in itertools.product(*found):
         index = chosen[0][0]
@@ -330,7 +332,8 @@ def _shaped(graph: Lowering, value: Any, fake: torch.Tensor) -> Any:
 @lowers(aten._segment_reduce_backward.default)
 def _segmented(graph: Lowering, node: torch.fx.Node, grad: Any, output: Any, data: Any, reduce: str,
                lengths: Any = None, offsets: Any = None, axis: int = 0, initial: Any = None) -> Any:
-    """Values are [before, segments, elements, behind]: what each segment has of each element."""
+    """Values are [before, segments, elements, behind]: what each segment has of each element. Of several largest elements
+    each has its part; eager PyTorch gives each the whole where that is negative."""
     fakes = [argument.meta["val"] for argument in node.args[:3]]
     before = [math.prod(fakes[2].shape[:axis]), fakes[2].shape[axis], math.prod(fakes[2].shape[axis + 1:])]
     outer, elements, behind = (graph.size(size) for size in before)
@@ -338,7 +341,8 @@ def _segmented(graph: Lowering, node: torch.fx.Node, grad: Any, output: Any, dat
     grad, output, data = (Term(graph, wide(graph, one, fake)) for one, fake in zip((grad, output, data), fakes))
     grad, output = (one.call("reshape", [outer, segments, 1, behind]) for one in (grad, output))
     data = data.call("reshape", [outer, 1, elements, behind])
-    borders = graph.call("_segments_of_offsets", offsets) if lengths is None else graph.call("_segments_of_lengths", lengths)
+    name = "_segments_of_offsets" if lengths is None else "_segments_of_lengths"
+    borders = graph.call(name, offsets if lengths is None else lengths)
     begin, end = (Term(graph, border).call("reshape", [outer, segments, 1, 1]) for border in borders)
     places = Term(graph, graph.call("iota", [elements], 0, dtype=torch.int64)).call("reshape", [1, 1, elements, 1])
     inside = (places >= begin).and_(places < end)

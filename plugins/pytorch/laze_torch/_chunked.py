@@ -27,7 +27,7 @@ def _each(graph: Lowering, node: torch.fx.Node, *given: Any) -> Any:
 @lowers(_chunked)
 def _one(graph: Lowering, node: torch.fx.Node, value: Any, layer: Any, target: Any, bias: Any, weight: Any,
          reduction: str, ignored: int, smoothing: float, *rest: Any) -> Any:
-    """The loss, and its gradients where they are asked for, which PyTorch multiplies by what is given on the way back."""
+    """The loss, and its gradients where they are asked for: PyTorch multiplies them by what is given on the way back."""
     call, fakes = graph.call, node.meta["val"]
     loss = _loss(graph, (value, layer, target, bias, weight), ignored, reduction, smoothing)
     inputs, classes = (wide(graph, one, argument.meta["val"]) for one, argument in zip((value, layer), node.args))

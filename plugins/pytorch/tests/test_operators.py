@@ -1,0 +1,148 @@
+"""Operators of PyTorch's graphs that laze has not by their names, gradients above all: beside eager PyTorch, from laze
+alone. What finds out how large its results are, PyTorch runs between programs."""
+import itertools
+import unittest
+import warnings
+
+import torch
+from torch.nn import functional as F
+
+import laze_torch
+from test_compile import Compiling, compiled
+
+
+class Operators(Compiling):
+    def assert_gradients(self, function, *inputs, tolerance=1e-5):
+        """Results, and gradients of all inputs that are floats."""
+        torch._dynamo.reset()
+        twins = [x.detach().clone().requires_grad_(x.is_floating_point()) for x in inputs]
+        inputs = [x.detach().requires_grad_(x.is_floating_point()) for x in inputs]
+        expected, actual = function(*inputs), compiled(function)(*twins)
+        self.assert_close(actual, expected, tolerance)
+        given = torch.randn_like(expected)
+        expected.backward(given)
+        actual.backward(given)
+        for x, y in zip(inputs, twins):
+            if x.grad is not None:
+                self.assert_close(y.grad, x.grad, tolerance)
+        self.assert_nothing_left()
+
+    def test_resampling(self):
+        for axes, modes in ((1, ("nearest", "nearest-exact", "linear")), (2, ("nearest", "bilinear", "bicubic")),
+                            (3, ("nearest", "nearest-exact", "trilinear"))):
+            x = torch.randn(2, 3, *(4, 5, 6)[:axes])
+            for mode in modes:
+                corners = (None,) if mode.startswith("nearest") else (False, True)
+                for aligned, sizes in itertools.product(corners, ({"size": [7, 3, 9][:axes]}, {"scale_factor": 1.6})):
+                    with self.subTest(mode=mode, aligned=aligned, **sizes):
+                        self.assert_gradients(lambda x: F.interpolate(x, mode=mode, align_corners=aligned, **sizes), x)
+
+    def test_resampling_without_aliases(self):
+        for mode, size in itertools.product(("bilinear", "bicubic"), ([3, 2], [9, 11])):
+            with self.subTest(mode=mode, size=size):
+                self.assert_gradients(lambda x: F.interpolate(x, size, mode=mode, antialias=True), torch.randn(2, 2, 7, 6))
+
+    def test_padding_by_borders(self):
+        for axes, padding in ((1, (2, 1)), (2, (1, 0, 2, 3)), (3, (1, 2, 0, 1, 2, 0)), (2, (-1, 1, 2, -2))):
+            with self.subTest(padding):
+                self.assert_gradients(lambda x: F.pad(x, padding, mode="replicate"), torch.randn(2, 3, *(4, 5, 6)[:axes]))
+
+    def test_pools_of_three_axes(self):
+        x = torch.randn(2, 2, 6, 7, 8)
+        for named in ({}, {"stride": 1, "padding": 1}, {"ceil_mode": True, "padding": (1, 0, 1), "stride": (2, 3, 2)},
+                      {"count_include_pad": False, "padding": 1}, {"divisor_override": 5}):
+            with self.subTest(**named):
+                self.assert_gradients(lambda x: F.avg_pool3d(x, (2, 3, 2), **named), x)
+        self.assert_gradients(lambda x: F.adaptive_avg_pool3d(x, (4, 7, 3)), x)
+
+    def test_chosen_elements(self):
+        for function, axes in ((lambda x: F.max_pool3d(x, 2, 1), 3), (lambda x: F.adaptive_max_pool2d(x, (3, 4)), 2),
+                               (lambda x: F.adaptive_max_pool3d(x, (3, 2, 4)), 3)):
+            self.assert_gradients(function, torch.randn(2, 3, *(5, 6, 7)[:axes]))
+
+    def test_sums_of_16_bits_are_rounded_once(self):
+        x = torch.randn(2, 3, 6, 6).bfloat16()
+        self.assert_gradients(lambda x: F.interpolate(x, [3, 11], mode="bilinear"), x, tolerance=1e-2)
+        self.assert_gradients(lambda x: F.adaptive_max_pool2d(x, (4, 4)), x, tolerance=1e-2)
+
+    def test_samples_of_a_grid(self):
+        for axes in (2, 3):
+            x, grid = torch.randn(2, 3, *(5, 4, 6)[:axes]), torch.randn(2, *(4, 3, 2)[:axes], axes)
+            modes = ("bilinear", "nearest", "bicubic") if axes == 2 else ("bilinear", "nearest")
+            for mode, padding, aligned in itertools.product(modes, ("zeros", "border", "reflection"), (False, True)):
+                with self.subTest(axes=axes, mode=mode, padding=padding, aligned=aligned):
+                    self.assert_gradients(lambda x, grid: F.grid_sample(x, grid, mode, padding, aligned), x, grid,
+                                          tolerance=1e-4)
+
+    def test_segments(self):
+        plain, zeros = torch.randn(7, 3), torch.randn(7, 3)
+        zeros[4, 1], zeros[5, 1], zeros[1, 0] = 0, 0, 0
+        for reduce, initial in itertools.product(("sum", "mean", "max", "min", "prod"), (None, 2.0)):
+            for name, values in (("lengths", [2, 0, 4, 1]), ("offsets", [0, 3, 6, 7])):
+                if initial is None and name == "lengths" and reduce != "sum":
+                    values = [2, 1, 3, 1]  # what a segment without elements has is not a number
+                with self.subTest(reduce=reduce, initial=initial, name=name):
+                    self.assert_gradients(lambda x, at: torch.segment_reduce(x, reduce, **{name: at}, initial=initial,
+                                                                             axis=0),
+                                          zeros if reduce == "prod" else plain, torch.tensor(values))
+
+    def test_others(self):
+        x, y, weight = torch.randn(4, 3), torch.randn(4, 5), torch.randn(2, 3, 5)
+        self.assert_gradients(lambda x, y, weight: F.bilinear(x, y, weight), x, y, weight)
+        self.assert_gradients(lambda x: F.hardshrink(x, 0.4) + F.softshrink(x, 0.3), x)
+        self.assert_gradients(lambda x, y: x.masked_scatter(x[:, :1] > 0, y), x, y)
+
+    def test_a_chunked_loss(self):
+        from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+        x, layer, bias = torch.randn(6, 4), torch.randn(5, 4), torch.randn(5)
+        target, weight = torch.tensor([1, 0, 4, -100, 2, 2]), torch.rand(5)
+        for reduction, weighted in itertools.product(("mean", "sum", "none"), (False, True)):
+            with self.subTest(reduction=reduction, weighted=weighted), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.assert_gradients(
+                    lambda x, layer, bias: F.linear_cross_entropy(
+                        x, layer, target, linear_bias=bias, weight=weight if weighted else None, reduction=reduction,
+                        options=LinearCrossEntropyOptions(batch_chunk_size=2, allow_retain_graph=True)), x, layer, bias)
+
+
+class Found(Compiling):
+    """What is known only once it has run."""
+
+    def assert_left(self, function, names, *inputs):
+        laze_torch.reset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", laze_torch.FallbackWarning)
+            for x in inputs:
+                self.assert_close(compiled(function)(x), function(x))
+        self.assertEqual(set(laze_torch.fallbacks()), names)
+        self.assertGreater(laze_torch.programs(), 0)
+
+    def test_results_whose_sizes_are_found(self):
+        x = torch.randn(4, 5)
+        self.assert_left(lambda x: (x[x > 0] * 2).cumsum(0) + torch.nonzero(x).sum(),
+                         {"aten::index.Tensor", "aten::nonzero"}, x, -x)
+        self.assert_left(lambda x: sum(torch.masked_select(x, x > limit / 9).sum() for limit in range(10)),
+                         {"aten::masked_select"}, x)  # their sizes are u0, u1, ...: u8 is a dtype, too
+
+    def test_gradients_of_results_whose_sizes_are_found(self):
+        x = torch.randn(4, 5, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(lambda x: torch.masked_select(x, x > 0).exp().sum())(x).backward()
+        self.assert_close(x.grad, torch.where(x > 0, x.exp(), 0))
+
+    def test_checks_stay_pytorchs(self):
+        x = torch.randn(3, 3) + 3 * torch.eye(3)
+        self.assert_same(lambda x: torch.linalg.inv(x) @ torch.linalg.solve(x, x), x, tolerance=1e-5)
+        with self.assertRaisesRegex(Exception, "singular"):
+            compiled(torch.linalg.inv)(torch.zeros(3, 3))
+
+    def test_a_dtype_that_laze_has_not(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            half = torch.randn(3).chalf()
+            self.assert_close(compiled(lambda x: x.clone())(half).cfloat(), half.cfloat(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
