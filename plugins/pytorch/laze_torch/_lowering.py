@@ -28,6 +28,9 @@ _SAVING = torch.ops.higher_order.run_and_save_rng_state
 _REPEATING = torch.ops.higher_order.run_with_rng_state
 _SEED = torch.empty((), dtype=torch.int64)
 
+# Operators that are internal in laze, and the same as PyTorch's of that name.
+_INTERNAL = {"_conj", "_linalg_eigh", "_linalg_solve_ex", "_linalg_svd"}
+
 _Value = _laze._Value
 
 
@@ -43,7 +46,7 @@ def name_of(target: Any) -> str:
 
 def has(target: Any) -> bool:
     """Whether laze has an operator, or a rule here, for an operator of PyTorch."""
-    return target in _RULES or _laze._has_operator(name_of(target))
+    return target in _RULES or name_of(target) in _INTERNAL or _laze._has_operator(name_of(target))
 
 
 def _called(node: torch.fx.Node) -> tuple[Any, tuple[Any, ...]]:
@@ -232,6 +235,14 @@ def _copy(graph: Lowering, node: torch.fx.Node, value: Any, source: Any, **_: An
 @lowers(aten._conj_physical.default)
 def _conjugate(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
     return graph.call("conj_physical", value)
+
+
+@lowers(aten._linalg_det.default, aten._linalg_slogdet.default)
+def _determinant(graph: Lowering, node: torch.fx.Node, value: Any) -> Any:
+    """The factors, which the way back reads, are those of the transposed matrix where the matrix is contiguous."""
+    fake = node.args[0].meta["val"]
+    turned = fake.is_contiguous() and not fake.is_complex()
+    return graph.call(name_of(node.target), graph.call("transpose.int", value, -2, -1) if turned else value)
 
 
 @lowers(aten._efficientzerotensor.default)

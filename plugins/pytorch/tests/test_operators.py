@@ -15,7 +15,7 @@ class Operators(Compiling):
     def assert_gradients(self, function, *inputs, tolerance=1e-5):
         """Results, and gradients of all inputs that are floats."""
         torch._dynamo.reset()
-        twins = [x.detach().clone().requires_grad_(x.is_floating_point()) for x in inputs]
+        twins = [x.detach().clone().requires_grad_(x.is_floating_point()) for x in inputs]  # which lie as these do
         inputs = [x.detach().requires_grad_(x.is_floating_point()) for x in inputs]
         expected, actual = function(*inputs), compiled(function)(*twins)
         self.assert_close(actual, expected, tolerance)
@@ -85,6 +85,13 @@ class Operators(Compiling):
                     self.assert_gradients(lambda x, at: torch.segment_reduce(x, reduce, **{name: at}, initial=initial,
                                                                              axis=0),
                                           zeros if reduce == "prod" else plain, torch.tensor(values))
+
+    def test_determinants(self):
+        """PyTorch's way back takes the factors for those of the transposed matrix, or not, by how the matrix lies."""
+        for x in (torch.randn(3, 3), torch.randn(3, 3).t(), torch.randn(2, 4, 4), torch.randn(2, 4, 4).mT):
+            for function in (torch.linalg.det, lambda x: torch.linalg.slogdet(x)[1],
+                             lambda x: torch.linalg.solve(x, torch.ones(x.shape[-1], 2))):
+                self.assert_gradients(function, x, tolerance=1e-4)
 
     def test_others(self):
         x, y, weight = torch.randn(4, 3), torch.randn(4, 5), torch.randn(2, 3, 5)
