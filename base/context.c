@@ -60,7 +60,7 @@ static const struct {
     [LAZE_DEBUG_ROUND_TRIP] = {"roundtrip", "print and parse each graph after each pass and compare"},
     [LAZE_DEBUG_MISS] = {"miss", "log each trace-cache miss with its first difference from the nearest cached graph"},
     [LAZE_DEBUG_CACHE] = {"cache", "log what the disk cache finds, stores and refuses"},
-    [LAZE_DEBUG_RUN] = {"run", "log each kernel call with its time"},
+    [LAZE_DEBUG_RUN] = {"run", "log each launch of a kernel with its time"},
     [LAZE_DEBUG_NO_FUSION] = {"nofusion", "give each node a kernel of its own"},
     [LAZE_DEBUG_NO_ARENAS] = {"noarenas",
                               "take memory for each request to an arena alone, for tools that check memory"},

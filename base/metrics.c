@@ -16,6 +16,7 @@ static const char *const metric_names[LAZE_METRIC_COUNT] = {
     [LAZE_METRIC_KERNEL_CACHE_HITS] = "kernel_cache_hits",
     [LAZE_METRIC_DISK_CACHE_HITS] = "disk_cache_hits",
     [LAZE_METRIC_KERNELS_RUN] = "kernels_run",
+    [LAZE_METRIC_KERNEL_INSTANCES] = "kernel_instances",
     [LAZE_METRIC_FALLBACKS] = "fallbacks",
     [LAZE_METRIC_RUNS_FOR_READ] = "runs_for_read",
     [LAZE_METRIC_RUNS_FOR_VALUE] = "runs_for_value",

@@ -17,7 +17,8 @@ typedef enum {
   LAZE_METRIC_KERNELS_COMPILED,    /* kernels that went through LLVM */
   LAZE_METRIC_KERNEL_CACHE_HITS,   /* kernels found in this process */
   LAZE_METRIC_DISK_CACHE_HITS,     /* kernels found on disk */
-  LAZE_METRIC_KERNELS_RUN,         /* kernel calls */
+  LAZE_METRIC_KERNELS_RUN,         /* launches of kernels */
+  LAZE_METRIC_KERNEL_INSTANCES,    /* what they computed: groups of operators that are alike are one launch */
   LAZE_METRIC_FALLBACKS,           /* nodes a native backend ran on the interpreter */
   LAZE_METRIC_RUNS_FOR_READ,       /* graphs that were run because elements were read */
   LAZE_METRIC_RUNS_FOR_VALUE,      /* because values were to be computed now */

@@ -122,9 +122,10 @@ static laze_status measure_steps(bench_report *report, digits_network *network, 
   return LAZE_OK;
 }
 
-/* One step of AdamW over parameters of as many sizes, with gradients that are there. */
+/* One step of AdamW over parameters of as many sizes, with gradients that are there: how long it takes to record, and
+ * all of it, in microseconds. */
 static laze_status many_step(laze_context *context, laze_optimiser *optimiser, laze_tensor *const *parameters,
-                             laze_tensor *const *gradients, double *recorded, laze_error *error) {
+                             laze_tensor *const *gradients, double *recorded, double *all, laze_error *error) {
   laze_scope *scope = laze_scope_begin(context);
   laze_status status = LAZE_OK;
   for (int i = 0; i < MANY && status == LAZE_OK; i++) status = laze_tensor_set_grad(parameters[i], gradients[i], error);
@@ -133,11 +134,42 @@ static laze_status many_step(laze_context *context, laze_optimiser *optimiser, l
   *recorded = 1e6 * (measure_now() - start);
   if (status == LAZE_OK) status = laze_optimiser_zero_grad(optimiser, error);
   const laze_status end = laze_step_end(scope, status == LAZE_OK ? error : NULL);
+  *all = 1e6 * (measure_now() - start);
   return status == LAZE_OK ? end : status;
 }
 
+/* Steps on 1 and on 2 threads in turn, which whatever else the machine does meets alike. */
+static laze_status many_steps(laze_context *context, laze_optimiser *optimiser, laze_tensor *const *parameters,
+                              laze_tensor *const *gradients, bench_samples *recording, bench_samples steps[2],
+                              laze_error *error) {
+  laze_status status = LAZE_OK;
+  for (int i = 0; i < ROUNDS && status == LAZE_OK; i++) {
+    for (int threads = 1; threads <= 2 && status == LAZE_OK; threads++) {
+      double recorded = 0, all = 0;
+      status = laze_set_threads(context, threads, error);
+      if (status == LAZE_OK) status = many_step(context, optimiser, parameters, gradients, &recorded, &all, error);
+      if (i == 0) continue; /* compiles */
+      samples_add(&steps[threads - 1], all);
+      if (threads == 1) samples_add(recording, recorded / MANY);
+    }
+  }
+  return status == LAZE_OK ? laze_set_threads(context, 1, error) : status;
+}
+
+static void report_many(bench_report *report, const bench_samples *recording, const bench_samples steps[2],
+                        int64_t kernels, int64_t instances) {
+  report_add(report, (bench_row){.name = "recording AdamW over 100 parameters: one of them",
+                                 .unit = "us",
+                                 .value = samples_summary(recording)});
+  report_add(report, (bench_row){.name = "  the step, on 1 thread", .unit = "us", .value = samples_summary(&steps[0])});
+  report_add(report,
+             (bench_row){.name = "  the step, on 2 threads", .unit = "us", .value = samples_summary(&steps[1])});
+  report_note(report, "%lld launches of kernels in a step, for %lld parameters", (long long)kernels,
+              (long long)instances);
+}
+
 static laze_status measure_many(bench_report *report, laze_context *context, laze_error *error) {
-  static bench_samples samples;
+  static bench_samples recording, steps[2];
   laze_tensor *parameters[MANY], *gradients[MANY];
   laze_optimiser *adamw;
   laze_status status = laze_optimiser_create(context, "adamw", LAZE_NO_SETTINGS, &adamw, error);
@@ -148,25 +180,19 @@ static laze_status measure_many(bench_report *report, laze_context *context, laz
     if (status == LAZE_OK) status = laze_tensor_require_grad(parameters[i], 1, error);
   }
   if (status == LAZE_OK) status = laze_optimiser_add(adamw, parameters, MANY, LAZE_NO_SETTINGS, error);
-  int64_t kernels = 0;
-  for (int i = 0; i < ROUNDS && status == LAZE_OK; i++) {
-    double recorded = 0;
-    kernels = bench_metric(context, "kernels_run");
-    status = many_step(context, adamw, parameters, gradients, &recorded, error);
-    kernels = bench_metric(context, "kernels_run") - kernels;
-    if (i > 0) samples_add(&samples, recorded / MANY);
-  }
+  if (status == LAZE_OK) status = many_steps(context, adamw, parameters, gradients, &recording, steps, error);
+  double recorded, all;
+  int64_t kernels = bench_metric(context, "kernels_run"), instances = bench_metric(context, "kernel_instances");
+  if (status == LAZE_OK) status = many_step(context, adamw, parameters, gradients, &recorded, &all, error);
+  kernels = bench_metric(context, "kernels_run") - kernels;
+  instances = bench_metric(context, "kernel_instances") - instances;
   laze_optimiser_destroy(adamw);
   for (int i = 0; i < MANY; i++) {
     laze_tensor_release(parameters[i]);
     laze_tensor_release(gradients[i]);
   }
-  if (status != LAZE_OK) return status;
-  report_add(report, (bench_row){.name = "recording AdamW over 100 parameters: one of them",
-                                 .unit = "us",
-                                 .value = samples_summary(&samples)});
-  report_note(report, "%lld kernels run in that step, of which all are one in code", (long long)kernels);
-  return LAZE_OK;
+  if (status == LAZE_OK) report_many(report, &recording, steps, kernels, instances);
+  return status;
 }
 
 laze_status bench_training(bench_report *report, laze_error *error) {

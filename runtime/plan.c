@@ -8,7 +8,8 @@
  * One walk over the steps with a list of free ranges sorted by offset. A value takes the smallest range it fits (so
  * that large holes stay for large values), or the arena grows, extending a free range at its end. After a step the
  * ranges of the values it was the last to touch return and join their neighbours. What a step with regions keeps all
- * through them returns where they end. Values whose sizes a step defines are planned apart, when it has run.
+ * through them returns where they end. Steps of one launch count as one. Values whose sizes a step defines are planned
+ * apart, when it has run.
  */
 #include "runtime/program_internal.h"
 
@@ -145,13 +146,16 @@ static laze_status end_control(const laze_program *program, memory_plan *plan, i
   return LAZE_OK;
 }
 
-static laze_status plan_step(const laze_program *program, memory_plan *plan, int32_t index, bound_value *values,
-                             laze_error *error) {
-  const laze_step *step = &program->steps[index];
-  LAZE_TRY(begin_step(program, plan, index, values, error));
-  if (!step->control) LAZE_TRY(return_values(program, plan, index, step->buffers, step->buffer_count, values, error));
-  while (plan->open_count > 0 && program->steps[plan->open[plan->open_count - 1]].end == index + 1)
-    LAZE_TRY(end_control(program, plan, index, values, error));
+/* Steps [first, end), which are one launch: nothing that one of them needs is another's. */
+static laze_status plan_launch(const laze_program *program, memory_plan *plan, int32_t first, int32_t end,
+                               bound_value *values, laze_error *error) {
+  for (int32_t i = first; i < end; i++) LAZE_TRY(begin_step(program, plan, i, values, error));
+  for (int32_t i = first; i < end; i++) {
+    const laze_step *step = &program->steps[i];
+    if (!step->control) LAZE_TRY(return_values(program, plan, i, step->buffers, step->buffer_count, values, error));
+  }
+  while (plan->open_count > 0 && program->steps[plan->open[plan->open_count - 1]].end == end)
+    LAZE_TRY(end_control(program, plan, end - 1, values, error));
   return LAZE_OK;
 }
 
@@ -160,8 +164,8 @@ static void forget_place(bound_value *value) {
   value->returned = false;
 }
 
-laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_value *values, int64_t *out,
-                             laze_error *error) {
+laze_status laze_plan_memory(const laze_program *program, int32_t stage, const bound_step *steps, bound_value *values,
+                             int64_t *out, laze_error *error) {
   memory_plan plan = {.context = program->context, .stage = stage};
   laze_status status = LAZE_OK;
   int64_t begin = stage > 0 ? program->stages[stage].step : 0;
@@ -169,8 +173,10 @@ laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_v
   for (int64_t i = 0; stage == 0 && i < program->value_count; i++) forget_place(&values[i]);
   for (int32_t i = 0; stage > 0 && i < program->stages[stage].value_count; i++)
     forget_place(&values[program->stages[stage].values[i]]); /* of the last round of a loop */
-  for (int64_t i = begin; i < end && status == LAZE_OK; i++)
-    status = plan_step(program, &plan, (int32_t)i, values, error);
+  for (int64_t first = begin, next; first < end && status == LAZE_OK; first = next) {
+    for (next = first + 1; next < end && steps[next].launch == steps[first].launch;) next++;
+    status = plan_launch(program, &plan, (int32_t)first, (int32_t)next, values, error);
+  }
   laze_free(plan.context, plan.ranges);
   *out = plan.end;
   return status;

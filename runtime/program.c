@@ -200,6 +200,7 @@ static void trim(laze_program *program) {
 
 void laze_program_finish(laze_program *program) {
   program_share_places(program, 0, (int32_t)program->step_count);
+  program_find_launches(program);
   trim(program);
   int64_t bytes = (int64_t)sizeof *program + program->arena.bytes + laze_size_table_bytes(program->sizes) +
                   program->value_capacity * (int64_t)sizeof *program->values +

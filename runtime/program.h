@@ -68,7 +68,8 @@ typedef struct laze_step_region {
   const int32_t *results;    /* values: of the region's steps, parameters of it, constants */
 } laze_step_region;
 
-/* One kernel call, or a walk through regions. */
+/* One kernel call, or a walk through regions. Where several steps write to one value, each has elements of its own,
+ * but for one that `updates`. */
 typedef struct laze_step {
   laze_kernel *kernel;    /* retained by the program; NULL with `control` or sizes that it defines */
   const int32_t *buffers; /* values, in the kernel's order; copied */
@@ -93,6 +94,8 @@ typedef struct laze_step {
   const laze_step_size *defines; /* the sizes whose numbers it finds; copied. Without regions it has no kernel, and one:
                                     element sizes[0] of its first buffer, which its second one receives */
   int32_t define_count;
+  /* The program's own (program_launch.c): */
+  bool beside; /* it can run at once with the step before it, and with those that this one is beside */
   /* The program's own (program_stages.c): */
   int32_t stage;                    /* when its sizes are known */
   int32_t defined_stage;            /* with `defines`: what its numbers make known */
@@ -123,8 +126,8 @@ LAZE_MUST_USE laze_status laze_program_set_checks(laze_program *program, const i
                                                   const uint64_t *depends, laze_error *error);
 /* Once all steps are there, where one defines a size: finds what its number makes known. */
 LAZE_MUST_USE laze_status laze_program_find_stages(laze_program *program, laze_error *error);
-/* Nothing is added any more: gives back memory to spare, and counts the rest in program_cache_bytes for as long as the
- * program lives. */
+/* Nothing is added any more: finds the steps that can run at once, gives back memory to spare, and counts the rest in
+ * program_cache_bytes for as long as the program lives. */
 void laze_program_finish(laze_program *program);
 /* Bytes that a finished program takes, kernels that only it uses included. */
 int64_t laze_program_bytes(const laze_program *program);
@@ -153,7 +156,7 @@ void laze_executable_output_type(const laze_executable *executable, int32_t inde
 /* Bytes of the plan's arena: what temporaries take while it runs. */
 int64_t laze_executable_temporary_bytes(const laze_executable *executable);
 
-/* Adds what a run takes to kernels, interpreted, work, temporary and output bytes (laze/compile.h). */
+/* Adds what a run takes to kernels, instances, interpreted, work, temporary and output bytes (laze/compile.h). */
 void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost);
 
 /* Which outputs of a run failed, and why. Zero-initialise; laze_run_report_deinit() frees it. */

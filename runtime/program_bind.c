@@ -146,7 +146,9 @@ static laze_status bind(const program_binder *b, laze_executable *executable) {
     if (program->steps[i].stage == 0) LAZE_TRY(program_bind_step(b, &program->steps[i], &executable->steps[i]));
   }
   for (int64_t i = 0; i < b->program->output_count; i++) LAZE_TRY(bind_output(b, i, &executable->output_types[i]));
-  laze_status status = laze_plan_memory(program, 0, executable->values, &executable->temporary_bytes, b->error);
+  program_cut_launches(program, executable->steps);
+  laze_status status =
+      laze_plan_memory(program, 0, executable->steps, executable->values, &executable->temporary_bytes, b->error);
   if (status != LAZE_OK) laze_executable_name_temporaries(executable, b->sites, b->error);
   return status;
 }
@@ -174,7 +176,8 @@ void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost
   const laze_program *program = executable->program;
   for (int64_t i = 0; i < program->step_count; i++) {
     if (!program->steps[i].kernel) continue;
-    cost->kernels++;
+    cost->kernels += executable->steps[i].launch == i;
+    cost->instances++;
     cost->interpreted += program->steps[i].interpreted != NULL;
     if (!executable->steps[i].unknown) cost->work += executable->steps[i].work;
   }

@@ -69,7 +69,8 @@ typedef struct bound_value {
 typedef struct bound_step {
   int64_t *sizes; /* its place stays where it is bound again */
   int64_t domain, scratch, work;
-  bool unknown; /* its sizes are not known, or not yet */
+  bool unknown;   /* its sizes are not known, or not yet */
+  int32_t launch; /* the first step of the launch that it is part of */
 } bound_step;
 
 struct laze_executable {
@@ -94,18 +95,18 @@ typedef struct program_run {
   laze_executable *executable;
   int threads;
   void **pointers;      /* of each value */
-  void **step_pointers; /* of the step at hand */
+  void **step_pointers; /* of the step at hand, where it is a launch of its own */
   char *scratch;        /* scratch_bytes for each thread */
   laze_buffer *arena, *scratch_buffer;
-  laze_kernel_failure *records; /* most_checks for each thread, and as many for the step as a whole */
+  laze_kernel_failure *records; /* most_checks for each thread */
   laze_check_failure *failures; /* of checks, by ascending node */
   int64_t failure_count, failure_capacity;
   laze_error
       *reason; /* of the step at hand, where its kernel says what failed: beside the run, whose fields are cleared */
   int32_t *missing; /* by value: the error of what had no memory and so is not there, or LAZE_CAUSE_SIZE; NULL: all are
                        there */
-  int64_t kernels_run;
-  int64_t donated_from; /* the first step that writes to donated memory; INT64_MAX: none does */
+  int64_t launches, instances; /* of kernels, and their steps */
+  int64_t donated_from;        /* the first step that writes to donated memory; INT64_MAX: none does */
   /* What is bound: the executable's, or, where steps define sizes, the run's own (run_stages.c). */
   bound_value *values;
   bound_step *steps;
@@ -126,6 +127,18 @@ typedef struct program_binder {
   laze_error *error;
 } program_binder;
 
+/* Bounds of a launch: work that keeps many threads busy for long enough, and what a call has room for. */
+#define PROGRAM_LAUNCH_WORK (INT64_C(32) << 20)
+#define PROGRAM_LAUNCH_STEPS 512
+#define PROGRAM_LAUNCH_BUFFERS 64
+
+/* program_launch.c. Finds the steps of a finished program that can run at once with the one before them. */
+void program_find_launches(laze_program *program);
+/* Says of each step, bound to sizes, which launch it is part of. */
+void program_cut_launches(const laze_program *program, bound_step *steps);
+
+/* run_launch.c. Runs the launch that begins with step *at, as much of it as can, and moves on to the step behind it. */
+LAZE_MUST_USE laze_status program_run_launch(program_run *run, int64_t *at, bool log, laze_error *error);
 /* program_bind.c */
 LAZE_MUST_USE laze_status program_bind_value(const program_binder *binder, int32_t index, bound_value *out);
 LAZE_MUST_USE laze_status program_bind_step(const program_binder *binder, const laze_step *step, bound_step *out);
@@ -190,11 +203,17 @@ LAZE_MUST_USE laze_status program_run_list_missing(program_run *run, laze_error 
 LAZE_MUST_USE laze_status program_run_alias(program_run *run, laze_error *error);
 /* Whether a step has memory for all it touches; what it writes is missing otherwise. */
 bool program_run_has_memory(program_run *run, const laze_step *step);
+/* Whether a step has what it needs to run. */
+static inline bool program_run_can(program_run *run, const laze_step *step) {
+  if ((run->missing || run->stages) && !program_run_has_memory(run, step)) return false;
+  return !(step->needs_success && run->failure_count > 0);
+}
 /* Releases what a run holds but its outputs. */
 void program_run_release(program_run *run);
 
-/* run_failures.c. Notes what the checks of a step found, from the step's records. */
-LAZE_MUST_USE laze_status program_run_note(program_run *run, const laze_step *step, laze_error *error);
+/* run_failures.c. Notes what the checks of a step found in one call, which has `records`. One call at a time. */
+LAZE_MUST_USE laze_status program_run_note(program_run *run, const laze_step *step, const laze_kernel_failure *records,
+                                           laze_error *error);
 /* Notes that a node failed for a reason of its own. */
 LAZE_MUST_USE laze_status program_run_note_error(program_run *run, const laze_origin *origin, const laze_error *reason,
                                                  laze_error *error);
@@ -213,7 +232,7 @@ void laze_program_name_value(const laze_program *program, int32_t value, const i
 void laze_executable_name_temporaries(const laze_executable *executable, const laze_sites *sites, laze_error *error);
 
 /* Fills `values[i].offset` for temporaries and returns the arena's size in *out. */
-LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, int32_t stage, bound_value *values,
-                                           int64_t *out, laze_error *error);
+LAZE_MUST_USE laze_status laze_plan_memory(const laze_program *program, int32_t stage, const bound_step *steps,
+                                           bound_value *values, int64_t *out, laze_error *error);
 
 #endif

@@ -1,7 +1,6 @@
 /* Checks that failed while an executable ran:
  *
- *   kernel's records, one for each check, by thread ─> the step's: the lowest position
- *                                                   ─> the run's: by node, and of a node the lowest position
+ *   records of a call, one for each check ─> the run's: by node, and of a node the lowest position
  *
  * All steps run whatever fails, but for operators with regions (`needs_success`): a loop over wrong values might not
  * end. So what is reported does not depend on the order of the others: both backends name the same node and position.
@@ -47,8 +46,8 @@ static laze_status keep_reason(program_run *run, const laze_error *reason, laze_
   return failure->reason ? LAZE_OK : laze_fail_memory(error, "running a graph", -1);
 }
 
-laze_status program_run_note(program_run *run, const laze_step *step, laze_error *error) {
-  const laze_kernel_failure *records = run->records + run->threads * run->executable->program->most_checks;
+laze_status program_run_note(program_run *run, const laze_step *step, const laze_kernel_failure *records,
+                             laze_error *error) {
   for (int32_t i = 0; i < step->check_count; i++) {
     if (records[i].position == INT64_MAX) continue;
     laze_check_failure failure = {.node = step->origins[step->checks[i]].node,

@@ -75,12 +75,17 @@ static int64_t find_updated(const program_run *run, int32_t value) {
   return input >= 0 && is_free(run, input, value) ? input : -1;
 }
 
-/* A donated input whose last step is over when the first one writes an output; -1: none. */
+/* The first step of the launch that writes an output first. */
+static int32_t first_launch(const program_run *run, int32_t value) {
+  return run->steps[run->executable->program->values[value].first_step].launch;
+}
+
+/* A donated input whose last step is over when the first launch writes an output; -1: none. */
 static int64_t find_ended(const program_run *run, int32_t value) {
   const laze_program *program = run->executable->program;
+  const int32_t first = first_launch(run, value);
   for (int64_t i = 0; i < program->input_count; i++)
-    if (program->values[program->inputs[i]].last_step < program->values[value].first_step && is_free(run, i, value))
-      return i;
+    if (program->values[program->inputs[i]].last_step < first && is_free(run, i, value)) return i;
   return -1;
 }
 
@@ -89,14 +94,14 @@ static bool take_donated(program_run *run, int64_t index, int32_t value) {
   const laze_program *program = run->executable->program;
   const laze_run *request = run->request;
   if (!request->donated || run->stages || program->values[value].role != LAZE_ROLE_OUTPUT ||
-      run->values[value].bytes == 0 || has_regions(program))
+      program->values[value].first_step < 0 || run->values[value].bytes == 0 || has_regions(program))
     return false;
   int64_t input = find_updated(run, value);
   if (input < 0 && !request->for_updates) input = find_ended(run, value);
   if (input < 0) return false;
   laze_buffer_retain(request->inputs[input]);
   request->outputs[index] = request->inputs[input];
-  const int32_t first = program->values[value].first_step;
+  const int32_t first = first_launch(run, value);
   if (first < run->donated_from) run->donated_from = first;
   return true;
 }
@@ -171,8 +176,7 @@ static laze_status create_records(program_run *run, laze_error *error) {
   if (!run->pointers) return laze_fail_memory(error, "running a graph", -1);
   run->step_pointers = run->pointers + program->value_count;
   if (program->most_checks == 0) return LAZE_OK;
-  run->records =
-      laze_alloc_array(program->context, program->most_checks * ((int64_t)run->threads + 1), sizeof *run->records);
+  run->records = laze_alloc_array(program->context, program->most_checks * (int64_t)run->threads, sizeof *run->records);
   return run->records ? LAZE_OK : laze_fail_memory(error, "the checks of a graph", -1);
 }
 

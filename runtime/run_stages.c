@@ -161,7 +161,7 @@ static laze_status place_stage(program_run *run, int32_t number, int64_t scratch
   const laze_program *program = run->executable->program;
   const program_stage *stage = &program->stages[number];
   int64_t bytes;
-  LAZE_TRY(laze_plan_memory(program, number, run->values, &bytes, error));
+  LAZE_TRY(laze_plan_memory(program, number, run->steps, run->values, &bytes, error));
   LAZE_TRY(create_memory(run, number, bytes, error));
   const laze_buffer *memory = run->stages->memory[number];
   for (int32_t i = 0; i < stage->value_count; i++) {

@@ -10,6 +10,7 @@
  *   - anything else is stored, by the kind of group that claims it (kind.h); its uses become loads.
  */
 #include "codegen/node_site.h"
+#include "codegen/schedule/arrange.h"
 #include "codegen/schedule/fuse.h"
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
@@ -201,6 +202,7 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   if (status == LAZE_OK) status = laze_schedule_prepare_costs(&scheduler, &scratch);
   if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);
   if (status == LAZE_OK) status = finish(&scheduler, out);
+  if (status == LAZE_OK) status = laze_schedule_arrange(&scheduler, &scratch, out);
   laze_arena_deinit(&scratch);
   return status;
 }

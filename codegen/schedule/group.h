@@ -10,6 +10,7 @@
  *   kind.h         kinds of group: copy.c, matrix.c, fold.c, loops.c with pieces.c and update.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c
  *   emit.c         a finished group as loops
+ *   arrange.c      the order of finished groups
  *   print.c        the schedule as text
  */
 #ifndef LAZE_CODEGEN_SCHEDULE_GROUP_H

@@ -92,7 +92,8 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
                         const int32_t *times) {
   bool whole =
       group->interpreted || group->control || group->defines_size; /* a node whose results are values of the program */
-  laze_text_format(text, "kernel %d: %s  [%s]\n", (int)index, group->label, split_reasons[group->split]);
+  laze_text_format(text, "kernel %d: %s  [%s]", (int)index, group->label, split_reasons[group->split]);
+  laze_text_append(text, group->beside ? "  beside the one before\n" : "\n");
   if (group->interpreted) laze_text_format(text, "  interpreted: %s\n", group->interpreted);
   if (group->control) print_regions(text, graph, group, index);
   if (!whole) {

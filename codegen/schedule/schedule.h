@@ -76,6 +76,7 @@ typedef struct laze_group {
   const struct laze_step_control *control; /* CONTROL; runtime/program.h */
   int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are
                            behind this one */
+  bool beside;          /* it has the code of the group before it, and both can run at once */
 } laze_group;
 
 typedef struct laze_schedule {

@@ -109,12 +109,13 @@ LAZE_API LAZE_MUST_USE laze_status laze_compiled_run_on_memory(laze_compiled *co
 /* What one run takes. Zero-initialise and set struct_size. */
 typedef struct laze_cost {
   size_t struct_size;  /* sizeof(laze_cost) */
-  int64_t kernels;     /* that are called, loops aside */
+  int64_t kernels;     /* launches of one, loops aside */
   int64_t interpreted; /* of these, such as have no native code */
   int64_t work; /* bytes moved plus operations, an estimate, 0 where a backend has none; of a loop's region once */
   int64_t temporary_bytes; /* between inputs and outputs */
   int64_t output_bytes;    /* what sizes say beforehand */
   int64_t constant_bytes;  /* of the graph */
+  int64_t instances;       /* of kernels: a launch runs one for all groups of operators that are alike and apart */
 } laze_cost;
 /* The cost of a run where sizes are as given (as in laze_compile_options; with every one that no run finds). */
 LAZE_API LAZE_MUST_USE laze_status laze_compiled_cost(laze_compiled *compiled, const int64_t *sizes, int32_t size_count,

@@ -72,7 +72,7 @@ typedef struct laze_activity {
 } laze_activity;
 /* Called while a graph is compiled to native code and run, on the thread that asked for it (a read, the end of a step,
  * a call that uses the budget up): at the beginning and at the end of each (done == total), before each module of
- * kernels and each step, and before each iteration of a loop that the interpreter runs. That can be often: look at a
+ * kernels and each launch, and before each iteration of a loop that the interpreter runs. That can be often: look at a
  * clock before you do anything slow. Anything but 0 stops the work: the call returns LAZE_CANCELLED, what it would have
  * computed is still pending, kernels that are there stay, and a later read goes on. A run that has begun to write where
  * a value was that nobody needs any more (buffers_donated) goes on to its end without a call. laze holds no lock

@@ -114,9 +114,10 @@ static PyObject *program_cost(PyObject *self, PyObject *sizes) {
   Py_BEGIN_ALLOW_THREADS status = laze_compiled_cost(compiled, numbers, count, &cost, &error);
   Py_END_ALLOW_THREADS PyMem_Free(numbers);
   if (status != LAZE_OK) return laze_python_raise_error(status, &error);
-  return Py_BuildValue("{sLsLsLsLsLsL}", "kernels", (long long)cost.kernels, "interpreted", (long long)cost.interpreted,
-                       "work", (long long)cost.work, "temporary_bytes", (long long)cost.temporary_bytes, "output_bytes",
-                       (long long)cost.output_bytes, "constant_bytes", (long long)cost.constant_bytes);
+  return Py_BuildValue("{sLsLsLsLsLsLsL}", "kernels", (long long)cost.kernels, "instances", (long long)cost.instances,
+                       "interpreted", (long long)cost.interpreted, "work", (long long)cost.work, "temporary_bytes",
+                       (long long)cost.temporary_bytes, "output_bytes", (long long)cost.output_bytes, "constant_bytes",
+                       (long long)cost.constant_bytes);
 }
 
 static PyMethodDef program_methods[] = {

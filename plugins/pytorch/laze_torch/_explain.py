@@ -16,7 +16,7 @@ class Graph:
     """One graph that PyTorch found, and what it costs at the sizes at hand."""
     kind: str  # "forward", "backward" or "inference"
     operators: int
-    programs: list[dict[str, int]]  # of each: kernels, interpreted, work, temporary_bytes, output_bytes, constant_bytes
+    programs: list[dict[str, int]]  # of each what laze_cost has: kernels, instances, interpreted, work, ..._bytes
     texts: list[str]  # of laze's graphs
     fallbacks: list[tuple[str, str]]  # operators that PyTorch runs, and why
     open_sizes: dict[str, int]  # sizes that may change, and what they are now

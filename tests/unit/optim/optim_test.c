@@ -1,5 +1,6 @@
 /* Optimisers: what they refuse, what they remember, and how much is compiled for them. The formulas are compared with
  * PyTorch's in tests/conformance/optim_test.c. */
+#include "laze/compile.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/unit/autograd/support.h"
 
@@ -469,6 +470,171 @@ START_TEST(a_hundred_parameters) {
 }
 END_TEST
 
+/* ---- Lists: a step over many small parameters is a handful of kernels, each of them run at once for all that are
+ * alike, and gives what a step over each parameter alone gives, to the bit. */
+
+enum { LIST = 100, LIST_MOST = 200 * 40, LIST_KERNELS = 8 };
+
+typedef struct {
+  laze_context *context;
+  laze_tensor *parameters[LIST], *gradients[LIST];
+} parameter_list;
+
+/* The interpreter has a kernel of its own for each operator: none are alike. */
+static bool is_native(void) {
+  return strcmp(laze_backend_name(laze_backend_at(0)), "llvm") == 0;
+}
+
+static laze_ints list_shape(int index) {
+  static const int64_t sizes[8][2] = {{3}, {64, 3}, {1}, {200, 40}, {17}, {33, 31}, {5, 1}, {2048}};
+  const int64_t *shape = sizes[index % 8];
+  return (laze_ints){shape, shape[1] > 0 ? 2 : 1};
+}
+
+static size_t list_bytes(int index) {
+  const laze_ints shape = list_shape(index);
+  return (size_t)(shape.items[0] * (shape.count > 1 ? shape.items[1] : 1)) * sizeof(float);
+}
+
+static laze_tensor *list_tensor(laze_context *context, int index, int seed) {
+  float data[LIST_MOST];
+  for (size_t k = 0; k < list_bytes(index) / sizeof(float); k++)
+    data[k] = (float)((k * 31 + (size_t)(index * 17 + seed)) % 97) / 97 - 0.5f;
+  return laze_tensor_retain(laze_tensor_from_data(context, LAZE_F32, list_shape(index), data, list_bytes(index)));
+}
+
+static parameter_list begin_list(const char *backend, int threads) {
+  laze_context_options options = {
+      .struct_size = sizeof options, .backend = backend, .cache_directory = "", .threads = threads};
+  parameter_list list;
+  ck_assert_int_eq(laze_context_create(&options, &list.context, NULL), LAZE_OK);
+  laze_scope *scope = laze_scope_begin(list.context);
+  for (int i = 0; i < LIST; i++) {
+    list.parameters[i] = list_tensor(list.context, i, 1);
+    list.gradients[i] = list_tensor(list.context, i, 50);
+    ck_assert_int_eq(laze_tensor_require_grad(list.parameters[i], 1, NULL), LAZE_OK);
+  }
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK);
+  return list;
+}
+
+static void end_list(parameter_list *list) {
+  for (int i = 0; i < LIST; i++) {
+    laze_tensor_release(list->parameters[i]);
+    laze_tensor_release(list->gradients[i]);
+  }
+  laze_context_release(list->context);
+}
+
+/* Parameters [first, end) get a step of it; the clipped norm of all gradients is its limit before, where that is not 0.
+ */
+static void step_list(parameter_list *list, laze_optimiser *optimiser, int first, int end, double clip) {
+  laze_scope *scope = laze_scope_begin(list->context);
+  laze_error error;
+  for (int i = first; i < end; i++)
+    ck_assert_int_eq(
+        laze_tensor_set_grad(list->parameters[i], laze_mul(list->gradients[i], laze_detach(list->parameters[i])), NULL),
+        LAZE_OK);
+  if (clip > 0)
+    ck_assert_int_eq(laze_clip_grad_norm(list->context, list->parameters + first, end - first, clip, 2, NULL, NULL),
+                     LAZE_OK);
+  step(optimiser);
+  ck_assert_msg(laze_step_end(scope, &error) == LAZE_OK, "%s", error.message);
+}
+
+static laze_optimiser *list_optimiser(parameter_list *list, const char *algorithm, laze_settings settings, int first,
+                                      int end) {
+  laze_optimiser *optimiser;
+  ck_assert_int_eq(laze_optimiser_create(list->context, algorithm, settings, &optimiser, NULL), LAZE_OK);
+  add(optimiser, list->parameters + first, end - first);
+  return optimiser;
+}
+
+static void assert_same_list(const parameter_list *list, const parameter_list *wanted, const char *what, int threads) {
+  static float got[LIST_MOST], expected[LIST_MOST];
+  for (int i = 0; i < LIST; i++) {
+    ck_assert_int_eq(laze_tensor_read(list->parameters[i], LAZE_F32, got, list_bytes(i)), LAZE_OK);
+    ck_assert_int_eq(laze_tensor_read(wanted->parameters[i], LAZE_F32, expected, list_bytes(i)), LAZE_OK);
+    ck_assert_msg(memcmp(got, expected, list_bytes(i)) == 0, "%s, parameter %d, on %d threads", what, i, threads);
+  }
+}
+
+static const struct {
+  const char *algorithm;
+  laze_settings settings;
+} listed[] = {
+    {"sgd", {(const laze_setting[]){{"lr", 0.1}}, 1}},
+    {"sgd", {(const laze_setting[]){{"lr", 0.1}, {"momentum", 0.9}, {"nesterov", 1}, {"weight_decay", 0.1}}, 4}},
+    {"adam", {(const laze_setting[]){{"weight_decay", 0.1}, {"amsgrad", 1}}, 2}},
+    {"adamw", {NULL, 0}},
+    {"adamax", {NULL, 0}},
+    {"nadam", {NULL, 0}},
+    {"radam", {NULL, 0}},
+    {"rmsprop", {(const laze_setting[]){{"momentum", 0.9}, {"centered", 1}}, 2}},
+    {"adagrad", {NULL, 0}},
+    {"adadelta", {NULL, 0}},
+    {"asgd", {NULL, 0}},
+    {"rprop", {NULL, 0}},
+};
+static void step_over_list(const char *name, laze_settings settings) {
+  static const int threads[] = {1, 2, 7};
+  parameter_list each = begin_list("llvm", 1);
+  laze_optimiser *own[LIST];
+  for (int i = 0; i < LIST; i++) own[i] = list_optimiser(&each, name, settings, i, i + 1);
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < LIST; i++) step_list(&each, own[i], i, i + 1, 0);
+  for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+    parameter_list list = begin_list("llvm", threads[t]);
+    laze_optimiser *optimiser = list_optimiser(&list, name, settings, 0, LIST);
+    for (int k = 0; k < 3; k++) {
+      const int64_t ran = metric(list.context, "kernels_run"), instances = metric(list.context, "kernel_instances");
+      step_list(&list, optimiser, 0, LIST, 0);
+      ck_assert_int_ge(metric(list.context, "kernel_instances") - instances, LIST);
+      if (k == 0) continue; /* makes the memories, too */
+      ck_assert_msg(metric(list.context, "kernels_run") - ran <= LIST_KERNELS, "%s: %lld kernels", name,
+                    (long long)(metric(list.context, "kernels_run") - ran));
+    }
+    assert_same_list(&list, &each, name, threads[t]);
+    laze_optimiser_destroy(optimiser);
+    end_list(&list);
+  }
+  for (int i = 0; i < LIST; i++) laze_optimiser_destroy(own[i]);
+  end_list(&each);
+}
+
+START_TEST(a_step_over_a_list_is_a_handful_of_kernels) {
+  for (size_t i = 0; is_native() && i < sizeof listed / sizeof *listed; i++)
+    step_over_list(listed[i].algorithm, listed[i].settings);
+}
+END_TEST
+
+/* The norm of a hundred gradients, and what follows from it for each, in the graph of the step: as the interpreter
+ * computes it, one operator after the other. */
+START_TEST(clipping_a_list_is_a_handful_of_kernels) {
+  static const int threads[] = {1, 2, 7};
+  if (!is_native()) return;
+  parameter_list wanted = begin_list("interp", 1);
+  laze_optimiser *reference = list_optimiser(&wanted, "sgd", LAZE_SETTINGS({"momentum", 0.9}), 0, LIST);
+  for (int k = 0; k < 3; k++) step_list(&wanted, reference, 0, LIST, 0.5);
+  for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+    parameter_list list = begin_list("llvm", threads[t]);
+    laze_optimiser *optimiser = list_optimiser(&list, "sgd", LAZE_SETTINGS({"momentum", 0.9}), 0, LIST);
+    int64_t ran = 0;
+    for (int k = 0; k < 3; k++) {
+      ran = metric(list.context, "kernels_run");
+      step_list(&list, optimiser, 0, LIST, 0.5);
+      ran = metric(list.context, "kernels_run") - ran;
+    }
+    ck_assert_msg(ran <= LIST_KERNELS, "%lld kernels", (long long)ran);
+    assert_same_list(&list, &wanted, "clipped", threads[t]);
+    laze_optimiser_destroy(optimiser);
+    end_list(&list);
+  }
+  laze_optimiser_destroy(reference);
+  end_list(&wanted);
+}
+END_TEST
+
 START_TEST(gradients_are_clipped) {
   autograd_fixture at = begin();
   laze_tensor *x = leaf(&at, (float[]){0, 0}), *y = leaf(&at, (float[]){0}), *none = leaf(&at, (float[]){1}), *norm;
@@ -558,6 +724,8 @@ int main(void) {
                           a_gradient_that_failed_changes_nothing,
                           complex_parameters_are_pairs,
                           a_hundred_parameters,
+                          a_step_over_a_list_is_a_handful_of_kernels,
+                          clipping_a_list_is_a_handful_of_kernels,
                           gradients_are_clipped,
                           clipping_is_all_or_nothing,
                           schedules,
