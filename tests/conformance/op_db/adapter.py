@@ -105,7 +105,8 @@ class Redirection(TorchFunctionMode):
         out = kwargs.get("out")
         if out is not None and not (result is out or (len(result) == len(out) and all(map(operator.is_, result, out)))):
             raise AssertionError(f"{call.name} gives other tensors than out")
-        return self.library.give(result)
+        given = self.library.give(result)
+        return write_back(call.args[0], given) if self.forms and call.name.endswith("_") else given
 
     def convert(self, value):
         if isinstance(value, torch.Tensor):
@@ -121,6 +122,14 @@ class Redirection(TorchFunctionMode):
         if isinstance(value, complex):
             self.library.dtype(torch.complex64)
         return value
+
+
+def write_back(place, given):
+    """PyTorch's tensor with what a call in place gives: a function in Python may have been given it, and return it."""
+    if not isinstance(place, torch.Tensor) or place.dtype != given.dtype:
+        return given
+    with torch.no_grad():
+        return place.resize_(given.shape).copy_(given)
 
 
 def name_of(function):

@@ -337,6 +337,13 @@ class Forms(unittest.TestCase):
         self.assertEqual(self.verdicts({"neg": torch.neg}, "neg", peer.OUT)[0], {"agree"})
         self.assertEqual(self.verdicts({"sort": torch.sort}, "sort", peer.OUT)[0], {"agree"})
 
+    def test_what_code_in_python_writes_to_is_its_result(self):
+        functions = {"_lu_with_info": torch._lu_with_info, "resize_as_": torch.Tensor.resize_as_}
+        outcome, _ = self.verdicts({**functions, "copy_": torch.Tensor.copy_}, "lu", peer.OUT)
+        self.assertEqual(outcome, {"agree"})
+        outcome, _ = self.verdicts({**functions, "copy_": lambda x, y: x.zero_()}, "lu", peer.OUT)
+        self.assertIn("differ", outcome)
+
     def test_each_fault_is_found(self):
         outcome, detail = self.verdicts({"neg_": torch.neg}, "neg", peer.IN_PLACE)  # makes a new tensor
         self.assertIn("gives another tensor", detail)
