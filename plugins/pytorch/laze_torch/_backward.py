@@ -360,3 +360,25 @@ def _segmented(graph: Lowering, node: torch.fx.Node, grad: Any, output: Any, dat
         share = share / share.call("sum.dim_IntList", [2], True) if reduce == "mean" else share
     found = inside.where(grad * share, 0.0).call("sum.dim_IntList", [1])
     return _shaped(graph, found.value, node.meta["val"])
+
+
+@lowers(aten._cdist_backward.default)
+def _distances(graph: Lowering, node: torch.fx.Node, grad: Any, one: Any, other: Any, power: float,
+               distances: Any) -> Any:
+    """By the first of two sets of points; where points are the same, distances have no direction."""
+    made = node.meta["val"]
+    grad, distances = (Term(graph, value).call("unsqueeze", -1) for value in (grad, distances))
+    apart = Term(graph, one).call("unsqueeze", -2) - Term(graph, other).call("unsqueeze", -3)
+    size, sign = apart.call("abs"), apart.call("sign")
+    if power == 0:
+        return graph.call("zeros", [graph.size(size) for size in made.shape], dtype=made.dtype)
+    if power == 1:
+        found = sign
+    elif power == math.inf:
+        found = size.equals(distances).where(sign, 0.0)
+    else:
+        share = (size / distances).call("pow.Tensor_Scalar", power - 1)
+        found = distances.equals(0).call("logical_or", size.equals(0)).where(0.0, sign * share)
+    total = (found * grad).call("sum.dim_IntList", [-2])
+    broadcast = node.args[0].meta["val"].dim() - made.dim()
+    return _shaped(graph, (total.call("sum.dim_IntList", list(range(broadcast))) if broadcast else total).value, made)

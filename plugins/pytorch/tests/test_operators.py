@@ -86,6 +86,13 @@ class Operators(Compiling):
                                                                              axis=0),
                                           zeros if reduce == "prod" else plain, torch.tensor(values))
 
+    def test_distances(self):
+        x, y = torch.randn(2, 4, 3), torch.randn(2, 5, 3)
+        y[0, 1] = x[0, 2]
+        for power in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")):
+            with self.subTest(power):
+                self.assert_gradients(lambda x, y: torch.cdist(x, y, power), x, y, tolerance=1e-4)
+
     def test_determinants(self):
         """PyTorch's way back takes the factors for those of the transposed matrix, or not, by how the matrix lies."""
         for x in (torch.randn(3, 3), torch.randn(3, 3).t(), torch.randn(2, 4, 4), torch.randn(2, 4, 4).mT):
