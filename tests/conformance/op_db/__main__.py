@@ -1,11 +1,11 @@
 """Judges the Python package `laze`, and its plugin for PyTorch, by op_db, the operator samples that PyTorch carries along for its own tests.
 
-  ./dev conformance torch [--grad | --forms | --compile] [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
+  ./dev conformance torch [--grad | --forms | --compile | --device] [--op NAME] [--dtype D] [--seed N] [--share S] [--all] [--json]
   ./dev coverage [--json]
 
 conformance calls each sample in both and compares, with --grad the gradients of its inputs, with --forms what its forms
 in place and with out= give, with --compile what torch.compile(backend="laze") makes of them beside eager PyTorch, forward
-and gradients; coverage says which operators of PyTorch the library has.
+and gradients, with --device what tensors of device laze give; coverage says which operators of PyTorch the library has.
 """
 import argparse
 import dataclasses
@@ -20,6 +20,7 @@ import peer
 import report
 import worker
 from compiled import CompileJudge
+from device import DeviceJudge
 from forms import FormsJudge
 from gradient import GradientJudge
 from judge import Judge, Plan
@@ -45,10 +46,11 @@ def parse():
     judging.add_argument("--grad", action="store_true", help="judge gradients, of the first and the second order, and forward mode")
     judging.add_argument("--forms", action="store_true", help="judge forms in place, and with out=")
     judging.add_argument("--compile", action="store_true", help="judge torch.compile with the backend laze")
+    judging.add_argument("--device", action="store_true", help="judge tensors of PyTorch's device laze")
     judging.add_argument("--op", action="append", metavar="NAME", help="this operator of op_db only (may be repeated)")
     judging.add_argument("--dtype", action="append", choices=peer.DTYPES, metavar="D",
                          help=f"samples of this dtype only: {' '.join(peer.DTYPES)} (may be repeated); otherwise all, "
-                         f"and with --compile {' '.join(compiled.DTYPES)}")
+                         f"and with --compile and --device {' '.join(compiled.DTYPES)}")
     judging.add_argument("--seed", type=int, default=0, metavar="N", help="what samples are drawn from")
     judging.add_argument("--share", type=float, default=1.0, metavar="S", help="judge this share of the samples, drawn")
     judging.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time")
@@ -89,6 +91,8 @@ WAYS = {
                  lambda info: info.inplace_variant or info.supports_out),
     "compile": Way(CompileJudge, report.COMPILED, differences.read_compiled, dtypes=compiled.DTYPES, is_whole=True,
                    prepare=compiled.prepare, open=open_plugin),
+    "device": Way(DeviceJudge, report.DEVICE, differences.read_device, dtypes=compiled.DTYPES, is_whole=True,
+                  open=open_plugin),
 }
 
 

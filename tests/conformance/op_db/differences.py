@@ -12,6 +12,7 @@ LIST = pathlib.Path(__file__).with_name("differences.toml")
 FORMS = LIST.with_name("differences_forms.toml")  # of forms in place and with out=
 GRADIENTS = LIST.with_name("differences_gradient.toml")  # of gradients; those in form only are in both
 COMPILED = LIST.with_name("differences_compile.toml")  # of torch.compile
+DEVICE = LIST.with_name("differences_device.toml")  # of PyTorch's device laze
 KEYS = {"operators", "dtypes", "kinds", "outcome", "detail", "reason"}
 
 
@@ -73,14 +74,18 @@ def read_forms():
     return found
 
 
-def read_compiled():
+def read_compiled(path=COMPILED):
     """The list of torch.compile; what laze's operators and gradients give otherwise, they do there as well."""
-    found, forward = read(COMPILED), read(LIST)
+    found, forward = read(path), read(LIST)
     found.forms.update(forward.forms)
     for entries, kind in ((forward.entries, "sample"), (read(GRADIENTS).entries, "gradient")):
         found.entries += [dataclasses.replace(entry, kinds=[kind], is_carried=True) for entry in entries
                           if entry.outcome == "differ" and (not entry.kinds or kind in entry.kinds)]
     return found
+
+
+def read_device():
+    return read_compiled(DEVICE)
 
 
 def read(path=LIST):

@@ -29,6 +29,7 @@ FORWARD = Subject("forward", {"error": "wrong calls"}, "refused")
 GRADIENT = Subject("gradient", {peer.SECOND: "second order", peer.FORWARD: "forward mode"}, option=" --grad")
 FORMS = Subject("in place", {peer.OUT: "out="}, option=" --forms")
 COMPILED = Subject("compile", {peer.FIRST: "compile gradients"}, option=" --compile", column="fell back")
+DEVICE = Subject("device", {peer.FIRST: "device gradients"}, option=" --device", column="fell back")
 
 
 @dataclasses.dataclass
