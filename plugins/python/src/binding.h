@@ -277,6 +277,19 @@ bool laze_python_widen(const char *where, laze_python_arguments *arguments);
 /* The text of a graph, a str; NULL: an exception is set. */
 PyObject *laze_python_graph_text(const laze_graph *graph);
 
+/* ---- strides.c */
+/* How a tensor lies in memory: sizes and steps, in elements. */
+typedef struct laze_python_layout {
+  int32_t rank;
+  int64_t offset;
+  const int64_t *sizes, *strides;
+} laze_python_layout;
+/* What lies like that, which has elements, in a row-major value: the value itself, or a view of it, which the caller
+ * releases. An error handle where it cannot be. Needs no GIL. */
+laze_tensor *laze_python_view(laze_tensor *value, const laze_python_layout *layout);
+/* A view of all bytes of a value as elements of another dtype, without dims but one; the caller's. */
+laze_tensor *laze_python_view_bytes(laze_tensor *value, laze_dtype dtype);
+
 /* ---- program.c */
 /* A Program of a graph, which must not change any more. */
 PyObject *laze_python_program(laze_graph *graph);
