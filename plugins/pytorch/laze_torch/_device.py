@@ -586,5 +586,3 @@ def open_device(tell: Callable[[str, str], None]) -> None:
     torch.Tensor.__dlpack__ = _exported(torch.Tensor.__dlpack__)
     torch.to_dlpack = torch.utils.dlpack.to_dlpack = _exported(torch.utils.dlpack.to_dlpack)
     _register()
-    # The way back has nothing to wait for on this device: a thread of its own costs a small model a tenth of its step.
-    torch.autograd.set_multithreading_enabled(False)
