@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import os
 import warnings
 from typing import Any, Callable
 
@@ -31,7 +32,7 @@ from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._program import Eager, Plan, Program
 
 __all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset",
-           "set_budget", "set_strict", "step"]
+           "open_device", "set_budget", "set_strict", "step"]
 
 _OPTIONS = {"fallback_random": False, "strict": False}
 _strict = False
@@ -146,6 +147,13 @@ def _plan(module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | No
     return made
 
 
+@functools.cache
+def open_device() -> None:
+    """Makes PyTorch know device laze. Importing the package does, unless TORCH_DEVICE_BACKEND_AUTOLOAD=0 is in the
+    environment: a device besides the CPU costs each call of a compiled function 3 us, and what a forked child may do."""
+    _device.open_device(_tell_of_device)
+
+
 def set_strict(strict: bool = True) -> None:
     """Whether it is an error that an operator of a tensor of device laze is run by PyTorch."""
     global _strict
@@ -175,4 +183,5 @@ def _count(name: str, text: str, strict: bool) -> None:
 
 if "laze" not in list_backends(exclude_tags=()):  # the package is not installed, and has no entry point
     register_backend(backend, name="laze")
-_device.open_device(_tell_of_device)
+if os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") != "0":
+    open_device()

@@ -1,6 +1,10 @@
 """What is installed: all of the package, and the names by which PyTorch finds it."""
+import os
 import pathlib
 import re
+import subprocess
+import sys
+import textwrap
 import unittest
 
 import laze_torch
@@ -23,6 +27,31 @@ class Package(unittest.TestCase):
             name, module, attribute = re.fullmatch(r'(\w+) = "([\w.]+):(\w+)"', entry).groups()
             self.assertEqual((name, module), ("laze", "laze_torch"))
             self.assertTrue(callable(getattr(laze_torch, attribute)))
+
+    def test_the_device_can_be_left_out(self):
+        """PyTorch's own switch: then a process is one without a device, until it opens one."""
+        code = """
+            import os, torch, laze_torch
+            torch.set_num_threads(1)
+            x = torch.ones(3, requires_grad=True)
+            run = torch.compile(lambda x: x.sin().sum(), backend="laze")
+            run(x).backward()
+            child = os.fork()
+            if child == 0:
+                run(x).backward()
+                os._exit(7 if torch.allclose(x.grad, 2 * x.cos()) else 1)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            try:
+                torch.ones(3, device="laze")
+            except RuntimeError:
+                print("no device")
+            laze_torch.open_device()
+            laze_torch.open_device()
+            print(torch.ones(3, device="laze").sum().item())
+        """
+        result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+                                env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, timeout=300)
+        self.assertEqual(result.stdout.splitlines(), ["7", "no device", "3.0"], result.stderr)
 
 
 if __name__ == "__main__":
