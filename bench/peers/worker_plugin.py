@@ -3,7 +3,7 @@
 
     check CASE PATH   writes gradients of a step as f32
     time CASE COUNT   prints the seconds of a step
-    first CASE        prints the seconds of the first step, compiling included
+    first CASE        prints the seconds of the first step of a model that is there, compiling included
     memory CASE       prints the bytes by which the process has grown at its largest, over ten steps
 """
 
@@ -46,8 +46,8 @@ def floor(module, inputs):
 def compiled(kind, function):
     if kind == "eager":
         return function
-    if kind == "laze":
-        import laze_torch  # noqa: F401: where it is not installed, this makes it known
+    if kind in ("laze", "floor"):
+        import laze_torch  # noqa: F401: makes laze known, and its device, which PyTorch asks for in each call
     return torch.compile(function, **({"backend": {"laze": "laze", "floor": floor}[kind]} if kind != "inductor" else {}))
 
 
@@ -104,10 +104,9 @@ def main():
     for line in sys.stdin:
         words = line.split()
         request, case = words[0], words[1]
-        start = time.perf_counter()
         if case not in made:
             made[case] = (Call if case == "call" else Training)(kind, case)
-        work = made[case]
+        work, start = made[case], time.perf_counter()
         if request == "check":
             work.gradients().numpy().astype("float32").tofile(words[2])
             print("ok", flush=True)
