@@ -108,7 +108,12 @@ static laze_status run_parts(kernel_launch *launch, laze_error *error) {
   if (launch->buffers && launch->grain > 64) launch->grain = (launch->grain + 63) / 64 * 64;
   laze_runtime *runtime;
   LAZE_TRY(laze_runtime_get(run->executable->program->context, &runtime, error));
+  pthread_mutex_t lock;
+  pthread_mutex_init(&lock, NULL);
+  launch->lock = &lock;
   laze_thread_pool_run(runtime->threads, &(laze_thread_loop){run_part, launch, 0, length, launch->grain, run->threads});
+  launch->lock = NULL;
+  pthread_mutex_destroy(&lock);
   return LAZE_OK;
 }
 
