@@ -172,6 +172,11 @@ laze_status laze_executable_create(laze_program *program, const int64_t *binding
   return status;
 }
 
+/* Estimates of large sizes add up to the largest number there is. */
+static void add_estimate(int64_t *sum, int64_t more) {
+  if (laze_add_overflows(*sum, more, sum)) *sum = INT64_MAX;
+}
+
 void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost) {
   const laze_program *program = executable->program;
   for (int64_t i = 0; i < program->step_count; i++) {
@@ -179,11 +184,11 @@ void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost
     cost->kernels += executable->steps[i].launch == i;
     cost->instances++;
     cost->interpreted += program->steps[i].interpreted != NULL;
-    if (!executable->steps[i].unknown) cost->work += executable->steps[i].work;
+    if (!executable->steps[i].unknown) add_estimate(&cost->work, executable->steps[i].work);
   }
-  cost->temporary_bytes += executable->temporary_bytes;
+  add_estimate(&cost->temporary_bytes, executable->temporary_bytes);
   for (int64_t i = 0; i < program->output_count; i++)
-    cost->output_bytes += executable->values[program->outputs[i]].bytes;
+    add_estimate(&cost->output_bytes, executable->values[program->outputs[i]].bytes);
 }
 
 void laze_executable_retain(laze_executable *executable) {
