@@ -85,9 +85,7 @@ static INLINE void NAMED(order)(__m512i *low, __m512i *high, __m512i a, __m512i 
 
 /* Of two rows, the lower words go to the first. */
 static INLINE void NAMED(put_in_order)(__m512i *rows, int first, int second) {
-  const __m512i low = UNSIGNED(min)(rows[first], rows[second]);
-  rows[second] = UNSIGNED(max)(rows[first], rows[second]);
-  rows[first] = low;
+  NAMED(order)(&rows[first], &rows[second], rows[first], rows[second]);
 }
 
 /* Sorts each lane down the rows. */
