@@ -25,11 +25,11 @@ static INLINE __m512i NAMED(keys_of)(NAMED(rule) * rule, __m512i bits) {
   if (!rule->floats) return bits ^ rule->sign ^ rule->turned;
   const __m512i magnitude = _mm512_andnot_si512(rule->sign, bits);
   const __m512i negative = LANEWISE(srai)(bits, 8 * sizeof(WORD) - 1);
-  const MASK zero = PICK(cmpeq)(magnitude, NAMED(all)(0)), nan = PICK(cmpgt)(magnitude, rule->infinity);
+  const MASK minus_zero = PICK(cmpeq)(bits, rule->sign), nan = PICK(cmpgt)(magnitude, rule->infinity);
   __m512i keys = bits ^ (negative | rule->sign);
-  keys = LANEWISE(mask_mov)(keys, zero, rule->sign);
+  keys = LANEWISE(mask_mov)(keys, minus_zero, rule->sign);
   keys = LANEWISE(mask_mov)(keys, nan, NAMED(all)(UINT64_MAX));
-  rule->merged |= nan | PICK(mask_cmpneq)(zero, bits, NAMED(all)(0));
+  rule->merged |= nan | minus_zero;
   return keys ^ rule->turned;
 }
 
@@ -44,7 +44,8 @@ static INLINE __m512i NAMED(bits_of)(const NAMED(rule) * rule, __m512i keys) {
  * the `upper` lanes, the higher. */
 static INLINE __m512i NAMED(meet)(__m512i words, __m512i others, int distance, MASK upper) {
   const __m512i other = LANEWISE(permutexvar)((__m512i)(NUMBERS ^ (WORD)distance), others);
-  return UNSIGNED(mask_max)(UNSIGNED(min)(words, other), upper, words, other);
+  const __m512i low = UNSIGNED(min)(words, other);
+  return LANEWISE(mask_ternarylogic)(low, upper, words, other, OTHER_OF);
 }
 
 static INLINE __m512i NAMED(exchange)(__m512i words, int distance, MASK upper) {
@@ -80,7 +81,7 @@ static INLINE __m512i NAMED(sort_lanes)(__m512i words) {
 
 static INLINE void NAMED(order)(__m512i *low, __m512i *high, __m512i a, __m512i b) {
   *low = UNSIGNED(min)(a, b);
-  *high = UNSIGNED(max)(a, b);
+  *high = LANEWISE(ternarylogic)(*low, a, b, OTHER_OF);
 }
 
 /* Of two rows, the lower words go to the first. */
@@ -172,16 +173,28 @@ static VECTORS void NAMED(sort_block)(const NAMED(rule) * rule, WORD *words, int
   }
 }
 
-/* The median of as many medians of three as there are lanes: at a quarter, half and three quarters. */
-static VECTORS WORD NAMED(pivot)(NAMED(rule) * rule, bool fresh, const WORD *words, int64_t count) {
-  __m512i some[3];
-  for (int i = 0; i < 3; i++) {
-    some[i] = _mm512_loadu_si512(words + count / 4 * (i + 1));
+/* The one in the middle of three, in each lane. */
+static INLINE __m512i NAMED(median)(__m512i a, __m512i b, __m512i c) {
+  return UNSIGNED(max)(UNSIGNED(min)(a, b), UNSIGNED(min)(UNSIGNED(max)(a, b), c));
+}
+
+/* Medians of three lanes that are `distance` apart. */
+static INLINE __m512i NAMED(median_across)(__m512i words, int distance) {
+  const __m512i next = LANEWISE(permutexvar)((__m512i)(NUMBERS + (WORD)distance), words);
+  const __m512i last = LANEWISE(permutexvar)((__m512i)(NUMBERS + (WORD)(2 * distance)), words);
+  return NAMED(median)(words, next, last);
+}
+
+/* In all lanes a median of medians: of nine vectors, and of nine lanes. */
+static INLINE __m512i NAMED(pivot)(NAMED(rule) * rule, bool fresh, const WORD *words, int64_t count) {
+  __m512i some[9];
+  UNROLLED for (int i = 0; i < 9; i++) {
+    some[i] = _mm512_loadu_si512(words + count / 9 * i);
     if (fresh) some[i] = NAMED(keys_of)(rule, some[i]);
   }
-  NAMED(order)(&some[0], &some[1], some[0], some[1]);
-  const NAMED(lanes) medians = (NAMED(lanes))NAMED(sort_lanes)(UNSIGNED(max)(some[0], UNSIGNED(min)(some[1], some[2])));
-  return medians[LANES / 2];
+  UNROLLED for (int i = 0; i < 3; i++) some[i] = NAMED(median)(some[i], some[3 + i], some[6 + i]);
+  const __m512i medians = NAMED(median)(some[0], some[1], some[2]);
+  return LANEWISE(permutexvar)(NAMED(all)(0), NAMED(median_across)(NAMED(median_across)(medians, LANES / 3), 1));
 }
 
 /* How words are split: those below the pivot are stored from `low` on, and the others up to `high`. */
@@ -201,8 +214,9 @@ static INLINE void NAMED(split_vector)(NAMED(split) * split, __m512i some, int64
 }
 
 /* Elements become keys, elsewhere. Returns how many are below. */
-static VECTORS int64_t NAMED(split_fresh)(NAMED(rule) * rule, const WORD *from, WORD *to, int64_t count, WORD pivot) {
-  NAMED(split) split = {to, to + count, NAMED(all)(pivot)};
+static VECTORS int64_t NAMED(split_fresh)(NAMED(rule) * rule, const WORD *from, WORD *to, int64_t count,
+                                          __m512i pivots) {
+  NAMED(split) split = {to, to + count, pivots};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES)
     NAMED(split_vector)(&split, NAMED(keys_of)(rule, _mm512_loadu_si512(from + i)), LANES);
@@ -215,8 +229,8 @@ static VECTORS int64_t NAMED(split_fresh)(NAMED(rule) * rule, const WORD *from, 
 
 /* The same of keys where they are. Of TOGETHER vectors at each end, and what is too much for groups of so many, there
  * are copies, so that both ends have room; it is read next at the end that has less. */
-static VECTORS __attribute__((noinline)) int64_t NAMED(split_here)(WORD *words, int64_t count, WORD pivot) {
-  NAMED(split) split = {words, words + count, NAMED(all)(pivot)};
+static VECTORS __attribute__((noinline)) int64_t NAMED(split_here)(WORD *words, int64_t count, __m512i pivots) {
+  NAMED(split) split = {words, words + count, pivots};
   enum { GROUP = TOGETHER * LANES };
   const int64_t rest = count % GROUP;
   const WORD *left = words + GROUP, *right = words + count - rest - GROUP;
@@ -255,21 +269,21 @@ static VECTORS bool NAMED(sort)(const laze_sort_rule *given, const void *from, v
   WORD *words = to;
   for (int64_t n = count; n > 1; n /= 2) budget += 2 * count;
   if (fresh && count <= BLOCK * LANES) { /* one block, of keys in any order */
-    (void)NAMED(split_fresh)(&rule, from, words, count, 0);
+    (void)NAMED(split_fresh)(&rule, from, words, count, NAMED(all)(0));
     fresh = false;
   }
   for (;;) {
     while (count > BLOCK * LANES) {
-      const WORD pivot = NAMED(pivot)(&rule, fresh, fresh ? from : words, count);
+      const __m512i pivot = NAMED(pivot)(&rule, fresh, fresh ? from : words, count);
       const int64_t low =
           fresh ? NAMED(split_fresh)(&rule, from, words, count, pivot) : NAMED(split_here)(words, count, pivot);
       budget -= count;
       if (budget < 0) return false;
       fresh = false;
       if (low == 0) { /* the pivot is the lowest: those equal to it are where they belong, once it is the elements */
-        const WORD next = (WORD)(pivot + 1); /* 0: nothing is above it */
-        const int64_t equal = next == 0 ? count : NAMED(split_here)(words, count, next);
-        const NAMED(lanes) lowest = (NAMED(lanes))NAMED(bits_of)(&rule, NAMED(all)(pivot));
+        const NAMED(lanes) next = (NAMED(lanes))pivot + 1; /* 0: nothing is above it */
+        const int64_t equal = next[0] == 0 ? count : NAMED(split_here)(words, count, (__m512i)next);
+        const NAMED(lanes) lowest = (NAMED(lanes))NAMED(bits_of)(&rule, pivot);
         for (int64_t i = 0; i < equal; i++) words[i] = lowest[0];
         words += equal;
         count -= equal;

@@ -19,6 +19,10 @@
 
 enum { BLOCK = 16, TOGETHER = 8, WAITING = 64 };
 
+/* The truth table of a ^ b ^ c. Of two words and the lower one it makes the higher one, on a port that minima and
+ * maxima have no use of. */
+enum { OTHER_OF = 0x96 };
+
 /* Of a loop over vectors that are to stay in registers. */
 #ifdef __clang__
 #define UNROLLED _Pragma("unroll")
