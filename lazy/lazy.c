@@ -87,7 +87,16 @@ void laze_lazy_drop_buffer(laze_lazy *lazy, laze_buffer *buffer) {
   lazy->garbage[lazy->garbage_count++] = buffer;
 }
 
+static void tell(laze_lazy *lazy, laze_metric metric, int64_t *amount) {
+  if (*amount != 0) laze_metrics_add(laze_context_metrics(lazy->context), metric, *amount);
+  *amount = 0;
+}
+
 void laze_lazy_unlock(laze_lazy *lazy) {
+  tell(lazy, LAZE_METRIC_NODES_RECORDED, &lazy->counts.recorded);
+  tell(lazy, LAZE_METRIC_NODES_REUSED, &lazy->counts.reused);
+  tell(lazy, LAZE_METRIC_AUTOGRAD_NODES, &lazy->counts.grad_nodes);
+  tell(lazy, LAZE_METRIC_SAVED_BYTES, &lazy->counts.saved_bytes);
   while (lazy->garbage_count > 0) {
     laze_buffer *batch[32];
     int count = 0;

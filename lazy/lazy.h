@@ -62,6 +62,12 @@ typedef struct laze_hooks {
   int64_t count, capacity, registered, last_id;
 } laze_hooks;
 
+/* What a call counts before its end adds it to the metrics: atomic additions take longer than what they count. */
+typedef struct laze_lazy_counts {
+  int64_t recorded, reused;        /* nodes */
+  int64_t grad_nodes, saved_bytes; /* made and kept, less those that went */
+} laze_lazy_counts;
+
 /* The lazy object of a context, which owns it. */
 typedef struct laze_lazy {
   laze_context *context; /* borrowed: this object is part of it */
@@ -72,6 +78,7 @@ typedef struct laze_lazy {
   laze_thread_state *threads;        /* owned */
   laze_pending *newest, *oldest;     /* nodes with pending results, in the order of recording; each is its cells' */
   uint64_t mark;                     /* the last one given out: marks tell what a walk has passed */
+  laze_lazy_counts counts;           /* since the metrics were last told */
   uint64_t grad_nodes;               /* made so far: the number of the youngest (lazy/value/grad_node.h) */
   laze_unknowns unknowns;            /* sizes of pending values that are not known yet */
   laze_grad_node *dying_nodes;       /* of backward graphs, which nothing refers to any more */

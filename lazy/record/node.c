@@ -130,7 +130,7 @@ void laze_pending_link(laze_pending *node, const laze_call *call) {
   *(lazy->newest ? &lazy->newest->newer : &lazy->oldest) = node;
   lazy->newest = node;
   laze_backlog_add(&thread->backlog, node->bytes);
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_NODES_RECORDED, 1);
+  lazy->counts.recorded++;
 }
 
 laze_pending *laze_pending_create(laze_record_state *state, const laze_call *call, const laze_type *types) {

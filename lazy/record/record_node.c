@@ -54,7 +54,7 @@ static laze_status make_node(laze_record_state *state, const laze_op_info *info,
                              laze_pending **out, laze_error *error) {
   laze_type types[LAZE_PENDING_MAX_RESULTS];
   laze_pending *predicted = laze_script_predict(state, call);
-  if (predicted) laze_metrics_add(laze_context_metrics(state->thread->lazy->context), LAZE_METRIC_NODES_REUSED, 1);
+  if (predicted) state->thread->lazy->counts.reused++;
   if (predicted && predicted->referenced == 0) {
     laze_pending_link(predicted, call);
     *out = predicted;

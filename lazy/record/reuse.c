@@ -73,6 +73,13 @@ static bool reserve(laze_lazy *lazy, laze_script *script) {
   return true;
 }
 
+/* Kernels have run since these nodes were recorded, and what they read and wrote has taken the caches. */
+static void prefetch_predicted(const laze_script *script, int64_t place) {
+  enum { AHEAD = 2, LINE = 64, LINES = 6 };
+  const laze_pending *node = place + AHEAD < script->count ? script->nodes[place + AHEAD] : NULL;
+  for (int i = 0; node && i < LINES; i++) __builtin_prefetch((const char *)node + i * LINE, 1);
+}
+
 void laze_script_advance(laze_record_state *state, laze_pending *node) {
   laze_lazy *lazy = state->thread->lazy;
   laze_open_scope *scope = state->thread->scope;
@@ -84,6 +91,7 @@ void laze_script_advance(laze_record_state *state, laze_pending *node) {
     script->nodes[script->count++] = NULL;
   }
   laze_pending **place = &script->nodes[scope->recorded++];
+  prefetch_predicted(script, scope->recorded);
   if (*place == node) return;
   forget(lazy, *place);
   *place = node;

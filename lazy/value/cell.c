@@ -77,6 +77,7 @@ static void clean_up(laze_lazy *lazy, laze_pending *dying) {
     dying = node->older;
     int32_t count = node->operand_count;
     node->operand_count = 0;
+    for (int32_t i = 0; i < count; i++) __builtin_prefetch(&node->operands[i]->references, 1);
     for (int32_t i = 0; i < count; i++) drop_reference(lazy, node->operands[i], &dying);
     node->dying = false;
     if (node->referenced == 0 && node->kept_by == 0) laze_pool_give(&lazy->pool, node, node->block_size);

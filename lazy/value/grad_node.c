@@ -16,7 +16,7 @@ laze_grad_node *laze_grad_node_create(laze_lazy *lazy, int64_t size) {
   node->references = 1;
   node->block_size = size;
   node->number = ++lazy->grad_nodes;
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_AUTOGRAD_NODES, 1);
+  lazy->counts.grad_nodes++;
   return node;
 }
 
@@ -35,13 +35,13 @@ static void hold(laze_lazy *lazy, laze_saved *saved, laze_cell *cell) {
   saved->bytes = laze_type_is_unknown(&type) ? 0 : laze_cell_elements(cell) * laze_dtype_size(cell->dtype);
   laze_cell_retain(cell);
   cell->holds++;
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_SAVED_BYTES, saved->bytes);
+  lazy->counts.saved_bytes += saved->bytes;
 }
 
 static void let_go_of_value(laze_lazy *lazy, laze_saved *saved) {
   if (saved->held) saved->cell->holds--;
   laze_cell_release(lazy, saved->cell);
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_SAVED_BYTES, -saved->bytes);
+  lazy->counts.saved_bytes -= saved->bytes;
   saved->cell = NULL;
   saved->held = false;
   saved->bytes = 0;
@@ -198,7 +198,7 @@ static void destroy(laze_lazy *lazy, laze_grad_node *node) {
   if (node->checkpoint) leave_checkpoint(lazy, node);
   for (int32_t i = 0; i < node->operand_count; i++) drop(node->edges[i], &lazy->dying_nodes);
   laze_grad_leaf_set(lazy, node, NULL);
-  laze_metrics_add(laze_context_metrics(lazy->context), LAZE_METRIC_AUTOGRAD_NODES, -1);
+  lazy->counts.grad_nodes--;
   laze_pool_give(&lazy->pool, node, node->block_size);
 }
 

@@ -141,9 +141,17 @@ static void slot_free(laze_lazy *lazy, laze_slot *slot) {
   laze_slot_give(&lazy->slots, slot);
 }
 
+/* A step ends behind its kernels, and these have taken the caches for what they read and wrote. */
+static void prefetch(const laze_slot *slot) {
+  if (!slot) return;
+  __builtin_prefetch(slot->storage, 1);
+  if (slot->next) __builtin_prefetch(slot->next, 1);
+}
+
 void laze_handle_release_scope(laze_lazy *lazy, laze_open_scope *scope) {
   for (laze_slot *slot = scope->slots, *next; slot; slot = next) {
     next = slot->next;
+    prefetch(next);
     laze_cell *cell = kept_cell(slot);
     if (cell->depth == scope->depth) cell->depth = LAZE_NO_DEPTH;
     if (slot->retains > 0) {
