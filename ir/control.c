@@ -52,7 +52,7 @@ static laze_status mismatch(const control_call *control, const char *what, int64
                             const laze_type *wanted, laze_error *error) {
   char got_text[256], wanted_text[256];
   const laze_size_table *sizes = control->graph->sizes;
-  bool carried = laze_control_rules[control->call->op]->returning >= 0 && has_defined(sizes, got);
+  bool carried = laze_control_rule_find(control->call->op)->returning >= 0 && has_defined(sizes, got);
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: %s %lld has type %s, expected %s%s", name_of(control), what,
                    (long long)index, laze_type_format(sizes, got, got_text, sizeof got_text),
                    laze_type_format(sizes, wanted, wanted_text, sizeof wanted_text),
@@ -344,7 +344,7 @@ const laze_control_rule laze_control_rule_reduce = {.first_input = -1, .captured
 laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const laze_call *call,
                                laze_block *const *regions, const laze_type *const **types, int32_t *count,
                                laze_error *error) {
-  const laze_control_rule *rule = laze_control_rules[call->op];
+  const laze_control_rule *rule = laze_control_rule_find(call->op);
   control_call control = {graph, arena, call, regions, types, count};
   if (!rule)
     return laze_fail(error, LAZE_INTERNAL, "%s: was given regions and is no operator of class control",
@@ -353,7 +353,7 @@ laze_status laze_control_infer(const laze_graph *graph, laze_arena *arena, const
 }
 
 int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, bool *sliced) {
-  const laze_control_rule *rule = laze_control_rules[node->op];
+  const laze_control_rule *rule = laze_control_rule_find(node->op);
   *sliced = false;
   if (!rule || rule->first_input < 0) return -1;
   laze_call call = laze_node_call(node);
@@ -363,7 +363,7 @@ int32_t laze_control_parameter_operand(const laze_node *node, int32_t index, boo
 }
 
 void laze_control_capturing(laze_op op, int32_t *segment, int32_t *returning) {
-  const laze_control_rule *rule = laze_control_rules[op];
+  const laze_control_rule *rule = laze_control_rule_find(op);
   *segment = rule ? rule->captured : 0;
   *returning = rule ? rule->returning : -1;
 }

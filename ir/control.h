@@ -19,8 +19,8 @@
 typedef struct laze_control_rule laze_control_rule;
 extern const laze_control_rule laze_control_rule_if, laze_control_rule_while, laze_control_rule_scan,
     laze_control_rule_reduce;
-/* By laze_op; NULL for operators of other classes. Generated. */
-extern const laze_control_rule *const laze_control_rules[];
+/* Of an operator; NULL for operators of other classes. Generated. */
+const laze_control_rule *laze_control_rule_find(laze_op op);
 
 /* Checks the regions of a call against its operands, and gives one type per result, in `arena`. Sizes that are
  * different expressions are compared as facts. */

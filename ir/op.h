@@ -123,34 +123,12 @@ typedef laze_status (*laze_infer_function)(laze_inference *inference, const stru
 typedef laze_status (*laze_expand_function)(struct laze_recorder *recorder, const struct laze_call *call,
                                             laze_value *results, laze_error *error);
 
+/* Small, as there are thousands. */
 typedef struct laze_op_info {
-  const char *name;   /* "add.Tensor" */
-  const char *base;   /* "add" */
-  const char *symbol; /* "add": the C function is laze_<symbol> */
-  const char *schema; /* as written in the entry */
-  const char *source; /* "ops/native_functions/arithmetic.yaml:12" */
-  laze_op_class op_class;
-  laze_effect effect;
-  laze_compute compute; /* elementwise */
-  uint32_t
-      compute_dtypes; /* elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused */
-  laze_op combine;    /* REDUCTION, SCAN: the elementwise operator that combines two states */
-  laze_initial initial; /* REDUCTION, SCAN */
-  laze_state state;     /* SCAN */
-  bool exact;           /* no rounding that could differ between two right implementations */
-  bool late;            /* composite that stays one node until the expand pass */
-  bool takes_numbers;   /* in a call by name, numbers alone as well */
-  uint16_t in_place;    /* where laze_in_place_names has the name of its form in place (laze_op_in_place); 0: none */
-  bool keeps_dtype;     /* composite that floats of 16 bits go through as they are, and not as f32 */
-  laze_complex_form complex_form;
-  laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */
-  int32_t argument_count, segment_count, attribute_count;
-  int32_t result_count; /* -1: as many as the regions, the called function or the call say
-                           (laze_call_result_count) */
-  int32_t region_count;
-  int32_t defines; /* the attribute with the size symbols that a node defines, counted from 1; 0: none */
-  int32_t aliased; /* the segment of the operand whose memory the results are, as far as strides allow, counted from 1;
-                      0: none. In the IR they are values as others are */
+  const char *name;                    /* "add.Tensor" */
+  const char *base;                    /* "add" */
+  const char *symbol;                  /* "add": the C function is laze_<symbol> */
+  const char *schema;                  /* as written in the entry */
   const laze_argument_info *arguments; /* in schema order */
   laze_infer_function infer;           /* NULL: a composite that never is a node */
   laze_expand_function expand;         /* NULL: a primitive */
@@ -161,6 +139,27 @@ typedef struct laze_op_info {
    * laze_call_expands() says which do. */
   bool (*must_expand)(const struct laze_call *call);
   const struct laze_derivative *derivative; /* ir/derivative.h; NULL: none of its own */
+  /* Elementwise: bit d is set where it can compute in dtype d; other compute dtypes are refused. */
+  uint32_t compute_dtypes;
+  laze_op combine;    /* REDUCTION, SCAN: the elementwise operator that combines two states */
+  laze_op complex_op; /* LAZE_COMPLEX_OTHER: has the same arguments */
+  uint16_t in_place;  /* where laze_in_place_names has the name of its form in place (laze_op_in_place); 0: none */
+  laze_op_class op_class : 8;
+  laze_effect effect : 8;
+  laze_compute compute : 8; /* elementwise */
+  laze_initial initial : 8; /* REDUCTION, SCAN */
+  laze_state state : 8;     /* SCAN */
+  laze_complex_form complex_form : 8;
+  bool exact;         /* no rounding that could differ between two right implementations */
+  bool late;          /* composite that stays one node until the expand pass */
+  bool takes_numbers; /* in a call by name, numbers alone as well */
+  bool keeps_dtype;   /* composite that floats of 16 bits go through as they are, and not as f32 */
+  int8_t argument_count, segment_count, attribute_count;
+  int8_t result_count; /* -1: as many as the regions, the called function or the call say (laze_call_result_count) */
+  int8_t region_count;
+  int8_t defines; /* the attribute with the size symbols that a node defines, counted from 1; 0: none */
+  int8_t aliased; /* the segment of the operand whose memory the results are, as far as strides allow, counted from 1;
+                     0: none. In the IR they are values as others are */
 } laze_op_info;
 
 /* The generated table; index 0 is LAZE_OP_NONE. */

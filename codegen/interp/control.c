@@ -202,21 +202,21 @@ void interp_execute_control(const interp_run *run, const interp_node *node) {
   int64_t iterations = 0;
   int depth = 0;
   stack[0] = (interp_frame){.node = node};
-  interp_controls[node->op]->begin(run, &stack[0]);
+  interp_find_control(node->op)->begin(run, &stack[0]);
   while (depth >= 0 && !has_failed(run)) {
     interp_frame *top = &stack[depth];
     if (!top->block) {
       depth--;
     } else if (top->next == top->block->node_count) {
       if (ends_iteration(top) && is_stopped(run, ++iterations)) return;
-      interp_controls[top->node->op]->end(run, top);
+      interp_find_control(top->node->op)->end(run, top);
     } else {
       const interp_node *next = &top->block->nodes[top->next++];
       if (next->execute) {
         next->execute(run, next);
       } else {
         stack[++depth] = (interp_frame){.node = next};
-        interp_controls[next->op]->begin(run, &stack[depth]);
+        interp_find_control(next->op)->begin(run, &stack[depth]);
       }
     }
   }

@@ -144,9 +144,9 @@ static laze_status flatten_node(flattening *f, const laze_node *node, interp_nod
                        .result_count = node->result_count,
                        .first_count = node->segments ? node->segments[0] : 1,
                        .results = results,
-                       .execute = interp_executes[node->op]};
+                       .execute = interp_find_execute(node->op)};
   if (!results) return laze_fail_memory(error, "a node", -1);
-  if (!out->execute && !interp_controls[node->op])
+  if (!out->execute && !interp_find_control(node->op))
     return laze_fail(error, LAZE_UNSUPPORTED, "%s: the interpreter has no function for it", out->info->name);
   for (int32_t i = 0; i < node->result_count; i++) LAZE_TRY(add_value(f, node->types[i], &results[i], error));
   LAZE_TRY(copy_attributes(f, node, out, error));

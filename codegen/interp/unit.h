@@ -135,11 +135,10 @@ typedef struct interp_control {
   void (*end)(const interp_run *run, interp_frame *top);
 } interp_control;
 
-/* By laze_op: NULL for composites and structure, and for control in the first, for all others in the second. Generated:
- * entries name these functions (`interpret: slice` is interp_execute_slice, `interpret: while` interp_control_while).
- */
-extern const interp_execute interp_executes[];
-extern const interp_control *const interp_controls[];
+/* NULL for composites and structure, and for control in the first, for all others in the second. Generated: entries
+ * name these functions (`interpret: slice` is interp_execute_slice, `interpret: while` interp_control_while). */
+interp_execute interp_find_execute(laze_op op);
+const interp_control *interp_find_control(laze_op op);
 
 /* Finds the kernel that a node calls (opaque.c); the unit keeps it. */
 LAZE_MUST_USE laze_status interp_find_opaque(interp_unit *unit, interp_node *node, laze_error *error);

@@ -287,11 +287,12 @@ const laze_join *laze_schedule_join_of(laze_op op) {
   static const laze_join elementwise = {.needs = elementwise_needs, .computes = true},
                          reduction = {.needs = reduction_needs, .reduces = true},
                          scan = {.needs = scan_needs, .reduces = true}, none = {0};
+  const laze_join *own = laze_join_find(op);
   switch (laze_op_get(op)->op_class) {
   case LAZE_CLASS_ELEMENTWISE: return &elementwise;
   case LAZE_CLASS_REDUCTION: return &reduction;
   case LAZE_CLASS_SCAN: return &scan;
-  default: return laze_joins[op] ? laze_joins[op] : &none;
+  default: return own ? own : &none;
   }
 }
 

@@ -62,7 +62,7 @@ extern const laze_join laze_join_reshape, laze_join_bitcast, laze_join_expand, l
 /* How an operator joins: never NULL. One that does not at all has neither needs nor a product nor control. */
 const laze_join *laze_schedule_join_of(laze_op op);
 
-/* By laze_op; NULL where operators join by class or not at all. Generated. */
-extern const laze_join *const laze_joins[];
+/* NULL where operators join by class or not at all. Generated. */
+const laze_join *laze_join_find(laze_op op);
 
 #endif

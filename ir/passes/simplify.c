@@ -180,22 +180,32 @@ static void simplify_to(const laze_graph *graph, const laze_call *call, const la
     take_if_same_type(graph, inner->operands[0], type, out);
 }
 
-static const rule rules[LAZE_OP_COUNT] = {
-    [LAZE_OP_RESHAPE] = simplify_reshape, [LAZE_OP_EXPAND] = take_operand, [LAZE_OP_PERMUTE] = simplify_permute,
-    [LAZE_OP_TO_DTYPE] = simplify_to,     [LAZE_OP_MUL] = simplify_mul,    [LAZE_OP_DIV] = simplify_div,
-    [LAZE_OP_ADD] = simplify_add,         [LAZE_OP_SUB] = simplify_sub,    [LAZE_OP_WHERE_SELF] = simplify_where,
-    [LAZE_OP_REAL] = simplify_real,       [LAZE_OP_IMAG] = simplify_imag,  [LAZE_OP_COMPLEX] = simplify_complex,
-};
+/* NULL: nothing is simplified. */
+static rule find_rule(laze_op op) {
+  static const struct {
+    laze_op op;
+    rule rule;
+  } rules[] = {
+      {LAZE_OP_RESHAPE, simplify_reshape}, {LAZE_OP_EXPAND, take_operand}, {LAZE_OP_PERMUTE, simplify_permute},
+      {LAZE_OP_TO_DTYPE, simplify_to},     {LAZE_OP_MUL, simplify_mul},    {LAZE_OP_DIV, simplify_div},
+      {LAZE_OP_ADD, simplify_add},         {LAZE_OP_SUB, simplify_sub},    {LAZE_OP_WHERE_SELF, simplify_where},
+      {LAZE_OP_REAL, simplify_real},       {LAZE_OP_IMAG, simplify_imag},  {LAZE_OP_COMPLEX, simplify_complex},
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].op == op) return rules[i].rule;
+  return NULL;
+}
 
 static laze_status simplify_node(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
   const laze_node *node = &rewrite->source->nodes[number];
   replacement found;
   laze_call call;
   (void)self;
-  if (!rules[node->op]) return LAZE_OK;
+  const rule simplify = find_rule(node->op);
+  if (!simplify) return LAZE_OK;
   found.kind = KEEP;
   LAZE_TRY(laze_rewrite_call(rewrite, number, &call, error));
-  rules[node->op](rewrite->target, &call, node->types[0], &found);
+  simplify(rewrite->target, &call, node->types[0], &found);
   if (found.kind == RECORD_CALL) {
     LAZE_TRY(laze_graph_append(rewrite->target, rewrite->block, &found.call, &found.value, error));
     /* The rule may say the same size in other words; then the node stays, and the new one is dropped as dead. */
@@ -211,10 +221,11 @@ static bool any_simplification(const laze_graph *graph) {
   replacement found;
   for (int64_t i = 0; i < graph->node_count; i++) {
     const laze_node *node = &graph->nodes[i];
-    if (!rules[node->op]) continue;
+    const rule simplify = find_rule(node->op);
+    if (!simplify) continue;
     laze_call call = laze_node_call(node);
     found.kind = KEEP;
-    rules[node->op](graph, &call, node->types[0], &found);
+    simplify(graph, &call, node->types[0], &found);
     if (found.kind != KEEP) return true;
   }
   return false;

@@ -93,14 +93,14 @@ static bool has_arity(const gen_table *table, int count) {
 }
 
 static void write_row(const gen_operator *op, FILE *out) {
-  fprintf(out, "static const laze_eval_function loops_of_%s[LAZE_DTYPE_BOUND] = {", op->symbol);
+  fprintf(out, "    {");
   const char *separator = "";
   for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
     if (op->evals[dtype] == NULL) continue;
     fprintf(out, "%s[%s] = loop_%s_%s", separator, dtype_infos[dtype].enumerator, op->symbol, dtype_infos[dtype].name);
     separator = ", ";
   }
-  fprintf(out, "};\n");
+  fprintf(out, "}, /* %s */\n", op->symbol);
 }
 
 void write_eval(const gen_table *table, const gen_shard *shard, FILE *out) {
@@ -116,14 +116,15 @@ void write_eval(const gen_table *table, const gen_shard *shard, FILE *out) {
   fputc('\n', out);
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_elements(table->operators[i], out);
+  int row = 0;
+  fprintf(out,
+          "static const laze_eval_function loops[][LAZE_DTYPE_BOUND] = {\n    {NULL}, /* no elementwise operator */\n");
   for (int i = 0; i < table->count; i++)
     if (is_evaluated(table->operators[i])) write_row(table->operators[i], out);
-  fprintf(out,
-          "\n/* NULL: no elementwise operator. */\nstatic const laze_eval_function *const loops[LAZE_OP_COUNT] = {\n");
+  fprintf(out, "};\n\nstatic const uint8_t row_of[LAZE_OP_COUNT] = {\n    [LAZE_OP_NONE] = 0,\n");
   for (int i = 0; i < table->count; i++)
-    if (is_evaluated(table->operators[i]))
-      fprintf(out, "    [LAZE_OP_%s] = loops_of_%s,\n", table->operators[i]->upper, table->operators[i]->symbol);
+    if (is_evaluated(table->operators[i])) fprintf(out, "    [LAZE_OP_%s] = %d,\n", table->operators[i]->upper, ++row);
   fprintf(out, "};\n\nlaze_eval_function laze_eval_find(laze_op op, laze_dtype compute) {\n"
                "  if (op >= LAZE_OP_COUNT || compute < 0 || compute >= LAZE_DTYPE_BOUND) return NULL;\n"
-               "  return loops[op] ? loops[op][compute] : NULL;\n}\n");
+               "  return loops[row_of[op]][compute];\n}\n");
 }

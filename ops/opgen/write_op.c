@@ -130,8 +130,8 @@ static const char *c_text(const char *text) {
 
 static void write_info(const gen_operator *op, const char *arguments, FILE *out) {
   fprintf(out, "    [LAZE_OP_%s] = {.name = %s,\n", op->upper, c_string(op->schema.name));
-  fprintf(out, "     .base = \"%s\",\n     .symbol = \"%s\",\n     .schema = %s,\n     .source = \"%s\",\n",
-          op->schema.base, op->symbol, c_text(op->schema.text), operator_source(op));
+  fprintf(out, "     .base = \"%s\",\n     .symbol = \"%s\",\n     .schema = %s,\n", op->schema.base, op->symbol,
+          c_text(op->schema.text));
   fprintf(out, "     .op_class = %s,\n", class_enumerator(op->op_class));
   if (strcmp(op->effect, "NONE") != 0) fprintf(out, "     .effect = LAZE_EFFECT_%s,\n", op->effect);
   if (op->compute != COMPUTE_NONE)
@@ -212,7 +212,7 @@ void write_op_table(const gen_table *table, const gen_shard *shard, FILE *out) {
   fputc('\n', out);
   write_in_place_names(table, out);
   fprintf(out, "const laze_op laze_op_count = LAZE_OP_COUNT;\n\nconst laze_op_info laze_op_infos[LAZE_OP_COUNT] = {\n");
-  fprintf(out, "    [LAZE_OP_NONE] = {.name = \"\", .base = \"\", .symbol = \"\", .schema = \"\", .source = \"\"},\n");
+  fprintf(out, "    [LAZE_OP_NONE] = {.name = \"\", .base = \"\", .symbol = \"\", .schema = \"\"},\n");
   for (int i = 0; i < table->count; i++) write_info(table->operators[i], arguments[i], out);
   fprintf(out, "};\n\n");
   write_index(table, out);
