@@ -45,8 +45,10 @@ def name_of(target: Any) -> str:
 
 
 def has(target: Any) -> bool:
-    """Whether laze has an operator, or a rule here, for an operator of PyTorch."""
-    return target in _RULES or name_of(target) in _INTERNAL or _laze._has_operator(name_of(target))
+    """Whether laze has an operator, or a rule here, for an operator of PyTorch. One of a program's own, of whatever
+    name, is another."""
+    own = target.namespace not in ("aten", "prims")
+    return target in _RULES or not own and (name_of(target) in _INTERNAL or _laze._has_operator(name_of(target)))
 
 
 def _called(node: torch.fx.Node) -> tuple[Any, tuple[Any, ...]]:

@@ -364,6 +364,16 @@ class Left(Compiling):
         with self.assertRaisesRegex(Exception, "thrice is left to PyTorch"):
             compiled(lambda x: thrice(x), options={"strict": True})(x)
 
+    def test_an_operator_of_a_programs_own_is_no_namesake(self):
+        """One called as an operator of laze, and another."""
+        @torch.library.custom_op("laze_torch_test::sin", mutates_args=())
+        def sin(x: torch.Tensor) -> torch.Tensor:
+            return x.cos()
+        sin.register_fake(torch.empty_like)
+        x = torch.randn(4)
+        with self.assertWarnsRegex(laze_torch.FallbackWarning, "laze_torch_test::sin"):
+            self.assert_close(compiled(lambda x: sin(x) * 2)(x), x.cos() * 2)
+
     def test_options_that_there_are_not(self):
         with self.assertRaisesRegex(Exception, "no option speed; options are fallback_random, strict"):
             compiled(lambda x: x + 1, options={"speed": 9})(torch.ones(1))
