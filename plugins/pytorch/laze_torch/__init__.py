@@ -23,12 +23,12 @@ _host.check()  # before what other versions of PyTorch may lack is imported
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import list_backends, register_backend
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 import laze
 from laze_torch import _backward, _chunked, _device, _losses, _lowering  # noqa: F401: modules enter their rules
 from laze_torch._device import step
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
+from laze_torch._partition import partition
 from laze_torch._program import Eager, Plan, Program
 
 __all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset",
@@ -98,7 +98,7 @@ def _compile(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[st
              **chosen: bool) -> Callable[..., Any]:
     kinds = {f"{short}_compiler": functools.partial(_runnable, note=functools.partial(note, kind), **chosen)
              for short, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))}
-    compiled = aot_autograd(partition_fn=min_cut_rematerialization_partition, decompositions=_decompositions(), **kinds)
+    compiled = aot_autograd(partition_fn=partition, decompositions=_decompositions(), **kinds)
     return compiled(module, inputs)
 
 
