@@ -1,5 +1,5 @@
 /* Tensor memory. From 64 KiB on blocks are mapped, and those given back wait on a list for the next of about their
- * size:
+ * size; smaller ones are the C library's, and wait as runtime/small_blocks.h says:
  *
  *   create         the tightest block of the list; else mapped anew, within what the process can hope for
  *   last release   onto the list; the oldest are unmapped beyond 64 entries or 256 MiB
@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "runtime/runtime.h"
+#include "runtime/small_blocks.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,6 +38,7 @@ struct laze_buffer_pool {
   int idle_count;
   int64_t idle_bytes;
   idle_block idle[IDLE_MAX]; /* oldest first */
+  laze_small_blocks small;
 };
 
 /* Reads a limit from a control-group file; INT64_MAX when there is none ("max", or no such file). */
@@ -93,9 +95,13 @@ static void pool_release(laze_buffer_pool *pool) {
   laze_free(pool->context, pool);
 }
 
+static void count_idle(laze_buffer_pool *pool, int64_t bytes) {
+  laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_IDLE_BYTES, bytes);
+}
+
 static void idle_remove(laze_buffer_pool *pool, int index) {
   pool->idle_bytes -= pool->idle[index].capacity;
-  laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_IDLE_BYTES, -pool->idle[index].capacity);
+  count_idle(pool, -pool->idle[index].capacity);
   pool->idle_count--;
   for (int i = index; i < pool->idle_count; i++) pool->idle[i] = pool->idle[i + 1];
 }
@@ -108,9 +114,15 @@ static void shrink_locked(laze_buffer_pool *pool, int64_t bytes, int count) {
   }
 }
 
+static void clear_locked(laze_buffer_pool *pool) {
+  shrink_locked(pool, 0, 0);
+  count_idle(pool, -pool->small.bytes);
+  laze_small_clear(&pool->small);
+}
+
 void laze_buffer_pool_trim(laze_buffer_pool *pool) {
   pthread_mutex_lock(&pool->lock);
-  shrink_locked(pool, 0, 0);
+  clear_locked(pool);
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -118,14 +130,14 @@ void laze_buffer_pool_destroy(laze_buffer_pool *pool) {
   if (!pool) return;
   pthread_mutex_lock(&pool->lock);
   pool->closed = true;
-  shrink_locked(pool, 0, 0);
+  clear_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   pool_release(pool);
 }
 
 int64_t laze_buffer_pool_idle_bytes(laze_buffer_pool *pool) {
   pthread_mutex_lock(&pool->lock);
-  int64_t bytes = pool->idle_bytes;
+  int64_t bytes = pool->idle_bytes + pool->small.bytes;
   pthread_mutex_unlock(&pool->lock);
   return bytes;
 }
@@ -157,7 +169,7 @@ static void idle_give(laze_buffer_pool *pool, void *data, int64_t capacity) {
     shrink_locked(pool, LAZE_BUFFER_RECYCLE_LIMIT - capacity, IDLE_MAX - 1);
     pool->idle[pool->idle_count++] = (idle_block){data, capacity};
     pool->idle_bytes += capacity;
-    laze_metrics_add(laze_context_metrics(pool->context), LAZE_METRIC_IDLE_BYTES, capacity);
+    count_idle(pool, capacity);
   }
   pthread_mutex_unlock(&pool->lock);
   if (!keep) munmap(data, (size_t)capacity);
@@ -178,9 +190,26 @@ static int64_t size_class(int64_t capacity) {
   return (capacity + unit - 1) & -unit;
 }
 
+static void *take_small(laze_buffer_pool *pool, int64_t size) {
+  pthread_mutex_lock(&pool->lock);
+  void *block = laze_small_take(&pool->small, size);
+  if (block) count_idle(pool, -size);
+  pthread_mutex_unlock(&pool->lock);
+  return block ? block : aligned_alloc(LAZE_BUFFER_ALIGNMENT, (size_t)size);
+}
+
+static void give_small(laze_buffer_pool *pool, void *block, int64_t size) {
+  pthread_mutex_lock(&pool->lock);
+  const bool kept = !pool->closed && laze_small_give(&pool->small, block, size);
+  if (kept) count_idle(pool, size);
+  pthread_mutex_unlock(&pool->lock);
+  if (!kept) free(block);
+}
+
 /* Memory of at least *capacity bytes; updates *capacity to what was taken. NULL when there is none. */
 static void *take_memory(laze_buffer_pool *pool, int64_t *capacity) {
-  if (*capacity < LAZE_BUFFER_RECYCLE_MINIMUM) return aligned_alloc(LAZE_BUFFER_ALIGNMENT, (size_t)*capacity);
+  if (*capacity < LAZE_BUFFER_RECYCLE_MINIMUM) *capacity = laze_small_size(*capacity);
+  if (*capacity < LAZE_BUFFER_RECYCLE_MINIMUM) return take_small(pool, *capacity);
   *capacity = size_class(*capacity);
   void *data = idle_take(pool, capacity);
   if (data) return data;
@@ -192,7 +221,7 @@ static void *take_memory(laze_buffer_pool *pool, int64_t *capacity) {
 
 static void give_memory(laze_buffer_pool *pool, void *data, int64_t capacity) {
   if (capacity < LAZE_BUFFER_RECYCLE_MINIMUM)
-    free(data);
+    give_small(pool, data, capacity);
   else
     idle_give(pool, data, capacity);
 }

@@ -1,8 +1,9 @@
 /* Tensor memory: reference-counted, aligned blocks, accounted in the context's metrics.
  *
  * A block is either owned (taken from the operating system, contents undefined) or borrowed from a caller who gave a
- * release callback. Large owned blocks are recycled through a bounded free list, because a fresh mapping costs a page
- * fault per 4 KiB; what waits on that list is not counted in `current_bytes`. All functions may be called from any
+ * release callback. Owned blocks are recycled through bounded free lists, because a fresh mapping costs a page fault
+ * per 4 KiB, and an aligned block of the C library more than a small kernel; what waits there is not counted in
+ * `current_bytes`. All functions may be called from any
  * thread.
  *
  * A buffer does not keep its context alive (caches that live in the context hold buffers): whoever hands a buffer to
@@ -17,7 +18,7 @@
 #define LAZE_BUFFER_ALIGNMENT 64
 /* Most bytes a context keeps for recycling. */
 #define LAZE_BUFFER_RECYCLE_LIMIT (INT64_C(256) << 20)
-/* Owned blocks from this size on are mapped and recycled; smaller ones come from the C library. */
+/* Owned blocks from this size on are mapped; smaller ones come from the C library. */
 #define LAZE_BUFFER_RECYCLE_MINIMUM (INT64_C(64) << 10)
 
 typedef struct laze_buffer_pool laze_buffer_pool;
@@ -59,13 +60,13 @@ static inline bool laze_buffer_is_borrowed(const laze_buffer *buffer) {
   return buffer->capacity == 0;
 }
 
-/* The part of a context that owns the free list: made and destroyed by runtime.c. Buffers may outlive the call to
+/* The part of a context that owns the free lists: made and destroyed by runtime.c. Buffers may outlive the call to
  * destroy (caches in the context are torn down in any order); the pool then goes with the last of them. */
 LAZE_MUST_USE laze_status laze_buffer_pool_create(laze_context *context, laze_buffer_pool **out, laze_error *error);
 void laze_buffer_pool_destroy(laze_buffer_pool *pool);
-/* Bytes waiting on the free list. */
+/* Bytes waiting on the free lists. */
 int64_t laze_buffer_pool_idle_bytes(laze_buffer_pool *pool);
-/* Gives everything on the free list back to the system. */
+/* Gives everything on the free lists back to the system. */
 void laze_buffer_pool_trim(laze_buffer_pool *pool);
 
 #endif
