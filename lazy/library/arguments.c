@@ -144,10 +144,13 @@ static laze_status room_for(laze_arena *arena, const laze_library_schema *schema
   *out = (laze_library_layout){0};
   out->operands =
       laze_arena_alloc_array(arena, items + laze_library_tensors(schema, bound, NULL), sizeof *out->operands);
+  out->made = laze_arena_alloc_array(arena, items, sizeof(laze_tensor *));
   out->integers = laze_arena_alloc_array(arena, items, sizeof *out->integers);
   out->reals = laze_arena_alloc_array(arena, items, sizeof *out->reals);
   out->strings = laze_arena_alloc_array(arena, items, sizeof *out->strings);
-  return out->operands && out->integers && out->reals && out->strings ? LAZE_OK : laze_fail_memory(error, "a call", -1);
+  return out->operands && out->made && out->integers && out->reals && out->strings
+             ? LAZE_OK
+             : laze_fail_memory(error, "a call", -1);
 }
 
 static bool is_list(laze_argument_kind kind) {
@@ -162,8 +165,13 @@ static laze_status add_number(laze_arena *arena, laze_scalar number, laze_librar
     return laze_fail(error, LAZE_OUT_OF_RANGE, "a Scalar is %llu; kernels take integers of 64 bits with a sign",
                      (unsigned long long)number.value.integer);
   const laze_dtype dtype = number.dtype == LAZE_BOOL ? LAZE_BOOL : laze_scalar_is_real(number) ? LAZE_F64 : LAZE_I64;
-  out->operands[out->operand_count++] = laze_tensor_from_scalar(arena->context, dtype, number);
+  laze_tensor *made = laze_tensor_from_scalar(arena->context, dtype, number);
+  out->operands[out->operand_count++] = out->made[out->made_count++] = made;
   return LAZE_OK;
+}
+
+void laze_library_give_back(const laze_library_layout *layout) {
+  for (int32_t i = 0; i < layout->made_count; i++) laze_tensor_release(laze_tensor_take(layout->made[i]));
 }
 
 static laze_status lay_out_one(laze_arena *arena, const laze_argument *bound, laze_library_layout *out,

@@ -25,11 +25,13 @@ typedef struct laze_library_layout {
   int64_t *integers;
   double *reals;
   const char **strings;
-  int32_t operand_count, integer_count, real_count, string_count;
+  laze_tensor **made; /* of the operands those that numbers became, which are given back (laze_library_give_back) */
+  int32_t operand_count, integer_count, real_count, string_count, made_count;
 } laze_library_layout;
-/* Lays bound arguments out; numbers become tensors of the current scope. */
+/* Lays bound arguments out; numbers become tensors, also where it fails. */
 LAZE_MUST_USE laze_status laze_library_lay_out(laze_arena *arena, const laze_library_schema *schema,
                                                const laze_argument *bound, laze_library_layout *out, laze_error *error);
+void laze_library_give_back(const laze_library_layout *layout);
 /* The tensors among bound arguments, those of lists too, in order; returns how many. `out` NULL: counts alone. */
 int32_t laze_library_tensors(const laze_library_schema *schema, const laze_argument *bound, laze_tensor **out);
 

@@ -200,11 +200,13 @@ static laze_status record(const recording *self, laze_tensor **values, int32_t *
 static laze_status record_kernel(recording *self, laze_tensor **values, laze_error *error) {
   const laze_library_schema *schema = &self->state->op->schema;
   const int32_t expected = laze_library_schema_own_results(schema) + schema->write_count;
-  int32_t count;
-  LAZE_TRY(laze_library_lay_out(self->state->arena, schema, self->state->bound, &self->layout, error));
-  LAZE_TRY(find_types(self, error));
-  LAZE_TRY(record(self, values, &count, error));
-  if (count == expected) return LAZE_OK; /* otherwise somebody has registered another kernel of that name */
+  int32_t count = 0;
+  laze_status status = laze_library_lay_out(self->state->arena, schema, self->state->bound, &self->layout, error);
+  if (status == LAZE_OK) status = find_types(self, error);
+  if (status == LAZE_OK) status = record(self, values, &count, error);
+  laze_library_give_back(&self->layout);
+  if (status != LAZE_OK || count == expected) return status;
+  /* Somebody has registered another kernel of that name. */
   return laze_fail(error, LAZE_FAILED_PRECONDITION, "%s: its kernel gives %d results, and the schema says %d",
                    schema->name, (int)count, (int)expected);
 }

@@ -107,7 +107,7 @@ static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_
   else
     count = record(&pack, given, op, results);
   if (status == LAZE_OK && given->form) count = give(given, results, count);
-  laze_arena_deinit(&pack.arena);
+  laze_named_frame_end(&pack);
   return count;
 }
 

@@ -29,6 +29,8 @@ typedef struct laze_named_frame {
   laze_arena arena;
   laze_frame_operand *operands;
   int32_t operand_count;
+  laze_tensor **made; /* operands that numbers became: nobody else has these handles */
+  int32_t made_count;
   int32_t *segments;
   laze_attribute *attributes;
   laze_frame_size *sizes; /* of the attributes, those that tensors say */
@@ -50,5 +52,7 @@ LAZE_MUST_USE laze_status laze_named_call_match(laze_named_call *given, laze_are
 /* Lays out what is passed by the schema of the operator that was found. */
 LAZE_MUST_USE laze_status laze_named_call_pack(laze_named_frame *pack, const laze_op_info *info,
                                                const laze_named_call *given, laze_error *error);
+/* Gives back what numbers became: where no scope is open, it would stay as long as the thread. */
+void laze_named_frame_end(laze_named_frame *pack);
 
 #endif

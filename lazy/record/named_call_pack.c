@@ -31,10 +31,16 @@ static laze_promotion promotion_of(const laze_named_call *given) {
 }
 
 /* A number where a tensor is wanted becomes one without dimensions. */
-static laze_tensor *tensor_of(const laze_named_call *given, const laze_argument *argument, laze_context *context) {
+static laze_tensor *tensor_of(laze_named_frame *pack, const laze_named_call *given, const laze_argument *argument) {
   laze_scalar scalar = laze_argument_scalar(argument);
   laze_promotion beside = promotion_of(given);
-  return laze_tensor_from_scalar(context, laze_call_number_dtype(scalar.dtype, &beside), scalar);
+  laze_dtype dtype = laze_call_number_dtype(scalar.dtype, &beside);
+  return pack->made[pack->made_count++] = laze_tensor_from_scalar(pack->arena.context, dtype, scalar);
+}
+
+void laze_named_frame_end(laze_named_frame *pack) {
+  for (int32_t i = 0; i < pack->made_count; i++) laze_tensor_release(laze_tensor_take(pack->made[i]));
+  laze_arena_deinit(&pack->arena);
 }
 
 static void pack_operand(laze_named_frame *pack, const laze_argument_info *info, const laze_named_call *given,
@@ -54,8 +60,7 @@ static void pack_operand(laze_named_frame *pack, const laze_argument_info *info,
   *segment = 1;
   laze_frame_operand *operand = &pack->operands[pack->operand_count++];
   if (info->kind == LAZE_ARGUMENT_TENSOR || is_tensor)
-    *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor
-                                                        : tensor_of(given, argument, pack->arena.context)};
+    *operand = (laze_frame_operand){.tensor = is_tensor ? argument->value.tensor : tensor_of(pack, given, argument)};
   else
     *operand = (laze_frame_operand){.scalar = laze_argument_scalar(argument)};
 }
@@ -115,9 +120,10 @@ laze_status laze_named_call_pack(laze_named_frame *pack, const laze_op_info *inf
   }
   pack->sizes = laze_arena_alloc_array(&pack->arena, operands, sizeof *pack->sizes);
   pack->operands = laze_arena_alloc_array(&pack->arena, operands, sizeof *pack->operands);
+  pack->made = laze_arena_alloc_array(&pack->arena, operands, sizeof(laze_tensor *));
   pack->segments = laze_arena_alloc_array(&pack->arena, info->segment_count, sizeof *pack->segments);
   pack->attributes = laze_arena_alloc_array(&pack->arena, info->attribute_count, sizeof *pack->attributes);
-  if (!pack->operands || !pack->segments || !pack->attributes || !pack->sizes)
+  if (!pack->operands || !pack->made || !pack->segments || !pack->attributes || !pack->sizes)
     return laze_fail_memory(error, info->name, -1);
   for (int32_t i = 0; i < info->argument_count; i++) {
     if (laze_argument_is_operand(info->arguments[i].kind))

@@ -46,6 +46,24 @@ START_TEST(reductions_take_their_dims_by_base_name) {
 }
 END_TEST
 
+/* Nobody has the handle of what a number became: where no scope is open, it would stay for ever. */
+START_TEST(numbers_are_given_back) {
+  enum { CALLS = 10000 }; /* more than are kept to be recorded again */
+  laze_context *context = new_context();
+  int64_t before = 0, behind = 0;
+  laze_tensor *x = laze_tensor_take(filled(context, 2, 3));
+  laze_argument number[] = {pass(x), pass_real(2)};
+  for (int i = 0; i < 2 * CALLS; i++) {
+    laze_tensor_release(laze_tensor_take(call("maximum", number, 2)));
+    if (i == CALLS) ck_assert_int_eq(laze_metric_read(context, "node_bytes", &before, NULL), LAZE_OK);
+  }
+  ck_assert_int_eq(laze_metric_read(context, "node_bytes", &behind, NULL), LAZE_OK);
+  ck_assert_int_eq(behind, before);
+  laze_tensor_release(x);
+  laze_context_release(context);
+}
+END_TEST
+
 /* As in text and expressions: of the dtype of the floating tensor beside it, if there is one. */
 START_TEST(numbers_become_tensors) {
   laze_context *context = new_context();
@@ -257,6 +275,7 @@ int main(void) {
   const TTest *const tests[] = {overloads_follow_the_arguments,
                                 reductions_take_their_dims_by_base_name,
                                 numbers_become_tensors,
+                                numbers_are_given_back,
                                 wrong_calls_are_errors,
                                 an_integer_stands_for_a_list_of_known_length,
                                 arguments_have_the_kind_of_the_schema,
