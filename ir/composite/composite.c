@@ -37,10 +37,7 @@ laze_status laze_compose_slice(laze_recorder *recorder, laze_value value, int ax
 
 laze_status laze_compose_to(laze_recorder *recorder, laze_value value, laze_dtype dtype, laze_value *out,
                             laze_error *error) {
-  laze_attribute attribute = laze_attribute_dtype(dtype);
-  *out = value;
-  if (laze_recorder_type(recorder, value)->dtype == dtype) return LAZE_OK;
-  return laze_record_call(recorder, LAZE_OP_TO_DTYPE, &value, 1, &attribute, out, error);
+  return laze_record_conversion(recorder, LAZE_OP_TO_DTYPE, value, dtype, out, error);
 }
 
 laze_status laze_compose_iota(laze_recorder *recorder, const laze_size *sizes, int rank, int axis, laze_dtype dtype,

@@ -34,6 +34,7 @@ laze_status laze_composite_sum_to_size(laze_recorder *recorder, const laze_call 
   laze_attribute attributes[] = {laze_attribute_integers(axes, count), laze_attribute_boolean(false),
                                  laze_attribute_absent(LAZE_ARGUMENT_DTYPE)};
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SUM_DIM_INTLIST, results, 1, attributes, results, error));
+  if (count == before) return LAZE_OK; /* no axis of the size is a sum */
   return laze_compose_reshape(recorder, *results, size->value.items, size->count, results, error);
 }
 

@@ -40,6 +40,14 @@ laze_status laze_record_ternary(laze_recorder *recorder, laze_op op, laze_value 
   return laze_record_here(recorder, &(laze_call){.op = op, .operand_count = 3, .operands = operands}, result, error);
 }
 
+laze_status laze_record_conversion(laze_recorder *recorder, laze_op op, laze_value value, laze_dtype dtype,
+                                   laze_value *out, laze_error *error) {
+  const laze_attribute attribute = laze_attribute_dtype(dtype);
+  const laze_call call = {.op = op, .operand_count = 1, .operands = &value, .attributes = &attribute};
+  *out = value;
+  return laze_recorder_type(recorder, value)->dtype == dtype ? LAZE_OK : laze_record_here(recorder, &call, out, error);
+}
+
 laze_status laze_record_integer(laze_recorder *recorder, laze_dtype dtype, int64_t value, laze_value *out,
                                 laze_error *error) {
   return laze_record_number(recorder, dtype, laze_scalar_integer(value), out, error);

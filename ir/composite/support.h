@@ -23,6 +23,9 @@ LAZE_MUST_USE laze_status laze_record_binary(laze_recorder *recorder, laze_op op
                                              laze_value *result, laze_error *error);
 LAZE_MUST_USE laze_status laze_record_ternary(laze_recorder *recorder, laze_op op, laze_value a, laze_value b,
                                               laze_value c, laze_value *result, laze_error *error);
+/* `op` converts to a dtype; a value that has it already is its own conversion, and nothing is recorded. */
+LAZE_MUST_USE laze_status laze_record_conversion(laze_recorder *recorder, laze_op op, laze_value value,
+                                                 laze_dtype dtype, laze_value *out, laze_error *error);
 /* laze_record_number() for a number that is written as it is. */
 LAZE_MUST_USE laze_status laze_record_integer(laze_recorder *recorder, laze_dtype dtype, int64_t value, laze_value *out,
                                               laze_error *error);

@@ -56,15 +56,17 @@ static const char *emit_number(gen_emitter *emitter, const gen_expression *numbe
   return name;
 }
 
+/* A value that has the dtype already is its own conversion, and nothing is recorded. */
+static const char *conversion(const gen_emitter *emitter, const char *value, const char *dtype, const char *result) {
+  const gen_operator *op = table_conversion(emitter->table);
+  return memory_format("laze_record_conversion(recorder, LAZE_OP_%s, %s, %s, %s, error)",
+                       op == NULL ? "NONE" : op->upper, value, dtype, result);
+}
+
 static const char *emit_conversion(gen_emitter *emitter, const char *value, const char *dtype) {
-  const gen_operator *conversion = table_conversion(emitter->table);
   const char *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
-  emit_line(emitter, "const laze_attribute %s_dtype = laze_attribute_dtype(%s);", name, dtype);
-  emit_line(emitter,
-            "LAZE_TRY(laze_record_here(recorder, &(laze_call){.op = LAZE_OP_%s, .operand_count = 1, .operands = (const "
-            "laze_value[]){%s}, .attributes = &%s_dtype}, &%s, error));",
-            conversion == NULL ? "NONE" : conversion->upper, value, name, name);
+  emit_line(emitter, "LAZE_TRY(%s);", conversion(emitter, value, dtype, memory_format("&%s", name)));
   return name;
 }
 
@@ -202,6 +204,15 @@ static const char *emit_tensors_alone(const gen_operator *callee, const gen_oper
                        results);
 }
 
+/* A conversion on the way to a result; NULL: another call. A result is a value of its own, so that it is recorded. */
+static const char *emit_conversion_between(gen_emitter *emitter, const gen_expression *call, const gen_operand *operand,
+                                           const char *results) {
+  if (call->callee != table_conversion(emitter->table) || *results != '&') return NULL;
+  const gen_expression *dtype = call->bound[1];
+  if (operand->may_be_absent || operand->value == NULL || dtype == NULL || dtype->optional) return NULL;
+  return conversion(emitter, operand->value, emit_bare(emit_value(emitter, dtype, NULL)), results);
+}
+
 static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
   const gen_expression *first = operands[0].item;
   if (count == 1 && first != NULL && kind_is_tensors(first->kind) && first->form == FORM_NAME)
@@ -319,6 +330,8 @@ const char *emit_record(gen_emitter *emitter, const gen_expression *call, const 
   emit_numbers(emitter, callee, operands, count);
   const char *alone = emit_tensors_alone(callee, operands, results);
   if (alone != NULL) return alone;
+  const char *between = emit_conversion_between(emitter, call, &operands[0], results);
+  if (between != NULL) return between;
   const char *fields = memory_format(".op = LAZE_OP_%s", callee->upper);
   const char *given = count > 0 ? emit_operands(emitter, operands, count) : "";
   if (*given != '\0') fields = join(fields, given);

@@ -66,8 +66,7 @@ static const struct {
      "  %1 = sum %0, dim=[0] : i64[]\n"},
     {"%x: f32[1,1]", "sizes_and_conditions %x, axis=0",
      "  %0 = expand %x, size=[1, -1, 2] : f32[1,1,2]\n"
-     "  %1 = to %0, dtype=f32 : f32[1,1,2]\n"
-     "  %2 = sum %1, dim=[0] : f32[1,2]\n"},
+     "  %1 = sum %0, dim=[0] : f32[1,2]\n"}, /* what has the dtype is not converted */
     {"%x: f32[2], %low: i64[], %c: bool[2]", "numbers %x, %low, %c, eps=2",
      "  %0 = constant 1.0 : f32[]\n"
      "  %1 = add %x, %0 : f32[2]\n"
@@ -96,19 +95,18 @@ static const struct {
      "  %5 = add %3, %4 : f32[2]\n"
      "  %6 = size_tensor value=2, dtype=f32 : f32[]\n"
      "  %7 = mul %5, %6 : f32[2]\n"},
-    {"%x: f32[2], %w: f32[2], %b: f32[], %a: f32[]", "optional_things %x, %w, %a, %b, dim=[0], dtype=f64",
+    {"%x: f32[2], %w: f32[2], %b: f32[], %a: i64[]", "optional_things %x, %w, %a, %b, dim=[0], dtype=f64",
      "  %0:2 = halves %x, %b : f32[2], f32[2]\n"
-     "  %1 = to %b, dtype=f32 : f32[]\n"
-     "  %2 = mul %w, %1 : f32[2]\n"
-     "  %3 = sum %0#0, dim=[0], dtype=f64 : f64[]\n"
-     "  %4 = sum %0#1, dim=[0] : f32[]\n"
-     "  %5 = add %3, %4 : f64[]\n"
-     "  %6 = pair %2, %w, [%0#0, %0#1] : f32[2]\n"
-     "  %7 = to %a, dtype=f32 : f32[]\n"
-     "  %8 = mul %6, %7 : f32[2]\n"
-     "  %9 = add %5, %8 : f32[2]\n"
-     "  %10 = size_tensor value=2, dtype=f32 : f32[]\n"
-     "  %11 = mul %9, %10 : f32[2]\n"},
+     "  %1 = mul %w, %b : f32[2]\n"
+     "  %2 = sum %0#0, dim=[0], dtype=f64 : f64[]\n"
+     "  %3 = sum %0#1, dim=[0] : f32[]\n"
+     "  %4 = add %2, %3 : f64[]\n"
+     "  %5 = pair %1, %w, [%0#0, %0#1] : f32[2]\n"
+     "  %6 = to %a, dtype=f32 : f32[]\n"
+     "  %7 = mul %5, %6 : f32[2]\n"
+     "  %8 = add %4, %7 : f32[2]\n"
+     "  %9 = size_tensor value=2, dtype=f32 : f32[]\n"
+     "  %10 = mul %8, %9 : f32[2]\n"},
     {"%x: f32[2], %w: f32[2]", "optional_things %x, %w",
      "  %0:2 = halves %x : f32[2], f32[2]\n"
      "  %1 = sum %0#0 : f32[]\n"
@@ -152,16 +150,19 @@ static const struct {
      "  %0 = constant 2 : i64[]\n"
      "  %1 = to %0, dtype=f32 : f32[]\n"
      "  %2 = mul %x, %1 : f32[2]\n"},
-    {"%x: f32[2], %f: f32[]", "defaulted %x, %f",
+    {"%x: f32[2], %f: i64[]", "defaulted %x, %f",
      "  %0 = to %f, dtype=f32 : f32[]\n"
      "  %1 = mul %x, %0 : f32[2]\n"},
     {"%x: f32[2]", "limited %x, low=0, times=3",
      "  %0 = constant 0.0 : f32[]\n"
      "  %1 = mul %x, %0 : f32[2]\n"},
-    {"%x: f32[2], %y: f32[2], %a: f32[]", "add %x, %y, %a",
+    {"%x: f32[2], %y: f32[2], %a: i64[]", "add %x, %y, %a",
      "  %0 = to %a, dtype=f32 : f32[]\n"
      "  %1 = mul %y, %0 : f32[2]\n"
      "  %2 = add %x, %1 : f32[2]\n"},
+    {"%x: f32[2], %y: f32[2], %a: f32[]", "add %x, %y, %a",
+     "  %0 = mul %y, %a : f32[2]\n"
+     "  %1 = add %x, %0 : f32[2]\n"},
     {"%x: f32[2]", "padded %x, size=[7]", "  %0 = padded %x : f32[2]\n"},
     {"%x: f32[2]", "padded %x, pad=4, dims=[1], size=8", "  %0 = padded %x, pad=[4], dims=[1], size=[8] : f32[2]\n"},
     /* What rules are given. */
