@@ -313,13 +313,15 @@ static bool look_to_write(PyObject *tensor, looked *out) {
 /* ---- Calls. */
 
 typedef struct {
-  PyObject ob_base; /* what PyObject_HEAD is */
-  const laze_operator *op;
-  int32_t form;        /* 0, LAZE_IN_PLACE or LAZE_OUT */
-  PyObject *outs;      /* owned: a tuple of the names of what LAZE_OUT writes to */
-  bool listed;         /* it gives a list, of one tensor as well */
-  PyObject *otherwise; /* owned: otherwise(why, arguments, names) is called where laze cannot */
-  PyObject *foreign;   /* owned: foreign(tensor) gives the laze.Tensor of a tensor that lies elsewhere */
+  PyObject ob_base;        /* what PyObject_HEAD is */
+  PyObject *called;        /* owned: what `name` is kept by */
+  const char *name;        /* of the operator */
+  const laze_operator *op; /* NULL: an internal one, of which nothing is known */
+  int32_t form;            /* 0, LAZE_IN_PLACE or LAZE_OUT */
+  PyObject *outs;          /* owned: a tuple of the names of what LAZE_OUT writes to */
+  bool listed;             /* it gives a list, of one tensor as well */
+  PyObject *otherwise;     /* owned: otherwise(why, arguments, names) is called where laze cannot */
+  PyObject *foreign;       /* owned: foreign(tensor) gives the laze.Tensor of a tensor that lies elsewhere */
   laze_python_takes takes[LAZE_PYTHON_MAX_ARGUMENTS]; /* by position */
 } kernel_object;
 
@@ -381,12 +383,12 @@ static bool add_tensor(const kernel_object *self, PyObject *tensor, laze_python_
     return true;
   }
   PyObject *own = as_own(self, tensor);
-  const bool added = own && laze_python_argument_add(passed, own, takes, laze_operator_name(self->op));
+  const bool added = own && laze_python_argument_add(passed, own, takes, self->name);
   return laze_python_argument_hold(passed, own) && added;
 }
 
 static bool add_argument(const kernel_object *self, PyObject *object, laze_python_takes takes, call_arguments *out) {
-  const char *where = laze_operator_name(self->op);
+  const char *where = self->name;
   if (is_torch_tensor(object)) return add_tensor(self, object, takes, out);
   if (!PyList_Check(object) && !PyTuple_Check(object))
     return laze_python_argument_add(&out->passed, object, takes, where);
@@ -471,11 +473,10 @@ static PyObject *give(const kernel_object *self, PyObject **targets, int32_t cou
     fitting = fitting && (failed || same_shape(views[found], handles[found]));
     found++;
   }
-  if (found == count && !fitting)
-    laze_python_raise_type("%s: a result has another shape than the tensor", laze_operator_name(self->op));
-  laze_tensor *first = found == count && fitting ? laze_results_give_at(self->form, laze_operator_name(self->op), views,
-                                                                        handles, count, place.file, place.line)
-                                                 : NULL;
+  if (found == count && !fitting) laze_python_raise_type("%s: a result has another shape than the tensor", self->name);
+  laze_tensor *first = found == count && fitting
+                           ? laze_results_give_at(self->form, self->name, views, handles, count, place.file, place.line)
+                           : NULL;
   const bool given = first && first == views[0];
   if (first && !given) {
     laze_tensor_take(first);
@@ -502,14 +503,14 @@ static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *
   own.passed.numbers = 0;
   own.passed.held = NULL;
   const int32_t count = find_targets(self, arguments, names, targets);
-  if (count < 0) return laze_python_raise_type("%s: out= is missing", laze_operator_name(self->op));
+  if (count < 0) return laze_python_raise_type("%s: out= is missing", self->name);
   if (add_arguments(self, arguments, names, &own)) {
     const laze_python_place place = laze_python_find_place();
-    const int32_t made = laze_call_by_name_at(NULL, laze_operator_name(self->op), own.passed.items, own.passed.count,
-                                              handles, MAX_RESULTS, place.file, place.line);
+    const int32_t made = laze_call_by_name_at(NULL, self->name, own.passed.items, own.passed.count, handles,
+                                              MAX_RESULTS, place.file, place.line);
     if (laze_python_raise_interrupt() || (count > 0 && made != count && made > 0)) {
       for (int32_t i = 0; i < made; i++) drop(handles[i]);
-      if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", laze_operator_name(self->op), (int)made);
+      if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", self->name, (int)made);
     } else {
       result = count > 0 ? give(self, targets, count, handles, place) : wrap_all(handles, made, self->listed);
     }
@@ -549,19 +550,20 @@ static void note_arguments(kernel_object *self) {
 
 /* DeviceKernel(operator, form, listed, outs, otherwise, foreign) */
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
-  const char *name;
   int form, listed;
-  PyObject *outs, *otherwise, *foreign;
+  PyObject *called, *outs, *otherwise, *foreign;
   if (names && PyDict_Size(names) > 0) return laze_python_raise_type("DeviceKernel() takes its arguments by position");
-  if (!PyArg_ParseTuple(arguments, "sipOOO:DeviceKernel", &name, &form, &listed, &outs, &otherwise, &foreign))
+  if (!PyArg_ParseTuple(arguments, "UipOOO:DeviceKernel", &called, &form, &listed, &outs, &otherwise, &foreign))
     return NULL;
-  const laze_operator *op = laze_operator_find(name);
-  if (!op) return laze_python_raise(LAZE_NOT_FOUND, "DeviceKernel: there is no operator of that name");
+  const char *name = PyUnicode_AsUTF8AndSize(called, NULL);
+  if (!name) return NULL;
   if (!PyTuple_Check(outs) || PyTuple_Size(outs) > MAX_RESULTS)
     return laze_python_raise_type("DeviceKernel: the names of out= are a tuple of at most %d", (int)MAX_RESULTS);
   kernel_object *made = PyObject_New(kernel_object, type);
   if (!made) return NULL;
-  made->op = op;
+  made->called = laze_python_share(called);
+  made->name = name;
+  made->op = laze_operator_find(name);
   note_arguments(made);
   made->form = form;
   made->listed = listed != 0;
@@ -573,6 +575,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *n
 
 static void kernel_dealloc(PyObject *object) {
   kernel_object *self = (kernel_object *)object;
+  Py_DECREF(self->called);
   Py_DECREF(self->outs);
   Py_DECREF(self->otherwise);
   Py_DECREF(self->foreign);
@@ -760,9 +763,7 @@ static PyObject *call_by_name(PyObject *module, PyObject *arguments) {
   const char *name;
   PyObject *positional, *named;
   if (!PyArg_ParseTuple(arguments, "sO!O!:_call", &name, &PyTuple_Type, &positional, &PyDict_Type, &named)) return NULL;
-  const laze_operator *op = laze_operator_find(name);
-  if (!op) return laze_python_raise_type("there is no operator %s", name);
-  kernel_object self = {.op = op};
+  kernel_object self = {.name = name, .op = laze_operator_find(name)};
   note_arguments(&self);
   call_arguments own = {.count = 0};
   PyObject *result = NULL;

@@ -315,16 +315,34 @@ _RULES.update({aten._thnn_fused_lstm_cell.default: _cells.lstm_cell,
                aten._thnn_fused_gru_cell_backward.default: _cells.gru_cell_backward})
 
 
-@_rule(aten.native_batch_norm.default)
+@_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
 def _batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                 momentum: float, eps: float) -> Any:
-    """It writes to the running statistics, which its schema does not say."""
+    """It writes to the running statistics, which not each schema says."""
     values = (None if x is None else _laze._device_unwrap(x) for x in (input, weight, bias, running_mean, running_var))
     made = _laze._call("native_batch_norm", (*values, training, momentum, eps), {})
     results = tuple(map(_laze._device_wrap, made))
     if training and running_mean is not None:
         _cells.note_statistics(input, running_mean, running_var, momentum)
     return results
+
+
+@_rule(aten._batch_norm_with_update.default)
+def _batch_norm_in_training(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float,
+                            eps: float) -> Any:
+    """The last result is what other devices keep for the way back."""
+    made = _batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *made, torch.empty(0, dtype=torch.uint8, device=input.device)
+
+
+@_rule(aten._index_put_impl_.default)
+def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
+    return self.index_put_(indices, values, accumulate)
+
+
+@_rule(aten._unique.default)
+def _unique(self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:
+    return aten._unique2(self, sorted, return_inverse)[:2]
 
 
 # ---- Gradients that are scaled, as torch.amp.GradScaler has them.
@@ -451,13 +469,14 @@ def _kernel_for(name: str) -> _Kernel | None:
     if form == 0 and not _takes_tensors(op) and not _has(name, "CompositeExplicitAutograd"):
         return functools.partial(_made, _name(op)) if _laze._has_operator(_name(op)) else None
     if functional is not None and _takes_tensors(op):
-        if _laze._has_operator(_name(functional)) and functional not in _RULES:
+        rule = _lowering._RULES.get(functional)
+        is_called = _laze._has_operator(_name(functional)) or rule is None and _lowering.has(functional)
+        if is_called and functional not in _RULES:
             if form != _OUT:
                 return _call_of(functional, form, _otherwise(op))
             again = _writing(op, form, _call_of(functional, 0, _otherwise(functional)))
             return _call_of(functional, form, lambda error, arguments, named: again(*arguments, **named), _outs(op))
         if not _has(name, "CompositeExplicitAutograd"):
-            rule = _lowering._RULES.get(functional)
             made = _decomposition(functional) if rule is None else recorded(functional, rule, _otherwise(functional))
             if made is not None:
                 return made if form == 0 else _writing(op, form, made)
