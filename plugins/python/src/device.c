@@ -33,7 +33,8 @@ typedef struct cell {
 static struct {
   PyTypeObject *tensor_type;
   const dlpack_exchange *exchange;
-  PyObject *pointer_of, *device_of, *device;
+  PyObject *pointer_of, *device_of, *device, *any_device; /* any_device: without its number */
+  PyObject *dtype_of, *default_dtype, *usual_dtype;       /* usual_dtype: what laze makes where none is asked for */
 } torch;
 
 /* ---- Cells, which have numbers. A cell is found by its number without the lock: whoever asks has a tensor that keeps
@@ -337,7 +338,8 @@ static PyObject *as_own(const kernel_object *self, PyObject *tensor) {
   looked seen;
   const int found = look_at(tensor, &seen);
   if (found == FAILED) return NULL;
-  if (found == ELSEWHERE && self && self->foreign) return PyObject_CallFunctionObjArgs(self->foreign, tensor, NULL);
+  if (found == ELSEWHERE && self && self->foreign && self->foreign != Py_None)
+    return PyObject_CallFunctionObjArgs(self->foreign, tensor, NULL);
   if (found == ELSEWHERE) return laze_python_raise_type("%R is no tensor of device laze", Py_TYPE(tensor));
   PyObject *own = laze_python_tensor(seen.view);
   give_back(seen);
@@ -519,26 +521,45 @@ static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *
   return result;
 }
 
+static PyObject *ask_otherwise(const kernel_object *self, PyObject *why, PyObject *arguments, PyObject *names) {
+  PyObject *named = names ? laze_python_share(names) : PyDict_New();
+  PyObject *result = named ? PyObject_CallFunctionObjArgs(self->otherwise, why, arguments, named, NULL) : NULL;
+  Py_XDECREF(named);
+  return result;
+}
+
 /* Tells otherwise() why laze did not do it; what stopped the program goes on. */
-static PyObject *call_otherwise(const kernel_object *self, PyObject *arguments, PyObject *names) {
+static PyObject *tell_otherwise(const kernel_object *self, PyObject *arguments, PyObject *names) {
   if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
-  PyObject *type, *value, *trace, *none = NULL;
+  PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  if (!names) names = none = PyDict_New();
-  PyObject *result =
-      names ? PyObject_CallFunctionObjArgs(self->otherwise, value ? value : Py_None, arguments, names, NULL) : NULL;
-  Py_XDECREF(none);
+  PyObject *result = ask_otherwise(self, value ? value : Py_None, arguments, names);
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
   return result;
 }
 
+/* Whether a result is asked for on the one device, and with no tensor among the arguments, in the usual dtype where
+ * none is named; -1 with an exception. */
+static int is_usual(const kernel_object *self, PyObject *names) {
+  PyObject *device = names ? PyDict_GetItem(names, torch.device_of) : NULL;
+  int usual = !device || device == Py_None ? 1 : PyObject_RichCompareBool(device, torch.device, Py_EQ);
+  if (usual == 0) usual = PyObject_RichCompareBool(device, torch.any_device, Py_EQ);
+  PyObject *dtype = names ? PyDict_GetItem(names, torch.dtype_of) : NULL;
+  if (usual <= 0 || self->foreign != Py_None || (dtype && dtype != Py_None)) return usual;
+  dtype = PyObject_CallObject(torch.default_dtype, NULL);
+  Py_XDECREF(dtype);
+  return dtype ? dtype == torch.usual_dtype : -1;
+}
+
 static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *names) {
   const kernel_object *self = (kernel_object *)object;
-  PyObject *result = call(self, arguments, names);
-  return result ? result : call_otherwise(self, arguments, names);
+  const int usual = is_usual(self, names);
+  if (usual == 0) return ask_otherwise(self, Py_None, arguments, names);
+  PyObject *result = usual > 0 ? call(self, arguments, names) : NULL;
+  return result ? result : tell_otherwise(self, arguments, names);
 }
 
 static void note_arguments(kernel_object *self) {
@@ -583,9 +604,12 @@ static void kernel_dealloc(PyObject *object) {
 }
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "DeviceKernel(operator, form, listed, outs, otherwise, foreign)\n--\n\n"
-                "Calls an operator with tensors of PyTorch's device laze: form 0 makes tensors, 1 writes to the first\n"
-                "argument, 2 to those that `outs` names. Where it cannot, otherwise(why, arguments, names) is called."},
+    {Py_tp_doc,
+     "DeviceKernel(operator, form, listed, outs, otherwise, foreign)\n--\n\n"
+     "Calls an operator with tensors of PyTorch's device laze: form 0 makes tensors, 1 writes to the first\n"
+     "argument, 2 to those that `outs` names. Where it cannot, otherwise(why, arguments, names) is called, with\n"
+     "None where it is asked for another device or dtype than is usual. foreign(tensor) gives the value of\n"
+     "one that lies elsewhere; None: no tensors are taken."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_call, kernel_call},
@@ -668,17 +692,22 @@ static PyType_Spec raised_spec = {"laze.Raised", sizeof(raised_object), 0, Py_TP
 
 /* ---- The module's functions. */
 
-/* _device_open(tensor_type, storage_type, device): what of PyTorch is called from here. */
+/* _device_open(tensor_type, storage_type, devices, default_dtype, usual_dtype): what of PyTorch is called from here. */
 static PyObject *device_open(PyObject *module, PyObject *arguments) {
   (void)module;
-  PyObject *tensor_type, *storage_type, *device;
-  if (!PyArg_ParseTuple(arguments, "O!OO:_device_open", &PyType_Type, &tensor_type, &storage_type, &device))
+  PyObject *tensor_type, *storage_type, *device, *any_device, *default_dtype, *usual_dtype;
+  if (!PyArg_ParseTuple(arguments, "O!O(OO)OO:_device_open", &PyType_Type, &tensor_type, &storage_type, &device,
+                        &any_device, &default_dtype, &usual_dtype))
     return NULL;
   torch.exchange = laze_python_find_exchange((PyTypeObject *)tensor_type);
   torch.pointer_of = PyObject_GetAttrString(storage_type, "data_ptr");
   torch.device_of = PyUnicode_InternFromString("device");
+  torch.dtype_of = PyUnicode_InternFromString("dtype");
   torch.device = laze_python_share(device);
-  if (!torch.exchange || !torch.pointer_of || !torch.device_of) return NULL;
+  torch.any_device = laze_python_share(any_device);
+  torch.default_dtype = laze_python_share(default_dtype);
+  torch.usual_dtype = laze_python_share(usual_dtype);
+  if (!torch.exchange || !torch.pointer_of || !torch.device_of || !torch.dtype_of) return NULL;
   torch.tensor_type = (PyTypeObject *)laze_python_share(tensor_type);
   return laze_python_share(Py_None);
 }

@@ -203,13 +203,24 @@ def _fallback(op: Any, reason: str) -> _Kernel:
 
 
 def _otherwise(op: Any) -> _Kernel:
-    def run(error: BaseException, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def run(error: BaseException | None, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if error is None:
+            return _unusual(op, arguments, named)
         if isinstance(error, _OtherDevice):
             raise error
         results = _on_cpu(op, *arguments, **named)  # where that fails as well, the message is PyTorch's
         _tell(op.name(), str(error))
         return results
     return run
+
+
+def _unusual(op: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What is asked for on another device, or in another dtype than laze's own where PyTorch has another by default."""
+    device = torch.device(named.get("device") or "laze")
+    if device.type == "laze":
+        _check_index(device)
+        return _on_cpu(op, *arguments, **named)
+    return op(*_pytree.tree_map(lambda held: download(held) if _is_here(held) else held, arguments), **named)
 
 
 # ---- What is written here: memory, copies, factories, numbers.
@@ -233,7 +244,11 @@ def _check_index(device: Any) -> None:
         raise RuntimeError(f"there is one device laze, laze:0, and no {device}")
 
 
-@_rule(aten.empty.memory_format, aten.empty_strided.default)
+_RULES[aten.empty.memory_format] = _laze._DeviceKernel("zeros", 0, False, (), _otherwise(aten.empty.memory_format),
+                                                       None)
+
+
+@_rule(aten.empty_strided.default)
 def _empty(size: Any, *_others: Any, dtype: Any = None, device: Any = None, **_places: Any) -> torch.Tensor:
     _check_index(device)
     return _made("zeros", list(size), dtype=dtype or torch.get_default_dtype())
@@ -255,12 +270,11 @@ def _copy(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) 
 
 @_rule(aten._to_copy.default)
 def _to_copy(self: torch.Tensor, *, dtype: Any = None, device: Any = None, **_places: Any) -> torch.Tensor:
-    dtype, device = dtype or self.dtype, self.device if device is None else torch.device(device)
-    if device.type != "laze":
-        return download(self).to(device, dtype)
+    if device is not None and device.type != "laze":
+        return download(self).to(device, dtype or self.dtype)
     _check_index(device)
     value = value_of(self) if _is_here(self) else to_laze(self)
-    return _made("to.dtype", value, dtype) if self.dtype != dtype else _made("clone", value)
+    return _made("clone", value) if dtype in (None, self.dtype) else _made("to.dtype", value, dtype)
 
 
 @_rule(aten._copy_from.default)
@@ -446,7 +460,8 @@ def _writing(op: Any, form: int, make: _Kernel) -> _Kernel:
 
 
 def _call_of(functional: Any, form: int, otherwise: _Kernel, outs: tuple[str, ...] = ()) -> _Kernel:
-    foreign = _foreign_index if _name(functional).startswith("index") else _foreign
+    taking = _foreign_index if _name(functional).startswith("index") else _foreign
+    foreign = taking if _takes_tensors(functional) else None
     listed = str(functional._schema.returns[0].type) == "List[Tensor]"
     return _laze._DeviceKernel(_name(functional), form, listed, outs, otherwise, foreign)
 
@@ -466,8 +481,8 @@ def _kernel_for(name: str) -> _Kernel | None:
     functional = op if form == 0 else _functional(op, form) if form > 0 else None
     if form == _OUT and functional is not None and not _takes_tensors(functional):
         return _filling(functional) if _laze._has_operator(_name(functional)) else None
-    if form == 0 and not _takes_tensors(op) and not _has(name, "CompositeExplicitAutograd"):
-        return functools.partial(_made, _name(op)) if _laze._has_operator(_name(op)) else None
+    if form == 0 and not _takes_tensors(op):
+        return _call_of(op, 0, _otherwise(op)) if _laze._has_operator(_name(op)) else None
     if functional is not None and _takes_tensors(op):
         rule = _lowering._RULES.get(functional)
         is_called = _laze._has_operator(_name(functional)) or rule is None and _lowering.has(functional)
@@ -598,7 +613,8 @@ def open_device(tell: Callable[[str, str], None]) -> None:
     global _tell
     _tell = tell
     _setup_privateuseone_for_python_backend("laze", backend_module=_Module(), device_guard=_Guard())
-    _laze._device_open(torch.Tensor, torch.UntypedStorage, torch.device("laze:0"))
+    _laze._device_open(torch.Tensor, torch.UntypedStorage, (torch.device("laze:0"), torch.device("laze")),
+                       torch.get_default_dtype, torch.float32)
     for name, method in _storage_methods().items():
         setattr(torch.UntypedStorage, name, method)
     torch._tensor_str._tensor_str = _printed(torch._tensor_str._tensor_str)
