@@ -75,6 +75,8 @@ def pairs(actual, expected, exact):
             yield actual, expected, exact
 
 
+NEARER = "nearer than PyTorch to the result in float64: "
+AS_NEAR = "about as near as PyTorch to the result in float64: "
 ROUNDED = 0.51  # units of the last place: computed in f32 and rounded once
 
 
@@ -94,3 +96,32 @@ def nearer(actual, expected, exact):
         if not bool((same | (error <= allowed) | (error <= ROUNDED * unit)).all()):
             return False
     return found
+
+
+TWICE = 2  # what PyTorch allows its own compiler of 16 bits
+
+
+def about_as_near(actual, expected, exact):
+    """Whether the errors of a result, the root of their mean square, are at most twice those of the expected one."""
+    found = False
+    for one, other, true in pairs(actual, expected, exact):
+        found = True
+        if not one.is_floating_point():
+            if not torch.equal(one, other):
+                return False
+        elif not root_mean_square(one, true) <= TWICE * root_mean_square(other, true):
+            return False
+    return found
+
+
+def root_mean_square(actual, exact):
+    """Of errors; not a number where one of the two is none and the other is."""
+    same = (actual == exact) | (actual.isnan() & exact.isnan())
+    return float(torch.where(same, 0.0, actual.double() - exact).square().mean().sqrt())
+
+
+def nearness(actual, expected, exact):
+    """Of a result that is not close to the expected one: how near both are to the exact one, to begin a sentence with."""
+    if nearer(actual, expected, exact):
+        return NEARER
+    return AS_NEAR if about_as_near(actual, expected, exact) else ""

@@ -10,7 +10,7 @@ what the verdict is on.
 
 A result is only worth comparing where laze has computed it. A sample of which PyTorch runs an operator has `fell back`,
 whatever came of it; a result that is a view is copied by the function, because PyTorch makes views of compiled functions
-anew. Of numbers that are drawn, the form is compared.
+anew. Of a call that draws numbers, which are others, the form is compared.
 
 `absent` is what is not laze's to do, and no part of the percentages: what PyTorch's own tracer refuses with another
 compiler too, for it never shows that to laze; sparse tensors; and operators that find out how large their results are,
@@ -35,7 +35,8 @@ DTYPES = ["float32", "bfloat16", "int64", "bool"]
 TOGETHER = 16  # samples in one function
 OTHER = "aot_eager"  # the compiler that shows whether PyTorch's tracer is at fault: it runs graphs as they are
 FELL_BACK = "fell back"
-NEARER = "nearer than PyTorch"
+NEAR = (compare.NEARER, compare.AS_NEAR)
+BY_ITSELF = "PyTorch's graph gives it by itself: "
 UNKNOWN = "how large its results are is known when it has run"  # a reason to leave an operator to PyTorch
 
 
@@ -88,6 +89,7 @@ class Case:
         self.sample = sample
         self.request = Request(info, peer.dtype_named(dtype), owned(sample), second=False)
         self.absent, self.answer, self.expected, outputs = None, None, None, []
+        state = torch.get_rng_state()
         if sample.kind == FIRST:
             self.answer = Answer(Peer(self.request))
             outputs, self.expected = self.answer.outputs, self.answer.expected
@@ -100,6 +102,7 @@ class Case:
                 self.absent = None if outputs else "no result is a tensor"
             except Exception:
                 self.absent = "PyTorch refuses the sample"
+        self.draws = not torch.equal(state, torch.get_rng_state())
         if not self.absent and any(tensor.layout is not torch.strided for tensor in outputs + sample.tensors()):
             self.absent = "sparse tensors are PyTorch's"
         self.is_view = not self.absent and has_views(outputs, self.request.sample)
@@ -229,10 +232,10 @@ class CompileJudge(GradientJudge):
                 return "absent", f"PyTorch does not compile it ({words(other.error)})", []
             return "refused", words(made.error), []
         outcome, detail = self.compare_case(case, made.found[0])
-        if outcome == "differ" and not detail.startswith(NEARER):
+        if outcome == "differ" and not detail.startswith(NEAR):
             other = self.attempt([case], OTHER)
-            if other.error is None and self.compare_case(case, other.found[0])[0] == "differ":
-                detail = f"PyTorch's graph differs by itself: {detail}"
+            if other.error is None and self.is_by_itself(case, made.found[0], other.found[0]):
+                detail = BY_ITSELF + detail
         if outcome == "differ":
             return outcome, detail, []
         if made.left and all(reason == UNKNOWN for reason in made.left.values()):
@@ -259,9 +262,22 @@ class CompileJudge(GradientJudge):
             made.left[name] = next((text.partition(": ")[2] for text in texts if text.startswith(f"{name} ")), "")
         return made
 
-    def compare_case(self, case, found):
+    def is_by_itself(self, case, found, other):
+        """Whether what PyTorch's graph gives, run as it is, differs from eager PyTorch as laze's result does."""
+        if isinstance(other, str) or self.compare_case(case, other)[0] == "agree":
+            return False
+        outcome, detail = self.compare_case(case, found, other)
+        return outcome == "agree" or detail.startswith(NEAR)
+
+    def compare_case(self, case, found, expected=None):
+        """The outcome and its detail, beside eager PyTorch's result or another."""
+        expected = case.expected if expected is None else expected
+        if isinstance(found, str):
+            return "differ", found
+        if case.draws:
+            ours, theirs = (compare.form(list(peer.tensors_in(value))) for value in (found, expected))
+            return ("agree", "") if ours == theirs else ("differ", f"form: {ours}, not {theirs}")
         request = case.request
-        if case.answer is None:
-            return self.compare(request.info, str(request.dtype).removeprefix("torch."), case.sample, found,
-                                case.expected)
-        return ("differ", found) if isinstance(found, str) else self.compare_gradients(request, found, case.expected)
+        if case.answer:
+            return self.compare_gradients(request, found, expected)
+        return self.compare(request.info, str(request.dtype).removeprefix("torch."), case.sample, found, expected)

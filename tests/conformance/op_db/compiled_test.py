@@ -126,8 +126,24 @@ class WhatIsSeen(unittest.TestCase):
         self.assertEqual(outcomes(Imitation(forward=off, left={"aten::sin": ""}), "sin")["sample"], {"differ"})
 
     def test_of_what_is_drawn_the_form_is_compared(self):
-        found = outcomes(Imitation(), "nn.functional.dropout", known=differences.read())
-        self.assertEqual(found, {"sample": {"agree"}, "gradient": {"agree"}})
+        def other_numbers(results):
+            return [torch.randn_like(x) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in results]
+
+        def double(results):
+            return [x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in results]
+
+        self.assertEqual(outcomes(Imitation(forward=other_numbers), "nn.functional.dropout")["sample"], {"agree", "differ"},
+                         "some of the samples drop nothing out")
+        self.assertEqual(outcomes(Imitation(forward=double), "nn.functional.dropout")["sample"], {"differ"})
+
+    def test_what_pytorchs_graph_gives_by_itself_is_said(self):
+        """PyTorch's tracer makes a quotient, a product and a sum of addcdiv, each of which is rounded."""
+        def far_off(results):
+            return [x * 1.5 for x in results]
+
+        for imitation, is_said in ((Imitation(), True), (Imitation(forward=far_off), False)):
+            details = [verdict.detail for verdict in judged(imitation, "addcdiv", "bfloat16")["sample"]]
+            self.assertEqual(any(detail.startswith(compiled.BY_ITSELF) for detail in details), is_said)
 
     def test_a_compiler_that_fails_refuses_and_a_tracer_that_fails_does_not(self):
         def fail(results):

@@ -100,20 +100,18 @@ class Judge:
             return ("agree", "") if actual == expected else ("differ", f"form: {actual}, not {expected}")
         difference = self.comparison.difference(sample.finish(actual), sample.finish(expected),
                                                 compare.tolerances(info, peer.dtype_named(dtype)))
-        if difference and is_nearer(info, sample, actual, expected):
-            difference = f"nearer than PyTorch to the result in float64: {difference}"
-        return ("differ", difference) if difference else ("agree", "")
+        return ("differ", nearness(info, sample, actual, expected) + difference) if difference else ("agree", "")
 
 
-def is_nearer(info, sample, actual, expected):
-    """Whether floats of 16 bits differ because PyTorch rounds between the steps of an operator."""
+def nearness(info, sample, actual, expected):
+    """Whether floats of 16 bits differ because they are rounded between steps: how near both are, in words."""
     if not any(tensor.dtype in peer.WIDE for tensor in sample.tensors()):
-        return False
+        return ""
     try:
         exact = info.op(*peer.widened((sample.input, *sample.args)), **peer.widened(sample.kwargs))
-        return compare.nearer(*(sample.finish(result) for result in (actual, expected, exact)))
+        return compare.nearness(*(sample.finish(result) for result in (actual, expected, exact)))
     except Exception:  # what PyTorch does not do in float64 says nothing
-        return False
+        return ""
 
 
 def dtype_of(sample):
