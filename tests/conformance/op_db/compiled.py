@@ -245,6 +245,9 @@ class CompileJudge(GradientJudge):
             return FELL_BACK, f"{share}: {'; '.join(f'{name} ({reason})' for name, reason in made.left.items())}", []
         return (outcome, detail, []) if made.programs else ("absent", "nothing is left to compute", [])
 
+    def run(self, cases, backend):
+        return compile_and_run(cases, backend)
+
     def attempt(self, cases, backend="laze"):
         self.library.reset()
         made = Attempt()
@@ -252,7 +255,7 @@ class CompileJudge(GradientJudge):
             warnings.simplefilter("always", self.library.FallbackWarning)
             try:
                 with torch.set_grad_enabled(cases[0].answer is not None):
-                    results, samples = compile_and_run(cases, backend)
+                    results, samples = self.run(cases, backend)
                     made.found = gradients(cases, results, samples) if cases[0].answer else results
             except Exception as error:  # of the tracer, of a compiler, of a run
                 made.error = error
