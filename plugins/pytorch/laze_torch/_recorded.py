@@ -91,6 +91,14 @@ def _form(expected: Any) -> Any:
     return None if expected is None else torch.empty(0, dtype=expected.dtype, device="meta")
 
 
+def _expected(call: Call, made: Any) -> Any:
+    """What PyTorch says that a call gives; of what it cannot say without elements, nothing."""
+    try:
+        return _form(call.meta["val"])
+    except NotImplementedError:
+        return (None,) * len(made) if isinstance(made, tuple) else None
+
+
 def _wrapped(made: Any) -> Any:
     if isinstance(made, tuple):
         return tuple(map(_wrapped, made))
@@ -112,6 +120,6 @@ def recorded(target: Any, rule: Rule, otherwise: Callable[..., Any]) -> Callable
                        if name not in _lowering._PLACES})
         key = target, _kind(arguments), tuple((name, _kind(held)) for name, held in named.items())
         if key not in _forms:
-            _forms[key] = _form(call.meta["val"])
+            _forms[key] = _expected(call, made)
         return _wrapped(graph.checked(made, _forms[key]))
     return run

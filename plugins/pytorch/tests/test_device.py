@@ -241,6 +241,25 @@ class Models(Device):
                 self.assert_same(function, x.detach(), target, weight, image.detach(), labels, tolerance=2e-6)
 
 
+    def test_margins_between_classes(self):
+        """Rows of targets end at different places."""
+        targets = torch.tensor([[3, 0, -1, 1], [0, 1, 2, 3], [-1, 0, 0, 0]])
+        weight = torch.rand(4)
+
+        def function(x, targets, target, weight):
+            found = []
+            for reduction in ("mean", "sum", "none"):
+                for margins in (lambda x: functional.multilabel_margin_loss(x, targets, reduction=reduction),
+                                lambda x: functional.multilabel_margin_loss(x[0], targets[0], reduction=reduction),
+                                lambda x: functional.multi_margin_loss(x, target, 2, 0.7, weight, reduction=reduction),
+                                lambda x: functional.multi_margin_loss(x[1], target[1], reduction=reduction)):
+                    leaf = x.detach().requires_grad_()
+                    loss = margins(leaf)
+                    found += [loss.detach(), *torch.autograd.grad(loss.square().sum() + loss.sum(), leaf)]
+            return found
+        self.assert_same(function, torch.randn(3, 4), targets, torch.tensor([1, 0, 3]), weight)
+
+
 class Autograd(Device):
     def test_saved_results_and_views(self):
         def function(x):
@@ -487,6 +506,20 @@ class Copies(Device):
             self.assert_close(make("laze"), make("cpu"))
         with torch.device("laze"):
             self.assertEqual(torch.zeros(2).device.type, "laze")
+        self.assert_nothing_left()
+
+    def test_factories_of_other_dtypes_and_devices(self):
+        x = torch.ones(2, 3, device="laze")
+        self.assertEqual([torch.zeros_like(x, device="cpu").device.type, torch.zeros(2, device="laze:0").device.type,
+                          torch.full_like(x, 2, device="cpu", dtype=torch.int64).tolist()], ["cpu", "laze", [[2] * 3] * 2])
+        for make in (lambda **named: torch.arange(5, **named), lambda **named: torch.arange(0, 1, 0.25, **named),
+                     lambda **named: torch.full((2,), True, **named), lambda **named: torch.eye(2, **named),
+                     lambda **named: torch.linspace(0, 1, 3, **named), lambda **named: torch.zeros(2, **named),
+                     lambda **named: torch.empty(0, 3, **named), lambda **named: torch.full((2,), 1j, **named)):
+            for default in (torch.float32, torch.float64):
+                torch.set_default_dtype(default)
+                self.addCleanup(torch.set_default_dtype, torch.float32)
+                self.assert_close(make(device="laze"), make())
         self.assert_nothing_left()
 
     def test_random_numbers_are_those_of_the_cpu(self):
