@@ -104,7 +104,7 @@ def _averaged_to_size(graph: Lowering, node: torch.fx.Node, grad: Any, value: An
 
 def _to_places(graph: Lowering, node: torch.fx.Node, grad: Any, indices: Any, axes: int) -> Any:
     """Gradients that go where their elements were chosen, within the last axes."""
-    given, made = node.args[0].meta["val"], node.meta["val"]
+    given, made = (argument.meta["val"] for argument in node.args[:2])
     before = [graph.size(size) for size in made.shape[:-axes]]
     flat, chosen = ([*before, graph.size(math.prod(fake.shape[-axes:]))] for fake in (made, given))
     value = graph.call("reshape", wide(graph, grad, given), chosen)

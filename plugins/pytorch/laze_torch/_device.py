@@ -244,8 +244,8 @@ def _check_index(device: Any) -> None:
         raise RuntimeError(f"there is one device laze, laze:0, and no {device}")
 
 
-_RULES[aten.empty.memory_format] = _laze._DeviceKernel("zeros", 0, False, (), _otherwise(aten.empty.memory_format),
-                                                       None)
+for _op in (aten.empty.memory_format, aten._efficientzerotensor.default):
+    _RULES[_op] = _laze._DeviceKernel("zeros", 0, False, (), _otherwise(_op), None)
 
 
 @_rule(aten.empty_strided.default)

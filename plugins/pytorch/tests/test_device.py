@@ -261,6 +261,14 @@ class Models(Device):
 
 
 class Autograd(Device):
+    def test_zeros_that_are_never_made_and_places_of_maxima(self):
+        """What PyTorch knows no form of, or makes on the device itself."""
+        def function(x, samples):
+            leaf = x.detach().requires_grad_()
+            pooled = functional.fractional_max_pool3d(leaf, 2, output_size=2, _random_samples=samples)
+            return torch.autograd.grad(pooled.square().sum() + leaf.sgn().sum(), leaf)
+        self.assert_same(function, torch.randn(2, 3, 5, 5, 5), torch.rand(2, 3, 3))
+
     def test_saved_results_and_views(self):
         def function(x):
             y = x.sigmoid() * x[1:].t().reshape(-1).exp().sum()
