@@ -10,6 +10,7 @@
 
 #include "laze/argument.h"
 #include "laze/context.h"
+#include "laze/dlpack.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,20 @@ LAZE_API void *laze_array_writable(laze_array *array);
 /* Copies the elements, converted to `dtype`, into `data` of exactly `size` bytes. */
 LAZE_API LAZE_MUST_USE laze_status laze_array_read(const laze_array *array, laze_dtype dtype, void *data, size_t size,
                                                    laze_error *error);
+
+/* Exchange with other libraries (laze/dlpack.h): `version` is LAZE_DLPACK_VERSIONED or LAZE_DLPACK_UNVERSIONED. The
+ * array's memory as *managed, on the CPU, without a copy; a versioned one says that it is read-only. It counts as a
+ * reference of the array until its deleter is called: meanwhile laze_array_writable() is NULL, and no run takes the
+ * memory as donated. On failure *managed is NULL. */
+LAZE_API LAZE_MUST_USE laze_status laze_array_to_dlpack(laze_array *array, int32_t version, void **managed,
+                                                        laze_error *error);
+/* An array of `managed`, which is laze's from now on, also on failure: its deleter is called once, when the memory is
+ * not needed any more, on any thread. Row-major memory of the CPU, aligned to its elements, is not copied, and must
+ * stay unchanged; other strides are copied, and bools of other bytes than 0 and 1, which become true. LAZE_UNSUPPORTED:
+ * a dtype that laze does not have, or another device. (Of another `version` nobody knows the deleter: it is not
+ * called.) *out is the caller's, NULL on failure. */
+LAZE_API LAZE_MUST_USE laze_status laze_array_from_dlpack(laze_context *context, int32_t version, void *managed,
+                                                          laze_array **out, laze_error *error);
 
 #ifdef __cplusplus
 }

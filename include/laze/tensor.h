@@ -25,6 +25,7 @@
 
 #include "laze/argument.h"
 #include "laze/context.h"
+#include "laze/dlpack.h"
 #include "laze/safetensors.h"
 
 #include <stdio.h>
@@ -144,11 +145,8 @@ LAZE_API LAZE_MUST_USE laze_status laze_tensor_export(laze_tensor *tensor, laze_
 /* Gives the memory back and empties the structure; an empty one (all zero) or NULL is ignored. On any thread. */
 LAZE_API void laze_export_release(laze_export *out);
 
-/* Exchange with other libraries by DLPack (https://dmlc.github.io/dlpack): a pointer to the DLManagedTensor of version
- * 0, or the DLManagedTensorVersioned of version 1. */
-#define LAZE_DLPACK_UNVERSIONED 0
-#define LAZE_DLPACK_VERSIONED 1
-/* Computes the tensor and makes *managed of it, on the CPU, without a copy; a versioned one says that it is read-only.
+/* Exchange with other libraries (laze/dlpack.h): `version` is LAZE_DLPACK_VERSIONED or LAZE_DLPACK_UNVERSIONED.
+ * Computes the tensor and makes *managed of it, on the CPU, without a copy; a versioned one says that it is read-only.
  * It keeps the context. Whoever takes it calls its deleter, once, on any thread. On failure *managed is NULL. */
 LAZE_API LAZE_MUST_USE laze_status laze_tensor_to_dlpack(laze_tensor *tensor, int32_t version, void **managed,
                                                          laze_error *error);

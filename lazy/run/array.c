@@ -1,9 +1,10 @@
 /* Tensors as arrays and back (laze/trace.h), and compiled graphs run on tensors. */
-#include "laze/trace.h"
+#include "lazy/run/array.h"
 
 #include "base/context.h"
 #include "base/dtype.h"
 #include "ir/graph.h"
+#include "laze/trace.h"
 #include "lazy/lazy.h"
 #include "lazy/run/from_host.h"
 #include "lazy/run/materialise.h"
@@ -23,17 +24,21 @@ static laze_status take_buffer(const laze_value_out *value, laze_buffer **out, l
   return LAZE_OK;
 }
 
-laze_status laze_tensor_to_array(laze_tensor *tensor, laze_array **out, laze_error *error) {
+laze_status laze_array_take(const laze_force *force, laze_tensor *tensor, laze_array **out, laze_error *error) {
   laze_value_out value;
   laze_buffer *buffer;
-  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_to_array: out is NULL");
   *out = NULL;
-  const laze_force force = {.reason = LAZE_FORCE_EXPORT, .function = "laze_tensor_to_array"};
-  LAZE_TRY(laze_value_take(&force, tensor, &value, error));
+  LAZE_TRY(laze_value_take(force, tensor, &value, error));
   laze_status status = take_buffer(&value, &buffer, error);
   if (status == LAZE_OK) status = laze_array_wrap(value.context, &value.type, buffer, out, error);
   laze_value_give(&value);
   return status;
+}
+
+laze_status laze_tensor_to_array(laze_tensor *tensor, laze_array **out, laze_error *error) {
+  static const laze_force force = {.reason = LAZE_FORCE_EXPORT, .function = "laze_tensor_to_array"};
+  if (!out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_tensor_to_array: out is NULL");
+  return laze_array_take(&force, tensor, out, error);
 }
 
 laze_tensor *laze_tensor_from_array(laze_array *array) {

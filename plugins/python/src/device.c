@@ -145,11 +145,11 @@ static bool describe(cell *self, int32_t rank) {
   if (stride >= ((int64_t)1 << OFFSET_BITS) / 16)
     return laze_python_raise(LAZE_UNSUPPORTED, "a tensor of device laze has at most 2^36 elements") != NULL;
   if (!enter(self)) return PyErr_NoMemory() != NULL;
-  self->managed.major = DLPACK_MAJOR;
+  self->managed.major = LAZE_DLPACK_MAJOR;
   self->managed.deleter = delete_cell;
   self->managed.tensor = (dlpack_tensor){
       .data = (void *)(uintptr_t)((uint64_t)self->number << OFFSET_BITS),
-      .device_type = DLPACK_EXTENSION,
+      .device_type = LAZE_DLPACK_EXTENSION,
       .ndim = rank,
       .code = laze_python_dlpack_code(dtype),
       .bits = (uint8_t)(8 * laze_dtype_size(dtype)),
@@ -222,7 +222,7 @@ static bool view_as(cell *self, laze_dtype dtype) {
 static laze_dtype dtype_of(const dlpack_tensor *tensor) {
   static laze_dtype known[7][9]; /* by code, and bytes up to 16 (as 8) */
   const int32_t bytes = tensor->bits / 8, column = bytes < 16 ? bytes : 0;
-  if (tensor->code > DLPACK_BOOL || bytes > 16 || column > 8) return LAZE_DTYPE_NONE;
+  if (tensor->code > LAZE_DLPACK_BOOL || bytes > 16 || column > 8) return LAZE_DTYPE_NONE;
   laze_dtype *found = &known[tensor->code][column];
   for (laze_dtype dtype = 1; *found == LAZE_DTYPE_NONE && laze_python_dtype(dtype); dtype++)
     if (laze_python_dlpack_code(dtype) == tensor->code && laze_dtype_size(dtype) == bytes) *found = dtype;
@@ -251,7 +251,7 @@ static void give_back(looked self) {
 
 /* A tensor whose elements are the conjugates of those that lie there, which PyTorch says by a bit. */
 static int is_conjugate(PyObject *tensor, const dlpack_tensor *seen) {
-  if (seen->code != DLPACK_COMPLEX) return 0;
+  if (seen->code != LAZE_DLPACK_COMPLEX) return 0;
   PyObject *said = PyObject_CallMethod(tensor, "is_conj", NULL);
   const int conjugate = said ? said == Py_True : -1;
   Py_XDECREF(said);
@@ -274,7 +274,7 @@ static int look_at(PyObject *tensor, looked *out) {
   dlpack_tensor seen;
   *out = (looked){NULL, NULL};
   if (torch.exchange->look(tensor, &seen) != 0) return FAILED;
-  if (seen.device_type != DLPACK_EXTENSION) return ELSEWHERE;
+  if (seen.device_type != LAZE_DLPACK_EXTENSION) return ELSEWHERE;
   const laze_dtype dtype = dtype_of(&seen);
   if (seen.ndim > LAZE_PYTHON_MAX_RANK || dtype == LAZE_DTYPE_NONE) {
     laze_python_raise_type("a tensor of %d dims with DLPack's type code %d of %d bits has no place on device laze",

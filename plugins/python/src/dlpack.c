@@ -6,19 +6,6 @@
 
 #include <limits.h>
 
-/* What is looked at of DLPack's two structures: where their deleters are. */
-typedef struct managed_tensor {
-  dlpack_tensor tensor;
-  void *context;
-  void (*deleter)(struct managed_tensor *self);
-} managed_tensor;
-
-typedef struct versioned_tensor {
-  uint32_t major, minor;
-  void *context;
-  void (*deleter)(struct versioned_tensor *self);
-} versioned_tensor;
-
 #define NAME "dltensor"
 #define NAME_USED "used_dltensor"
 #define VERSIONED_NAME "dltensor_versioned"
@@ -27,10 +14,10 @@ typedef struct versioned_tensor {
 /* Of a capsule that nobody took. */
 static void delete_untaken(PyObject *capsule) {
   if (PyCapsule_IsValid(capsule, NAME)) {
-    managed_tensor *managed = PyCapsule_GetPointer(capsule, NAME);
+    laze_dlpack_unversioned *managed = PyCapsule_GetPointer(capsule, NAME);
     if (managed->deleter) managed->deleter(managed);
   } else if (PyCapsule_IsValid(capsule, VERSIONED_NAME)) {
-    versioned_tensor *managed = PyCapsule_GetPointer(capsule, VERSIONED_NAME);
+    laze_dlpack_versioned *managed = PyCapsule_GetPointer(capsule, VERSIONED_NAME);
     if (managed->deleter) managed->deleter(managed);
   }
 }
@@ -51,8 +38,8 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", words, &stream, &max_version, &device, &copy))
     return NULL;
   if (laze_python_refuse_gradient(tensor, PyExc_BufferError, "__dlpack__")) return NULL;
-  bool versioned = begins_with(max_version, DLPACK_MAJOR, LONG_MAX);
-  bool here = device == Py_None || begins_with(device, DLPACK_CPU, DLPACK_CPU);
+  bool versioned = begins_with(max_version, LAZE_DLPACK_MAJOR, LONG_MAX);
+  bool here = device == Py_None || begins_with(device, LAZE_DLPACK_CPU, LAZE_DLPACK_CPU);
   if (max_version != Py_None && !PyTuple_Check(max_version))
     return laze_python_raise_type("__dlpack__: max_version is %R; expected a version such as (1, 0), or None",
                                   max_version);
@@ -69,9 +56,9 @@ PyObject *laze_python_to_dlpack(PyObject *tensor, PyObject *arguments, PyObject 
   PyObject *capsule = PyCapsule_New(managed, versioned ? VERSIONED_NAME : NAME, delete_untaken);
   if (capsule) return capsule;
   if (versioned)
-    ((versioned_tensor *)managed)->deleter(managed);
+    ((laze_dlpack_versioned *)managed)->deleter(managed);
   else
-    ((managed_tensor *)managed)->deleter(managed);
+    ((laze_dlpack_unversioned *)managed)->deleter(managed);
   return NULL;
 }
 
@@ -86,7 +73,7 @@ bool laze_python_has_dlpack(PyObject *object) {
 /* The object's capsule: the versioned one, or, from objects that do not know versions, the other. */
 static PyObject *ask_for_capsule(PyObject *object) {
   PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
-  PyObject *none = PyTuple_New(0), *names = Py_BuildValue("{s(ii)}", "max_version", DLPACK_MAJOR, 0);
+  PyObject *none = PyTuple_New(0), *names = Py_BuildValue("{s(ii)}", "max_version", LAZE_DLPACK_MAJOR, 0);
   PyObject *capsule = method && none && names ? PyObject_Call(method, none, names) : NULL;
   if (!capsule && method && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();

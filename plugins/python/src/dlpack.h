@@ -1,43 +1,15 @@
-/* What DLPack lays down, as far as the package looks at it: a tensor, and the table of functions by which the types of
- * other libraries show theirs (DLPackExchangeAPI, of version 1.2 on).
- */
+/* What DLPack lays down beside its structures (laze/dlpack.h), as far as the package looks at it: the table of
+ * functions by which the types of other libraries show theirs (DLPackExchangeAPI, of version 1.2 on). */
 #ifndef LAZE_PYTHON_DLPACK_H
 #define LAZE_PYTHON_DLPACK_H
 
 #include "binding.h"
 
+#include <laze/dlpack.h>
 #include <stdint.h>
 
-#define DLPACK_CPU 1
-#define DLPACK_EXTENSION 12 /* of a device that DLPack does not know */
-#define DLPACK_MAJOR 1
-/* Codes of an element's kind. */
-#define DLPACK_SIGNED 0
-#define DLPACK_UNSIGNED 1
-#define DLPACK_FLOAT 2
-#define DLPACK_BFLOAT 4
-#define DLPACK_COMPLEX 5
-#define DLPACK_BOOL 6
-
-typedef struct dlpack_tensor {
-  void *data;
-  int32_t device_type, device_id;
-  int32_t ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape;
-  int64_t *strides; /* in elements; NULL: row-major */
-  uint64_t byte_offset;
-} dlpack_tensor;
-
-/* Who has one may call its deleter, once. */
-typedef struct dlpack_managed {
-  uint32_t major, minor;
-  void *context;
-  void (*deleter)(struct dlpack_managed *self);
-  uint64_t flags;
-  dlpack_tensor tensor;
-} dlpack_managed;
+typedef laze_dlpack_tensor dlpack_tensor;
+typedef laze_dlpack_versioned dlpack_managed;
 
 /* The attribute of a type, and its capsule's name. Functions that are not called here are only counted. */
 #define DLPACK_EXCHANGE "__dlpack_c_exchange_api__"

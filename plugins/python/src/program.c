@@ -140,7 +140,7 @@ const dlpack_exchange *laze_python_find_exchange(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, DLPACK_EXCHANGE);
   const dlpack_exchange *exchange = capsule ? PyCapsule_GetPointer(capsule, DLPACK_EXCHANGE_CAPSULE) : NULL;
   Py_XDECREF(capsule); /* the table lives as long as the process */
-  while (exchange && exchange->major > DLPACK_MAJOR) exchange = exchange->older;
+  while (exchange && exchange->major > LAZE_DLPACK_MAJOR) exchange = exchange->older;
   if (exchange && exchange->look) return exchange;
   PyErr_Clear();
   laze_python_raise_type("a %R does not show its memory by %s", type, DLPACK_EXCHANGE);
@@ -171,11 +171,11 @@ static const dlpack_exchange *exchange_of(PyObject *tensor) {
 
 uint8_t laze_python_dlpack_code(laze_dtype dtype) {
   switch (laze_python_dtype_kind(dtype)) {
-  case 'b': return DLPACK_BOOL;
-  case 'i': return DLPACK_SIGNED;
-  case 'u': return DLPACK_UNSIGNED;
-  case 'c': return DLPACK_COMPLEX;
-  default: return dtype == LAZE_BF16 ? DLPACK_BFLOAT : DLPACK_FLOAT;
+  case 'b': return LAZE_DLPACK_BOOL;
+  case 'i': return LAZE_DLPACK_SIGNED;
+  case 'u': return LAZE_DLPACK_UNSIGNED;
+  case 'c': return LAZE_DLPACK_COMPLEX;
+  default: return dtype == LAZE_BF16 ? LAZE_DLPACK_BFLOAT : LAZE_DLPACK_FLOAT;
   }
 }
 
@@ -200,7 +200,7 @@ static bool look_at(PyObject *object, const tensor_layout *layout, dlpack_tensor
   if (!exchange) return false;
   if (exchange->look(object, out) != 0)
     return PyErr_Occurred() ? false : laze_python_raise_type("a %R does not show its memory", Py_TYPE(object));
-  if (out->device_type != DLPACK_CPU)
+  if (out->device_type != LAZE_DLPACK_CPU)
     return laze_python_raise_type("a tensor lies on device type %d, not in the CPU's memory", (int)out->device_type);
   if (out->code != layout->code || out->bits != layout->bits || out->lanes != 1)
     return laze_python_raise_type("a tensor has DLPack's type code %d with %d bits; %s was expected", (int)out->code,

@@ -1,6 +1,6 @@
 /* DLPack, with structures as another library fills them: strides of any sign, offsets, and what laze does not have. */
-#include "lazy/run/dlpack.h"
-
+#include "laze/buffer.h"
+#include "laze/trace.h"
 #include "support.h"
 
 #include <stddef.h>
@@ -34,9 +34,11 @@ static void delete_versioned(laze_dlpack_versioned *self) {
 static laze_dlpack_tensor of_floats(void *data, int32_t rank, int64_t *sizes, int64_t *strides) {
   return (laze_dlpack_tensor){.data = data,
                               .device_type = LAZE_DLPACK_CPU,
-                              .rank = rank,
-                              .dtype = {LAZE_DLPACK_FLOAT, 32, 1},
-                              .sizes = sizes,
+                              .ndim = rank,
+                              .code = LAZE_DLPACK_FLOAT,
+                              .bits = 32,
+                              .lanes = 1,
+                              .shape = sizes,
                               .strides = strides};
 }
 
@@ -66,10 +68,10 @@ START_TEST(memory_goes_round_without_a_copy) {
     const laze_dlpack_tensor *tensor = version ? &versioned->tensor : &((laze_dlpack_unversioned *)managed)->tensor;
     if (version) ck_assert(versioned->major == 1 && (versioned->flags & LAZE_DLPACK_READ_ONLY));
     ck_assert_ptr_eq(tensor->data, elements);
-    ck_assert(tensor->rank == 2 && tensor->sizes[0] == 2 && tensor->sizes[1] == 3);
+    ck_assert(tensor->ndim == 2 && tensor->shape[0] == 2 && tensor->shape[1] == 3);
     ck_assert(tensor->strides[0] == 3 && tensor->strides[1] == 1 && tensor->byte_offset == 0);
     ck_assert(tensor->device_type == LAZE_DLPACK_CPU && tensor->device_id == 0);
-    ck_assert(tensor->dtype.code == LAZE_DLPACK_FLOAT && tensor->dtype.bits == 32 && tensor->dtype.lanes == 1);
+    ck_assert(tensor->code == LAZE_DLPACK_FLOAT && tensor->bits == 32 && tensor->lanes == 1);
     laze_tensor *back = laze_tensor_from_dlpack(context, version, managed);
     laze_export out;
     ck_assert_int_eq(laze_tensor_export(back, &out, NULL), LAZE_OK);
@@ -84,10 +86,10 @@ END_TEST
 /* The layout is an ABI: a pointer in the wrong place would be followed by another library. */
 START_TEST(structures_lie_as_specified) {
   ck_assert_uint_eq(sizeof(laze_dlpack_tensor), 48);
-  ck_assert_uint_eq(offsetof(laze_dlpack_tensor, rank), 16);
-  ck_assert_uint_eq(offsetof(laze_dlpack_tensor, sizes), 24);
+  ck_assert_uint_eq(offsetof(laze_dlpack_tensor, ndim), 16);
+  ck_assert_uint_eq(offsetof(laze_dlpack_tensor, shape), 24);
   ck_assert_uint_eq(offsetof(laze_dlpack_tensor, byte_offset), 40);
-  ck_assert_uint_eq(offsetof(laze_dlpack_unversioned, manager), 48);
+  ck_assert_uint_eq(offsetof(laze_dlpack_unversioned, context), 48);
   ck_assert_uint_eq(offsetof(laze_dlpack_unversioned, deleter), 56);
   ck_assert_uint_eq(offsetof(laze_dlpack_versioned, deleter), 16);
   ck_assert_uint_eq(offsetof(laze_dlpack_versioned, flags), 24);
@@ -111,8 +113,8 @@ START_TEST(dtypes_have_their_codes) {
     void *managed;
     laze_tensor *x = laze_tensor_from_scalar(context, rows[i].dtype, laze_scalar_integer(1));
     ck_assert_int_eq(laze_tensor_to_dlpack(x, LAZE_DLPACK_VERSIONED, &managed, NULL), LAZE_OK);
-    ck_assert_int_eq(tensor_of(managed).dtype.code, rows[i].code);
-    ck_assert_int_eq(tensor_of(managed).dtype.bits, rows[i].bits);
+    ck_assert_int_eq(tensor_of(managed).code, rows[i].code);
+    ck_assert_int_eq(tensor_of(managed).bits, rows[i].bits);
     laze_tensor *back = laze_tensor_from_dlpack(context, LAZE_DLPACK_VERSIONED, managed);
     ck_assert_int_eq(laze_tensor_dtype(back), rows[i].dtype);
     ck_assert_int_eq(laze_tensor_rank(back), 0);
@@ -200,8 +202,8 @@ START_TEST(what_kernels_cannot_read_is_copied) {
   assert_reads(x, expected, 2);
   uint8_t odd[] = {255, 0, 2};
   laze_dlpack_tensor bools = of_floats(odd, 1, three, NULL);
-  bools.dtype.code = LAZE_DLPACK_BOOL;
-  bools.dtype.bits = 8;
+  bools.code = LAZE_DLPACK_BOOL;
+  bools.bits = 8;
   x = import(&managed, bools);
   ck_assert_int_eq(deleted, 2);
   assert_reads(x, truths, 3);
@@ -226,22 +228,22 @@ START_TEST(wrong_structures_are_errors) {
   bad.device_type = 2;
   refuses(bad, LAZE_UNSUPPORTED, "device of type 2");
   bad = good;
-  bad.dtype.lanes = 4;
+  bad.lanes = 4;
   refuses(bad, LAZE_UNSUPPORTED, "4 lanes");
   bad = good;
-  bad.dtype.code = 5; /* complex */
+  bad.code = 5; /* complex */
   refuses(bad, LAZE_UNSUPPORTED, "code 5 with 32 bits");
   bad = good;
-  bad.dtype.bits = 7;
+  bad.bits = 7;
   refuses(bad, LAZE_UNSUPPORTED, "7 bits");
   bad = good;
   bad.data = NULL;
   refuses(bad, LAZE_INVALID_ARGUMENT, "data is NULL");
   bad = good;
-  bad.sizes = NULL;
+  bad.shape = NULL;
   refuses(bad, LAZE_INVALID_ARGUMENT, "without sizes");
   bad = good;
-  bad.rank = -1;
+  bad.ndim = -1;
   refuses(bad, LAZE_OUT_OF_RANGE, "rank");
   refuses(of_floats(data, 17, many, NULL), LAZE_OUT_OF_RANGE, "rank");
   refuses(of_floats(data, 2, negative, NULL), LAZE_OUT_OF_RANGE, "-3");
@@ -270,10 +272,72 @@ START_TEST(wrong_structures_are_errors) {
 }
 END_TEST
 
+/* What others may look at is neither written nor given to another value as long as they may: an export counts as a
+ * reference of its array, from whichever thread it comes back. */
+START_TEST(arrays_go_round_without_a_copy) {
+  begin();
+  for (int32_t version = 0; version < 2; version++) {
+    laze_array *x, *back;
+    void *managed;
+    ck_assert_int_eq(laze_array_from_data(context, LAZE_I16, LAZE_SHAPE(3), (int16_t[]){1, 2, 3}, 6, &x, NULL),
+                     LAZE_OK);
+    ck_assert_ptr_nonnull(laze_array_writable(x));
+    ck_assert_int_eq(laze_array_to_dlpack(x, version, &managed, NULL), LAZE_OK);
+    ck_assert_ptr_null(laze_array_writable(x));
+    ck_assert_int_eq(laze_array_from_dlpack(context, version, managed, &back, NULL), LAZE_OK);
+    ck_assert_ptr_eq(laze_array_data(back), laze_array_data(x));
+    ck_assert(laze_array_dtype(back) == LAZE_I16 && laze_array_sizes(back).count == 1);
+    ck_assert_ptr_null(laze_array_writable(back)); /* it is somebody else's */
+    laze_array_release(back);
+    ck_assert_ptr_nonnull(laze_array_writable(x));
+    ck_assert_int_eq(laze_array_to_dlpack(x, version, &managed, NULL), LAZE_OK);
+    laze_array_release(x); /* the export keeps the memory */
+    ck_assert_int_eq(laze_array_from_dlpack(context, version, managed, &x, NULL), LAZE_OK);
+    ck_assert_int_eq(((const int16_t *)laze_array_data(x))[2], 3);
+    laze_array_release(x);
+  }
+  end(LAZE_OK);
+}
+END_TEST
+
+/* A structure belongs to the library whatever it thinks of it. */
+START_TEST(arrays_refuse_wrong_structures) {
+  begin();
+  int64_t size = 2;
+  float data[2] = {1, 2};
+  laze_array *out = (laze_array *)(void *)data;
+  laze_error error;
+  laze_dlpack_versioned managed = {.major = 1, .deleter = delete_versioned, .tensor = of_floats(data, 1, &size, NULL)};
+  managed.tensor.device_type = 2;
+  ck_assert_int_eq(laze_array_from_dlpack(context, LAZE_DLPACK_VERSIONED, &managed, &out, &error), LAZE_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(error.message, "laze_array_from_dlpack: the memory is on a device of type 2"));
+  ck_assert_ptr_null(out);
+  ck_assert_int_eq(deleted, 1);
+  managed.tensor.device_type = LAZE_DLPACK_CPU;
+  ck_assert_int_eq(laze_array_from_dlpack(context, LAZE_DLPACK_VERSIONED, &managed, NULL, &error),
+                   LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(deleted, 2);
+  ck_assert_int_eq(laze_array_from_dlpack(context, 7, &managed, &out, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_array_from_dlpack(context, LAZE_DLPACK_VERSIONED, NULL, &out, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(deleted, 2); /* nobody knows what would delete these */
+  void *given = data;
+  ck_assert_int_eq(laze_array_to_dlpack(NULL, LAZE_DLPACK_VERSIONED, &given, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_null(given);
+  laze_array *x;
+  ck_assert_int_eq(laze_array_create(context, LAZE_F32, LAZE_SHAPE(2), &x, NULL), LAZE_OK);
+  ck_assert_int_eq(laze_array_to_dlpack(x, 7, &given, &error), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "laze_array_to_dlpack: version is 7"));
+  ck_assert_ptr_nonnull(laze_array_writable(x)); /* nothing holds it */
+  laze_array_release(x);
+  end(LAZE_OK);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {memory_goes_round_without_a_copy, structures_lie_as_specified,
                                 dtypes_have_their_codes,          strides_are_copied,
                                 what_is_row_major_is_borrowed,    what_kernels_cannot_read_is_copied,
-                                wrong_structures_are_errors};
+                                wrong_structures_are_errors,      arrays_go_round_without_a_copy,
+                                arrays_refuse_wrong_structures};
   return run_tests("dlpack", tests, sizeof tests / sizeof *tests);
 }
