@@ -57,16 +57,26 @@ static laze_status refuse(const laze_overloads *overloads, const laze_overload_c
   return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: no overload takes these arguments:%s", call->name, list);
 }
 
-laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error) {
+static laze_status choose(const meanings *among, const laze_overload_call *call, laze_op *op, laze_error *error) {
   laze_candidate chosen;
-  meanings found;
-  const laze_overloads overloads = {.self = &found, .candidate = candidate_of, .parameter = parameter_of};
+  const laze_overloads overloads = {.self = among, .candidate = candidate_of, .parameter = parameter_of};
   *op = LAZE_OP_NONE;
-  find_meanings(call->name, &found);
   if (!laze_overload_choose(&overloads, call, &chosen))
     return error ? refuse(&overloads, call, error) : LAZE_INVALID_ARGUMENT;
   *op = (laze_op)((const laze_op_info *)chosen.op - laze_op_infos);
   return LAZE_OK;
+}
+
+laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error) {
+  meanings found;
+  find_meanings(call->name, &found);
+  return choose(&found, call, op, error);
+}
+
+laze_status laze_call_fit(const laze_overload_call *call, laze_op op, laze_error *error) {
+  const meanings one = {.ops = &op, .count = 1};
+  laze_op chosen;
+  return choose(&one, call, &chosen, error);
 }
 
 laze_dtype laze_call_number_dtype(laze_dtype number, const laze_promotion *tensors) {

@@ -8,6 +8,8 @@
  * LAZE_NOT_FOUND where there is no such operator; otherwise the message of a refusal lists the operators of that name,
  * each with what it lacks. */
 LAZE_MUST_USE laze_status laze_call_resolve(const laze_overload_call *call, laze_op *op, laze_error *error);
+/* The same of one operator, which the call knows already: nothing is looked up. */
+LAZE_MUST_USE laze_status laze_call_fit(const laze_overload_call *call, laze_op op, laze_error *error);
 
 /* The dtype of the tensor without dimensions that a number becomes where a tensor is wanted, so that it decides no more
  * about results than a plain number: that of the call's tensors where it is of the number's kind (an integer beside

@@ -30,6 +30,11 @@ const laze_operator *laze_operator_find(const char *name) {
   return low < laze_operators_count && laze_operators[low].op == op ? &laze_operators[low] : NULL;
 }
 
+int32_t laze_operator_number(const char *name) {
+  const laze_operator *op = laze_operator_find(name);
+  return op ? (int32_t)(op - laze_operators) : -1;
+}
+
 const char *laze_operator_name(const laze_operator *op) {
   return op ? info_of(op)->name : NULL;
 }

@@ -28,6 +28,7 @@
 
 #include "laze/argument.h"
 #include "laze/context.h"
+#include "laze/schema.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,6 +85,7 @@ typedef struct laze_graph_call {
   int32_t line;
   const char *label; /* what a front end calls it, in messages and profiles; NULL: nothing */
   const char *file;  /* where it stands, with `line`; NULL: unknown. Any text ("model.onnx:12") where `line` is 0 */
+  const laze_operator *op; /* the operator, where it is known: it is not looked for, and `name` not looked at */
 } laze_graph_call;
 /* Records it: an operator that consists of others is recorded as these, unless the text form keeps it whole. Writes
  * how many results it has to *count, and them to `results`; LAZE_INVALID_ARGUMENT, where they are more than `capacity`.

@@ -2,7 +2,7 @@
  * build their own functions, documentation or checks from them.
  *
  * Everything here is static: it lives as long as the library, and every function may be called from any thread, without
- * a context. Operators are stored by name, never by number: an index is good for one walk over them.
+ * a context. Numbers of operators are those of one build of the library: what outlives the process stores names.
  */
 #ifndef LAZE_SCHEMA_H
 #define LAZE_SCHEMA_H
@@ -50,6 +50,9 @@ LAZE_API int32_t laze_operator_count(void);
 LAZE_API const laze_operator *laze_operator_at(int32_t index);
 /* The operator of that whole name ("add.Tensor", "relu"), or NULL. */
 LAZE_API const laze_operator *laze_operator_find(const char *name);
+/* The index of the operator of that whole name, by which it is called without being looked for each time
+ * (laze_call_by_number()); -1: there is none. */
+LAZE_API int32_t laze_operator_number(const char *name);
 
 /* Of an operator (not NULL). "add.Tensor"; the name that its overloads share, "add"; the C function, "laze_add"; the
  * schema as the table has it; what it computes, in a sentence. */

@@ -239,6 +239,15 @@ LAZE_API int32_t laze_call_by_name_at(laze_context *context, const char *name, c
                                       int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
                                       int32_t line);
 
+/* The same of an operator by its number (laze_operator_number()), for calls that are made again and again: neither its
+ * name nor overloads are looked for, and there is no form in place, no `out` and no "_foreach_". A number that is no
+ * operator's gives one error handle. */
+LAZE_API int32_t laze_call_by_number(laze_context *context, int32_t number, const laze_argument *arguments,
+                                     int32_t argument_count, laze_tensor **results, int32_t capacity);
+LAZE_API int32_t laze_call_by_number_at(laze_context *context, int32_t number, const laze_argument *arguments,
+                                        int32_t argument_count, laze_tensor **results, int32_t capacity,
+                                        const char *file, int32_t line);
+
 /* Whether such a call would find an operator, without calling it: by names and kinds alone. LAZE_NOT_FOUND: there is
  * none of that name; LAZE_INVALID_ARGUMENT: none takes these arguments, and the message says what each lacks. So a
  * front end tells calls that are wrong in themselves from those that refuse their values. With `positions_end` 1,

@@ -11,6 +11,7 @@
 #include "ir/builder.h"
 #include "ir/call_resolve.h"
 #include "ir/graph.h"
+#include "ir/schema.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@
 typedef struct {
   laze_graph *graph;
   const laze_graph_call *given;
+  const char *name;                                    /* what the caller wrote, or what has the number */
   const laze_argument *by_schema[LAZE_MOST_ARGUMENTS]; /* what is passed for each argument; NULL: nothing */
   laze_builder builder;
   laze_arena arena;
@@ -51,7 +53,7 @@ static laze_status check_values(const graph_call *self, laze_passed *passed, laz
       if (is_list && laze_value_is_none(values[k])) continue;
       if (!is_value(self->graph, values[k]))
         return laze_fail(error, LAZE_INVALID_ARGUMENT, "%.64s: argument %d is (%d, %d), which is no value of graph %s",
-                         self->given->name, (int)i, (int)values[k].node, (int)values[k].result, self->graph->name);
+                         self->name, (int)i, (int)values[k].node, (int)values[k].result, self->graph->name);
     }
     if (!is_list && laze_graph_type(self->graph, *values)->rank == 0) passed[i].kind = LAZE_PASSED_SCALAR_TENSOR;
   }
@@ -76,14 +78,15 @@ static laze_status resolve(graph_call *self, laze_error *error) {
   laze_passed passed[LAZE_MOST_ARGUMENTS];
   const laze_graph_call *given = self->given;
   LAZE_TRY(
-      laze_arguments_list(function_name, given->name, given->arguments, given->argument_count, kind_of, passed, error));
+      laze_arguments_list(function_name, self->name, given->arguments, given->argument_count, kind_of, passed, error));
   LAZE_TRY(check_values(self, passed, error));
-  const laze_overload_call call = {.name = given->name,
+  const laze_overload_call call = {.name = self->name,
                                    .positions = LAZE_POSITIONS_ALL,
                                    .passed = passed,
                                    .count = given->argument_count,
                                    .numbers_follow = true};
-  LAZE_TRY(laze_call_resolve(&call, &self->call.op, error));
+  if (given->op) self->call.op = given->op->op;
+  LAZE_TRY(given->op ? laze_call_fit(&call, self->call.op, error) : laze_call_resolve(&call, &self->call.op, error));
   const laze_op_info *info = laze_op_get(self->call.op);
   for (int32_t i = 0; i < given->argument_count; i++)
     if (passed[i].kind != LAZE_PASSED_LEFT_OUT) self->by_schema[passed[i].argument] = &given->arguments[i];
@@ -221,7 +224,7 @@ laze_status laze_graph_record_call(laze_graph *graph, const laze_graph_call *cal
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "laze_graph_record_call: struct_size is %zu; set it to sizeof(laze_graph_call)",
                      call->struct_size);
-  graph_call self = {.graph = graph, .given = call};
+  graph_call self = {.graph = graph, .given = call, .name = call->op ? laze_operator_name(call->op) : call->name};
   laze_builder_init(&self.builder, graph, graph->body);
   laze_arena_init(&self.arena, graph->context);
   laze_float_control caller;

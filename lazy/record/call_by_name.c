@@ -1,5 +1,7 @@
-/* Boxed calls: the operator is found by name and by what its arguments accept, then recorded like any other. */
+/* Boxed calls: the operator is found by name and by what its arguments accept, or given by its number, then recorded
+ * like any other. */
 #include "base/float_control.h"
+#include "ir/schema.h"
 #include "laze/call.h"
 #include "lazy/lazy.h"
 #include "lazy/record/call_each.h"
@@ -92,7 +94,7 @@ static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_
   laze_op op = LAZE_OP_NONE;
   laze_named_frame pack = {0};
   laze_arena_init(&pack.arena, lazy->context);
-  laze_status status = laze_named_call_form(given, &pack.arena, &error);
+  laze_status status = given->op == LAZE_OP_NONE ? laze_named_call_form(given, &pack.arena, &error) : LAZE_OK;
   if (status == LAZE_OK) status = laze_named_call_match(given, &pack.arena, &op, &error);
   if (status == LAZE_OK) status = laze_named_call_check_form(given, op, &error);
   const laze_op_info *info = laze_op_get(op);
@@ -111,6 +113,14 @@ static int32_t call_by_name(laze_context *context, laze_named_call *given, laze_
   return count;
 }
 
+static int32_t record_call(laze_context *context, laze_named_call *given, laze_tensor **results, int32_t capacity) {
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
+  int32_t count = call_by_name(context, given, results, capacity);
+  laze_float_control_leave(&caller);
+  return count;
+}
+
 int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze_argument *arguments,
                              int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
                              int32_t line) {
@@ -123,14 +133,46 @@ int32_t laze_call_by_name_at(laze_context *context, const char *name, const laze
                            .arguments = arguments,
                            .count = arguments ? argument_count : 0,
                            .location = {.file = file, .line = line}};
-  laze_float_control caller;
-  laze_float_control_enter(&caller);
-  int32_t count = call_by_name(context, &given, results, capacity);
-  laze_float_control_leave(&caller);
-  return count;
+  return record_call(context, &given, results, capacity);
 }
 
 int32_t laze_call_by_name(laze_context *context, const char *name, const laze_argument *arguments,
                           int32_t argument_count, laze_tensor **results, int32_t capacity) {
   return laze_call_by_name_at(context, name, arguments, argument_count, results, capacity, NULL, 0);
+}
+
+static laze_tensor *refuse_number(laze_context *context, int32_t number, laze_location location) {
+  const laze_named_call none = {.location = location};
+  laze_lazy *lazy = laze_lazy_get(context);
+  laze_error error;
+  const laze_status status =
+      laze_fail(&error, LAZE_NOT_FOUND,
+                "laze_call_by_number: %d is the number of no operator; laze_operator_number() gives those there are",
+                (int)number);
+  return lazy && status != LAZE_OK ? fail_call(lazy, &none, LAZE_OP_NONE, &error) : laze_handle_out_of_memory();
+}
+
+int32_t laze_call_by_number_at(laze_context *context, int32_t number, const laze_argument *arguments,
+                               int32_t argument_count, laze_tensor **results, int32_t capacity, const char *file,
+                               int32_t line) {
+  if (capacity < 1 || !results) return 0;
+  const laze_location location = {.file = file, .line = line};
+  const laze_operator *operator= laze_operator_at(number);
+  if (!operator) {
+    results[0] = refuse_number(context, number, location);
+    return 1;
+  }
+  const char *name = laze_operator_name(operator);
+  laze_named_call given = {.name = name,
+                           .called = name,
+                           .op = operator->op,
+                           .arguments = arguments,
+                           .count = arguments ? argument_count : 0,
+                           .location = location};
+  return record_call(context, &given, results, capacity);
+}
+
+int32_t laze_call_by_number(laze_context *context, int32_t number, const laze_argument *arguments,
+                            int32_t argument_count, laze_tensor **results, int32_t capacity) {
+  return laze_call_by_number_at(context, number, arguments, argument_count, results, capacity, NULL, 0);
 }

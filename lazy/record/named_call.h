@@ -15,6 +15,7 @@
 typedef struct laze_named_call {
   const char *name;                 /* of the operator, as the caller wrote it, or without the form */
   const char *called;               /* as the caller wrote it */
+  laze_op op;                       /* LAZE_OP_NONE: the name says which */
   int32_t form;                     /* LAZE_IN_PLACE, LAZE_OUT; 0: results are new tensors */
   laze_tensor *const *destinations; /* of a form: what gets the results */
   int32_t destination_count;

@@ -55,19 +55,25 @@ static laze_status check_numbers(const laze_named_call *given, const laze_passed
                    given->name, argument);
 }
 
+static laze_status find_operator(const laze_named_call *given, const laze_overload_call *call, laze_op *out,
+                                 laze_error *error) {
+  *out = given->op;
+  return *out == LAZE_OP_NONE ? laze_call_resolve(call, out, error) : laze_call_fit(call, *out, error);
+}
+
 /* Finds the operator. Where none takes what is passed as it is, tensors may stand for sizes. */
 static laze_status resolve(const char *function, const laze_named_call *given, laze_positions positions,
                            laze_passed *listed, laze_op *out, laze_error *error) {
   LAZE_TRY(laze_arguments_list(function, given->name, given->arguments, given->count, laze_named_call_passed, listed,
                                error));
   laze_overload_call call = {given->name, positions, listed, given->count, false, true};
-  laze_status status = laze_call_resolve(&call, out, error);
+  laze_status status = find_operator(given, &call, out, error);
   if (status == LAZE_OK) return check_numbers(given, listed, *out, error);
   if (status != LAZE_INVALID_ARGUMENT) return status;
   for (int32_t i = 0; i < given->count; i++)
     if (is_scalar_tensor(&given->arguments[i])) listed[i].kind = LAZE_PASSED_SCALAR_TENSOR;
   call.sizes_from_values = true;
-  return laze_call_resolve(&call, out, NULL) == LAZE_OK ? LAZE_OK : status;
+  return find_operator(given, &call, out, NULL) == LAZE_OK ? LAZE_OK : status;
 }
 
 laze_status laze_named_call_match(laze_named_call *given, laze_arena *arena, laze_op *out, laze_error *error) {

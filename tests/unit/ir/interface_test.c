@@ -316,6 +316,30 @@ START_TEST(what_is_wrong_is_said) {
 }
 END_TEST
 
+/* An operator that is given is recorded as by its name, and its name is not looked at. */
+START_TEST(operators_stand_for_names) {
+  laze_value x, by_name, given;
+  assert_ok(laze_graph_add_input(graph, "x", LAZE_F32, LAZE_SHAPE(3), &x, &error));
+  const laze_argument arguments[] = {{.kind = LAZE_PASS_VALUE, .value.value = x},
+                                     {.kind = LAZE_PASS_SCALAR, .value.scalar = laze_scalar_integer(2)}};
+  laze_graph_call call = {
+      .struct_size = sizeof call, .name = "mul.Tensor", .arguments = arguments, .argument_count = 2};
+  assert_ok(laze_graph_record_call(graph, &call, &by_name, 1, NULL, &error));
+  call.name = NULL;
+  call.op = laze_operator_find("mul.Tensor");
+  assert_ok(laze_graph_record_call(graph, &call, &given, 1, NULL, &error));
+  laze_node_info first = {.struct_size = sizeof first}, second = first;
+  assert_ok(laze_graph_get_node(graph, by_name.node, &first, &error));
+  assert_ok(laze_graph_get_node(graph, given.node, &second, &error));
+  ck_assert_str_eq(first.operator_name, second.operator_name);
+  ck_assert_int_eq(second.operand_count, 2);
+  call.op = laze_operator_find("relu"); /* takes one tensor */
+  assert_fails(laze_graph_record_call(graph, &call, &given, 1, NULL, &error), LAZE_INVALID_ARGUMENT, "relu");
+  call.op = NULL;
+  assert_fails(laze_graph_record_call(graph, &call, &given, 1, NULL, &error), LAZE_INVALID_ARGUMENT, "NULL");
+}
+END_TEST
+
 /* Indices that are none are answered as such: who walks a graph needs no bounds of its own. */
 START_TEST(there_is_nothing_outside) {
   laze_node_info info = {.struct_size = sizeof info};
@@ -414,6 +438,7 @@ int main(void) {
   tcase_add_test(tests, refused_constants_are_given_back);
   tcase_add_test(tests, files_go_both_ways);
   tcase_add_test(tests, what_is_wrong_is_said);
+  tcase_add_test(tests, operators_stand_for_names);
   tcase_add_test(tests, there_is_nothing_outside);
   tcase_add_test(tests, no_graph_is_refused_or_empty);
   tcase_add_test(tests, memory_may_run_out_at_any_point);

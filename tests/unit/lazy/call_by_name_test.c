@@ -1,3 +1,4 @@
+#include "laze/schema.h"
 #include "support.h"
 
 START_TEST(overloads_follow_the_arguments) {
@@ -271,6 +272,43 @@ START_TEST(results_need_room) {
 }
 END_TEST
 
+/* By its number an operator is called as by its name, checks and messages included; it is one of a name's overloads,
+ * which arguments choose no more. */
+START_TEST(numbers_call_operators) {
+  laze_context *context = new_context();
+  laze_scope *scope = laze_scope_begin(context);
+  laze_tensor *x = laze_tensor_from_data(context, LAZE_F32, LAZE_SHAPE(2), (float[]){1, 2}, 8), *y;
+  const laze_argument pair[] = {{.kind = LAZE_PASS_TENSOR, .value.tensor = x},
+                                {.kind = LAZE_PASS_TENSOR, .value.tensor = x}},
+                      named[] = {{.kind = LAZE_PASS_TENSOR, .value.tensor = x},
+                                 {.name = "dim", .kind = LAZE_PASS_INTEGER, .value.integer = 0}};
+  const int32_t add = laze_operator_number("add.Tensor"), softmax = laze_operator_number("softmax.int");
+  float sums[2], shares[2];
+  ck_assert(add >= 0 && laze_operator_at(add) == laze_operator_find("add.Tensor"));
+  ck_assert_int_eq(laze_call_by_number(context, add, pair, 2, &y, 1), 1);
+  ck_assert_int_eq(laze_tensor_read(y, LAZE_F32, sums, sizeof sums), LAZE_OK);
+  ck_assert(sums[0] == 2 && sums[1] == 4);
+  ck_assert_int_eq(laze_call_by_number_at(context, softmax, named, 2, &y, 1, "here.c", 7), 1);
+  ck_assert_int_eq(laze_tensor_read(y, LAZE_F32, shares, sizeof shares), LAZE_OK);
+  ck_assert(shares[0] < shares[1]);
+  ck_assert_int_eq(laze_call_by_number_at(context, add, named, 2, &y, 1, "here.c", 7), 1);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(y), "here.c:7: add.Tensor: "));
+  ck_assert_int_eq(laze_tensor_status(y), LAZE_INVALID_ARGUMENT);
+  ck_assert_int_eq(laze_operator_number("add"), -1); /* no whole name */
+  ck_assert_int_eq(laze_operator_number(NULL), -1);
+  const int32_t none[] = {-1, laze_operator_count(), INT32_MAX, INT32_MIN};
+  for (int i = 0; i < 4; i++) {
+    ck_assert_int_eq(laze_call_by_number(context, none[i], pair, 2, &y, 1), 1);
+    ck_assert_ptr_nonnull(strstr(laze_tensor_error(y), "is the number of no operator"));
+    ck_assert_int_eq(laze_tensor_status(y), LAZE_NOT_FOUND);
+  }
+  ck_assert_int_eq(laze_call_by_number(context, add, pair, 2, NULL, 1), 0);
+  ck_assert_int_eq(laze_call_by_number(context, add, pair, 2, &y, 0), 0);
+  ck_assert_int_eq(laze_scope_end(scope), LAZE_OK); /* every error was read */
+  laze_context_release(context);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {overloads_follow_the_arguments,
                                 reductions_take_their_dims_by_base_name,
@@ -282,6 +320,7 @@ int main(void) {
                                 lists_have_the_kind_of_the_schema,
                                 numbers_leave_dtypes_alone,
                                 numbers_stand_for_tensors_behind_an_operand,
-                                results_need_room};
+                                results_need_room,
+                                numbers_call_operators};
   return run_tests("call_by_name", tests, sizeof tests / sizeof *tests);
 }
