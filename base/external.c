@@ -69,7 +69,7 @@ static laze_status open_path(int folder, const char *path, int *out, laze_error 
 
 laze_status laze_external_open(const char *directory, const char *path, laze_external *out, laze_error *error) {
   struct stat info;
-  out->file = -1;
+  *out = (laze_external){.file = -1};
   int folder = open(*directory ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0)
     return laze_fail(error, LAZE_IO_ERROR, "%.200s: cannot be opened as a folder (%s)", directory, strerror(errno));
@@ -88,6 +88,10 @@ laze_status laze_external_open(const char *directory, const char *path, laze_ext
 
 laze_status laze_external_read(const laze_external *external, const char *path, int64_t offset, int64_t size, void *out,
                                laze_error *error) {
+  if (external->bytes) {
+    memcpy(out, external->bytes + offset, (size_t)size);
+    return LAZE_OK;
+  }
   for (int64_t done = 0; done < size;) {
     ssize_t count = pread(external->file, (char *)out + done, (size_t)(size - done), (off_t)(offset + done));
     if (count < 0 && errno == EINTR) continue;

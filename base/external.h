@@ -11,6 +11,7 @@
 typedef struct laze_external {
   int file; /* -1: none */
   int64_t size;
+  const char *bytes; /* not NULL: it is memory, and no file */
 } laze_external;
 
 /* Opens `path`, which must name a regular file below `directory` ("": the working directory): relative, without "..",

@@ -24,4 +24,9 @@ LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_ba
 LAZE_MUST_USE laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
                                               const int64_t **bindings, laze_error *error);
 
+/* Adds the code that the graph, with numbers for its sizes, is compiled to to a pack; nothing, where the backend has
+ * none. */
+LAZE_MUST_USE laze_status laze_compile_pack(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                                            laze_disk_pack *pack, laze_error *error);
+
 #endif

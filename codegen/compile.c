@@ -172,3 +172,19 @@ laze_status laze_compile_emit(laze_context *context, const laze_backend *backend
   laze_float_control_leave(&caller);
   return status;
 }
+
+laze_status laze_compile_pack(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                              laze_disk_pack *pack, laze_error *error) {
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  if (!backend->pack) return LAZE_OK;
+  laze_float_control caller;
+  laze_float_control_enter(&caller);
+  laze_status status = run_passes(context, graph, &symbolic, &bindings, error);
+  if (status == LAZE_OK) {
+    status = backend->pack(context, symbolic, pack, error);
+    laze_graph_destroy(symbolic);
+  }
+  laze_float_control_leave(&caller);
+  return status;
+}

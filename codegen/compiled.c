@@ -7,7 +7,7 @@
  *
  * What is bound is kept for the last few combinations of numbers; programs are in the context's cache.
  */
-#include "laze/compile.h"
+#include "codegen/compiled.h"
 
 #include "base/float_control.h"
 #include "codegen/codegen.h"
@@ -219,6 +219,48 @@ void laze_compiled_release(laze_compiled *compiled) {
 
 laze_graph *laze_compiled_graph(const laze_compiled *compiled) {
   return compiled ? compiled->graph : NULL;
+}
+
+const laze_backend *laze_compiled_backend(const laze_compiled *compiled) {
+  return compiled->backend;
+}
+
+const int64_t *laze_compiled_given(const laze_compiled *compiled) {
+  return compiled->given;
+}
+
+laze_status laze_compiled_bind(laze_compiled *compiled, const int64_t *numbers, laze_error *error) {
+  bound_graph *bound;
+  bool specialised;
+  LAZE_TRY(take_bound(compiled, numbers, &bound, &specialised, error));
+  bound_release(compiled->context, bound);
+  return LAZE_OK;
+}
+
+/* References of all that is bound. */
+static int32_t take_all(laze_compiled *self, bound_graph *out[MOST_BOUND]) {
+  pthread_mutex_lock(&self->lock);
+  const int32_t count = self->bound_count;
+  for (int32_t i = 0; i < count; i++) {
+    out[i] = self->bound[i];
+    atomic_fetch_add_explicit(&out[i]->references, 1, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&self->lock);
+  return count;
+}
+
+laze_status laze_compiled_each(laze_compiled *compiled, laze_bound_visitor visit, void *self, laze_error *error) {
+  bound_graph *all[MOST_BOUND];
+  const int32_t count = take_all(compiled, all);
+  laze_status status = LAZE_OK;
+  for (int32_t i = 0; i < count && status == LAZE_OK; i++) {
+    const laze_program *program = laze_executable_program(all[i]->executable);
+    bool is_new = true;
+    for (int32_t k = 0; k < i; k++) is_new = is_new && laze_executable_program(all[k]->executable) != program;
+    status = visit(self, all[i]->numbers, all[i]->graph, is_new, error);
+  }
+  for (int32_t i = 0; i < count; i++) bound_release(compiled->context, all[i]);
+  return status;
 }
 
 /* --- Running --- */
@@ -454,6 +496,7 @@ static laze_status find_cost(laze_compiled *compiled, const int64_t *numbers, la
   LAZE_TRY(take_bound(compiled, numbers, &bound, &specialised, error));
   *out = (laze_cost){.struct_size = sizeof *out, .constant_bytes = constant_bytes(compiled->graph)};
   laze_executable_add_cost(bound->executable, out);
+  out->operations = out->work == INT64_MAX ? INT64_MAX : out->work - out->bytes;
   bound_release(compiled->context, bound);
   return LAZE_OK;
 }

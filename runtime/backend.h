@@ -4,6 +4,7 @@
 #define LAZE_RUNTIME_BACKEND_H
 
 #include "base/text.h"
+#include "runtime/disk_pack.h"
 #include "runtime/program.h"
 
 struct laze_graph;
@@ -30,6 +31,10 @@ struct laze_backend {
   /* Text (or bytes) of what compile would produce; LAZE_UNSUPPORTED where the backend has none of that kind. */
   laze_status (*emit)(laze_context *context, struct laze_graph *graph, laze_emit_kind kind, laze_text *out,
                       laze_error *error);
+  /* Adds the code that compile would need of this graph to a pack, and takes the code of one, without which a graph is
+   * compiled as any other; NULL: the backend has none. LAZE_FAILED_PRECONDITION: it cannot run here. */
+  laze_status (*pack)(laze_context *context, struct laze_graph *graph, laze_disk_pack *pack, laze_error *error);
+  laze_status (*unpack)(laze_context *context, const void *bytes, int64_t size, laze_error *error);
 };
 
 /* The memory functions of a backend that computes in host memory: a buffer of `size` bytes, one reference, contents

@@ -164,6 +164,7 @@ static void each_size(laze_program *program, void (*visit)(laze_size_compaction 
     visit(compaction, &step->domain);
     visit(compaction, &step->scratch);
     visit(compaction, &step->work);
+    visit(compaction, &step->bytes);
     for (int32_t j = 0; j < step->define_count; j++) visit(compaction, (laze_size *)(uintptr_t)&step->defines[j].size);
   }
 }

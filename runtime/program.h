@@ -81,6 +81,7 @@ typedef struct laze_step {
   laze_size domain;           /* iterations of the outermost axis */
   laze_size scratch;          /* bytes of scratch one call needs */
   laze_size work;             /* estimated bytes moved plus operations, to decide on threads */
+  laze_size bytes;            /* of these, the bytes */
   const char *label;          /* operators it computes, for reports; copied */
   const laze_origin *origins; /* nodes it computes or checks; copied */
   const int32_t *makers;   /* of each written buffer: the index among `origins` of the node whose value it is; copied.
@@ -156,7 +157,7 @@ void laze_executable_output_type(const laze_executable *executable, int32_t inde
 /* Bytes of the plan's arena: what temporaries take while it runs. */
 int64_t laze_executable_temporary_bytes(const laze_executable *executable);
 
-/* Adds what a run takes to kernels, instances, interpreted, work, temporary and output bytes (laze/compile.h). */
+/* Adds what a run takes (laze/compile.h), but for constants and operations. */
 void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost);
 
 /* Which outputs of a run failed, and why. Zero-initialise; laze_run_report_deinit() frees it. */

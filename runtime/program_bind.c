@@ -177,6 +177,14 @@ static void add_estimate(int64_t *sum, int64_t more) {
   if (laze_add_overflows(*sum, more, sum)) *sum = INT64_MAX;
 }
 
+/* What does not fit is the largest number there is. */
+static int64_t bytes_of(const laze_executable *executable, const laze_step *step) {
+  int64_t bytes;
+  const laze_status status =
+      laze_size_evaluate(executable->program->sizes, step->bytes, executable->bindings, &bytes, NULL);
+  return status == LAZE_OK ? bytes : INT64_MAX;
+}
+
 void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost) {
   const laze_program *program = executable->program;
   for (int64_t i = 0; i < program->step_count; i++) {
@@ -184,11 +192,19 @@ void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost
     cost->kernels += executable->steps[i].launch == i;
     cost->instances++;
     cost->interpreted += program->steps[i].interpreted != NULL;
-    if (!executable->steps[i].unknown) add_estimate(&cost->work, executable->steps[i].work);
+    if (executable->steps[i].unknown) continue;
+    add_estimate(&cost->work, executable->steps[i].work);
+    add_estimate(&cost->bytes, bytes_of(executable, &program->steps[i]));
   }
   add_estimate(&cost->temporary_bytes, executable->temporary_bytes);
   for (int64_t i = 0; i < program->output_count; i++)
     add_estimate(&cost->output_bytes, executable->values[program->outputs[i]].bytes);
+  for (int64_t i = 0; i < program->value_count; i++)
+    if (program->values[i].role == LAZE_ROLE_INPUT) add_estimate(&cost->input_bytes, executable->values[i].bytes);
+  add_estimate(&cost->peak_bytes, cost->constant_bytes);
+  add_estimate(&cost->peak_bytes, cost->input_bytes);
+  add_estimate(&cost->peak_bytes, cost->temporary_bytes);
+  add_estimate(&cost->peak_bytes, cost->output_bytes);
 }
 
 void laze_executable_retain(laze_executable *executable) {

@@ -188,6 +188,34 @@ static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind
   return status;
 }
 
+static laze_status pack_in(laze_graph *graph, laze_arena *arena, laze_disk_pack *out, laze_error *error) {
+  laze_schedule schedule;
+  const laze_loop_kernel **loops;
+  laze_kernel_store *store;
+  int32_t count;
+  LAZE_TRY(schedule_graph(graph, arena, false, &schedule, error));
+  LAZE_TRY(collect_loops(&schedule, arena, &loops, &count, error));
+  LAZE_TRY(laze_kernel_store_get(graph->context, &store, error));
+  return laze_kernel_store_pack(store, loops, count, out, error);
+}
+
+static laze_status pack(laze_context *context, laze_graph *graph, laze_disk_pack *out, laze_error *error) {
+  laze_arena arena;
+  laze_graph *scanned;
+  LAZE_TRY(laze_schedule_scan_folds(graph, &scanned, error));
+  laze_arena_init(&arena, context);
+  laze_status status = pack_in(scanned ? scanned : graph, &arena, out, error);
+  laze_arena_deinit(&arena);
+  laze_graph_destroy(scanned);
+  return status;
+}
+
+static laze_status unpack(laze_context *context, const void *bytes, int64_t size, laze_error *error) {
+  laze_kernel_store *store;
+  LAZE_TRY(laze_kernel_store_get(context, &store, error));
+  return laze_kernel_store_unpack(store, bytes, size, error);
+}
+
 const laze_backend laze_backend_llvm = {
     .name = "llvm",
     .description = "native code: fused kernels compiled by LLVM, cached on disk",
@@ -197,4 +225,6 @@ const laze_backend laze_backend_llvm = {
     .compile = compile,
     .execute = laze_executable_run,
     .emit = emit,
+    .pack = pack,
+    .unpack = unpack,
 };

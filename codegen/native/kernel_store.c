@@ -57,14 +57,17 @@ laze_status laze_kernel_store_get(laze_context *context, laze_kernel_store **out
 }
 
 /* Everything but the kernel's key that decides on code: the builds of the generator and its LLVM, and the ABI. */
+static laze_status identify(laze_text *out, laze_error *error) {
+  LAZE_TRY(laze_generator_identity(out, error));
+  laze_text_format(out, " abi %d", LAZE_KERNEL_ABI_VERSION);
+  return laze_text_check(out, error);
+}
+
 static laze_disk_cache *open_disk(laze_kernel_store *store) {
   laze_text identity;
   laze_disk_cache *disk = NULL;
   laze_text_init(&identity, store->context);
-  laze_status status = laze_generator_identity(&identity, NULL);
-  laze_text_format(&identity, " abi %d", LAZE_KERNEL_ABI_VERSION);
-  if (status == LAZE_OK && laze_text_check(&identity, NULL) == LAZE_OK)
-    disk = laze_disk_cache_open(store->context, laze_text_get(&identity));
+  if (identify(&identity, NULL) == LAZE_OK) disk = laze_disk_cache_open(store->context, laze_text_get(&identity));
   laze_text_deinit(&identity);
   return disk;
 }
@@ -224,4 +227,75 @@ laze_status laze_kernel_store_find(laze_kernel_store *store, const laze_loop_ker
   laze_free(store->context, batch);
   laze_metrics_add(laze_context_metrics(store->context), LAZE_METRIC_TIME_COMPILE_US, laze_clock() - start);
   return status;
+}
+
+/* Programs that are saved */
+
+static laze_status find_identity(const laze_kernel_store *store, laze_hash *out, laze_error *error) {
+  laze_text identity;
+  laze_text_init(&identity, store->context);
+  const laze_status status = identify(&identity, error);
+  *out = laze_hash_bytes(laze_text_get(&identity), (size_t)identity.size);
+  laze_text_deinit(&identity);
+  return status;
+}
+
+static laze_status pack_batch(laze_kernel_store *store, laze_kernel_batch *batch, laze_disk_pack *pack,
+                              laze_error *error) {
+  laze_text object;
+  if (batch->count == 0) return LAZE_OK;
+  LAZE_TRY(laze_generator_open(&store->generator, error));
+  if (!store->generator.is_identified) return LAZE_OK;
+  laze_text_init(&object, store->context);
+  laze_status status = generate(store, batch, LAZE_LLVM_OBJECT, &object, error);
+  const laze_disk_module made = {
+      .entries = batch->entries, .entry_count = batch->count, .object = object.data, .object_size = object.size};
+  if (status == LAZE_OK) status = laze_disk_pack_add(pack, &made, error);
+  laze_text_deinit(&object);
+  laze_kernel_batch_clear(batch);
+  return status;
+}
+
+static laze_status pack_all(laze_kernel_store *store, const laze_loop_kernel *const *loops, int32_t count,
+                            laze_kernel_batch *batch, laze_disk_pack *pack, laze_error *error) {
+  for (int32_t i = 0; i < count; i++) {
+    const laze_hash key = laze_kernel_batch_key(batch, loops[i]);
+    if (laze_disk_pack_has(pack, key) || laze_kernel_batch_has(batch, key)) continue;
+    laze_disk_module *found = laze_disk_cache_find(get_disk(store), key);
+    if (found) {
+      const laze_status status = laze_disk_pack_add(pack, found, error);
+      laze_disk_module_destroy(found);
+      LAZE_TRY(status);
+      continue;
+    }
+    laze_kernel_batch_add(batch, loops[i], key);
+    if (laze_kernel_batch_is_full(batch)) LAZE_TRY(pack_batch(store, batch, pack, error));
+  }
+  return pack_batch(store, batch, pack, error);
+}
+
+laze_status laze_kernel_store_pack(laze_kernel_store *store, const laze_loop_kernel *const *loops, int32_t count,
+                                   laze_disk_pack *pack, laze_error *error) {
+  if (find_identity(store, &pack->identity, NULL) != LAZE_OK) return LAZE_OK;
+  pack->target = store->target.key;
+  laze_kernel_batch *batch = laze_alloc(store->context, sizeof *batch);
+  if (!batch) return laze_fail_memory(error, "saving kernels", sizeof *batch);
+  laze_kernel_batch_init(batch, &store->target);
+  const laze_status status = pack_all(store, loops, count, batch, pack, error);
+  laze_free(store->context, batch);
+  return status;
+}
+
+laze_status laze_kernel_store_unpack(laze_kernel_store *store, const void *bytes, int64_t size, laze_error *error) {
+  laze_disk_reader reader = {.context = store->context, .target = store->target.key, .bytes = bytes, .size = size};
+  laze_disk_module *module;
+  if (find_identity(store, &reader.identity, NULL) != LAZE_OK) reader.identity = (laze_hash){0, 0};
+  LAZE_TRY(laze_disk_reader_begin(&reader, error));
+  for (;;) {
+    LAZE_TRY(laze_disk_reader_next(&reader, &module, error));
+    if (!module) return LAZE_OK;
+    const laze_status status = adopt(store, module, false, error);
+    laze_disk_module_destroy(module);
+    LAZE_TRY(status);
+  }
 }

@@ -6,7 +6,7 @@
 #include "base/cache.h"
 #include "codegen/loop/loop.h"
 #include "codegen/native/generator.h"
-#include "runtime/disk_cache.h"
+#include "runtime/disk_pack.h"
 #include "runtime/kernel.h"
 
 typedef struct laze_kernel_store {
@@ -26,5 +26,13 @@ LAZE_MUST_USE laze_status laze_kernel_store_get(laze_context *context, laze_kern
  * several threads may compile at once. */
 LAZE_MUST_USE laze_status laze_kernel_store_find(laze_kernel_store *store, const laze_loop_kernel *const *loops,
                                                  int32_t count, laze_kernel **out, laze_error *error);
+
+/* Adds the kernels of loops to a pack: modules of the disk cache that have them, and code that is generated for it.
+ * None, where there is no telling which code generator it is of. */
+LAZE_MUST_USE laze_status laze_kernel_store_pack(laze_kernel_store *store, const laze_loop_kernel *const *loops,
+                                                 int32_t count, laze_disk_pack *pack, laze_error *error);
+/* Takes the kernels of a pack. LAZE_FAILED_PRECONDITION: they are of another code generator or processor. */
+LAZE_MUST_USE laze_status laze_kernel_store_unpack(laze_kernel_store *store, const void *bytes, int64_t size,
+                                                   laze_error *error);
 
 #endif

@@ -116,10 +116,37 @@ typedef struct laze_cost {
   int64_t output_bytes;    /* what sizes say beforehand */
   int64_t constant_bytes;  /* of the graph */
   int64_t instances;       /* of kernels: a launch runs one for all groups of operators that are alike and apart */
+  int64_t bytes;           /* of `work`: what kernels read and write, */
+  int64_t operations;      /* and operations on elements */
+  int64_t input_bytes;
+  int64_t peak_bytes; /* memory for all of them while it runs: inputs, constants, temporary values and outputs */
 } laze_cost;
 /* The cost of a run where sizes are as given (as in laze_compile_options; with every one that no run finds). */
 LAZE_API LAZE_MUST_USE laze_status laze_compiled_cost(laze_compiled *compiled, const int64_t *sizes, int32_t size_count,
                                                       laze_cost *out, laze_error *error);
+
+/* --- Saving what is compiled --- */
+
+/* What laze_compiled_deserialise() makes the same of, in another process: the graph with its constants, the backend,
+ * the numbers of sizes that it has been compiled with and run for so far, and the native code for them. *out is the
+ * caller's, an array of LAZE_U8. From any thread, while it runs as well. */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_serialise(laze_compiled *compiled, laze_array **out,
+                                                           laze_error *error);
+/* Code that does not fit is refused; otherwise the graph is compiled anew, and the log says so. */
+#define LAZE_LOAD_EXACT 1
+/* The compiled graph of `size` bytes, which may go then; nothing is compiled where the code in them is of the same
+ * build of laze, of the same LLVM, and for this processor (LAZE_FAILED_PRECONDITION with LAZE_LOAD_EXACT where it is
+ * not). Whatever else they say is checked: LAZE_DATA_LOSS, they are damaged; LAZE_UNSUPPORTED, of another format;
+ * LAZE_NOT_FOUND, of a backend that this build has not. But the code in them is run: take them from where programs may
+ * come from. A checksum finds accidents, and no intent. `context` NULL: the default; *out is the caller's, and NULL on
+ * failure. */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_deserialise(laze_context *context, const void *data, size_t size,
+                                                             int32_t flags, laze_compiled **out, laze_error *error);
+/* The same in a file, which appears whole or not at all. LAZE_NOT_FOUND, LAZE_IO_ERROR: it cannot be read or written.
+ */
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_save(laze_compiled *compiled, const char *path, laze_error *error);
+LAZE_API LAZE_MUST_USE laze_status laze_compiled_load(laze_context *context, const char *path, int32_t flags,
+                                                      laze_compiled **out, laze_error *error);
 
 #ifdef __cplusplus
 }

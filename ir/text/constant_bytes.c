@@ -94,12 +94,14 @@ laze_status laze_parse_file_open(laze_parser *parser, const laze_parsed_constant
                                  int64_t size, laze_external *out, laze_error *error) {
   bool whole = constant->offset < 0 && constant->length < 0;
   int64_t offset = constant->offset < 0 ? 0 : constant->offset, end;
-  if (!parser->directory)
+  if (!parser->directory && !parser->weights.bytes)
     return laze_lexer_fail(&parser->lexer, constant->start, error,
                            "constant: this text is read without a folder in which its files are; give the elements");
   if (constant->length >= 0 && constant->length != size)
     return fail_size(parser, constant, type, "length is", constant->length, size, error);
-  if (laze_external_open(parser->directory, constant->path, out, error) != LAZE_OK)
+  if (parser->weights.bytes)
+    *out = parser->weights;
+  else if (laze_external_open(parser->directory, constant->path, out, error) != LAZE_OK)
     return laze_lexer_locate(&parser->lexer, constant->start, error);
   if (whole && out->size != size)
     return fail_size(parser, constant, type, "without offset and length all of the file is meant; its size is",

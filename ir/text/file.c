@@ -40,7 +40,8 @@ laze_status laze_module_read(laze_context *context, FILE *file, const char *name
   *out = NULL;
   laze_text_init(&text, context);
   laze_status status = read_stream(&text, file, name, error);
-  const laze_text_source source = {laze_text_get(&text), text.size, name, directory};
+  const laze_text_source source = {
+      .text = laze_text_get(&text), .size = text.size, .file = name, .directory = directory};
   if (status == LAZE_OK) status = parse(context, &source, out, error);
   laze_text_deinit(&text);
   return status;

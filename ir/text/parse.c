@@ -244,6 +244,7 @@ static laze_status parse_terminated(laze_context *context, const laze_text_sourc
   laze_name_table_init(&parser->names, context);
   parser->module = module;
   parser->directory = source->directory;
+  parser->weights = (laze_external){.file = -1, .size = source->weights_size, .bytes = source->weights};
   laze_lexer_init(&parser->lexer, source->file ? source->file : "<text>", source->text, source->size);
   laze_status status = parse_module(parser, error);
   laze_free(context, parser->declared);

@@ -48,6 +48,7 @@ typedef struct laze_parser {
   laze_builder builder;
   const char *file;      /* in the graph's arena: for locations */
   const char *directory; /* where files are that constants refer to; NULL: there are none */
+  laze_external weights; /* `bytes` not NULL: what they are */
   laze_name_table names;
   int32_t next_scope;
   laze_arena scratch;

@@ -51,7 +51,9 @@ typedef struct laze_text_source {
   int64_t size;
   const char *file;      /* names the source in messages ("file:line:column: ..."); NULL: "<text>" */
   const char *directory; /* in and below which files are that constants refer to ("": the working directory); NULL: such
-                            constants are refused */
+                            constants are refused, unless `weights` are there */
+  const void *weights;   /* not NULL: what every such file is */
+  int64_t weights_size;
 } laze_text_source;
 /* Parses a module. Early composites are expanded; calls of functions stay. Input is data from a stranger: sizes,
  * nesting and numbers are bounded and checked, and files are opened as base/external.h says. */

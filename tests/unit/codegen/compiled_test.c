@@ -286,6 +286,11 @@ START_TEST(costs_follow_from_sizes) {
   ck_assert_int_eq(small.constant_bytes, 8);
   ck_assert_int_ge(small.kernels, 1);
   ck_assert_int_ge(large.work, 10 * small.work); /* 0 where there is no estimate */
+  ck_assert_int_eq(small.work, small.bytes + small.operations);
+  ck_assert(large.work == 0 || (large.bytes >= 12000 && large.operations >= 2000)); /* two numbers in, one out */
+  ck_assert_int_eq(large.input_bytes, 8000);
+  ck_assert_int_eq(large.peak_bytes,
+                   large.input_bytes + large.constant_bytes + large.temporary_bytes + large.output_bytes);
   assert_fails(laze_compiled_cost(compiled, NULL, 0, &small, &error), LAZE_INVALID_ARGUMENT, "size n");
   laze_compiled_release(compiled);
 }

@@ -18,7 +18,7 @@ static void write_bytes(const char *name, const void *bytes, size_t size) {
 }
 
 static laze_status read_text(const char *text, laze_graph **out) {
-  const laze_text_source source = {text, (int64_t)strlen(text), "e.lz", directory};
+  const laze_text_source source = {.text = text, .size = (int64_t)strlen(text), .file = "e.lz", .directory = directory};
   error.message[0] = 0;
   return laze_graph_read(context, &source, NULL, out, &error);
 }
