@@ -150,7 +150,22 @@ static laze_tensor *adam_means(laze_update *update, laze_tensor *gradient) {
              add_square(memories[ADAM_SQUARE], numbers[ADAM_KEEP_SQUARE], gradient, numbers[ADAM_ADD_SQUARE]);
 }
 
+/* The most frequent step by far, as one call. */
+static void adam_at_once(laze_update *update, laze_tensor *gradient) {
+  laze_tensor *const *numbers = update->numbers, **memories = update->memories, *results[3];
+  laze_adam_step(update->parameter, gradient, memories[ADAM_MEAN], memories[ADAM_SQUARE], numbers[ADAM_ADD],
+                 numbers[ADAM_KEEP_SQUARE], numbers[ADAM_ADD_SQUARE], numbers[ADAM_LACKS], numbers[ADAM_LEAST],
+                 numbers[ADAM_RATE], results);
+  update->parameter = results[0];
+  memories[ADAM_MEAN] = results[1];
+  memories[ADAM_SQUARE] = results[2];
+}
+
 static void adam_by(laze_update *update, laze_tensor *gradient) {
+  if (!update->memories[ADAM_LARGEST] && 1 - update->settings[ADAM_BETA1] < 0.5) {
+    adam_at_once(update, gradient);
+    return;
+  }
   laze_tensor *const *numbers = update->numbers, **memories = update->memories, *square = adam_means(update, gradient);
   if (memories[ADAM_LARGEST]) square = memories[ADAM_LARGEST] = laze_maximum(memories[ADAM_LARGEST], square);
   laze_tensor *root = add(div(laze_sqrt(square), numbers[ADAM_LACKS]), numbers[ADAM_LEAST]);
