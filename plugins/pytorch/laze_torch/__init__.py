@@ -25,7 +25,8 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import list_backends, register_backend
 
 import laze
-from laze_torch import _backward, _chunked, _device, _losses, _lowering, _margins, _renamed  # noqa: F401: for rules
+# Modules enter their rules.
+from laze_torch import _backward, _bags, _chunked, _device, _losses, _lowering, _margins, _renamed  # noqa: F401
 from laze_torch._device import step
 from laze_torch._explain import Explanation, Graph, describe, run_both_ways
 from laze_torch._partition import partition

@@ -76,7 +76,8 @@ def note_states(graph: torch.fx.Graph, seeds: bool) -> None:
 
 def _draws_nothing(node: torch.fx.Node) -> bool:
     """Of an operator that may draw random numbers, whether this call does not."""
-    return node.target is _ATTENTION and argument_of(node, "dropout_p", 0.0) == 0
+    return (node.target is _ATTENTION and argument_of(node, "dropout_p", 0.0) == 0 or
+            node.target is _SLOPES and not argument_of(node, "training", False))
 
 
 def argument_of(node: torch.fx.Node, name: str, otherwise: Any) -> Any:
@@ -294,6 +295,46 @@ def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any 
     return graph.call("full", [], value, dtype=dtype)
 
 
+@lowers(aten.gather.default)
+def _gather(graph: Lowering, node: torch.fx.Node, value: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    """PyTorch takes an index of any dtype that has no elements."""
+    return graph.call("gather", value, dim, graph.call("to.dtype", index, torch.int64))
+
+
+@lowers(aten.repeat_interleave.Tensor)
+def _repeated(graph: Lowering, node: torch.fx.Node, repeats: Any, output_size: Any = None) -> Any:
+    """Each place as often as is said of it: the first one of which the sum is larger."""
+    places = graph.call("iota", [output_size], 0, dtype=torch.int64)
+    return graph.call("searchsorted.Tensor", graph.call("cumsum", repeats, 0), places, right=True)
+
+
+@lowers(aten.embedding_renorm.default)
+def _renormed(graph: Lowering, node: torch.fx.Node, table: Any, indices: Any, most: float, power: float) -> Any:
+    """Rows that are taken, where their norm is too large, are made as long as they may be."""
+    call, fake = graph.call, node.meta["val"]
+    rows = graph.size(fake.shape[0])
+    taken = call("scatter.value", call("zeros", [rows], dtype=torch.bool), 0, call("reshape", indices, [-1]), 1)
+    value = wide(graph, table, fake)
+    norms = call("linalg_vector_norm", value, power, [1], True)
+    scale = call("div.Tensor", call("full_like", norms, most), call("add.Scalar", norms, 1e-7))
+    changes = call("logical_and", call("unsqueeze", taken, 1), call("gt.Scalar", norms, most))
+    return call("where.self", changes, call("to.dtype", call("mul.Tensor", value, scale), fake.dtype), table)
+
+
+_SLOPES = aten.rrelu_with_noise_functional.default
+
+
+@lowers(_SLOPES)
+def _random_slopes(graph: Lowering, node: torch.fx.Node, value: Any, noise: Any, lower: float = 1 / 8,
+                   upper: float = 1 / 3, training: bool = False, **drawn: Any) -> Any:
+    """The result, and the slope of each element."""
+    if not training:
+        return graph.call("leaky_relu", value, (lower + upper) / 2), noise
+    slopes = graph.call("uniform", value, lower, upper, **drawn)
+    slopes = graph.call("where.ScalarSelf", graph.call("gt.Scalar", value, 0), 1.0, slopes)
+    return graph.call("mul.Tensor", value, slopes), slopes
+
+
 # ---- Attention, of which PyTorch keeps the logarithm of the sum of the weights for the way back.
 
 _ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
@@ -301,7 +342,8 @@ _ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
 
 def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: Any = None) -> tuple[Any, Any, float]:
     """The weights of values, the logarithm of their sum, and the scale of products. A row that may look at nothing has
-    no weights."""
+    no weights. That logarithm is rounded: weights that are made of it do not quite add up to 1, as those of the way there
+    have to, for on the way back their mean is taken off what is nearly the same."""
     scale = argument_of(node, "scale", None)
     if scale is None:
         scale = float(argument_of(node, "query", None).meta["val"].shape[-1]) ** -0.5
@@ -313,8 +355,11 @@ def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: 
         sizes = [graph.size(argument_of(node, name, None).meta["val"].shape[-2]) for name in ("query", "key")]
         allowed = graph.call("tril", graph.call("ones", sizes, dtype=torch.bool))
         scores = graph.call("where.ScalarOther", allowed, scores, float("-inf"))
-    total = graph.call("logsumexp", scores, [-1], True) if total is None else graph.call("unsqueeze", total, -1)
-    weights = graph.call("exp", graph.call("sub.Tensor", scores, total))
+    if total is None:
+        total, weights = graph.call("logsumexp", scores, [-1], True), graph.call("softmax.int", scores, -1)
+    else:
+        total = graph.call("unsqueeze", total, -1)
+        weights = graph.call("exp", graph.call("sub.Tensor", scores, total))
     none = graph.call("eq.Scalar", total, float("-inf"))
     return graph.call("where.ScalarSelf", none, 0.0, weights), total, scale
 

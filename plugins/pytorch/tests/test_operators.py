@@ -100,11 +100,73 @@ class Operators(Compiling):
                              lambda x: torch.linalg.solve(x, torch.ones(x.shape[-1], 2))):
                 self.assert_gradients(function, x, tolerance=1e-4)
 
+    def test_bags_of_rows(self):
+        table, indices, offsets = torch.randn(5, 3), torch.tensor([2, 0, 1, 3, 3, 2, 0]), torch.tensor([0, 2, 2, 5])
+        for mode, padding in itertools.product(("sum", "mean", "max"), (None, 3)):
+            with self.subTest(mode=mode, padding=padding):
+                self.assert_gradients(lambda table: F.embedding_bag(indices, table, offsets, mode=mode,
+                                                                    padding_idx=padding), table)
+        weights = torch.randn(7)
+        for padding in (None, 3):
+            self.assert_gradients(lambda table, weights: F.embedding_bag(
+                indices, table, offsets, mode="sum", per_sample_weights=weights, padding_idx=padding), table, weights)
+        self.assert_same(lambda table: F.embedding_bag(indices, table, offsets), table)
+        # By how often a row was taken: eager PyTorch divides by how often another row was.
+        twin = table.clone().requires_grad_()
+        run = compiled(lambda table: F.embedding_bag(indices, table, offsets, mode="sum", scale_grad_by_freq=True))
+        run(twin).sum().backward()
+        self.assert_close(twin.grad, torch.tensor([1.0, 1, 1, 1, 0]).unsqueeze(1).expand(5, 3))
+
+    def test_rows_that_may_not_be_long(self):
+        indices = torch.tensor([[2, 0], [2, 4]])
+        for power in (2.0, 1.0, float("inf")):
+            tables = [torch.randn(5, 3) * 3 for _ in range(2)]
+            tables[1].copy_(tables[0])
+            found = [call(table) for table, call in
+                     zip(tables, (lambda table: F.embedding(indices, table, max_norm=1.5, norm_type=power),
+                                  compiled(lambda table: F.embedding(indices, table, max_norm=1.5, norm_type=power))))]
+            self.assert_close(found[1], found[0], 1e-6)
+            self.assert_close(tables[1], tables[0], 1e-6)  # which is written to
+        self.assert_nothing_left()
+
+    def test_weights_of_attention_add_up_to_one(self):
+        """Where one weight is nearly 1, what is left of its gradient is the difference of numbers that are nearly the
+        same."""
+        torch.manual_seed(0)
+        given = [torch.randn(2, 4, 6, 8) * 9 for _ in range(4)]
+        found = []
+        for dtype, call in ((torch.float64, F.scaled_dot_product_attention),
+                            (torch.float32, compiled(F.scaled_dot_product_attention))):
+            *inputs, along = (x.to(dtype, copy=True).requires_grad_() for x in given)
+            out = call(*inputs, is_causal=True)
+            out.backward(along.detach())
+            found.append([out.detach(), *(x.grad for x in inputs)])
+        for exact, actual in zip(*found):
+            self.assertLess((actual - exact).abs().max() / exact.abs().max(), 5e-6)
+
+    def test_slopes_that_are_drawn(self):
+        x = torch.linspace(-2, 2, 40).requires_grad_()
+        run = compiled(lambda x: F.rrelu(x, 0.1, 0.4, training=True))
+        torch.manual_seed(1)
+        drawn = run(x)
+        drawn.sum().backward()
+        slopes = (drawn / x).detach()
+        self.assertTrue(((slopes >= 0.1) & (slopes <= 0.4) | (x > 0) & (slopes == 1)).all())
+        self.assertGreater(slopes[:20].std(), 0.02)
+        self.assert_close(x.grad, slopes, 1e-6)  # the same slopes on the way back
+        torch.manual_seed(1)
+        self.assert_close(run(x), drawn, 0)
+        self.assert_same(lambda x: F.rrelu(x, 0.1, 0.4), x.detach())
+        self.assert_nothing_left()
+
     def test_others(self):
         x, y, weight = torch.randn(4, 3), torch.randn(4, 5), torch.randn(2, 3, 5)
         self.assert_gradients(lambda x, y, weight: F.bilinear(x, y, weight), x, y, weight)
         self.assert_gradients(lambda x: F.hardshrink(x, 0.4) + F.softshrink(x, 0.3), x)
         self.assert_gradients(lambda x, y: x.masked_scatter(x[:, :1] > 0, y), x, y)
+        repeats, none = torch.tensor([2, 0, 1, 3]), torch.empty(0, dtype=torch.uint8)
+        self.assert_gradients(lambda x: x.repeat_interleave(repeats, 0, output_size=6), x)
+        self.assert_same(lambda x: x.gather(0, none), torch.randn(3))
 
     def test_a_chunked_loss(self):
         from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions

@@ -122,7 +122,8 @@ class WhatIsSeen(unittest.TestCase):
     def test_errors_of_a_whole_result_are_about_as_near_or_not(self):
         exact = torch.tensor([1.0, 2.0, 300.0, torch.nan], dtype=torch.float64)
         expected = (exact + torch.tensor([0.0, 0.0, 2.0, 0.0])).bfloat16()
-        for change, near in (([0.03, 0.0, 2.0, 0.0], True), ([0.0, 0.0, 8.0, 0.0], False), ([0.0, 0.0, torch.nan, 0.0], False)):
+        for change, near in (([0.03, 0.0, 2.0, 0.0], True), ([0.0, 0.0, 8.0, 0.0], False),
+                             ([0.0, 0.0, torch.nan, 0.0], False)):
             actual = (exact + torch.tensor(change)).bfloat16()
             self.assertEqual(compare.nearness([actual], [expected], [exact]), compare.AS_NEAR if near else "")
         self.assertEqual(compare.nearness([exact.bfloat16()], [expected], [exact]), compare.NEARER)

@@ -62,11 +62,11 @@ def tensors_in(value):
         yield from tensors_in(list(value.values()))
 
 
-WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64}
+WIDE = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64}
 
 
 def widened(value):
-    """Arguments with their floats of 16 bits, and the names of these dtypes, as float64."""
+    """Arguments with their floats of fewer bits, and the names of these dtypes, as float64."""
     def wide(item):
         if isinstance(item, torch.Tensor):
             return item.detach().to(WIDE.get(item.dtype, item.dtype)).requires_grad_(item.requires_grad)
