@@ -28,6 +28,9 @@ _SAVING = torch.ops.higher_order.run_and_save_rng_state
 _REPEATING = torch.ops.higher_order.run_with_rng_state
 _SEED = torch.empty((), dtype=torch.int64)
 
+# What reads a number from a tensor.
+ITEM = aten._local_scalar_dense.default
+
 # Operators that are internal in laze, and the same as PyTorch's of that name.
 _INTERNAL = {"_conj", "_linalg_eigh", "_linalg_solve_ex", "_linalg_svd"}
 
@@ -72,6 +75,16 @@ def note_states(graph: torch.fx.Graph, seeds: bool) -> None:
             node.meta["val"] = (_SEED if seeds else None, value) if node.target is _SAVING else value
         if seeds and node.target is operator.getitem and node.args[0].target is _SAVING and node.args[1] == 0:
             node.meta["val"] = _SEED
+
+
+def begins_at(node: torch.fx.Node) -> torch.fx.Node | None:
+    """What gives the number at which a part begins, of a node that takes one or puts one in its place: a number that was
+    read from a tensor, which may be below 0, as no size may."""
+    if node.target not in (aten.slice.Tensor, aten.slice_scatter.default):
+        return None
+    start = argument_of(node, "start", None)
+    is_given = isinstance(start, torch.fx.Node) and (start.op == "placeholder" or start.target is ITEM)
+    return start if is_given and str(_sizes.expression(start.meta["val"])).startswith("u") else None
 
 
 def _draws_nothing(node: torch.fx.Node) -> bool:
@@ -141,6 +154,9 @@ class Lowering:
         if node.kwargs.get("generator") is not None:
             raise NoLowering(f"{name_of(target)} draws from a generator of its own")
         try:
+            if begins_at(node) is not None:
+                self.values[node] = _part(self, node, self.values[begins_at(node)])
+                return
             positional, named = self.arguments(target, args, node.kwargs)
             if torch.Tag.nondeterministic_seeded in target.tags and not _draws_nothing(node):
                 named.update(self.drawn_from(stream))
@@ -297,8 +313,25 @@ def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any 
 
 @lowers(aten.gather.default)
 def _gather(graph: Lowering, node: torch.fx.Node, value: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
-    """PyTorch takes an index of any dtype that has no elements."""
-    return graph.call("gather", value, dim, graph.call("to.dtype", index, torch.int64))
+    """An index that has no elements may be of any dtype, and of any rank."""
+    made = node.meta["val"]
+    if any(_sizes.expression(size) == 0 for size in made.shape):
+        return graph.call("zeros", [graph.size(size) for size in made.shape], dtype=made.dtype)
+    return graph.call("gather", value, dim, index)
+
+
+def _part(graph: Lowering, node: torch.fx.Node, start: Any) -> Any:
+    """The part that begins at a number, which may be counted from the end, or the whole with another part there."""
+    call, whole = graph.call, node.args[0]
+    part = node.meta["val"] if node.target is aten.slice.Tensor else node.args[1].meta["val"]
+    dim = argument_of(node, "dim", 0) % part.dim()
+    behind = call("add.Tensor", start, graph.number(_sizes.expression(whole.meta["val"].shape[dim])))
+    start = call("where.self", call("lt.Scalar", start, 0), behind, start)
+    steps = call("iota", [graph.size(part.shape[dim])], 0, dtype=torch.int64)
+    places = call("add.Tensor", call("mul.Scalar", steps, argument_of(node, "step", 1)), start)
+    if node.target is aten.slice.Tensor:
+        return call("index_select", graph.values[whole], dim, places)
+    return call("index_copy", graph.values[whole], dim, places, graph.values[node.args[1]])
 
 
 @lowers(aten.repeat_interleave.Tensor)

@@ -13,7 +13,7 @@ from torch._C._dynamo.guards import _empty_strided_cpu
 
 from laze import _laze
 from laze_torch import _sizes
-from laze_torch._lowering import Lowering, NoLowering, note_states
+from laze_torch._lowering import Lowering, NoLowering, begins_at, note_states
 
 Node = torch.fx.Node
 
@@ -41,13 +41,18 @@ def _is_symbol(size: Any) -> bool:
     return isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
 
 
+def _is_number(node: Node) -> bool:
+    return isinstance(node.meta["val"], torch.SymInt)
+
+
 class Program:
     """Consecutive nodes as one graph of laze, which reads and writes memory of PyTorch's as it lies."""
 
     def __init__(self, lowering: Lowering, inputs: list[Node], results: list[Node], plan: Plan):
         self.inputs, self.results = ([plan.position[node] for node in nodes] for nodes in (inputs, results))
         # A run finds sizes where inputs have them; one that none has is an input itself.
-        given = {size.node.expr for node in inputs for size in node.meta["val"].shape if _is_symbol(size)}
+        given = {size.node.expr for node in inputs if not _is_number(node) for size in node.meta["val"].shape
+                 if _is_symbol(size)}
         self.lacking = [plan.symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
         for index in self.lacking:
             lowering.builder.input(f"size{index}", torch.bool, [lowering.size(plan.symbols[index]), 0])
@@ -55,16 +60,20 @@ class Program:
         lying = [order_of(node) for node in results]
         values = [lowering.turned(lowering.values[node], order) for node, order in zip(results, lying)]
         self.program = lowering.builder.finish(tuple(values))
-        takes = [_given_order(order_of(node)) for node in inputs] + [None] * len(self.lacking)
+        takes = [None if _is_number(node) else _given_order(order_of(node)) for node in inputs]
+        takes += [None] * len(self.lacking)
         if self.draws:
             takes.insert(lowering.seed_place, None)
             self.inputs.insert(lowering.seed_place, plan.seed)
+        self.numbers = [self.inputs.index(plan.position[node]) for node in inputs if _is_number(node)]
         self.runner = _laze._Runner(self.program, tuple(takes), tuple(map(_given_order, lying)), _empty_strided_cpu,
                                     _arrange)
         self.places = _places([node.meta["val"] for node in results], lying, plan.symbols)
 
     def run(self, env: list[Any], known: list[int]) -> None:
         inputs = [env[slot] for slot in self.inputs]
+        for at in self.numbers:
+            inputs[at] = torch.tensor(inputs[at])
         if self.lacking:
             inputs += [known[index] for index in self.lacking]
         for slot, result in zip(self.results, self.runner(inputs, self.places(known))):
@@ -231,6 +240,7 @@ class Plan:
             else:
                 for operand in node.all_input_nodes:
                     self._take_input(operand)
+                self._take_number(begins_at(node))
                 self.lowering.add(node, self.position[node])
             self.pending.append(node)
         except NoLowering as reason:
@@ -253,6 +263,12 @@ class Plan:
         value = self.lowering.input(fake.dtype, sizes)
         self.inputs.append(operand)
         self.lowering.values[operand] = self.lowering.turned(value, tuple(order.index(dim) for dim in range(fake.dim())))
+
+    def _take_number(self, operand: Node | None) -> None:
+        """Takes what a run has as a number for a tensor."""
+        if operand is not None and operand not in self.lowering.values:
+            self.lowering.values[operand] = self.lowering.input(torch.int64, [])
+            self.inputs.append(operand)
 
     # ---- Running.
 

@@ -156,14 +156,23 @@ class Operators(Compiling):
         self.assert_same(lambda x: F.rrelu(x, 0.1, 0.4), x.detach())
         self.assert_nothing_left()
 
+    def test_parts_that_begin_where_a_tensor_says(self):
+        x = torch.randn(4, 6)
+        for start in (torch.tensor(1), torch.tensor(-2)):
+            self.assert_gradients(lambda x: x.sin().narrow(1, start, 2) * 3, x)
+            self.assert_gradients(lambda x: x.T.narrow(0, start, 2).cumsum(0), x)
+        with self.assertRaises(Exception):
+            compiled(lambda x, start: x.narrow(1, start, 3).exp())(x, torch.tensor(4))
+
     def test_others(self):
         x, y, weight = torch.randn(4, 3), torch.randn(4, 5), torch.randn(2, 3, 5)
         self.assert_gradients(lambda x, y, weight: F.bilinear(x, y, weight), x, y, weight)
         self.assert_gradients(lambda x: F.hardshrink(x, 0.4) + F.softshrink(x, 0.3), x)
         self.assert_gradients(lambda x, y: x.masked_scatter(x[:, :1] > 0, y), x, y)
-        repeats, none = torch.tensor([2, 0, 1, 3]), torch.empty(0, dtype=torch.uint8)
+        repeats = torch.tensor([2, 0, 1, 3])
         self.assert_gradients(lambda x: x.repeat_interleave(repeats, 0, output_size=6), x)
-        self.assert_same(lambda x: x.gather(0, none), torch.randn(3))
+        for none in (torch.empty(0, dtype=torch.uint8), torch.empty(2, 0, dtype=torch.int64)):
+            self.assert_same(lambda x: x.gather(0, none) + 1, torch.randn(3))
 
     def test_a_chunked_loss(self):
         from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
