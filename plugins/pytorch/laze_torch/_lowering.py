@@ -375,8 +375,8 @@ _ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
 
 def _weights(graph: Lowering, node: torch.fx.Node, query: Any, key: Any, total: Any = None) -> tuple[Any, Any, float]:
     """The weights of values, the logarithm of their sum, and the scale of products. A row that may look at nothing has
-    no weights. That logarithm is rounded: weights that are made of it do not quite add up to 1, as those of the way there
-    have to, for on the way back their mean is taken off what is nearly the same."""
+    no weights. That logarithm is rounded: weights that are made of it do not quite add up to 1, as those of the way
+    there have to, for on the way back their mean is taken off what is nearly the same."""
     scale = argument_of(node, "scale", None)
     if scale is None:
         scale = float(argument_of(node, "query", None).meta["val"].shape[-1]) ** -0.5
