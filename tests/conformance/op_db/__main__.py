@@ -107,7 +107,7 @@ def judge(options):
     if not options.json:
         print(report.head(subject))
     judged = worker.run(operators, lambda: way.judge(way.open(), known, plan), options.jobs, progress.show,
-                        together=1 if options.share >= 0.1 else 8)
+                        together=1 if options.share >= 0.1 else 8 if options.share >= 0.01 else 64)
     for name, verdicts in judged:
         row = result.add(name, verdicts)
         progress.done += 1
