@@ -362,23 +362,48 @@ def _segmented(graph: Lowering, node: torch.fx.Node, grad: Any, output: Any, dat
     return _shaped(graph, found.value, node.meta["val"])
 
 
+def _directions(apart: Term, distances: Term, power: float) -> Term:
+    """How distances change with the first of two points; where points are the same, they have no direction."""
+    size, sign = apart.call("abs"), apart.call("sign")
+    if power == 1:
+        return sign
+    if power == math.inf:
+        return size.equals(distances).where(sign, 0.0)
+    share = (size / distances).call("pow.Tensor_Scalar", power - 1)
+    return distances.equals(0).call("logical_or", size.equals(0)).where(0.0, sign * share)
+
+
+def _no_slope(graph: Lowering, node: torch.fx.Node) -> Any:
+    made = node.meta["val"]
+    return graph.call("zeros", [graph.size(size) for size in made.shape], dtype=made.dtype)
+
+
 @lowers(aten._cdist_backward.default)
 def _distances(graph: Lowering, node: torch.fx.Node, grad: Any, one: Any, other: Any, power: float,
                distances: Any) -> Any:
-    """By the first of two sets of points; where points are the same, distances have no direction."""
+    """By the first of two sets of points."""
+    if power == 0:
+        return _no_slope(graph, node)
     made = node.meta["val"]
     grad, distances = (Term(graph, value).call("unsqueeze", -1) for value in (grad, distances))
     apart = Term(graph, one).call("unsqueeze", -2) - Term(graph, other).call("unsqueeze", -3)
-    size, sign = apart.call("abs"), apart.call("sign")
-    if power == 0:
-        return graph.call("zeros", [graph.size(size) for size in made.shape], dtype=made.dtype)
-    if power == 1:
-        found = sign
-    elif power == math.inf:
-        found = size.equals(distances).where(sign, 0.0)
-    else:
-        share = (size / distances).call("pow.Tensor_Scalar", power - 1)
-        found = distances.equals(0).call("logical_or", size.equals(0)).where(0.0, sign * share)
-    total = (found * grad).call("sum.dim_IntList", [-2])
+    total = (_directions(apart, distances, power) * grad).call("sum.dim_IntList", [-2])
     broadcast = node.args[0].meta["val"].dim() - made.dim()
     return _shaped(graph, (total.call("sum.dim_IntList", list(range(broadcast))) if broadcast else total).value, made)
+
+
+@lowers(aten._pdist_backward.default)
+def _distances_within(graph: Lowering, node: torch.fx.Node, grad: Any, points: Any, power: float,
+                      distances: Any) -> Any:
+    """Of pairs of points of one set, in the order of an upper triangle."""
+    if power == 0:
+        return _no_slope(graph, node)
+    count = graph.size(node.meta["val"].shape[0])
+    pairs = Term(graph, graph.call("triu_indices", count, count, 1, dtype=torch.int64))
+    first, second = (pairs.call("select.int", 0, at) for at in (0, 1))
+    points = Term(graph, points)
+    apart = points.call("index_select", 0, first) - points.call("index_select", 0, second)
+    grad, distances = (Term(graph, value).call("unsqueeze", -1) for value in (grad, distances))
+    moved = _directions(apart, distances, power) * grad
+    zeros = Term(graph, _no_slope(graph, node))
+    return zeros.call("index_add", 0, first, moved).call("index_add", 0, second, moved * -1.0).value

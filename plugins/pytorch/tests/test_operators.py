@@ -92,6 +92,7 @@ class Operators(Compiling):
         for power in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")):
             with self.subTest(power):
                 self.assert_gradients(lambda x, y: torch.cdist(x, y, power), x, y, tolerance=1e-4)
+                self.assert_gradients(lambda x: torch.pdist(x, power), torch.cat([x[0], x[0, :1]]), tolerance=1e-4)
 
     def test_determinants(self):
         """PyTorch's way back takes the factors for those of the transposed matrix, or not, by how the matrix lies."""
