@@ -5,6 +5,8 @@
  *     k-<key>    symbolic link to the module that has this kernel: finding is one open and one read
  *     t-...      being written; becomes m-... by rename, so that a reader sees a whole module or none
  *
+ * Plugins may keep files of their own in such directories, by the same names: they count, and are removed, as modules.
+ *
  * No locks are held across processes. Whatever goes wrong (damage, a full disk, no permission) costs the cache and
  * never the result: a bad module is reported to the log, removed, and its kernels are compiled again. A directory or
  * a file that belongs to another user, or that others may write, is refused: objects from there would run with this

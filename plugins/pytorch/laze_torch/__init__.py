@@ -33,12 +33,13 @@ from laze_torch._partition import partition
 from laze_torch._program import Eager, Plan, Program
 
 __all__ = ["Explanation", "FallbackError", "FallbackWarning", "backend", "explain", "fallbacks", "programs", "reset",
-           "open_device", "set_budget", "set_strict", "step"]
+           "graphs", "open_device", "set_budget", "set_strict", "step"]
 
 _OPTIONS = {"fallback_random": False, "strict": False}
 _strict = False
 _fallbacks: collections.Counter[str] = collections.Counter()
 _made: collections.Counter[type] = collections.Counter()  # steps of plans, by their kinds
+_graphs: collections.Counter[str] = collections.Counter()  # where plans came from
 
 
 class FallbackError(laze.Error, RuntimeError):
@@ -60,10 +61,17 @@ def programs() -> int:
     return _made[Program]
 
 
+def graphs() -> dict[str, int]:
+    """How many graphs were "lowered" to laze's operators, and how many were "found" on disk, where another process had
+    lowered them."""
+    return {name: _graphs[name] for name in ("lowered", "found")}
+
+
 def reset() -> None:
-    """Begins anew with what fallbacks() and programs() count, and with what a warning has named."""
+    """Begins anew with what fallbacks(), programs() and graphs() count, and with what a warning has named."""
     _fallbacks.clear()
     _made.clear()
+    _graphs.clear()
 
 
 def backend(module: torch.fx.GraphModule, inputs: list[Any], *, mode: Any = None, options: dict[str, Any] | None = None,
@@ -145,6 +153,7 @@ def _runnable(module: torch.fx.GraphModule, inputs: list[Any], note: Callable[[P
 def _plan(module: torch.fx.GraphModule, draws: bool, known: tuple[int, ...] | None = None) -> Plan:
     made = Plan(module, draws, known)
     _made.update(map(type, made.steps))
+    _graphs["found" if made.found else "lowered"] += 1
     return made
 
 

@@ -16,6 +16,7 @@ _NEEDED = {
     "torch._dynamo.backends.common": ["aot_autograd"],
     "torch._dynamo.backends.registry": ["list_backends", "register_backend"],
     "torch._dynamo.utils": ["counters"],
+    "torch._functorch": ["config"],
     "torch._functorch.config": ["cse", "patch"],
     "torch._functorch.partitioners": ["min_cut_rematerialization_partition"],
     "torch._guards": ["detect_fake_mode"],

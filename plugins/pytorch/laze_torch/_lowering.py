@@ -105,7 +105,7 @@ class Lowering:
     """One graph of laze that is being built: nodes are added as calls, whose values `values` has by node."""
 
     def __init__(self, hints: dict[str, int], may_draw: bool):
-        self.builder = _laze._GraphBuilder("main")
+        self.builder = Tape()
         self.hints, self.may_draw = hints, may_draw
         self.values: dict[torch.fx.Node, Any] = {}
         self.symbols: set[Any] = set()  # whose numbers a run has to have
@@ -220,6 +220,91 @@ class Lowering:
         if str(value.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]:
             return value
         return self.call("to.dtype", value, expected.dtype)
+
+
+# ---- What is recorded, as data.
+
+class Tape:
+    """A graph of laze that notes how it is built (`calls`), as JSON can say it, so that another can be built alike."""
+
+    def __init__(self) -> None:
+        self.builder = _laze._GraphBuilder("main")
+        self.values: list[Any] = []
+        self.calls: list[Any] | None = []  # None: they have something in them that JSON cannot say
+        self._numbers: dict[int, int] = {}  # of values, by identity: `values` keeps them
+
+    def input(self, name: str, dtype: torch.dtype, sizes: list[int]) -> Any:
+        return self._note("input", name, dtype, sizes)
+
+    def hint(self, name: str, number: int) -> None:
+        self._note("hint", name, number)
+
+    def size(self, text: str) -> int:
+        return self._note("size", text)
+
+    def call(self, name: str, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return self._note("call", name, positional, named)
+
+    def finish(self, values: tuple[Any, ...]) -> Any:
+        return self.builder.finish(values)
+
+    def numbers(self, values: list[Any]) -> list[int]:
+        return [self._numbers[id(value)] for value in values]
+
+    def play(self, calls: list[Any]) -> None:
+        """Builds what was noted. A size is an integer that is good in its graph alone, and must be the same in this."""
+        for call in calls:
+            method, expected, *given = call
+            made = getattr(self.builder, method)(*(self._of_plain(held) for held in given))
+            if self._enter(made) != expected:
+                raise ValueError(f"{method} gave another value than it did")
+
+    def _note(self, method: str, *given: Any) -> Any:
+        made = getattr(self.builder, method)(*given)
+        if self.calls is not None:
+            try:
+                self.calls.append([method, None, *map(self._plain, given)])
+                self.calls[-1][1] = self._enter(made)
+            except TypeError:
+                self.calls = None
+        return made
+
+    def _enter(self, made: Any) -> Any:
+        """The numbers of results; a size as it is."""
+        if isinstance(made, tuple):
+            return [self._enter(one) for one in made]
+        if not isinstance(made, _Value):
+            return made
+        self._numbers[id(made)] = len(self.values)
+        self.values.append(made)
+        return len(self.values) - 1
+
+    def _plain(self, held: Any) -> Any:
+        if isinstance(held, _Value):
+            return {"value": self._numbers[id(held)]}
+        if isinstance(held, (list, tuple)):
+            return [self._plain(item) for item in held]
+        if isinstance(held, dict):
+            return {"named": {name: self._plain(item) for name, item in held.items()}}
+        if isinstance(held, torch.dtype):
+            return {"dtype": str(held).rpartition(".")[2]}
+        if isinstance(held, complex):
+            return {"complex": [held.real, held.imag]}
+        if held is None or type(held) in (bool, int, float, str):
+            return held
+        raise TypeError(f"a {type(held).__name__} is nothing that can be kept")
+
+    def _of_plain(self, held: Any) -> Any:
+        if isinstance(held, list):
+            return tuple(self._of_plain(item) for item in held)
+        if not isinstance(held, dict):
+            return held
+        (kind, word), = held.items()
+        if kind == "value":
+            return self.values[word]
+        if kind == "named":
+            return {name: self._of_plain(item) for name, item in word.items()}
+        return complex(*word) if kind == "complex" else getattr(torch, word)
 
 
 # ---- What is not called as it is.

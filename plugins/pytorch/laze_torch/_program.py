@@ -12,8 +12,8 @@ import torch
 from torch._C._dynamo.guards import _empty_strided_cpu
 
 from laze import _laze
-from laze_torch import _sizes
-from laze_torch._lowering import Lowering, NoLowering, begins_at, note_states
+from laze_torch import _kept, _sizes
+from laze_torch._lowering import Lowering, NoLowering, Tape, begins_at, note_states
 
 Node = torch.fx.Node
 
@@ -48,27 +48,44 @@ def _is_number(node: Node) -> bool:
 class Program:
     """Consecutive nodes as one graph of laze, which reads and writes memory of PyTorch's as it lies."""
 
-    def __init__(self, lowering: Lowering, inputs: list[Node], results: list[Node], plan: Plan):
-        self.inputs, self.results = ([plan.position[node] for node in nodes] for nodes in (inputs, results))
-        # A run finds sizes where inputs have them; one that none has is an input itself.
-        given = {size.node.expr for node in inputs if not _is_number(node) for size in node.meta["val"].shape
-                 if _is_symbol(size)}
-        self.lacking = [plan.symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
-        for index in self.lacking:
-            lowering.builder.input(f"size{index}", torch.bool, [lowering.size(plan.symbols[index]), 0])
-        self.draws = lowering.seed is not None
+    def __init__(self, form: dict[str, Any], program: Any, plan: Plan):
+        """`form`: what of the program JSON can say, but for its size and its place (`kept`)."""
+        self.form, self.program = form, program
+        inputs, results = ([plan.nodes[place] for place in form[name]] for name in ("inputs", "results"))
+        self.inputs, self.results, self.lacking = list(form["inputs"]), form["results"], form["lacking"]
+        self.draws = form["seed"] is not None
         lying = [order_of(node) for node in results]
-        values = [lowering.turned(lowering.values[node], order) for node, order in zip(results, lying)]
-        self.program = lowering.builder.finish(tuple(values))
         takes = [None if _is_number(node) else _given_order(order_of(node)) for node in inputs]
         takes += [None] * len(self.lacking)
         if self.draws:
-            takes.insert(lowering.seed_place, None)
-            self.inputs.insert(lowering.seed_place, plan.seed)
+            takes.insert(form["seed"], None)
+            self.inputs.insert(form["seed"], plan.seed)
         self.numbers = [self.inputs.index(plan.position[node]) for node in inputs if _is_number(node)]
         self.runner = _laze._Runner(self.program, tuple(takes), tuple(map(_given_order, lying)), _empty_strided_cpu,
                                     _arrange)
         self.places = _places([node.meta["val"] for node in results], lying, plan.symbols)
+
+    @classmethod
+    def lowered(cls, lowering: Lowering, inputs: list[Node], results: list[Node], plan: Plan) -> Program:
+        # A run finds sizes where inputs have them; one that none has is an input itself.
+        given = {size.node.expr for node in inputs if not _is_number(node) for size in node.meta["val"].shape
+                 if _is_symbol(size)}
+        lacking = [plan.symbols.index(symbol) for symbol in sorted(lowering.symbols - given, key=str)]
+        for index in lacking:
+            lowering.builder.input(f"size{index}", torch.bool, [lowering.size(plan.symbols[index]), 0])
+        values = [lowering.turned(lowering.values[node], order_of(node)) for node in results]
+        tape = lowering.builder
+        form = {"calls": tape.calls, "values": None if tape.calls is None else tape.numbers(values), "lacking": lacking,
+                "inputs": [plan.position[node] for node in inputs], "results": [plan.position[node] for node in results],
+                "seed": None if lowering.seed is None else lowering.seed_place}
+        return cls(form, tape.finish(tuple(values)), plan)
+
+    @classmethod
+    def kept(cls, form: dict[str, Any], plan: Plan) -> Program:
+        """That of such a form, for which nothing is lowered."""
+        tape = Tape()
+        tape.play(form["calls"])
+        return cls(form, tape.finish(tuple(tape.values[number] for number in form["values"])), plan)
 
     def run(self, env: list[Any], known: list[int]) -> None:
         inputs = [env[slot] for slot in self.inputs]
@@ -127,6 +144,7 @@ class Eager:
 
     def __init__(self, node: Node, reason: str, plan: Plan):
         self.node, self.reason, self.slot = node, reason, plan.position[node]
+        self.form = {"node": self.slot, "reason": reason}
         self.operands = {operand: plan.position[operand] for operand in node.all_input_nodes}
         self.sizes = {operand: _sizes.function([_sizes.expression(operand.meta["val"])], plan.symbols)
                       for operand in node.all_input_nodes if isinstance(operand.meta["val"], _sizes.SYMBOLIC)}
@@ -176,13 +194,12 @@ class Plan:
         self.symbols += sorted(self.unknown, key=str)
         self.hints = {str(symbol): number for symbol, number in zip(self.symbols, known or self._seen())}
         self.steps: list[Program | Eager] = []
-        self._begin()
-        for node in self.nodes:
-            if node.op == "call_function" and _has_tensors(node.meta.get("val")):  # sizes are expressions
-                self._take(node)
-            elif node.op == "call_function":
-                self._note(node)
-        self._end()
+        key = _kept.key_of(self.nodes, [draws, self.hints, [str(symbol) for symbol in self.symbols]])
+        self.found = key is not None and self._find(key)  # on disk
+        if not self.found:
+            self._make_steps()
+            if key is not None and all(step.form.get("calls", ()) is not None for step in self.steps):
+                _kept.store(key, [step.form for step in self.steps])
         self.draws = any(isinstance(step, Program) and step.draws for step in self.steps)
         self.results = [self._output(output) for output in self.outputs]
 
@@ -210,6 +227,30 @@ class Plan:
 
     # ---- Making steps.
 
+    def _find(self, key: str) -> bool:
+        """Whether there were steps of such a graph on disk, and could be made."""
+        forms, unknown = _kept.find(key), set(self.unknown)
+        if forms is None:
+            return False
+        try:
+            for form in forms:
+                self.steps.append(Program.kept(form, self) if "calls" in form else
+                                  Eager(self.nodes[form["node"]], form["reason"], self))
+            return True
+        except (_laze.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            _kept.discard(key, f"{type(error).__name__}: {error}")
+            self.steps, self.unknown = [], unknown
+            return False
+
+    def _make_steps(self) -> None:
+        self._begin()
+        for node in self.nodes:
+            if node.op == "call_function" and _has_tensors(node.meta.get("val")):  # sizes are expressions
+                self._take(node)
+            elif node.op == "call_function":
+                self._note(node)
+        self._end()
+
     def _begin(self) -> None:
         self.lowering, self.inputs, self.pending = Lowering(self.hints, self.may_draw), [], []
 
@@ -219,7 +260,7 @@ class Plan:
         results = [node for node in self.pending if isinstance(node.meta["val"], torch.Tensor)
                    and any(self.position[user] > last for user in node.users)]
         if results:
-            self.steps.append(Program(self.lowering, self.inputs, results, self))
+            self.steps.append(Program.lowered(self.lowering, self.inputs, results, self))
         self._begin()
 
     def _note(self, node: Node) -> None:
