@@ -3,6 +3,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch.optim.adam import adam
 from torch_recorder import ALL, DTYPES, FLOATS, HALVES, INF, INTEGERS, NAN, case, ones, pairs, special, tensor
 
 
@@ -162,6 +163,20 @@ def losses():
          lambda a, b: F.l1_loss(a, b, reduction="middle"))
 
 
+def optimisers():
+    """The third step of Adam, as torch.optim takes it one parameter after the other."""
+    def step(parameter, gradient, mean, square):
+        parameter, mean, square = parameter.clone(), mean.clone(), square.clone()
+        adam([parameter], [gradient], [mean], [square], [], [torch.tensor(2.0)], foreach=False, amsgrad=False, beta1=0.9,
+             beta2=0.999, lr=0.25, weight_decay=0.0, eps=1e-8, maximize=False)
+        return parameter, mean, square
+    x = tensor([[0.25, -1.5, 2.0], [0.5, 3.0, -0.75]])
+    numbers = ", ".join(map(repr, (1 - 0.9, 0.999, 1 - 0.999, math.sqrt(1 - 0.999 ** 3), 1e-8, -0.25 / (1 - 0.9 ** 3))))
+    case("adam_step", f"%m:3 = adam_step %a, %b, %c, %d, {numbers}\n%r0 = reshape %m#0, shape=[2, 3]\n"
+         "%r1 = reshape %m#1, shape=[2, 3]\n%r2 = reshape %m#2, shape=[2, 3]", [x, x.flip(0), x * 0.125, x.abs()], step,
+         tolerance=4)
+
+
 def record():
-    for part in (functions, functions_of_floats, floats_of_16_bits, activations, losses):
+    for part in (functions, functions_of_floats, floats_of_16_bits, activations, losses, optimisers):
         part()
