@@ -24,6 +24,11 @@ LAZE_MUST_USE laze_status laze_compile_emit(laze_context *context, const laze_ba
 LAZE_MUST_USE laze_status laze_compile_passes(laze_context *context, const laze_graph *graph, laze_graph **out,
                                               const int64_t **bindings, laze_error *error);
 
+/* Whether the backend has native code for all of the graph, with numbers for its sizes: LAZE_UNSUPPORTED names what it
+ * has not. */
+LAZE_MUST_USE laze_status laze_compile_check_native(laze_context *context, const laze_backend *backend,
+                                                    const laze_graph *graph, laze_error *error);
+
 /* Adds the code that the graph, with numbers for its sizes, is compiled to to a pack; nothing, where the backend has
  * none. */
 LAZE_MUST_USE laze_status laze_compile_pack(laze_context *context, const laze_backend *backend, const laze_graph *graph,

@@ -173,6 +173,17 @@ laze_status laze_compile_emit(laze_context *context, const laze_backend *backend
   return status;
 }
 
+laze_status laze_compile_check_native(laze_context *context, const laze_backend *backend, const laze_graph *graph,
+                                      laze_error *error) {
+  laze_graph *symbolic;
+  const int64_t *bindings;
+  if (!backend->check) return LAZE_OK;
+  LAZE_TRY(laze_compile_passes(context, graph, &symbolic, &bindings, error));
+  const laze_status status = backend->check(context, symbolic, error);
+  laze_graph_destroy(symbolic);
+  return status;
+}
+
 laze_status laze_compile_pack(laze_context *context, const laze_backend *backend, const laze_graph *graph,
                               laze_disk_pack *pack, laze_error *error) {
   laze_graph *symbolic;

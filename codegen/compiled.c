@@ -140,19 +140,28 @@ static laze_status set_sizes(int64_t *numbers, int64_t count, const int64_t *siz
   return LAZE_OK;
 }
 
-/* Compiles with what is given, hinted or chosen. Numbers that were chosen and do not fit are nobody's fault. */
-static laze_status compile_first(laze_compiled *self, laze_error *error) {
-  int64_t chosen = CHOSEN_SIZE, *numbers = laze_alloc_array(self->context, self->symbol_count, sizeof *numbers);
-  bound_graph *bound;
-  bool specialised;
-  laze_error refusal;
+/* Numbers that are given, hinted or chosen; *chosen is beyond CHOSEN_SIZE where there are such. */
+static laze_status choose_numbers(const laze_compiled *self, int64_t *chosen, int64_t **out, laze_error *error) {
+  int64_t *numbers = laze_alloc_array(self->context, self->symbol_count, sizeof *numbers);
   if (!numbers) return laze_fail_memory(error, "the sizes of a graph", -1);
+  *chosen = CHOSEN_SIZE;
+  *out = numbers;
   for (int64_t i = 0; i < self->symbol_count; i++) {
     numbers[i] = self->given[i] >= 0 ? self->given[i] : laze_size_hint(self->graph->sizes, i);
     if (numbers[i] >= 0 || is_defined(self, i)) continue;
-    numbers[i] = chosen;
-    chosen += CHOSEN_STEP;
+    numbers[i] = *chosen;
+    *chosen += CHOSEN_STEP;
   }
+  return LAZE_OK;
+}
+
+/* Numbers that were chosen and do not fit are nobody's fault. */
+static laze_status compile_first(laze_compiled *self, laze_error *error) {
+  int64_t chosen, *numbers;
+  bound_graph *bound;
+  bool specialised;
+  laze_error refusal;
+  LAZE_TRY(choose_numbers(self, &chosen, &numbers, error));
   laze_status status = take_bound(self, numbers, &bound, &specialised, &refusal);
   laze_free(self->context, numbers);
   if (status == LAZE_OK)
@@ -176,30 +185,55 @@ static laze_status create(laze_graph *graph, laze_compiled **out, laze_error *er
   return self->given ? LAZE_OK : laze_fail_memory(error, "the sizes of a graph", -1);
 }
 
-laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *options, laze_compiled **out,
-                               laze_error *error) {
+/* Everything but code; to be released, also on failure. */
+static laze_status prepare(const char *what, laze_graph *graph, const laze_compile_options *options,
+                           laze_compiled **out, laze_error *error) {
   static const laze_compile_options defaults = {.struct_size = sizeof defaults};
-  laze_compiled *self = NULL;
-  if (out) *out = NULL;
-  if (!graph || !out)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compile_graph: graph and out must not be NULL");
   if (!options) options = &defaults;
   if (options->struct_size < sizeof *options)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT,
-                     "laze_compile_graph: struct_size is %zu; set it to sizeof(laze_compile_options)",
-                     options->struct_size);
-  laze_status status = laze_graph_verify(graph, error);
-  if (status == LAZE_OK) status = create(graph, &self, error);
-  if (status == LAZE_OK)
-    status =
-        set_sizes(self->given, self->symbol_count, options->sizes, options->size_count, "laze_compile_graph", error);
-  if (status == LAZE_OK) self->backend = options->backend;
-  if (status == LAZE_OK && !self->backend) status = laze_backend_find(self->context, NULL, &self->backend, error);
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: struct_size is %zu; set it to sizeof(laze_compile_options)",
+                     what, options->struct_size);
+  LAZE_TRY(laze_graph_verify(graph, error));
+  LAZE_TRY(create(graph, out, error));
+  laze_compiled *self = *out;
+  LAZE_TRY(set_sizes(self->given, self->symbol_count, options->sizes, options->size_count, what, error));
+  self->backend = options->backend;
+  return self->backend ? LAZE_OK : laze_backend_find(self->context, NULL, &self->backend, error);
+}
+
+laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *options, laze_compiled **out,
+                               laze_error *error) {
+  static const char what[] = "laze_compile_graph";
+  laze_compiled *self = NULL;
+  if (out) *out = NULL;
+  if (!graph || !out) return laze_fail(error, LAZE_INVALID_ARGUMENT, "%s: graph and out must not be NULL", what);
+  laze_status status = prepare(what, graph, options, &self, error);
   if (status == LAZE_OK) status = compile_first(self, error);
   if (status == LAZE_OK)
     *out = self;
   else
     laze_compiled_release(self);
+  return status;
+}
+
+static laze_status check_native(const laze_compiled *self, laze_error *error) {
+  int64_t chosen, *numbers;
+  laze_graph *graph;
+  LAZE_TRY(choose_numbers(self, &chosen, &numbers, error));
+  laze_status status = laze_graph_specialise(self->graph, numbers, &graph, error);
+  laze_free(self->context, numbers);
+  LAZE_TRY(status);
+  status = laze_compile_check_native(self->context, self->backend, graph, error);
+  laze_graph_destroy(graph);
+  return status;
+}
+
+laze_status laze_compile_check(laze_graph *graph, const laze_compile_options *options, laze_error *error) {
+  laze_compiled *self = NULL;
+  if (!graph) return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_compile_check: graph must not be NULL");
+  laze_status status = prepare("laze_compile_check", graph, options, &self, error);
+  if (status == LAZE_OK) status = check_native(self, error);
+  laze_compiled_release(self);
   return status;
 }
 

@@ -31,6 +31,8 @@ struct laze_backend {
   /* Text (or bytes) of what compile would produce; LAZE_UNSUPPORTED where the backend has none of that kind. */
   laze_status (*emit)(laze_context *context, struct laze_graph *graph, laze_emit_kind kind, laze_text *out,
                       laze_error *error);
+  /* Whether compile would leave nothing to the interpreter: LAZE_UNSUPPORTED says what; NULL: it never does. */
+  laze_status (*check)(laze_context *context, struct laze_graph *graph, laze_error *error);
   /* Adds the code that compile would need of this graph to a pack, and takes the code of one, without which a graph is
    * compiled as any other; NULL: the backend has none. LAZE_FAILED_PRECONDITION: it cannot run here. */
   laze_status (*pack)(laze_context *context, struct laze_graph *graph, laze_disk_pack *pack, laze_error *error);

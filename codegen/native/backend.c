@@ -28,22 +28,28 @@ static laze_status schedule_graph(laze_graph *graph, laze_arena *arena, bool ker
   return LAZE_OK;
 }
 
-/* Refuses what the interpreter would have to run. */
-static laze_status check_strict(const laze_graph *graph, const laze_schedule *schedule, laze_error *error) {
-  if (!atomic_load(&laze_context_fallbacks(graph->context)->strict)) return LAZE_OK;
+/* Refuses what the interpreter would have to run; `remedy` ends the message. */
+static laze_status check_all_native(const laze_graph *graph, const laze_schedule *schedule, const char *remedy,
+                                    laze_error *error) {
   for (int32_t i = 0; i < schedule->group_count; i++) {
     const laze_group *group = schedule->groups[i];
     if (group->kind != LAZE_GROUP_FALLBACK) continue;
     const laze_site site = laze_node_site(laze_graph_node(graph, group->root));
     const laze_status status =
-        laze_fail(error, LAZE_UNSUPPORTED,
-                  "%s has no native code here (%s), and laze_set_strict() or LAZE_STRICT refuses what the interpreter "
-                  "would run; switch that off, or use other operators",
-                  group->label, group->interpreted ? group->interpreted : "no kind of kernel computes it");
+        laze_fail(error, LAZE_UNSUPPORTED, "%s has no native code here (%s)%s", group->label,
+                  group->interpreted ? group->interpreted : "no kind of kernel computes it", remedy);
     (void)laze_site_locate(error, &site);
     return status;
   }
   return LAZE_OK;
+}
+
+static laze_status check_strict(const laze_graph *graph, const laze_schedule *schedule, laze_error *error) {
+  if (!atomic_load(&laze_context_fallbacks(graph->context)->strict)) return LAZE_OK;
+  return check_all_native(graph, schedule,
+                          ", and laze_set_strict() or LAZE_STRICT refuses what the interpreter would run; switch that "
+                          "off, or use other operators",
+                          error);
 }
 
 static void dump_schedule(const laze_graph *graph, const laze_schedule *schedule) {
@@ -188,6 +194,21 @@ static laze_status emit(laze_context *context, laze_graph *graph, laze_emit_kind
   return status;
 }
 
+static laze_status check(laze_context *context, laze_graph *graph, laze_error *error) {
+  laze_arena arena;
+  laze_graph *scanned;
+  laze_schedule schedule;
+  LAZE_TRY(laze_schedule_scan_folds(graph, &scanned, error));
+  laze_graph *whole = scanned ? scanned : graph;
+  laze_arena_init(&arena, context);
+  laze_status status = schedule_graph(whole, &arena, false, &schedule, error);
+  if (status == LAZE_OK)
+    status = check_all_native(whole, &schedule, "; the interpreter runs it, or split the graph there", error);
+  laze_arena_deinit(&arena);
+  laze_graph_destroy(scanned);
+  return status;
+}
+
 static laze_status pack_in(laze_graph *graph, laze_arena *arena, laze_disk_pack *out, laze_error *error) {
   laze_schedule schedule;
   const laze_loop_kernel **loops;
@@ -225,6 +246,7 @@ const laze_backend laze_backend_llvm = {
     .compile = compile,
     .execute = laze_executable_run,
     .emit = emit,
+    .check = check,
     .pack = pack,
     .unpack = unpack,
 };

@@ -67,6 +67,13 @@ typedef struct laze_compile_options {
  * caller's. */
 LAZE_API LAZE_MUST_USE laze_status laze_compile_graph(laze_graph *graph, const laze_compile_options *options,
                                                       laze_compiled **out, laze_error *error);
+/* Whether the backend has native code for all of a graph, as laze_compile_graph() would compile it; nothing is
+ * generated. LAZE_UNSUPPORTED: the interpreter would run something, and the message names the first operator, where it
+ * is from and why. ("interp" runs everything: LAZE_OK.) So a plugin asks whether an operator is lowered for some
+ * dtypes: it records a call on inputs of them, which says whether the operator takes them at all, and checks the graph.
+ */
+LAZE_API LAZE_MUST_USE laze_status laze_compile_check(laze_graph *graph, const laze_compile_options *options,
+                                                      laze_error *error);
 /* NULL is ignored. */
 LAZE_API void laze_compiled_retain(laze_compiled *compiled);
 /* NULL is ignored. */

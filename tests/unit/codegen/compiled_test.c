@@ -296,6 +296,38 @@ START_TEST(costs_follow_from_sizes) {
 }
 END_TEST
 
+/* Whether an operator is lowered for some dtypes is asked of a graph of one call, before anything is compiled. */
+START_TEST(what_is_lowered_is_asked_beforehand) {
+  const laze_dtype dtypes[] = {LAZE_F32, LAZE_BF16, LAZE_I64, LAZE_BOOL};
+  const laze_compile_options options = {.struct_size = sizeof options, .backend = laze_backend_at(_i)};
+  for (int i = 0; i < 4; i++) {
+    laze_graph *graph;
+    laze_value x, y;
+    int64_t n;
+    assert_ok(laze_graph_create(context, "one", &graph, &error));
+    assert_ok(laze_graph_size(graph, "n", &n, &error));
+    assert_ok(laze_graph_add_input(graph, "x", dtypes[i], LAZE_SHAPE(n), &x, &error));
+    if (dtypes[i] == LAZE_BOOL) { /* recording says which dtypes an operator takes */
+      assert_fails(laze_graph_record(graph, "sub", LAZE_VALUES(x, x), &y, &error), LAZE_UNSUPPORTED,
+                   "not defined for bool");
+    } else {
+      assert_ok(laze_graph_record(graph, "sub", LAZE_VALUES(x, x), &y, &error));
+      assert_ok(laze_graph_set_results(graph, LAZE_VALUES(y), &error));
+      assert_ok(laze_compile_check(graph, &options, &error));
+      assert_ok(laze_force_fallback(context, "sub.Tensor", 1, &error));
+      if (strcmp(laze_backend_name(laze_backend_at(_i)), "interp") == 0)
+        assert_ok(laze_compile_check(graph, &options, &error)); /* which runs it as it runs all */
+      else
+        assert_fails(laze_compile_check(graph, &options, &error), LAZE_UNSUPPORTED, "sub.Tensor has no native code");
+      assert_ok(laze_force_fallback(context, "sub.Tensor", 0, &error));
+    }
+    laze_graph_release(graph);
+  }
+  ck_assert_int_eq(metric("kernels_compiled"), 0);
+  assert_fails(laze_compile_check(NULL, &options, &error), LAZE_INVALID_ARGUMENT, "NULL");
+}
+END_TEST
+
 typedef struct {
   laze_compiled *compiled;
   int number;
@@ -446,6 +478,7 @@ int main(void) {
   tcase_add_loop_test(tests, sizes_that_values_give_are_found, 0, backends);
   tcase_add_test(tests, sizes_that_no_input_gives_are_given);
   tcase_add_loop_test(tests, costs_follow_from_sizes, 0, backends);
+  tcase_add_loop_test(tests, what_is_lowered_is_asked_beforehand, 0, backends);
   tcase_add_loop_test(tests, threads_share_a_compiled_graph, 0, backends);
   tcase_add_test(tests, memory_may_run_out_at_any_point);
   tcase_add_test(tests, lent_memory_comes_back);
