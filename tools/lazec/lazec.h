@@ -7,6 +7,10 @@
  *   source.c    graph files, and the sizes that --dim gives
  *   input.c     --input: files and what stands on the command line (values.c)
  *   output.c    files and standard output
+ *
+ * It includes more than the installed headers: modules of several graphs and functions, text that is written in other
+ * forms (hexadecimal, weights beside it, Graphviz), and what a compilation goes through are for looking into the
+ * compiler, and promised to no program.
  */
 #ifndef LAZEC_LAZEC_H
 #define LAZEC_LAZEC_H
