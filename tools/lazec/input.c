@@ -5,23 +5,25 @@
 #include <string.h>
 
 static laze_status read_file(laze_context *context, const char *path, lazec_input *out, laze_error *error) {
-  LAZE_TRY(laze_npy_read(context, path, &out->array, error));
-  LAZE_TRY(laze_type_init(&out->type, path, out->array.dtype, out->array.rank, out->array.dims, error));
-  return laze_buffer_borrow(context, out->array.data, out->array.size, NULL, NULL, &out->buffer, error);
+  LAZE_TRY(laze_npy_read(context, path, &out->file, error));
+  const laze_ints sizes = {out->file.dims, out->file.rank};
+  return laze_array_borrow(context, out->file.dtype, sizes, out->file.data, (size_t)out->file.size, NULL, NULL,
+                           &out->array, error);
 }
 
 static laze_status read_inline(laze_context *context, const char *text, lazec_input *out, laze_error *error) {
   const char *cursor = text;
+  laze_type type;
   int64_t count;
-  LAZE_TRY(laze_type_parse(NULL, &cursor, &out->type, error));
-  if (out->type.kind != LAZE_TYPE_TENSOR)
+  LAZE_TRY(laze_type_parse(NULL, &cursor, &type, error));
+  if (type.kind != LAZE_TYPE_TENSOR)
     return laze_fail(error, LAZE_INVALID_ARGUMENT, "'%s' is no tensor; write its type, such as f32[2,3]:0", text);
-  LAZE_TRY(laze_type_elements(NULL, &out->type, &count, error));
+  LAZE_TRY(laze_type_elements(NULL, &type, &count, error));
   if (*cursor != ':')
     return laze_fail(error, LAZE_INVALID_ARGUMENT,
                      "'%s': ':' and the elements are expected after the type, as in f32[2]:1,2", text);
-  LAZE_TRY(laze_buffer_create(context, count * laze_dtype_size(out->type.dtype), &out->buffer, error));
-  return lazec_values_parse(cursor + 1, out->type.dtype, count, out->buffer->data, error);
+  LAZE_TRY(laze_array_create(context, type.dtype, (laze_ints){type.sizes, type.rank}, &out->array, error));
+  return lazec_values_parse(cursor + 1, type.dtype, count, laze_array_writable(out->array), error);
 }
 
 laze_status lazec_input_read(laze_context *context, const char *name, const char *text, lazec_input *out,
@@ -34,7 +36,7 @@ laze_status lazec_input_read(laze_context *context, const char *name, const char
 }
 
 void lazec_input_deinit(lazec_input *input) {
-  laze_buffer_release(input->buffer);
-  laze_npy_deinit(&input->array);
-  input->buffer = NULL;
+  laze_array_release(input->array);
+  laze_npy_deinit(&input->file);
+  input->array = NULL;
 }

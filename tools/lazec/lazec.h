@@ -8,15 +8,17 @@
  *   input.c     --input: files and what stands on the command line (values.c)
  *   output.c    files and standard output
  *
- * It includes more than the installed headers: modules of several graphs and functions, text that is written in other
- * forms (hexadecimal, weights beside it, Graphviz), and what a compilation goes through are for looking into the
- * compiler, and promised to no program.
+ * Graphs are compiled and run by the installed headers, as a program does it. What else is included is promised to no
+ * program: modules of several graphs and functions, types and arrays as text, sizes that are bound before anything is
+ * compiled so that messages name an option, text in other forms (hexadecimal, weights beside it, Graphviz), and what a
+ * compilation goes through.
  */
 #ifndef LAZEC_LAZEC_H
 #define LAZEC_LAZEC_H
 
 #include "base/text.h"
 #include "ir/module.h"
+#include "laze/compile.h"
 #include "laze/npy.h"
 #include "runtime/backend.h"
 
@@ -70,9 +72,8 @@ LAZE_MUST_USE laze_status lazec_dims_create(const laze_graph *graph, const lazec
 
 /* What an input of the graph is given. */
 typedef struct lazec_input {
-  laze_type type; /* constant sizes */
-  laze_buffer *buffer;
-  laze_npy array; /* what the buffer borrows, when it came from a file */
+  laze_array *array;
+  laze_npy file; /* what the array borrows, when it came from one */
 } lazec_input;
 /* Reads "@FILE" or "DTYPE[SIZES]:VALUES". `name` is for messages. */
 LAZE_MUST_USE laze_status lazec_input_read(laze_context *context, const char *name, const char *text, lazec_input *out,

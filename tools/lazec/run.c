@@ -4,7 +4,6 @@
  */
 #include "tools/lazec/lazec.h"
 
-#include "codegen/codegen.h"
 #include "ir/specialise.h"
 #include "runtime/array_text.h"
 
@@ -64,11 +63,10 @@ typedef struct {
   laze_context *context;
   const laze_backend *backend;
   laze_graph *graph, *constant; /* as read; with numbers for sizes */
-  lazec_input *inputs;          /* one per input of the graph; no buffer: not given */
-  laze_executable *executable;
-  laze_buffer **results;
-  laze_type *types; /* of the results */
-  int64_t result_count;
+  lazec_input *inputs;          /* one per input of the graph; no array: not given */
+  laze_compiled *compiled;
+  laze_array **results;
+  int32_t result_count;
 } job;
 
 static int64_t input_count(const job *self) {
@@ -80,14 +78,13 @@ static const laze_node *input_node(const job *self, int64_t index) {
 }
 
 static void deinit(job *self) {
-  for (int64_t i = 0; self->results && i < self->result_count; i++) laze_buffer_release(self->results[i]);
+  for (int32_t i = 0; self->results && i < self->result_count; i++) laze_array_release(self->results[i]);
   for (int64_t i = 0; self->inputs && i < input_count(self); i++) lazec_input_deinit(&self->inputs[i]);
-  laze_executable_release(self->executable);
+  laze_compiled_release(self->compiled);
   laze_graph_destroy(self->constant);
   laze_graph_destroy(self->graph);
   if (!self->context) return;
   laze_free(self->context, self->results);
-  laze_free(self->context, self->types);
   laze_free(self->context, self->inputs);
   laze_context_release(self->context);
 }
@@ -110,7 +107,7 @@ static laze_status read_input(job *self, const char *text, laze_error *error) {
   for (int64_t i = 0; i < input_count(self); i++) {
     const char *name = input_node(self, i)->name;
     if (strlen(name) != (size_t)length || memcmp(name, text, (size_t)length) != 0) continue;
-    if (self->inputs[i].buffer)
+    if (self->inputs[i].array)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "input %s: is given twice; once is expected", name);
     return lazec_input_read(self->context, name, text + length + 1, &self->inputs[i], error);
   }
@@ -125,7 +122,7 @@ static laze_status read_inputs(job *self, const lazec_list *given, laze_error *e
   for (int64_t i = 0; i < count; i++) {
     const laze_node *node = input_node(self, i);
     char type[256];
-    if (!self->inputs[i].buffer)
+    if (!self->inputs[i].array)
       return laze_fail(error, LAZE_INVALID_ARGUMENT, "input %s: is missing; give its %s with --input %s=@FILE.npy",
                        node->name, laze_type_format(self->graph->sizes, node->types[0], type, sizeof type), node->name);
   }
@@ -134,12 +131,18 @@ static laze_status read_inputs(job *self, const lazec_list *given, laze_error *e
 
 /* --- Sizes --- */
 
+static laze_status type_of(const laze_array *array, laze_type *out, laze_error *error) {
+  const laze_ints sizes = laze_array_sizes(array);
+  return laze_type_init(out, "an array", laze_array_dtype(array), sizes.count, sizes.items, error);
+}
+
 static laze_status bind_types(job *self, int64_t *bindings, laze_error *error) {
   int64_t count = input_count(self);
   laze_type *types = laze_alloc_array(self->context, count, sizeof *types);
   if (!types) return laze_fail_memory(error, "the types of inputs", -1);
-  for (int64_t i = 0; i < count; i++) types[i] = self->inputs[i].type;
-  laze_status status = laze_graph_bind_inputs(self->graph, types, bindings, error);
+  laze_status status = LAZE_OK;
+  for (int64_t i = 0; i < count && status == LAZE_OK; i++) status = type_of(self->inputs[i].array, &types[i], error);
+  if (status == LAZE_OK) status = laze_graph_bind_inputs(self->graph, types, bindings, error);
   laze_free(self->context, types);
   if (status != LAZE_OK) return status;
   for (int64_t i = 0; i < laze_size_symbol_count(self->graph->sizes); i++) {
@@ -161,30 +164,34 @@ static laze_status specialise(job *self, const lazec_list *dims, laze_error *err
 
 /* --- Running --- */
 
+static laze_status compile(job *self, laze_error *error) {
+  const laze_compile_options options = {.struct_size = sizeof options, .backend = self->backend};
+  return laze_compile_graph(self->constant, &options, &self->compiled, error);
+}
+
 static laze_status execute(job *self, laze_error *error) {
-  int64_t inputs = input_count(self), results = self->constant->body->result_count;
-  laze_buffer **buffers = laze_alloc_array(self->context, inputs, sizeof *buffers);
+  const int32_t inputs = (int32_t)input_count(self), results = laze_graph_result_count(self->constant);
+  laze_array **arrays = laze_alloc_array(self->context, inputs, sizeof *arrays);
   self->results = laze_alloc_zero(self->context, results * (int64_t)sizeof *self->results);
-  self->types = laze_alloc_array(self->context, results, sizeof *self->types);
   self->result_count = results;
   laze_status status = LAZE_OK;
-  if (!buffers || !self->results || !self->types) status = laze_fail_memory(error, "inputs and results", -1);
-  for (int64_t i = 0; buffers && i < inputs; i++) buffers[i] = self->inputs[i].buffer;
-  laze_sites sites = laze_graph_sites(self->constant);
-  laze_run run = {.inputs = buffers, .outputs = self->results, .output_types = self->types, .sites = &sites};
-  if (status == LAZE_OK) status = self->backend->execute(self->executable, &run, error);
-  laze_free(self->context, buffers);
+  if (!arrays || !self->results) status = laze_fail_memory(error, "inputs and results", -1);
+  for (int32_t i = 0; arrays && i < inputs; i++) arrays[i] = self->inputs[i].array;
+  if (status == LAZE_OK) status = laze_compiled_run(self->compiled, arrays, inputs, self->results, results, error);
+  laze_free(self->context, arrays);
   return status;
 }
 
 /* --- Results --- */
 
-static laze_status print_result(const job *self, int64_t index, const laze_type *type, laze_error *error) {
+static laze_status print_result(const job *self, int32_t index, laze_error *error) {
   char name[256];
+  laze_type type;
   laze_text text;
+  LAZE_TRY(type_of(self->results[index], &type, error));
   laze_text_init(&text, self->context);
-  laze_text_format(&text, "result %lld: %s\n", (long long)index, laze_type_format(NULL, type, name, sizeof name));
-  laze_array_print(&text, type, self->results[index]->data);
+  laze_text_format(&text, "result %d: %s\n", (int)index, laze_type_format(NULL, &type, name, sizeof name));
+  laze_array_print(&text, &type, laze_array_data(self->results[index]));
   laze_text_append(&text, "\n");
   laze_status status = laze_text_check(&text, error);
   if (status == LAZE_OK) status = lazec_output_write(NULL, laze_text_get(&text), text.size, error);
@@ -192,20 +199,22 @@ static laze_status print_result(const job *self, int64_t index, const laze_type 
   return status;
 }
 
-static laze_status write_result(const job *self, int64_t index, const laze_type *type, const char *path,
-                                laze_error *error) {
-  laze_npy array = {.dtype = type->dtype, .rank = type->rank, .data = self->results[index]->data};
-  for (int axis = 0; axis < type->rank; axis++) array.dims[axis] = type->sizes[axis];
+static laze_status write_result(const job *self, int32_t index, const char *path, laze_error *error) {
+  const laze_array *result = self->results[index];
+  const laze_ints sizes = laze_array_sizes(result);
+  laze_npy array = {
+      .dtype = laze_array_dtype(result), .rank = sizes.count, .data = (void *)(uintptr_t)laze_array_data(result)};
+  for (int axis = 0; axis < sizes.count; axis++) array.dims[axis] = sizes.items[axis];
   return laze_npy_write(path, &array, error);
 }
 
 static laze_status output(const job *self, const lazec_list *files, laze_error *error) {
-  for (int64_t i = 0; i < self->result_count; i++) {
+  for (int32_t i = 0; i < self->result_count; i++) {
     const char *file = files->count > 0 ? files->items[i] : "-";
     if (strcmp(file, "-") == 0)
-      LAZE_TRY(print_result(self, i, &self->types[i], error));
+      LAZE_TRY(print_result(self, i, error));
     else
-      LAZE_TRY(write_result(self, i, &self->types[i], file, error));
+      LAZE_TRY(write_result(self, i, file, error));
   }
   return LAZE_OK;
 }
@@ -237,7 +246,7 @@ static laze_status run(job *self, const run_options *options, laze_error *error)
   LAZE_TRY(check_outputs(self, &options->outputs, error));
   LAZE_TRY(read_inputs(self, &options->inputs, error));
   LAZE_TRY(specialise(self, &options->dims, error));
-  LAZE_TRY(laze_compile(self->context, self->backend, self->constant, &self->executable, error));
+  LAZE_TRY(compile(self, error));
   LAZE_TRY(execute(self, error));
   LAZE_TRY(output(self, &options->outputs, error));
   if (!options->metrics) return LAZE_OK;
