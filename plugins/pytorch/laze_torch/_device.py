@@ -472,7 +472,8 @@ def _kernel_for(name: str) -> _Kernel | None:
     op = _overload(name)
     if op in _RULES:
         return _RULES[op]
-    if _has(name, "CompositeImplicitAutograd") or op.is_view or torch.Tag.inplace_view in op.tags:
+    is_composite = _has(name, "CompositeImplicitAutograd") and op not in _lowering._RULES
+    if is_composite or op.is_view or torch.Tag.inplace_view in op.tags:
         return None
     if torch.Tag.nondeterministic_seeded in op.tags:
         has_own = _has(name, "CompositeExplicitAutograd")

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from laze_torch._lowering import Lowering, argument_of, aten, lowers
+from laze_torch._backward import Term
+from laze_torch._lowering import Lowering, argument_of, aten, lowers, wide
 
 _MEAN, _NONE = 1, 0  # reductions
 
@@ -13,6 +14,24 @@ _MEAN, _NONE = 1, 0  # reductions
 @lowers(aten.threshold_backward.default)
 def _threshold_backward(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any, threshold: Any) -> Any:
     return graph.call("where.ScalarSelf", graph.call("le.Scalar", value, threshold), 0.0, grad)
+
+
+def _terms(graph: Lowering, node: torch.fx.Node, *given: Any) -> list[Term]:
+    return [Term(graph, wide(graph, one, argument.meta["val"])) for one, argument in zip(given, node.args)]
+
+
+@lowers(aten.silu_backward.default)
+def _silu_backward(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any) -> Any:
+    grad, value = _terms(graph, node, grad, value)
+    share = value.call("sigmoid")
+    return (grad * share * (value * (share * -1 + 1) + 1)).to(node.args[1].meta["val"].dtype).value
+
+
+@lowers(aten.mish_backward.default)
+def _mish_backward(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any) -> Any:
+    grad, value = _terms(graph, node, grad, value)
+    bent = value.call("softplus").call("tanh")
+    return (grad * (bent + value * value.call("sigmoid") * (bent * bent * -1 + 1))).to(node.args[1].meta["val"].dtype).value
 
 
 def _classes(node: torch.fx.Node) -> tuple[int, int]:

@@ -241,6 +241,21 @@ class Models(Device):
                 self.assert_same(function, x.detach(), target, weight, image.detach(), labels, tolerance=2e-6)
 
 
+    def test_gradients_that_pytorch_has_in_one_piece(self):
+        """In 16 bits they are rounded once: rounded in each step, some elements would be off by percents."""
+        for function in (functional.silu, functional.mish):
+            def slope(x):
+                leaf = x.detach().requires_grad_()
+                return torch.autograd.grad(function(leaf).sum(), leaf)
+            for dtype, tolerance in ((torch.bfloat16, 4e-3), (torch.float64, 1e-15)):
+                self.assert_same(slope, torch.linspace(-6, 6, 101, dtype=dtype), tolerance=tolerance)
+        for power in (0.0, 1.0, 2.0, 3.0, float("inf")):
+            def distances(x):
+                leaf = x.detach().requires_grad_()
+                made = functional.pdist(leaf, power)
+                return torch.autograd.grad((made * made.detach()).sum(), leaf)
+            self.assert_same(distances, torch.randn(5, 3), tolerance=1e-5)
+
     def test_margins_between_classes(self):
         """Rows of targets end at different places."""
         targets = torch.tensor([[3, 0, -1, 1], [0, 1, 2, 3], [-1, 0, 0, 0]])
