@@ -18,6 +18,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "plugins" / "pytorch" / "tests"))
 
 CALL_INPUTS = 10
+RECORDED_CALLS = 100
 
 
 def floor(module, inputs):
@@ -98,6 +99,30 @@ class Call:
     gradients = step
 
 
+class Recorded:
+    """Calls with tensors of device laze, which record them, or of the CPU; nothing reads a value."""
+
+    def __init__(self, kind, _case):
+        if kind == "laze":
+            import laze_torch  # noqa: F401: makes the device known
+        device = "laze" if kind == "laze" else "cpu"
+        self.x, self.weight = (torch.full((8, 8), 0.1, device=device) for _ in range(2))
+
+    def step(self):
+        with torch.no_grad():
+            y = self.x
+            for _ in range(RECORDED_CALLS // 4):
+                y = torch.relu(torch.add(torch.mm(y, self.weight), self.x)).mul_(self.x)
+            return y
+
+    def gradients(self):
+        return self.step().cpu().flatten()
+
+
+def make(kind, case):
+    return {"call": Call, "recorded": Recorded}.get(case, Training)(kind, case)
+
+
 def main():
     kind, made = sys.argv[1], {}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -105,7 +130,7 @@ def main():
         words = line.split()
         request, case = words[0], words[1]
         if case not in made:
-            made[case] = (Call if case == "call" else Training)(kind, case)
+            made[case] = make(kind, case)
         work, start = made[case], time.perf_counter()
         if request == "check":
             work.gradients().numpy().astype("float32").tofile(words[2])
