@@ -1,10 +1,11 @@
-"""What PyTorch calls on accelerators for a step of a recurrent net, and for batch norms: operators that it has no
-decomposition of, or that write to tensors without saying so."""
+"""What PyTorch calls on accelerators for a step of a recurrent net, for a layer of an encoder in inference, and for batch
+norms: operators that it has no decomposition of, or that write to tensors without saying so."""
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 aten = torch.ops.aten
 
@@ -50,6 +51,33 @@ def gru_cell_backward(grad_hy: Any, workspace: Any, has_bias: bool) -> Any:
     of_input, of_hidden = torch.cat([of_reset, of_keep, of_new], 1), torch.cat([of_reset, of_keep, of_new * reset], 1)
     biases = (of_input.sum(0), of_hidden.sum(0)) if has_bias else (None, None)
     return of_input, of_hidden, grad_hy * keep, *biases
+
+
+_OF_KEYS = 1  # a mask is [batch, keys]; others are [queries, keys], or [batch, heads, queries, keys]
+
+
+def encoder_layer(src: Any, width: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any, out_bias: Any,
+                  use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Any, norm_bias_1: Any,
+                  norm_weight_2: Any, norm_bias_2: Any, weight_1: Any, bias_1: Any, weight_2: Any, bias_2: Any,
+                  mask: Any = None, mask_type: int | None = None) -> Any:
+    """Of [batch, places, width]; the mask is true of what is not looked at."""
+    def attend(x: Any) -> Any:
+        parts = functional.linear(x, in_weight, in_bias).chunk(3, -1)
+        query, key, value = (part.unflatten(-1, (heads, width // heads)).transpose(1, 2) for part in parts)
+        allowed = None if mask is None else mask.to(torch.bool).logical_not()
+        if allowed is not None and mask_type == _OF_KEYS:
+            allowed = allowed[:, None, None]
+        seen = functional.scaled_dot_product_attention(query, key, value, allowed)
+        return functional.linear(seen.transpose(1, 2).flatten(2), out_weight, out_bias)
+
+    def feed(x: Any) -> Any:
+        inner = functional.linear(x, weight_1, bias_1)
+        return functional.linear(functional.gelu(inner) if use_gelu else inner.relu(), weight_2, bias_2)
+    norms = [lambda x, given=given: functional.layer_norm(x, (width,), *given, eps)
+             for given in ((norm_weight_1, norm_bias_1), (norm_weight_2, norm_bias_2))]
+    for norm, part in zip(norms, (attend, feed)):
+        src = src + part(norm(src)) if norm_first else norm(src + part(src))
+    return src
 
 
 def note_statistics(x: Any, running_mean: Any, running_var: Any, momentum: float) -> None:

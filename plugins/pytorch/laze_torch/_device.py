@@ -326,7 +326,8 @@ for _op in (aten.as_strided.default, aten.view.default, aten._reshape_alias.defa
 _RULES.update({aten._thnn_fused_lstm_cell.default: _cells.lstm_cell,
                aten._thnn_fused_lstm_cell_backward_impl.default: _cells.lstm_cell_backward,
                aten._thnn_fused_gru_cell.default: _cells.gru_cell,
-               aten._thnn_fused_gru_cell_backward.default: _cells.gru_cell_backward})
+               aten._thnn_fused_gru_cell_backward.default: _cells.gru_cell_backward,
+               aten._transformer_encoder_layer_fwd.default: _cells.encoder_layer})
 
 
 @_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
@@ -357,6 +358,12 @@ def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool =
 @_rule(aten._unique.default)
 def _unique(self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:
     return aten._unique2(self, sorted, return_inverse)[:2]
+
+
+@_rule(aten._nested_tensor_from_mask_left_aligned.default)
+def _may_be_nested(self: torch.Tensor, mask: torch.Tensor) -> bool:
+    """What nn.TransformerEncoder asks: there are no nested tensors here, and the mask does as well."""
+    return False
 
 
 # ---- Gradients that are scaled, as torch.amp.GradScaler has them.

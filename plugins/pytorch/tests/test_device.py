@@ -201,6 +201,25 @@ class Models(Device):
                 return self.end(self.layer(x)).softmax(-1)
         self.assert_gradients(Net(), torch.randint(0, 11, (3, 7)))
 
+    def test_an_encoder_in_inference(self):
+        """PyTorch calls each layer as one operator then, and makes nested tensors of what is padded."""
+        padded = torch.tensor([[False] * 3 + [True] * 2, [False] * 5])
+        ahead = torch.ones(5, 5, dtype=torch.bool).triu(1)
+        for norm_first, activation in ((False, "relu"), (True, "gelu")):
+            layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first, activation=activation)
+            encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=not norm_first).eval()
+            twin = copy.deepcopy(encoder).to("laze")
+
+            def function(x, padded, ahead):
+                chosen = encoder if x.device.type == "cpu" else twin
+                kept = padded.logical_not().unsqueeze(-1)  # nested tensors have nothing behind it
+                with torch.no_grad():
+                    return (chosen(x), chosen(x, src_key_padding_mask=padded) * kept, chosen(x, mask=ahead),
+                            chosen(x, mask=ahead, src_key_padding_mask=padded) * kept)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyTorch says that nested tensors may change
+                self.assert_same(function, torch.randn(2, 5, 16), padded, ahead, tolerance=1e-5)
+
     def test_recurrent(self):
         for kind in (nn.LSTM, nn.GRU, nn.RNN):
             class Net(nn.Module):
