@@ -2,9 +2,9 @@
 
     graph of PyTorch ── key ──> <cache directory>/<versions>/m-<key>   calls of laze's operators, as JSON
 
-The directory, and what becomes of it, is that of runtime/disk_cache.h: files are written under another name and renamed,
-read only where they are the user's own and nobody else can write them, and removed by laze when all together are too
-large. The checksum tells what is damaged; whatever goes wrong costs the file, and the graph is lowered again.
+The directory, and what becomes of it, is that of runtime/disk_cache.h: files are written under another name and
+renamed, read only where they are the user's own and nobody else can write them, and removed by laze when all together
+are too large. The checksum tells what is damaged; whatever goes wrong costs the file, and the graph is lowered again.
 """
 from __future__ import annotations
 

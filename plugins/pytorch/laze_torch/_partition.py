@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._functorch import config
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx import GraphModule
 
 from laze_torch._sizes import SYMBOLIC
 
@@ -18,7 +19,7 @@ from laze_torch._sizes import SYMBOLIC
 _APART = {torch.Tag.nondeterministic_seeded, torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
 
-def partition(joint: torch.fx.GraphModule, inputs: Any, **named: Any) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
+def partition(joint: GraphModule, inputs: Any, **named: Any) -> tuple[GraphModule, GraphModule]:
     """What aot_autograd calls with a joint graph: the two graphs."""
     joint.graph.eliminate_dead_code()
     merge(joint.graph)

@@ -1,5 +1,5 @@
-"""Lowered graphs that another process finds on disk: the same values, and no other graph's; what is damaged, or could be
-somebody else's, is lowered again."""
+"""Lowered graphs that another process finds on disk: the same values, and no other graph's; what is damaged, or could
+be somebody else's, is lowered again."""
 import copy
 import hashlib
 import os
@@ -76,8 +76,9 @@ class Finding(Kept):
             torch.compile(function, backend="laze")(x, w).sum().backward()
             print(laze_torch.graphs(), laze_torch.programs(), laze_torch.fallbacks(), x.grad.tolist())
         """
-        made = [subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300,
-                               env={**os.environ, "LAZE_CACHE_DIR": str(self.folder)}) for _ in range(2)]
+        environment = {**os.environ, "LAZE_CACHE_DIR": str(self.folder)}
+        made = [subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+                               env=environment, timeout=300) for _ in range(2)]
         first, second = (one.stdout for one in made)
         self.assertTrue(first.startswith("{'lowered': 2, 'found': 0} 4 "), first + made[0].stderr)
         self.assertEqual(second, first.replace("{'lowered': 2, 'found': 0}", "{'lowered': 0, 'found': 2}"),

@@ -72,7 +72,8 @@ class Importing(unittest.TestCase):
             print(laze_torch.programs(), [name for name in ("lowering", "pattern_matcher")
                                           if f"torch._inductor.{name}" in sys.modules])
         """
-        result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+        result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+                                timeout=300)
         self.assertEqual(result.stdout.split(maxsplit=1), ["2", "[]\n"], result.stderr)
 
 
