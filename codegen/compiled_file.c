@@ -92,9 +92,13 @@ static void write_weights(const laze_weights *weights, char *out) {
 static laze_status assemble(const compiled_writer *self, laze_array **out, laze_error *error) {
   const laze_text *texts[PARTS] = {&self->names, &self->numbers, &self->text, NULL, &self->code.bytes};
   file_header header = {.version = FORMAT_VERSION, .symbol_count = (uint32_t)self->symbol_count};
+  const char *backend = laze_backend_name(laze_compiled_backend(self->compiled));
   int64_t size = sizeof header;
+  if (strlen(backend) >= sizeof header.backend)
+    return laze_fail(error, LAZE_UNSUPPORTED, "a compiled graph of backend '%s' cannot be saved: its name is too long",
+                     backend);
   memcpy(header.magic, magic, sizeof magic);
-  strncpy(header.backend, laze_backend_name(laze_compiled_backend(self->compiled)), sizeof header.backend - 1);
+  strcpy(header.backend, backend);
   for (int i = 0; i < PARTS; i++) {
     const int64_t part = texts[i] ? texts[i]->size : self->weights.size;
     header.sizes[i] = (uint64_t)part;

@@ -271,7 +271,8 @@ laze_status laze_dlpack_take(const char *function, laze_context *context, int32_
   const bool is_known = managed && check_version(function, version, NULL) == LAZE_OK; /* or else, what deletes it? */
   taken_in in = {.function = function};
   *out = NULL;
-  laze_status status = find_tensor(version, managed, &in, error);
+  laze_status status =
+      context ? find_tensor(version, managed, &in, error) : laze_fail_memory(error, "the default context", -1);
   if (status == LAZE_OK) status = check_tensor(&in, error);
   *type = in.type;
   if (status == LAZE_OK && can_be_borrowed(&in)) {
@@ -292,7 +293,6 @@ laze_status laze_array_from_dlpack(laze_context *context, int32_t version, void 
   laze_array *unwanted;
   if (!context) context = laze_context_default();
   if (out) *out = NULL;
-  if (!context) return laze_fail_memory(error, "the default context", -1);
   LAZE_TRY(laze_dlpack_take(function, context, version, managed, &type, &buffer, error));
   const laze_status status = laze_array_wrap(context, &type, buffer, out ? out : &unwanted, error);
   if (out || status != LAZE_OK) return status;

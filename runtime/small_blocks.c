@@ -36,6 +36,11 @@ void *laze_small_take(laze_small_blocks *self, int64_t size) {
 }
 
 /* Tools that look for uses of memory after its end see those of blocks that the C library has back. */
+#if defined(__has_feature) /* clang's */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 static const bool keeps = false;
 #else

@@ -245,7 +245,10 @@ static laze_status pack_batch(laze_kernel_store *store, laze_kernel_batch *batch
   laze_text object;
   if (batch->count == 0) return LAZE_OK;
   LAZE_TRY(laze_generator_open(&store->generator, error));
-  if (!store->generator.is_identified) return LAZE_OK;
+  if (!store->generator.is_identified) {
+    laze_kernel_batch_clear(batch); /* what it makes is of another LLVM than the pack says */
+    return LAZE_OK;
+  }
   laze_text_init(&object, store->context);
   laze_status status = generate(store, batch, LAZE_LLVM_OBJECT, &object, error);
   const laze_disk_module made = {
@@ -286,6 +289,16 @@ laze_status laze_kernel_store_pack(laze_kernel_store *store, const laze_loop_ker
   return status;
 }
 
+static bool has_all(laze_kernel_store *store, const laze_disk_module *module) {
+  bool has = true;
+  for (int64_t i = 0; i < module->entry_count && has; i++) {
+    laze_kernel *kernel = find_in_process(store, module->entries[i].key);
+    has = kernel != NULL;
+    laze_kernel_release(kernel);
+  }
+  return has;
+}
+
 laze_status laze_kernel_store_unpack(laze_kernel_store *store, const void *bytes, int64_t size, laze_error *error) {
   laze_disk_reader reader = {.context = store->context, .target = store->target.key, .bytes = bytes, .size = size};
   laze_disk_module *module;
@@ -294,7 +307,7 @@ laze_status laze_kernel_store_unpack(laze_kernel_store *store, const void *bytes
   for (;;) {
     LAZE_TRY(laze_disk_reader_next(&reader, &module, error));
     if (!module) return LAZE_OK;
-    const laze_status status = adopt(store, module, false, error);
+    const laze_status status = has_all(store, module) ? LAZE_OK : adopt(store, module, false, error);
     laze_disk_module_destroy(module);
     LAZE_TRY(status);
   }

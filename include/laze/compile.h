@@ -139,7 +139,8 @@ LAZE_API LAZE_MUST_USE laze_status laze_compiled_cost(laze_compiled *compiled, c
  * caller's, an array of LAZE_U8. From any thread, while it runs as well. */
 LAZE_API LAZE_MUST_USE laze_status laze_compiled_serialise(laze_compiled *compiled, laze_array **out,
                                                            laze_error *error);
-/* Code that does not fit is refused; otherwise the graph is compiled anew, and the log says so. */
+/* Code that does not fit is refused; otherwise the graph is compiled anew, and the log says so. What was saved without
+ * code, for there was no telling which LLVM made it, is compiled anew either way. */
 #define LAZE_LOAD_EXACT 1
 /* The compiled graph of `size` bytes, which may go then; nothing is compiled where the code in them is of the same
  * build of laze, of the same LLVM, and for this processor (LAZE_FAILED_PRECONDITION with LAZE_LOAD_EXACT where it is

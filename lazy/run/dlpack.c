@@ -22,7 +22,6 @@ laze_tensor *laze_tensor_from_dlpack(laze_context *context, int32_t version, voi
   laze_type type;
   laze_buffer *buffer;
   if (!context && lazy) context = lazy->context;
-  if (!context) return laze_handle_out_of_memory();
   const laze_status status =
       laze_dlpack_take("laze_tensor_from_dlpack", context, version, managed, &type, &buffer, &error);
   if (lazy) return laze_from_host_handle(lazy, status, &type, buffer, &error);

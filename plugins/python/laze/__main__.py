@@ -13,8 +13,10 @@ def cache_folder():
     named = os.environ.get("LAZE_CACHE_DIR")
     if named is not None:
         return pathlib.Path(named) if named else None
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(base) / "laze"
+    base, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
+    if not base and not home:
+        return None
+    return pathlib.Path(base or pathlib.Path(home) / ".cache") / "laze"
 
 
 def size_of(folder):

@@ -8,6 +8,7 @@ are too large. The checksum tells what is damaged; whatever goes wrong costs the
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -80,14 +81,14 @@ def _word(held: Any, place: dict[torch.fx.Node, int]) -> str:
 @functools.cache
 def _versions() -> str:
     """Of all that decides on what a graph is lowered to: PyTorch, laze, and this package."""
-    texts = [torch.__version__, laze.__version__]
-    texts += [path.read_text() for path in sorted(pathlib.Path(__file__).parent.glob("*.py"))]
-    return hashlib.blake2b("\0".join([*texts, *_libraries()]).encode(), digest_size=16).hexdigest()
+    texts = [text.encode("utf-8", "surrogateescape") for text in (torch.__version__, laze.__version__, *_libraries())]
+    texts += [path.read_bytes() for path in sorted(pathlib.Path(__file__).parent.glob("*.py"))]
+    return hashlib.blake2b(b"\0".join(texts), digest_size=16).hexdigest()
 
 
 def _libraries() -> Iterator[str]:
     """laze's own, as they are loaded: a build differs in its time, if not in its version."""
-    with open("/proc/self/maps") as maps:
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "laze" in line}
     for path in sorted(paths | {_laze.__file__}):
         if pathlib.Path(path).name.startswith(("liblaze.so", "_laze.")):
@@ -101,7 +102,7 @@ def find(key: str) -> Any:
     """What was stored; None: nothing, or nothing that can be used."""
     try:
         directory = _open_directory(make=False)
-    except OSError:
+    except (OSError, ValueError):
         return None
     try:
         return json.loads(_read(directory, f"m-{key}"))
@@ -141,7 +142,7 @@ def discard(key: str, reason: str) -> None:
     _log.warning("a kept graph, m-%s, is bad and will be lowered again: %s", key, reason)
     try:
         directory = _open_directory(make=False)
-    except OSError:
+    except (OSError, ValueError):
         return
     try:
         os.unlink(f"m-{key}", dir_fd=directory)
@@ -183,7 +184,8 @@ def _read(directory: int, name: str) -> bytes:
         if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
             raise ValueError(f"it is no file of at most {_LARGEST} bytes")
         checksum, _, text = stream.read().partition(b"\n")
-        os.utime(file)  # it was used
+        with contextlib.suppress(OSError):  # what cannot be written is read all the same
+            os.utime(file)  # it was used
     if hashlib.blake2b(text, digest_size=16).hexdigest().encode() != checksum:
         raise ValueError("its checksum does not match its contents")
     return text

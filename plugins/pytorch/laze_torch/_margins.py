@@ -76,7 +76,7 @@ def _of_one_backward(graph: Lowering, node: torch.fx.Node, grad: Any, value: Any
     scores, own = _matrix(graph, value, fake), Term(graph, graph.call("reshape", target, [-1, 1]))
     room = scores - scores.call("gather", 1, own) + margin
     near = (room > 0).and_(own.call("ne.Tensor", _places(graph, fake)))
-    slope = near.where(room * 2 if power == 2 else room * 0 + 1, 0.0) * _share(graph, node, grad, reduction)
+    slope = near.where(room * 2 if power == 2 else room.call("ones_like"), 0.0) * _share(graph, node, grad, reduction)
     if weight is not None:
         slope = slope * Term(graph, graph.call("take", wide(graph, weight, fake), own.value))
     found = slope.call("scatter_add", 1, own, slope.call("sum.dim_IntList", [1], True) * -1)

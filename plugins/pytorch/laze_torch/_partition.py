@@ -57,7 +57,8 @@ def _may_merge(target: Any) -> bool:
 
 def _storages(nodes: list[torch.fx.Node]) -> set[int]:
     """The memory of tensors, by numbers that are its own as long as the nodes are there."""
-    values = [node.meta.get("val") for node in nodes]
+    held = [node.meta.get("val") for node in nodes]
+    values = [value for item in held for value in (item if isinstance(item, (list, tuple)) else [item])]
     return {value.untyped_storage()._cdata for value in values
             if isinstance(value, torch.Tensor) and value.layout is torch.strided}
 

@@ -23,7 +23,10 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
-    found = list(tests_of(unittest.defaultTestLoader.discover(str(HERE), "test_*.py")))
+    loader = unittest.TestLoader()
+    found = list(tests_of(loader.discover(str(HERE), "test_*.py")))
+    if loader.errors:
+        raise SystemExit("\n".join(loader.errors))
     count = max(1, round(options.share * len(found)))
     print(f"{count} of {len(found)} tests, seed {options.seed}", flush=True)
     drawn = sorted(random.Random(options.seed).sample(range(len(found)), count))
