@@ -2,7 +2,7 @@
  *
  * A block is either owned (taken from the operating system, contents undefined) or borrowed from a caller who gave a
  * release callback. Owned blocks are recycled through bounded free lists, because a fresh mapping costs a page fault
- * per 4 KiB, and an aligned block of the C library more than a small kernel; what waits there is not counted in
+ * per 4 KiB, and the C library cuts each aligned block out of a larger one; what waits there is not counted in
  * `current_bytes`. All functions may be called from any
  * thread.
  *

@@ -36,12 +36,12 @@ void *laze_small_take(laze_small_blocks *self, int64_t size) {
 }
 
 /* Tools that look for uses of memory after its end see those of blocks that the C library has back. */
-#if defined(__has_feature) /* clang's */
+#ifdef __has_feature /* clang's */
 #if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
+#define SANITIZED
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#if defined(SANITIZED) || defined(__SANITIZE_ADDRESS__)
 static const bool keeps = false;
 #else
 static const bool keeps = true;

@@ -1,5 +1,5 @@
-/* Memory below LAZE_BUFFER_RECYCLE_MINIMUM that waits for the next buffer of its size. The C library's aligned blocks
- * take it longer than a small kernel runs. Whoever owns the lists guards them. */
+/* Memory below LAZE_BUFFER_RECYCLE_MINIMUM that waits for the next buffer of its size: the C library cuts an aligned
+ * block out of a larger one each time. Whoever owns the lists guards them. */
 #ifndef LAZE_RUNTIME_SMALL_BLOCKS_H
 #define LAZE_RUNTIME_SMALL_BLOCKS_H
 

@@ -15,6 +15,7 @@
  *                          build.c      what a front end builds call by call
  *                          program.c    what that is compiled to, and its runs on tensors of other libraries
  *   PyTorch's device       device.c     its tensors, and kernels that PyTorch calls with them
+ *                          device_guard.c   what kind of device it is
  *   declared operators     library.c    their calls, and Python's code as kernels; library.py is over it
  *   memory                 buffer.c, dlpack.c, create.c, lent.c   NumPy and others, without copies if possible
  *
@@ -59,6 +60,7 @@ int laze_python_add_graphs(PyObject *module);
 int laze_python_add_builders(PyObject *module);
 int laze_python_add_programs(PyObject *module);
 int laze_python_add_device(PyObject *module);
+int laze_python_add_device_guard(PyObject *module);
 int laze_python_add_library(PyObject *module);
 int laze_python_add_compiled(PyObject *module);
 /* Has Ctrl-C and progress looked at while laze compiles and runs. */

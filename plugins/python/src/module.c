@@ -125,12 +125,25 @@ static int execute(PyObject *module) {
     PyErr_SetString(PyExc_ImportError, "laze works in the main interpreter only, and this is a subinterpreter");
     return -1;
   }
-  int (*const parts[])(PyObject *) = {laze_python_add_errors,    laze_python_add_dtypes,     laze_python_add_tensor,
-                                      laze_python_add_form,      laze_python_add_operators,  laze_python_add_scopes,
-                                      laze_python_add_files,     laze_python_add_gradients,  laze_python_add_duals,
-                                      laze_python_add_histories, laze_python_add_optimisers, laze_python_add_graphs,
-                                      laze_python_add_builders,  laze_python_add_device,     laze_python_add_programs,
-                                      laze_python_add_library,   laze_python_add_compiled,   add_version};
+  int (*const parts[])(PyObject *) = {laze_python_add_errors,
+                                      laze_python_add_dtypes,
+                                      laze_python_add_tensor,
+                                      laze_python_add_form,
+                                      laze_python_add_operators,
+                                      laze_python_add_scopes,
+                                      laze_python_add_files,
+                                      laze_python_add_gradients,
+                                      laze_python_add_duals,
+                                      laze_python_add_histories,
+                                      laze_python_add_optimisers,
+                                      laze_python_add_graphs,
+                                      laze_python_add_builders,
+                                      laze_python_add_device,
+                                      laze_python_add_device_guard,
+                                      laze_python_add_programs,
+                                      laze_python_add_library,
+                                      laze_python_add_compiled,
+                                      add_version};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (parts[i](module) < 0) return -1;
   return laze_python_watch();

@@ -80,22 +80,24 @@ AS_NEAR = "about as near as PyTorch to the result in float64: "
 ROUNDED = 0.51  # units of the last place: computed in f32 and rounded once
 
 
+def each_is_right(actual, expected, exact, is_right):
+    """Whether there are tensors, those that are no floats are equal, and of all others `is_right` says so."""
+    found = list(pairs(actual, expected, exact))
+    return bool(found) and all(is_right(one, other, true) if one.is_floating_point() else torch.equal(one, other)
+                               for one, other, true in found)
+
+
+def is_nearer(one, other, true):
+    rounded = true.to(one.dtype)
+    unit = (torch.nextafter(rounded.abs(), torch.tensor(torch.inf, dtype=one.dtype)) - rounded.abs()).double()
+    error, allowed = (one.double() - true).abs(), (other.double() - true).abs()
+    same = (one == rounded) | (one.isnan() & true.isnan()) | (one == other)
+    return bool((same | (error <= allowed) | (error <= ROUNDED * unit)).all())
+
+
 def nearer(actual, expected, exact):
     """Whether each element is at least as near to the exact one as the expected element, or that one rounded."""
-    found = False
-    for one, other, true in pairs(actual, expected, exact):
-        found = True
-        if not one.is_floating_point():
-            if not torch.equal(one, other):
-                return False
-            continue
-        rounded = true.to(one.dtype)
-        unit = (torch.nextafter(rounded.abs(), torch.tensor(torch.inf, dtype=one.dtype)) - rounded.abs()).double()
-        error, allowed = (one.double() - true).abs(), (other.double() - true).abs()
-        same = (one == rounded) | (one.isnan() & true.isnan()) | (one == other)
-        if not bool((same | (error <= allowed) | (error <= ROUNDED * unit)).all()):
-            return False
-    return found
+    return each_is_right(actual, expected, exact, is_nearer)
 
 
 TWICE = 2  # what PyTorch allows its own compiler of 16 bits
@@ -103,15 +105,8 @@ TWICE = 2  # what PyTorch allows its own compiler of 16 bits
 
 def about_as_near(actual, expected, exact):
     """Whether the errors of a result, the root of their mean square, are at most twice those of the expected one."""
-    found = False
-    for one, other, true in pairs(actual, expected, exact):
-        found = True
-        if not one.is_floating_point():
-            if not torch.equal(one, other):
-                return False
-        elif not root_mean_square(one, true) <= TWICE * root_mean_square(other, true):
-            return False
-    return found
+    return each_is_right(actual, expected, exact, lambda one, other, true:
+                         root_mean_square(one, true) <= TWICE * root_mean_square(other, true))
 
 
 def root_mean_square(actual, exact):
