@@ -62,7 +62,8 @@ typedef struct laze_hooks {
   int64_t count, capacity, registered, last_id;
 } laze_hooks;
 
-/* What a call counts before its end adds it to the metrics: a call may record many nodes, and each would be an atomic addition. */
+/* What a call counts before its end adds it to the metrics: a call may record many nodes, and each would be an atomic
+ * addition. */
 typedef struct laze_lazy_counts {
   int64_t recorded, reused;        /* nodes */
   int64_t grad_nodes, saved_bytes; /* made and kept, less those that went */
