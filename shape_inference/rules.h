@@ -113,6 +113,9 @@ LAZE_MUST_USE laze_status laze_dtype_index(laze_inference *inference, laze_dtype
 LAZE_MUST_USE laze_status laze_dtype_boolean(laze_inference *inference, laze_dtype *out);
 LAZE_MUST_USE laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const *tensors,
                                              int32_t tensor_count, laze_dtype *out);
+/* The same of floats alone. */
+LAZE_MUST_USE laze_status laze_dtype_promote_floats(laze_inference *inference, const laze_type *const *tensors,
+                                                    int32_t tensor_count, laze_dtype *out);
 /* `dtype`, which must be as wide as that of `self`. */
 LAZE_MUST_USE laze_status laze_dtype_bitcast(laze_inference *inference, const laze_type *self, laze_dtype dtype,
                                              laze_dtype *out);

@@ -62,6 +62,17 @@ laze_status laze_dtype_promote(laze_inference *inference, const laze_type *const
                    inference->operator_name);
 }
 
+laze_status laze_dtype_promote_floats(laze_inference *inference, const laze_type *const *tensors, int32_t tensor_count,
+                                      laze_dtype *out) {
+  for (int32_t i = 0; i < tensor_count; i++)
+    if (tensors[i] && !laze_dtype_is_float(tensors[i]->dtype))
+      return laze_fail(inference->error, LAZE_INVALID_ARGUMENT,
+                       "%s: a tensor is %s; %s was expected of each; convert it with to(f32)", inference->operator_name,
+                       laze_show(inference, tensors[i]).text,
+                       laze_dtype_list(laze_dtype_set(LAZE_CATEGORY_FLOAT), LAZE_NAME_SHORT, " or ").text);
+  return laze_dtype_promote(inference, tensors, tensor_count, out);
+}
+
 laze_status laze_dtype_bitcast(laze_inference *inference, const laze_type *self, laze_dtype dtype, laze_dtype *out) {
   *out = dtype;
   if (laze_dtype_get(self->dtype)->bits == laze_dtype_get(dtype)->bits) return LAZE_OK;

@@ -51,8 +51,7 @@ static laze_status read_offsets(bagging *b) {
 
 static laze_status full(const bagging *b, laze_dtype dtype, laze_scalar number, const laze_size *sizes, int rank,
                         laze_value *out) {
-  LAZE_TRY(laze_record_number(b->recorder, dtype, number, out, b->error));
-  return laze_compose_expand(b->recorder, *out, sizes, rank, out, b->error);
+  return laze_compose_full(b->recorder, dtype, number, sizes, rank, out, b->error);
 }
 
 static laze_status add_at(const bagging *b, laze_value self, laze_value index, laze_value source, laze_value *out) {

@@ -22,6 +22,12 @@ laze_status laze_compose_expand(laze_recorder *recorder, laze_value value, const
   return laze_record_call(recorder, LAZE_OP_EXPAND, &value, 1, &size, out, error);
 }
 
+laze_status laze_compose_full(laze_recorder *recorder, laze_dtype dtype, laze_scalar number, const laze_size *sizes,
+                              int rank, laze_value *out, laze_error *error) {
+  LAZE_TRY(laze_record_number(recorder, dtype, number, out, error));
+  return rank == 0 ? LAZE_OK : laze_compose_expand(recorder, *out, sizes, rank, out, error);
+}
+
 laze_status laze_compose_permute(laze_recorder *recorder, laze_value value, const laze_size *axes, int rank,
                                  laze_value *out, laze_error *error) {
   laze_attribute dims = laze_attribute_integers(axes, rank);

@@ -32,6 +32,9 @@ LAZE_MUST_USE laze_status laze_compose_reshape(laze_recorder *recorder, laze_val
                                                int rank, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_compose_expand(laze_recorder *recorder, laze_value value, const laze_size *sizes,
                                               int rank, laze_value *out, laze_error *error);
+/* The same number everywhere. */
+LAZE_MUST_USE laze_status laze_compose_full(laze_recorder *recorder, laze_dtype dtype, laze_scalar number,
+                                            const laze_size *sizes, int rank, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_compose_permute(laze_recorder *recorder, laze_value value, const laze_size *axes,
                                                int rank, laze_value *out, laze_error *error);
 LAZE_MUST_USE laze_status laze_compose_slice(laze_recorder *recorder, laze_value value, int axis, laze_size start,

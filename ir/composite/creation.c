@@ -204,9 +204,8 @@ laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *ca
 /* Zeros of the size that both operators name first; distances and orders mean nothing to values. */
 static laze_status zeros(laze_recorder *recorder, const laze_call *call, laze_value *out, laze_error *error) {
   const laze_attribute *size = &call->attributes[0], *dtype = &call->attributes[2];
-  LAZE_TRY(laze_record_number(recorder, dtype->present ? (laze_dtype)dtype->value.integer : LAZE_F32,
-                              laze_scalar_integer(0), out, error));
-  return laze_compose_expand(recorder, *out, size->value.items, size->count, out, error);
+  return laze_compose_full(recorder, dtype->present ? (laze_dtype)dtype->value.integer : LAZE_F32,
+                           laze_scalar_integer(0), size->value.items, size->count, out, error);
 }
 
 laze_status laze_composite_empty_strided(laze_recorder *recorder, const laze_call *call, laze_value *results,

@@ -29,8 +29,7 @@ typedef struct {
 
 static laze_status fill(laze_recorder *recorder, laze_dtype dtype, laze_scalar number, const laze_size *sizes, int rank,
                         laze_value *out, laze_error *error) {
-  LAZE_TRY(laze_record_number(recorder, dtype, number, out, error));
-  return laze_compose_expand(recorder, *out, sizes, rank, out, error);
+  return laze_compose_full(recorder, dtype, number, sizes, rank, out, error);
 }
 
 static laze_status join(laze_recorder *recorder, laze_value a, laze_value b, laze_value *out, laze_error *error) {

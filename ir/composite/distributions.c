@@ -241,6 +241,5 @@ laze_status laze_composite_native_dropout(laze_recorder *recorder, const laze_ca
     LAZE_TRY(keep(&d, &results[1], error));
     return drop(&d, results[1], &results[0], error);
   }
-  LAZE_TRY(laze_record_number(recorder, LAZE_BOOL, laze_scalar_integer(1), &results[1], error));
-  return laze_compose_expand(recorder, results[1], d.type.sizes, d.type.rank, &results[1], error);
+  return laze_compose_full(recorder, LAZE_BOOL, laze_scalar_integer(1), d.type.sizes, d.type.rank, &results[1], error);
 }

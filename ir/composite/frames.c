@@ -66,8 +66,7 @@ static laze_status place_window(frames *f, laze_dtype dtype, laze_error *error) 
   const int64_t low = (f->points - f->length) / 2;
   if (laze_value_is_none(f->window)) {
     if (f->length == f->points) return LAZE_OK;
-    LAZE_TRY(laze_record_number(f->recorder, dtype, laze_scalar_integer(1), &f->window, error));
-    LAZE_TRY(laze_compose_expand(f->recorder, f->window, &length, 1, &f->window, error));
+    LAZE_TRY(laze_compose_full(f->recorder, dtype, laze_scalar_integer(1), &length, 1, &f->window, error));
   }
   if (f->length == f->points) return LAZE_OK;
   return put_around(f, &f->window, 0, low, f->points - f->length - low, error);
@@ -269,9 +268,8 @@ static laze_status join(frames *f, laze_value *value, laze_error *error) {
   LAZE_TRY(laze_size_arithmetic(f->recorder, '+', length, points, &length, error));
   LAZE_TRY(place_window(f, laze_dtype_part((laze_dtype)type.dtype), error));
   if (laze_value_is_none(f->window)) {
-    LAZE_TRY(laze_record_number(f->recorder, laze_dtype_part((laze_dtype)type.dtype), laze_scalar_integer(1),
-                                &f->window, error));
-    LAZE_TRY(laze_compose_expand(f->recorder, f->window, &points, 1, &f->window, error));
+    LAZE_TRY(laze_compose_full(f->recorder, laze_dtype_part((laze_dtype)type.dtype), laze_scalar_integer(1), &points, 1,
+                               &f->window, error));
   }
   LAZE_TRY(laze_compose_binary(f->recorder, LAZE_OP_MUL, *value, f->window, value, error));
   LAZE_TRY(overlap(f, *value, length, value, error));

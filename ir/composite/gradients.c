@@ -227,8 +227,8 @@ laze_status laze_composite__unreduce(laze_recorder *recorder, const laze_call *c
     LAZE_TRY(laze_compose_axis(recorder, call, dims->value.items[i], size->count, &axis, error));
     if (size->count > 0) kept[axis] = 1;
   }
-  *results = call->operands[0];
-  if (!call->attributes[LAZE__UNREDUCE_KEEPDIM].value.integer)
+  *results = call->operands[0]; /* of all, without dims, it is at each place as it is */
+  if (!call->attributes[LAZE__UNREDUCE_KEEPDIM].value.integer && !all)
     LAZE_TRY(laze_compose_reshape(recorder, *results, kept, size->count, results, error));
   return laze_compose_expand(recorder, *results, size->value.items, size->count, results, error);
 }
@@ -247,9 +247,8 @@ laze_status laze_composite__chosen_backward(laze_recorder *recorder, const laze_
     LAZE_TRY(laze_compose_insert_axis(recorder, gradient, axis, &gradient, error));
     LAZE_TRY(laze_compose_insert_axis(recorder, indices, axis, &indices, error));
   }
-  LAZE_TRY(laze_record_number(recorder, laze_recorder_type(recorder, gradient)->dtype, laze_scalar_integer(0), &zeros,
-                              error));
-  LAZE_TRY(laze_compose_expand(recorder, zeros, size->value.items, size->count, &zeros, error));
+  const laze_dtype dtype = (laze_dtype)laze_recorder_type(recorder, gradient)->dtype;
+  LAZE_TRY(laze_compose_full(recorder, dtype, laze_scalar_integer(0), size->value.items, size->count, &zeros, error));
   const laze_attribute attributes[] = {laze_attribute_integer(axis), laze_attribute_string("none")};
   return laze_record_call(recorder, LAZE_OP__SCATTER, (const laze_value[]){zeros, indices, gradient}, 3, attributes,
                           results, error);

@@ -126,8 +126,8 @@ static laze_status find_by_halves(const search *s, int64_t size, laze_value *out
   const laze_type values = laze_compose_type(s->recorder, s->values);
   laze_value bounds[2];
   for (int i = 0; i < 2; i++) {
-    LAZE_TRY(laze_record_number(s->recorder, LAZE_I64, laze_scalar_integer(i == 0 ? 0 : size), &bounds[i], s->error));
-    LAZE_TRY(laze_compose_expand(s->recorder, bounds[i], values.sizes, values.rank, &bounds[i], s->error));
+    LAZE_TRY(laze_compose_full(s->recorder, LAZE_I64, laze_scalar_integer(i == 0 ? 0 : size), values.sizes, values.rank,
+                               &bounds[i], s->error));
   }
   for (; size > 0; size /= 2) LAZE_TRY(halve(s, bounds));
   *out = bounds[0];

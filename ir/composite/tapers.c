@@ -56,8 +56,7 @@ static laze_status finish(const taper *t, laze_value *value, laze_error *error) 
 
 static laze_status one(const taper *t, laze_value *out, laze_error *error) {
   const laze_size sizes[1] = {t->length};
-  LAZE_TRY(laze_record_number(t->recorder, t->dtype, laze_scalar_integer(1), out, error));
-  return laze_compose_expand(t->recorder, *out, sizes, 1, out, error);
+  return laze_compose_full(t->recorder, t->dtype, laze_scalar_integer(1), sizes, 1, out, error);
 }
 
 static laze_status cosines(const taper *t, const double *weights, int32_t count, laze_value *out, laze_error *error) {

@@ -46,9 +46,9 @@ static laze_status unpool(laze_recorder *recorder, const laze_call *call, int di
   LAZE_TRY(check(recorder, call, &type, dims, error));
   for (int i = 0; i < 2; i++)
     LAZE_TRY(laze_compose_flat_places(recorder, call->operands[i], dims, &operands[2 - i], error));
-  LAZE_TRY(laze_record_number(recorder, (laze_dtype)type.dtype, laze_scalar_integer(0), &operands[0], error));
   for (int i = 0; i < dims; i++) type.sizes[first + i] = size->value.items[i];
-  LAZE_TRY(laze_compose_expand(recorder, operands[0], type.sizes, type.rank, &operands[0], error));
+  LAZE_TRY(laze_compose_full(recorder, (laze_dtype)type.dtype, laze_scalar_integer(0), type.sizes, type.rank,
+                             &operands[0], error));
   LAZE_TRY(laze_compose_flat_places(recorder, operands[0], dims, &operands[0], error));
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_SCATTER_SRC, operands, 3, &dim, results, error));
   return laze_compose_reshape(recorder, *results, type.sizes, type.rank, results, error);

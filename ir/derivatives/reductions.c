@@ -18,12 +18,12 @@ static laze_status record_products(laze_recorder *recorder, laze_value self, boo
   const int last = type.rank - 1;
   const laze_size axis = last;
   const laze_attribute dims = laze_attribute_integers(&axis, 1);
-  laze_value one, shifted, *parts = (laze_value[2]){0};
+  laze_value shifted, *parts = (laze_value[2]){0};
   laze_size sizes[LAZE_MAX_RANK];
   for (int i = 0; i < type.rank; i++) sizes[i] = i == last ? 1 : type.sizes[i];
   if (behind) LAZE_TRY(laze_record_call(recorder, LAZE_OP_FLIP, &self, 1, &dims, &self, error));
-  LAZE_TRY(laze_record_number(recorder, type.dtype, laze_scalar_integer(1), &one, error));
-  LAZE_TRY(laze_compose_expand(recorder, one, sizes, type.rank, &parts[0], error));
+  LAZE_TRY(
+      laze_compose_full(recorder, (laze_dtype)type.dtype, laze_scalar_integer(1), sizes, type.rank, &parts[0], error));
   parts[1] = self;
   const laze_attribute along = laze_attribute_integer(last);
   LAZE_TRY(laze_record_call(recorder, LAZE_OP_CAT, parts, 2, &along, &shifted, error));

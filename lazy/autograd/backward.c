@@ -189,8 +189,7 @@ static laze_status push_saved(backward *self, laze_grad_node *node, laze_error *
 
 static laze_status push_zeros(laze_recorder *recorder, const laze_type *type, laze_value *out, laze_error *error) {
   const laze_type copy = *type;
-  LAZE_TRY(laze_record_number(recorder, copy.dtype, laze_scalar_integer(0), out, error));
-  return laze_compose_expand(recorder, *out, copy.sizes, copy.rank, out, error);
+  return laze_compose_full(recorder, (laze_dtype)copy.dtype, laze_scalar_integer(0), copy.sizes, copy.rank, out, error);
 }
 
 /* The gradients of the node's results that there are. */

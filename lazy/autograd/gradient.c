@@ -23,9 +23,8 @@ laze_status laze_gradient_fill(laze_thread_state *thread, const laze_type *type,
   laze_expander expander;
   if (laze_type_is_unknown(type)) thread->record->sizes = thread->lazy->unknowns.table;
   laze_expander_init(&expander, thread->record, (laze_location){0}, LAZE_OP_NONE);
-  laze_status status = laze_record_number(&expander.recorder, type->dtype, laze_scalar_integer(number), &value, error);
-  if (status == LAZE_OK)
-    status = laze_compose_expand(&expander.recorder, value, type->sizes, type->rank, &value, error);
+  laze_status status = laze_compose_full(&expander.recorder, (laze_dtype)type->dtype, laze_scalar_integer(number),
+                                         type->sizes, type->rank, &value, error);
   laze_expander_deinit(&expander);
   if (status == LAZE_OK) {
     out->cell = thread->record->values[value.node].cell;

@@ -58,7 +58,7 @@ void emit_line(gen_emitter *emitter, const char *format, ...) __attribute__((for
 void emit_declare(gen_emitter *emitter, gen_target *target, gen_kind kind);
 /* A number (attribute, literal) as a laze_scalar. */
 const char *emit_scalar(gen_emitter *emitter, const gen_expression *number);
-/* What records a laze_scalar as a 0-d value of `dtype` in the variable `result`. */
-const char *emit_constant(const char *dtype, const char *scalar, const char *result);
+/* What records a laze_scalar as a 0-d value of `dtype`, in what `results` points to. */
+const char *emit_constant(const char *dtype, const char *scalar, const char *results);
 
 #endif

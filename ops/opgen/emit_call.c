@@ -11,10 +11,11 @@
 /* One operand argument of a call being written. */
 typedef struct gen_operand {
   const gen_argument *parameter;
-  const gen_expression *item; /* NULL: left out */
-  const char *value;          /* a laze_value; NULL: certainly absent, or a plain number yet to be recorded */
-  bool may_be_absent;         /* the value may be LAZE_VALUE_NONE */
-  bool is_number;             /* becomes a 0-d value of the promoted dtype */
+  const gen_expression *item;     /* NULL: left out */
+  const char *value;              /* a laze_value; NULL: certainly absent, or a plain number yet to be recorded */
+  bool may_be_absent;             /* the value may be LAZE_VALUE_NONE */
+  bool is_number;                 /* becomes a 0-d value of the promoted dtype */
+  const gen_expression *promoted; /* a plain number that the callee converts to this dtype; NULL: another operand */
 } gen_operand;
 
 static const char *dtype_of_number(gen_emitter *emitter, const gen_expression *number) {
@@ -35,16 +36,16 @@ static const char *emit_size_value(gen_emitter *emitter, const gen_expression *s
   return name;
 }
 
-const char *emit_constant(const char *dtype, const char *scalar, const char *result) {
+const char *emit_constant(const char *dtype, const char *scalar, const char *results) {
   static const char *const makers[] = {"integer", "real"};
   for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
     const char *start = memory_format("laze_scalar_%s(", makers[i]);
     const size_t size = strlen(start);
     if (strncmp(scalar, start, size) != 0) continue;
     const char *value = memory_copy(scalar + size, strlen(scalar) - size - 1);
-    return memory_format("laze_record_%s(recorder, %s, %s, &%s, error)", makers[i], dtype, value, result);
+    return memory_format("laze_record_%s(recorder, %s, %s, %s, error)", makers[i], dtype, value, results);
   }
-  return memory_format("laze_record_number(recorder, %s, %s, &%s, error)", dtype, scalar, result);
+  return memory_format("laze_record_number(recorder, %s, %s, %s, error)", dtype, scalar, results);
 }
 
 /* A plain number as a 0-d value of `dtype`. */
@@ -52,7 +53,7 @@ static const char *emit_number(gen_emitter *emitter, const gen_expression *numbe
   if (number->kind == KIND_SIZE) return emit_size_value(emitter, number, dtype);
   const char *scalar = emit_scalar(emitter, number), *name = emit_temporary(emitter, "number");
   emit_line(emitter, "laze_value %s;", name);
-  emit_line(emitter, "LAZE_TRY(%s);", emit_constant(dtype, scalar, name));
+  emit_line(emitter, "LAZE_TRY(%s);", emit_constant(dtype, scalar, memory_format("&%s", name)));
   return name;
 }
 
@@ -87,6 +88,22 @@ static bool passes_absence(const gen_emitter *emitter, const gen_argument *param
                        parameter->has_default ? &parameter->value : &none);
 }
 
+/* The dtype, promoted(...), to which the callee converts a Scalar before anything else; NULL: it does something else.
+ * One that computes floats of 16 bits in f32 sees other dtypes than its callers. */
+static const gen_expression *promotion_of(const gen_operator *callee, const gen_argument *scalar) {
+  const gen_program *program = callee->composite;
+  if (!callee->keeps_dtype || program == NULL || program->count > 0 || program->result_count > 1) return NULL;
+  for (int i = 0; i < program->results[0]->count; i++) {
+    const gen_expression *item = program->results[0]->items[i];
+    if (item->callee == NULL || item->callee->compute != COMPUTE_CONVERT || item->bound[0]->form != FORM_NAME) continue;
+    const gen_expression *dtype = item->bound[1];
+    if (&callee->schema.arguments[item->bound[0]->argument] == scalar && dtype != NULL && dtype->builtin != NULL &&
+        dtype->builtin->number == BUILTIN_PROMOTED)
+      return dtype;
+  }
+  return NULL;
+}
+
 static void emit_operand(gen_emitter *emitter, const gen_operator *callee, gen_operand *operand) {
   const gen_expression *item = operand->item;
   if (item == NULL || item->kind == KIND_ABSENT) return;
@@ -98,7 +115,8 @@ static void emit_operand(gen_emitter *emitter, const gen_operator *callee, gen_o
     operand->is_number = true;
     if (item->kind == KIND_SCALAR) operand->value = emit_value(emitter, item, NULL);
   } else if (kind_is_number(item->kind)) {
-    operand->value = emit_number(emitter, item, dtype_of_number(emitter, item));
+    operand->promoted = promotion_of(callee, operand->parameter);
+    if (operand->promoted == NULL) operand->value = emit_number(emitter, item, dtype_of_number(emitter, item));
   } else {
     operand->value = emit_value(emitter, item, NULL);
     operand->may_be_absent = item->optional;
@@ -116,6 +134,20 @@ static void emit_promotion(gen_emitter *emitter, const char *name, const char *o
   emit_line(emitter, "laze_dtype %s;", name);
   emit_line(emitter, "LAZE_TRY(laze_promote_operands(recorder, (const laze_promoted_operand[]){%s}, %d, &%s, error));",
             operands, count, name);
+}
+
+/* A plain number is a constant of the dtype to which the callee would convert it. */
+static void emit_promoted_number(gen_emitter *emitter, const gen_operator *callee, const gen_operand *operands,
+                                 int count, gen_operand *number) {
+  const char *list = "";
+  const gen_expression *promoted = number->promoted;
+  for (int i = 0; i < promoted->count; i++)
+    for (int k = 0; k < count; k++)
+      if (operands[k].parameter == &callee->schema.arguments[promoted->items[i]->argument])
+        list = memory_format("%s%s%s", list, *list == '\0' ? "" : ", ", promoted_operand(emitter, &operands[k]));
+  const char *dtype = emit_temporary(emitter, "dtype");
+  emit_promotion(emitter, dtype, list, promoted->count);
+  number->value = emit_number(emitter, number->item, dtype);
 }
 
 /* Numbers where tensors are wanted become 0-d values of the dtype to which they and the tensors promote. */
@@ -204,13 +236,17 @@ static const char *emit_tensors_alone(const gen_operator *callee, const gen_oper
                        results);
 }
 
-/* A conversion on the way to a result; NULL: another call. A result is a value of its own, so that it is recorded. */
-static const char *emit_conversion_between(gen_emitter *emitter, const gen_expression *call, const gen_operand *operand,
-                                           const char *results) {
-  if (call->callee != table_conversion(emitter->table) || *results != '&') return NULL;
-  const gen_expression *dtype = call->bound[1];
-  if (operand->may_be_absent || operand->value == NULL || dtype == NULL || dtype->optional) return NULL;
-  return conversion(emitter, operand->value, emit_bare(emit_value(emitter, dtype, NULL)), results);
+/* A conversion of a plain number, which is a constant of that dtype, or of what another call gave; NULL: of another
+ * value, or another call. A result is a value of its own, so that a conversion of an argument is recorded. */
+static const char *emit_plain_conversion(gen_emitter *emitter, const gen_expression *call, const char *results) {
+  if (call->callee != table_conversion(emitter->table)) return NULL;
+  const gen_expression *item = call->bound[0], *dtype = call->bound[1];
+  if (item == NULL || item->optional || dtype == NULL || dtype->optional) return NULL;
+  const bool is_number = kind_is_number(item->kind) && item->kind != KIND_SIZE;
+  if (!is_number && (!kind_is_operand(item->kind) || (*results != '&' && item->callee == NULL))) return NULL;
+  const char *value = is_number ? emit_scalar(emitter, item) : emit_value(emitter, item, NULL);
+  const char *wanted = emit_bare(emit_value(emitter, dtype, NULL));
+  return is_number ? emit_constant(wanted, value, results) : conversion(emitter, value, wanted, results);
 }
 
 static const char *emit_operands(gen_emitter *emitter, const gen_operand *operands, int count) {
@@ -318,6 +354,8 @@ static const char *emit_attributes(gen_emitter *emitter, const gen_expression *c
 }
 
 const char *emit_record(gen_emitter *emitter, const gen_expression *call, const char *results) {
+  const char *plain = emit_plain_conversion(emitter, call, results);
+  if (plain != NULL) return plain;
   const gen_operator *callee = call->callee;
   gen_operand *operands = memory_take((size_t)callee->schema.count * sizeof(*operands));
   int count = 0;
@@ -327,11 +365,11 @@ const char *emit_record(gen_emitter *emitter, const gen_expression *call, const 
     if (!kind_is_tensors(operands[count].parameter->kind)) emit_operand(emitter, callee, &operands[count]);
     count++;
   }
+  for (int i = 0; i < count; i++)
+    if (operands[i].promoted != NULL) emit_promoted_number(emitter, callee, operands, count, &operands[i]);
   emit_numbers(emitter, callee, operands, count);
   const char *alone = emit_tensors_alone(callee, operands, results);
   if (alone != NULL) return alone;
-  const char *between = emit_conversion_between(emitter, call, &operands[0], results);
-  if (between != NULL) return between;
   const char *fields = memory_format(".op = LAZE_OP_%s", callee->upper);
   const char *given = count > 0 ? emit_operands(emitter, operands, count) : "";
   if (*given != '\0') fields = join(fields, given);

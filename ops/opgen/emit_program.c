@@ -34,7 +34,7 @@ static void load_default(const gen_emitter *emitter, int index, FILE *out) {
   fprintf(out, "  laze_value %s_or_default = laze_call_operand(call, %d);\n", argument->name, argument->position);
   fprintf(out, "  if (laze_value_is_none(%s_or_default))\n", argument->name);
   fprintf(out, "    LAZE_TRY(%s);\n",
-          emit_constant(dtype, c_scalar_call(&argument->value), memory_format("%s_or_default", argument->name)));
+          emit_constant(dtype, c_scalar_call(&argument->value), memory_format("&%s_or_default", argument->name)));
 }
 
 static void load_attribute(const gen_emitter *emitter, int index, FILE *out) {

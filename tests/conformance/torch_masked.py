@@ -75,9 +75,9 @@ def classes():
     case("nll_loss_weight_uneven", "%r0 = nll_loss %a, %b, %c", [rows, target, weight[:3]], F.nll_loss)
     for label, values in (("beyond", [3, 4, 0, 0, 0]), ("below", [3, -1, 0, 0, 0])):
         case(f"nll_loss_class_{label}", "%r0 = nll_loss %a, %b", [rows, tensor(values, "i64")], F.nll_loss, results=("f32[]",))
-    case("class_weights", "%r0 = _class_weights %a, %b, %c, axis=1, ignore_index=2", [rows, target, weight],
-         lambda a, b, w: torch.where(b == 2, 0, w[b]))
-    case("class_places", "%r0 = _class_places %a, %b, axis=1, ignore_index=2", [rows, target], lambda a, b: torch.where(b == 2, 0, b))
+    case("class_weights", "%r0 = _class_weights %a, %b, %c, %d", [rows, target != 2, target, weight],
+         lambda a, b, c, w: torch.where(b, w[c], 0))
+    case("class_places", "%r0 = _class_places %a, %b, %c, axis=1", [rows, target != 2, target], lambda a, b, c: torch.where(b, c, 0))
     case("class_nll", "%r0 = _class_nll %a, %b, axis=1, reduction=1, ignore_index=2", [rows, target], lambda a, b: F.nll_loss(a, b, ignore_index=2), None, 64)
     case("class_smooth", "%r0 = _class_smooth %a, %b, axis=1, reduction=2, ignore_index=9", [rows, target], lambda a, b: -a.sum(), None, 1 << 10)
     case("class_smoothed", "%r0 = _class_smoothed %a, %b, axis=1, reduction=2, ignore_index=9, smoothing=0.0", [rows, target],
