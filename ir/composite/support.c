@@ -88,6 +88,24 @@ laze_status laze_promote_operands(laze_recorder *recorder, const laze_promoted_o
   return laze_promotion_check(&promotion, laze_op_get(recorder->origin)->name, out, error);
 }
 
+laze_status laze_record_number_beside(laze_recorder *recorder, laze_value other, laze_scalar number, laze_value *out,
+                                      laze_error *error) {
+  const laze_promoted_operand both[] = {{.value = other}, {.number = number.dtype}};
+  laze_dtype dtype;
+  LAZE_TRY(laze_promote_operands(recorder, both, 2, &dtype, error));
+  return laze_record_number(recorder, dtype, number, out, error);
+}
+
+laze_status laze_record_integer_beside(laze_recorder *recorder, laze_value other, int64_t value, laze_value *out,
+                                       laze_error *error) {
+  return laze_record_number_beside(recorder, other, laze_scalar_integer(value), out, error);
+}
+
+laze_status laze_record_real_beside(laze_recorder *recorder, laze_value other, double value, laze_value *out,
+                                    laze_error *error) {
+  return laze_record_number_beside(recorder, other, laze_scalar_real(value), out, error);
+}
+
 laze_size_list laze_value_sizes(laze_recorder *recorder, laze_value value, laze_size *storage) {
   const laze_type *type = laze_recorder_type(recorder, value);
   for (int i = 0; i < type->rank; i++) storage[i] = type->sizes[i];

@@ -31,6 +31,13 @@ LAZE_MUST_USE laze_status laze_record_integer(laze_recorder *recorder, laze_dtyp
                                               laze_error *error);
 LAZE_MUST_USE laze_status laze_record_real(laze_recorder *recorder, laze_dtype dtype, double value, laze_value *out,
                                            laze_error *error);
+/* The same in the dtype to which the number, which is weak, and another value promote. */
+LAZE_MUST_USE laze_status laze_record_number_beside(laze_recorder *recorder, laze_value other, laze_scalar number,
+                                                    laze_value *out, laze_error *error);
+LAZE_MUST_USE laze_status laze_record_integer_beside(laze_recorder *recorder, laze_value other, int64_t value,
+                                                     laze_value *out, laze_error *error);
+LAZE_MUST_USE laze_status laze_record_real_beside(laze_recorder *recorder, laze_value other, double value,
+                                                  laze_value *out, laze_error *error);
 
 /* The value of the operand argument at `position`, which is no list; LAZE_VALUE_NONE when it is absent. */
 laze_value laze_call_operand(const laze_call *call, int32_t position);

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *join(const char *list, const char *item) {
+  return *list == '\0' ? item : memory_format("%s, %s", list, item);
+}
+
 /* One operand argument of a call being written. */
 typedef struct gen_operand {
   const gen_argument *parameter;
@@ -36,16 +40,21 @@ static const char *emit_size_value(gen_emitter *emitter, const gen_expression *s
   return name;
 }
 
-const char *emit_constant(const char *dtype, const char *scalar, const char *results) {
+/* What records a laze_scalar, with what its dtype follows from. */
+static const char *emit_recorded(const char *scalar, const char *form, const char *from, const char *results) {
   static const char *const makers[] = {"integer", "real"};
   for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
     const char *start = memory_format("laze_scalar_%s(", makers[i]);
     const size_t size = strlen(start);
     if (strncmp(scalar, start, size) != 0) continue;
     const char *value = memory_copy(scalar + size, strlen(scalar) - size - 1);
-    return memory_format("laze_record_%s(recorder, %s, %s, %s, error)", makers[i], dtype, value, results);
+    return memory_format("laze_record_%s%s(recorder, %s, %s, %s, error)", makers[i], form, from, value, results);
   }
-  return memory_format("laze_record_number(recorder, %s, %s, %s, error)", dtype, scalar, results);
+  return memory_format("laze_record_number%s(recorder, %s, %s, %s, error)", form, from, scalar, results);
+}
+
+const char *emit_constant(const char *dtype, const char *scalar, const char *results) {
+  return emit_recorded(scalar, "", dtype, results);
 }
 
 /* A plain number as a 0-d value of `dtype`. */
@@ -136,38 +145,75 @@ static void emit_promotion(gen_emitter *emitter, const char *name, const char *o
             operands, count, name);
 }
 
+/* Operands whose dtypes promote with each other, of one call. */
+typedef struct gen_promotion {
+  const gen_operand **items;
+  int count;
+} gen_promotion;
+
+static gen_promotion promotion_with_room(int most) {
+  return (gen_promotion){memory_take((size_t)most * sizeof(const gen_operand *)), 0};
+}
+
+/* What a plain number stands alone beside; NULL: there are others, or it is a number, too. */
+static const gen_operand *only_other(const gen_promotion *promotion) {
+  if (promotion->count != 2) return NULL;
+  const bool is_first = promotion->items[0]->value == NULL;
+  const gen_operand *number = promotion->items[is_first ? 0 : 1], *other = promotion->items[is_first ? 1 : 0];
+  if (number->value != NULL || number->item->kind == KIND_SIZE) return NULL;
+  return other->value == NULL || other->is_number || other->item->kind == KIND_SCALAR ? NULL : other;
+}
+
+/* The dtype of them all, in a variable. */
+static const char *emit_promotion_of(gen_emitter *emitter, const gen_promotion *promotion) {
+  const char *list = "", *dtype = emit_temporary(emitter, "dtype");
+  for (int i = 0; i < promotion->count; i++) list = join(list, promoted_operand(emitter, promotion->items[i]));
+  emit_promotion(emitter, dtype, list, promotion->count);
+  return dtype;
+}
+
+/* A plain number beside one value. */
+static const char *emit_number_beside(gen_emitter *emitter, const gen_expression *number, const gen_operand *other) {
+  const char *scalar = emit_scalar(emitter, number), *name = emit_temporary(emitter, "number");
+  emit_line(emitter, "laze_value %s;", name);
+  emit_line(emitter, "LAZE_TRY(%s);", emit_recorded(scalar, "_beside", other->value, memory_format("&%s", name)));
+  return name;
+}
+
 /* A plain number is a constant of the dtype to which the callee would convert it. */
 static void emit_promoted_number(gen_emitter *emitter, const gen_operator *callee, const gen_operand *operands,
                                  int count, gen_operand *number) {
-  const char *list = "";
-  const gen_expression *promoted = number->promoted;
-  for (int i = 0; i < promoted->count; i++)
+  gen_promotion promotion = promotion_with_room(number->promoted->count);
+  for (int i = 0; i < number->promoted->count; i++)
     for (int k = 0; k < count; k++)
-      if (operands[k].parameter == &callee->schema.arguments[promoted->items[i]->argument])
-        list = memory_format("%s%s%s", list, *list == '\0' ? "" : ", ", promoted_operand(emitter, &operands[k]));
-  const char *dtype = emit_temporary(emitter, "dtype");
-  emit_promotion(emitter, dtype, list, promoted->count);
-  number->value = emit_number(emitter, number->item, dtype);
+      if (operands[k].parameter == &callee->schema.arguments[number->promoted->items[i]->argument])
+        promotion.items[promotion.count++] = &operands[k];
+  const gen_operand *other = only_other(&promotion);
+  number->value = other != NULL ? emit_number_beside(emitter, number->item, other)
+                                : emit_number(emitter, number->item, emit_promotion_of(emitter, &promotion));
 }
 
 /* Numbers where tensors are wanted become 0-d values of the dtype to which they and the tensors promote. */
 static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_operand *operands, int count) {
-  const char *list = "";
-  int listed = 0, numbers = 0;
+  gen_promotion promotion = promotion_with_room(count);
+  int numbers = 0;
   for (int i = 0; i < count; i++) {
     numbers += operands[i].is_number;
     const bool present = operands[i].value != NULL || operands[i].is_number;
     if (!present || kind_is_tensors(operands[i].parameter->kind) || (callee->compute == COMPUTE_SELECT && i == 0))
       continue;
-    list = memory_format("%s%s%s", list, listed++ == 0 ? "" : ", ", promoted_operand(emitter, &operands[i]));
+    promotion.items[promotion.count++] = &operands[i];
   }
   if (numbers == 0) return;
-  const char *dtype = emit_temporary(emitter, "dtype");
-  emit_promotion(emitter, dtype, list, listed);
+  const gen_operand *other = only_other(&promotion);
+  const char *dtype = other == NULL ? emit_promotion_of(emitter, &promotion) : NULL;
   for (int i = 0; i < count; i++) {
     if (!operands[i].is_number) continue;
-    operands[i].value = operands[i].value == NULL ? emit_number(emitter, operands[i].item, dtype)
-                                                  : emit_conversion(emitter, operands[i].value, dtype);
+    if (other != NULL)
+      operands[i].value = emit_number_beside(emitter, operands[i].item, other);
+    else
+      operands[i].value = operands[i].value == NULL ? emit_number(emitter, operands[i].item, dtype)
+                                                    : emit_conversion(emitter, operands[i].value, dtype);
   }
 }
 
@@ -178,10 +224,6 @@ static const char *emit_whole_list(gen_emitter *emitter, const gen_operand *oper
   return memory_format(
       ".operand_count = %s_count, .operands = call->operands + %s_first, .segments = (const int32_t[]){%s_count}", name,
       name, name);
-}
-
-static const char *join(const char *list, const char *item) {
-  return *list == '\0' ? item : memory_format("%s, %s", list, item);
 }
 
 /* What the call gives for each operand argument: the values in one list, their numbers in another. */
