@@ -226,7 +226,8 @@ class Trial:
     def make(self):
         self.follower.write(self.tree)
         if not (self.build / "build.ninja").exists():
-            self.call("meson", "setup", self.build, self.tree, "-Dwerror=true", "-Doptimization=1", "-Dc_args=-g1", stdout=subprocess.DEVNULL)
+            self.call("meson", "setup", self.build, self.tree, "-Dwerror=true", "-Doptimization=1", "-Dc_args=-g1",
+                      stdout=subprocess.DEVNULL, env=os.environ | ({"CC_LD": "mold"} if shutil.which("mold") else {}))
         self.call("ninja", "-C", self.build, "--quiet")
         if shutil.which("clang-format"):
             self.call("clang-format", "--dry-run", "--Werror", *self.follower.changed_sources(), cwd=self.tree)
