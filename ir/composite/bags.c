@@ -176,13 +176,15 @@ static laze_status find_largest(const bagging *b, laze_value counts, laze_value 
   const laze_dtype dtype = (laze_dtype)b->weight.dtype;
   const laze_size sizes[] = {b->bags, b->weight.sizes[1]}, rows[] = {b->count, sizes[1]};
   laze_attribute dim = laze_attribute_integer(0);
-  laze_value start, elements, own, same, place, beyond;
+  laze_value start, elements, own, same, none, place, beyond;
   LAZE_TRY(full(b, dtype, laze_dtype_lowest(dtype), sizes, 2, &start));
   LAZE_TRY(mask_rows(b, laze_dtype_lowest(dtype), &elements));
   LAZE_TRY(reduce_at(b, start, elements, "amax", &start));
   LAZE_TRY(
       laze_record_call(b->recorder, LAZE_OP_INDEX_SELECT, (laze_value[]){start, b->numbers}, 2, &dim, &own, b->error));
   LAZE_TRY(laze_compose_binary(b->recorder, LAZE_OP_EQ, elements, own, &same, b->error));
+  LAZE_TRY(laze_compose_unary(b->recorder, LAZE_OP_ISNAN, elements, &none, b->error)); /* is the largest, too */
+  LAZE_TRY(laze_compose_binary(b->recorder, LAZE_OP_LOGICAL_OR, same, none, &same, b->error));
   LAZE_TRY(laze_compose_iota(b->recorder, rows, 2, 0, LAZE_I64, &place, b->error));
   LAZE_TRY(laze_record_number(b->recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &beyond, b->error));
   LAZE_TRY(choose(b, same, place, beyond, &place));

@@ -19,16 +19,25 @@ void laze_graph_release(laze_graph *graph) {
   if (graph && atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) == 1) laze_graph_destroy(graph);
 }
 
-laze_status laze_graph_size(laze_graph *graph, const char *expression, int64_t *out, laze_error *error) {
+static laze_status parse_size(laze_size_table *sizes, const char *expression, int64_t *out, laze_error *error) {
   const char *cursor = expression;
-  if (!graph || !expression || !out)
-    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_size: graph, expression and out must not be NULL");
-  if (laze_size_parse(graph->sizes, &cursor, out, error) != LAZE_OK) return laze_error_prefix(error, "laze_graph_size");
+  if (laze_size_parse(sizes, &cursor, out, error) != LAZE_OK) return laze_error_prefix(error, "laze_graph_size");
   while (*cursor == ' ') cursor++;
   if (*cursor == 0) return LAZE_OK;
   return laze_fail(error, LAZE_INVALID_ARGUMENT,
                    "laze_graph_size: '%.64s' is expected to end before '%.32s'; a size is written as in \"2*n+1\"",
                    expression, cursor);
+}
+
+laze_status laze_graph_size(laze_graph *graph, const char *expression, int64_t *out, laze_error *error) {
+  laze_size_table *tried;
+  int64_t size;
+  if (!graph || !expression || !out)
+    return laze_fail(error, LAZE_INVALID_ARGUMENT, "laze_graph_size: graph, expression and out must not be NULL");
+  LAZE_TRY(laze_size_table_create(graph->context, &tried, error)); /* one that is wrong names no size of the graph */
+  const laze_status status = parse_size(tried, expression, &size, error);
+  laze_size_table_destroy(tried);
+  return status == LAZE_OK ? parse_size(graph->sizes, expression, out, error) : status;
 }
 
 laze_status laze_graph_hint_size(laze_graph *graph, const char *name, int64_t number, laze_error *error) {

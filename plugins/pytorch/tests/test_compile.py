@@ -380,7 +380,7 @@ class Left(Compiling):
 
     def test_an_error_is_an_exception_and_nothing_is_lost(self):
         run, x = compiled(lambda x, i: x[i]), torch.randn(3)
-        with self.assertRaises(Exception):
+        with self.assertRaisesRegex(Exception, "5"):
             run(x, torch.tensor([5]))
         self.assert_close(run(x, torch.tensor([2])), x[[2]])
 

@@ -281,6 +281,7 @@ START_TEST(what_is_wrong_is_said) {
   const laze_value x = input("x", LAZE_F32, LAZE_SHAPE(2, 3));
   assert_fails(laze_graph_size(graph, "n+", &size, &error), LAZE_INVALID_ARGUMENT, "laze_graph_size");
   assert_fails(laze_graph_size(graph, "n m", &size, &error), LAZE_INVALID_ARGUMENT, "expected to end");
+  ck_assert_int_eq(laze_graph_symbol_count(graph), 0); /* a name that is left would be asked for at each run */
   assert_fails(laze_graph_add_input(graph, "y", 99, LAZE_SHAPE(2), &y, &error), LAZE_INVALID_ARGUMENT, "99");
   assert_fails(laze_graph_add_input(graph, "y", LAZE_F32, LAZE_SHAPE(-2), &y, &error), LAZE_OUT_OF_RANGE, "-2");
   assert_fails(laze_graph_add_input(graph, "y", LAZE_F32, LAZE_SHAPE(INT64_MIN), &y, &error), LAZE_INVALID_ARGUMENT,
