@@ -68,6 +68,9 @@ typedef struct laze_parameter {
   laze_tensor *memories[LAZE_OPTIM_MEMORIES]; /* retained; NULL: none so far */
   double carried[LAZE_OPTIM_CARRIED];
   int64_t steps;
+  /* While a step is recorded: its gradient, NULL where it has none, and the dtype of both and of all memories. */
+  laze_tensor *gradient;
+  laze_dtype dtype;
 } laze_parameter;
 
 typedef struct laze_parameter_group {

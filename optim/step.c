@@ -11,14 +11,22 @@
 
 #include <string.h>
 
-/* Finds the next parameter that has a gradient, from *index on, which is then behind it; NULL: there are no more. */
-static laze_parameter *next_parameter(const laze_optimiser *optimiser, int64_t *index, laze_parameter_group **group,
-                                      laze_tensor **gradient) {
-  for (laze_parameter *parameter; (parameter = laze_optimiser_parameter(optimiser, (*index)++, group));) {
-    *gradient = laze_tensor_grad(parameter->tensor);
-    if (*gradient) return parameter;
+/* Asks each parameter for its gradient: each question to a tensor takes the lock of all. */
+static void find_gradients(const laze_optimiser *optimiser) {
+  laze_parameter_group *group;
+  int64_t index = 0;
+  for (laze_parameter *parameter; (parameter = laze_optimiser_parameter(optimiser, index, &group)); index++) {
+    parameter->gradient = laze_tensor_grad(parameter->tensor);
+    parameter->dtype = parameter->gradient ? laze_tensor_dtype(parameter->tensor) : LAZE_DTYPE_NONE;
   }
-  return NULL;
+}
+
+/* Finds the next parameter that has a gradient, from *index on, which is then behind it; NULL: there are no more. */
+static laze_parameter *next_parameter(const laze_optimiser *optimiser, int64_t *index, laze_parameter_group **group) {
+  laze_parameter *parameter;
+  do parameter = laze_optimiser_parameter(optimiser, (*index)++, group);
+  while (parameter && !parameter->gradient);
+  return parameter;
 }
 
 static laze_status check_value(laze_tensor *tensor, laze_error *error) {
@@ -37,36 +45,34 @@ static unsigned missing_memories(const laze_optimiser *optimiser, const laze_par
 /* Looks at all values that a step starts from; *missing memories have to be made. */
 static laze_status check_values(const laze_optimiser *optimiser, int64_t *missing, laze_error *error) {
   laze_parameter_group *group;
-  laze_tensor *gradient;
   int64_t index = 0;
   *missing = 0;
-  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group, &gradient));) {
+  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group));) {
     LAZE_TRY(check_value(parameter->tensor, error));
-    LAZE_TRY(check_value(gradient, error));
+    LAZE_TRY(check_value(parameter->gradient, error));
     *missing += __builtin_popcount(missing_memories(optimiser, group, parameter));
   }
   return LAZE_OK;
 }
 
 /* Of complex numbers, both parts begin with it. */
-static laze_tensor *first_memory(laze_tensor *parameter, double value) {
-  if (laze_tensor_dtype(parameter) < LAZE_C64) return laze_full_like(parameter, value);
-  return laze_full_like(parameter, laze_scalar_complex(value, value));
+static laze_tensor *first_memory(const laze_parameter *parameter, double value) {
+  if (parameter->dtype < LAZE_C64) return laze_full_like(parameter->tensor, value);
+  return laze_full_like(parameter->tensor, laze_scalar_complex(value, value));
 }
 
 static int32_t fill_memories(const laze_optimiser *optimiser, laze_tensor ***places, laze_tensor **made) {
   const laze_algorithm *algorithm = optimiser->algorithm;
   laze_parameter_group *group;
-  laze_tensor *gradient;
   int64_t index = 0;
   int32_t count = 0;
-  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group, &gradient));) {
+  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group));) {
     const unsigned missing = missing_memories(optimiser, group, parameter);
     for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++) {
       if (!(missing >> m & 1)) continue;
       const double first = m == 0 && algorithm->initial >= 0 ? group->settings[algorithm->initial] : 0;
       places[count] = &parameter->memories[m];
-      made[count] = *places[count] = laze_tensor_retain(first_memory(parameter->tensor, first));
+      made[count] = *places[count] = laze_tensor_retain(first_memory(parameter, first));
       count++;
     }
   }
@@ -92,14 +98,12 @@ static laze_status make_memories(const laze_optimiser *optimiser, int64_t missin
 }
 
 /* A tensor as formulas see it, and the other way round. */
-static laze_tensor *open_tensor(laze_tensor *tensor) {
-  const laze_dtype dtype = laze_tensor_dtype(tensor);
+static laze_tensor *open_tensor(laze_tensor *tensor, laze_dtype dtype) {
   if (dtype >= LAZE_C64) return laze_view_as_real(tensor);
   return dtype < LAZE_F32 ? laze_to(tensor, LAZE_F32) : tensor;
 }
 
-static laze_status assign(laze_tensor *destination, laze_tensor *opened, laze_error *error) {
-  const laze_dtype dtype = laze_tensor_dtype(destination);
+static laze_status assign(laze_tensor *destination, laze_tensor *opened, laze_dtype dtype, laze_error *error) {
   if (dtype >= LAZE_C64) opened = laze_view_as_complex(opened);
   if (dtype < LAZE_F32) opened = laze_to(opened, dtype);
   return laze_tensor_assign_error(destination, opened, error);
@@ -116,8 +120,7 @@ typedef struct {
 
 static void share_numbers(const laze_optimiser *optimiser, const laze_parameter_group *group,
                           const laze_parameter *parameter, shared_numbers *shared) {
-  const laze_dtype own = laze_tensor_dtype(parameter->tensor);
-  const laze_dtype dtype = own == LAZE_F64 || own == LAZE_C128 ? LAZE_F64 : LAZE_F32;
+  const laze_dtype dtype = parameter->dtype == LAZE_F64 || parameter->dtype == LAZE_C128 ? LAZE_F64 : LAZE_F32;
   const int64_t step = parameter->steps + 1;
   if (shared->group == group && shared->dtype == dtype && shared->step == step &&
       memcmp(shared->before, parameter->carried, sizeof shared->before) == 0)
@@ -132,17 +135,19 @@ static void share_numbers(const laze_optimiser *optimiser, const laze_parameter_
 }
 
 static laze_status update(const laze_optimiser *optimiser, const laze_parameter_group *group, laze_parameter *parameter,
-                          laze_tensor *gradient, const shared_numbers *numbers, laze_error *error) {
+                          const shared_numbers *numbers, laze_error *error) {
   const unsigned remembered = optimiser->algorithm->remembers(group->settings);
-  laze_update now = {
-      .settings = group->settings, .parameter = open_tensor(parameter->tensor), .gradient = open_tensor(gradient)};
+  const laze_dtype dtype = parameter->dtype;
+  laze_update now = {.settings = group->settings,
+                     .parameter = open_tensor(parameter->tensor, dtype),
+                     .gradient = open_tensor(parameter->gradient, dtype)};
   memcpy(now.numbers, numbers->tensors, sizeof now.numbers);
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
-    now.memories[m] = remembered >> m & 1 ? open_tensor(parameter->memories[m]) : NULL;
+    now.memories[m] = remembered >> m & 1 ? open_tensor(parameter->memories[m], dtype) : NULL;
   optimiser->algorithm->update(&now);
-  LAZE_TRY(assign(parameter->tensor, now.parameter, error));
+  LAZE_TRY(assign(parameter->tensor, now.parameter, dtype, error));
   for (int m = 0; m < LAZE_OPTIM_MEMORIES; m++)
-    if (now.memories[m]) LAZE_TRY(assign(parameter->memories[m], now.memories[m], error));
+    if (now.memories[m]) LAZE_TRY(assign(parameter->memories[m], now.memories[m], dtype, error));
   memcpy(parameter->carried, numbers->after, sizeof parameter->carried);
   parameter->steps++;
   return LAZE_OK;
@@ -150,14 +155,14 @@ static laze_status update(const laze_optimiser *optimiser, const laze_parameter_
 
 static laze_status record(laze_optimiser *optimiser, laze_error *error) {
   laze_parameter_group *group;
-  laze_tensor *gradient;
   shared_numbers numbers = {.group = NULL};
   int64_t index = 0, missing;
+  find_gradients(optimiser);
   LAZE_TRY(check_values(optimiser, &missing, error));
   if (missing > 0) LAZE_TRY(make_memories(optimiser, missing, error));
-  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group, &gradient));) {
+  for (laze_parameter *parameter; (parameter = next_parameter(optimiser, &index, &group));) {
     share_numbers(optimiser, group, parameter, &numbers);
-    LAZE_TRY(update(optimiser, group, parameter, gradient, &numbers, error));
+    LAZE_TRY(update(optimiser, group, parameter, &numbers, error));
   }
   return LAZE_OK;
 }

@@ -91,8 +91,10 @@ laze_status laze_promote_operands(laze_recorder *recorder, const laze_promoted_o
 laze_status laze_record_number_beside(laze_recorder *recorder, laze_value other, laze_scalar number, laze_value *out,
                                       laze_error *error) {
   const laze_promoted_operand both[] = {{.value = other}, {.number = number.dtype}};
-  laze_dtype dtype;
-  LAZE_TRY(laze_promote_operands(recorder, both, 2, &dtype, error));
+  laze_dtype dtype =
+      laze_value_is_none(other) ? LAZE_DTYPE_NONE : (laze_dtype)laze_recorder_type(recorder, other)->dtype;
+  if (dtype == LAZE_DTYPE_NONE || laze_dtype_category(number.dtype) > laze_dtype_category(dtype))
+    LAZE_TRY(laze_promote_operands(recorder, both, 2, &dtype, error));
   return laze_record_number(recorder, dtype, number, out, error);
 }
 

@@ -1,6 +1,7 @@
 """Operators of PyTorch's graphs that laze has not by their names, gradients above all: beside eager PyTorch, from laze
 alone. What finds out how large its results are, PyTorch runs between programs."""
 import itertools
+import math
 import unittest
 import warnings
 
@@ -112,6 +113,14 @@ class Operators(Compiling):
             self.assert_gradients(lambda table, weights: F.embedding_bag(
                 indices, table, offsets, mode="sum", per_sample_weights=weights, padding_idx=padding), table, weights)
         self.assert_same(lambda table: F.embedding_bag(indices, table, offsets), table)
+        # What is no number is the largest; a run that found no row with it would be refused.
+        column, gradients = torch.tensor([[1.0], [math.nan], [3.0]]), []
+        for run in (lambda function: function, compiled):
+            leaf = column.clone().requires_grad_()
+            run(lambda leaf: F.embedding_bag(torch.tensor([1, 0, 2, 0]), leaf, torch.tensor([0, 2]), mode="max"))(
+                leaf).sum().backward()
+            gradients.append(leaf.grad)
+        self.assertEqual(*(gradient.tolist() for gradient in gradients))
         # By how often a row was taken: eager PyTorch divides by how often another row was.
         twin = table.clone().requires_grad_()
         run = compiled(lambda table: F.embedding_bag(indices, table, offsets, mode="sum", scale_grad_by_freq=True))
