@@ -243,7 +243,8 @@ START_TEST(both_backends_agree) {
     state.turns = turns_of(item);
     for (int draw = 0; draw < MOST_DRAWS && accepted == 0; draw++) {
       accepted = check_operator(&state, item);
-      state.turns = state.turns > SHAPE_TURNS ? state.turns / SHAPE_TURNS : 1; /* where no call fits, others have turns */
+      state.turns =
+          state.turns > SHAPE_TURNS ? state.turns / SHAPE_TURNS : 1; /* where no call fits, others have turns */
     }
     /* Otherwise the operator is not tested at all. */
     ck_assert_msg(accepted > 0, "no call of %s is accepted", laze_op_get(item->op)->name);

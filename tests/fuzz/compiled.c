@@ -29,8 +29,8 @@ static void check_compiled(laze_context *context, laze_compiled *compiled) {
   laze_compiled *again;
   laze_error error = {0};
   if (laze_compiled_serialise(compiled, &bytes, &error) != LAZE_OK) fuzz_fail("is not written: %s", error.message);
-  const laze_status status = laze_compiled_deserialise(context, laze_array_data(bytes), (size_t)laze_array_bytes(bytes),
-                                                       0, &again, &error);
+  const laze_status status =
+      laze_compiled_deserialise(context, laze_array_data(bytes), (size_t)laze_array_bytes(bytes), 0, &again, &error);
   if (status != LAZE_OK) fuzz_fail("is not read again: %s", error.message);
   if (laze_graph_compare(laze_compiled_graph(compiled), laze_compiled_graph(again), &error) != LAZE_OK)
     fuzz_fail("reads back as another graph: %s", error.message);
