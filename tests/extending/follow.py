@@ -239,8 +239,8 @@ class Trial:
         the new ones, as the others were before, and of random programs, which draw from all of them, there are fewer."""
         chosen = {"LAZE_TEST_OPERATORS": ",".join(self.follower.operators()), "LAZE_TEST_PART": "8"}
         left_out = [word for suite in UNTOUCHED for word in ("--no-suite", suite)]
-        self.call(sys.executable, self.tree / "tests" / "run_tests.py", self.build, "--rebuild", *left_out, *names, cwd=self.tree,
-                  env=os.environ | chosen)
+        self.call(sys.executable, self.tree / "tests" / "run_tests.py", self.build, "--rebuild", *left_out, *names,
+                  cwd=self.tree, env=os.environ | chosen)
 
     def generators(self):
         targets = json.loads((self.build / "meson-info" / "intro-targets.json").read_text())
