@@ -382,9 +382,10 @@ def _no_slope(graph: Lowering, node: torch.fx.Node) -> Any:
 def _distances(graph: Lowering, node: torch.fx.Node, grad: Any, one: Any, other: Any, power: float,
                distances: Any) -> Any:
     """By the first of two sets of points."""
-    if power == 0:
-        return _no_slope(graph, node)
     made = node.meta["val"]
+    none = any(type(size) is int and size == 0 for size in node.args[0].meta["val"].shape)
+    if power == 0 or none:  # of no distances, PyTorch's result is not broadcast
+        return _no_slope(graph, node)
     grad, distances = (Term(graph, value).call("unsqueeze", -1) for value in (grad, distances))
     apart = Term(graph, one).call("unsqueeze", -2) - Term(graph, other).call("unsqueeze", -3)
     total = (_directions(apart, distances, power) * grad).call("sum.dim_IntList", [-2])

@@ -352,7 +352,15 @@ def _batch_norm_in_training(input: Any, weight: Any, bias: Any, running_mean: An
 
 @_rule(aten._index_put_impl_.default)
 def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
-    return self.index_put_(indices, values, accumulate)
+    return aten.index_put_(self, indices, values, accumulate)  # the method takes no None among the indices
+
+
+@_rule(aten.repeat_interleave.Tensor)
+def _repeated(repeats: torch.Tensor, *, output_size: int | None = None) -> Any:
+    """How long the result is only the values say, which are read."""
+    ends = repeats.cumsum(0)
+    size = int(repeats.sum()) if output_size is None else output_size
+    return torch.searchsorted(ends, torch.arange(size, device=repeats.device), right=True)
 
 
 @_rule(aten._unique.default)

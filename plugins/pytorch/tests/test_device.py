@@ -509,6 +509,24 @@ class Memory(Device):
     def test_operators_by_other_names(self):
         self.assert_same(lambda x: (x << 2, x >> 1, x << x, x >> x), torch.arange(6).view(2, 3))
 
+    def test_places_that_are_repeated(self):
+        repeats = torch.tensor([2, 0, 3])
+        self.assert_same(lambda x: (torch.repeat_interleave(x), torch.repeat_interleave(x, output_size=5),
+                                    x.repeat_interleave(x, 0)), repeats)
+
+    def test_gradients_of_new_axes_before_an_index(self):
+        def function(x):
+            x = x.detach().requires_grad_()
+            index = torch.tensor([2, 0, 2], device=x.device)
+            return torch.autograd.grad((x[None, index] * 2).sum() + x[:, None, index[:1]].sin().sum(), x)
+        self.assert_same(function, torch.randn(3, 4))
+
+    def test_gradients_of_no_distances(self):
+        def function(x):
+            x, none = x.detach().requires_grad_(), torch.zeros(0, 2, 3, device=x.device, requires_grad=True)
+            return torch.autograd.grad(torch.cdist(x, none).sum(), (x, none))
+        self.assert_same(function, torch.randn(1, 4, 3))
+
     def test_elements_that_are_found_and_put(self):
         def function(x):
             put = torch.ops.aten._index_put_impl_(x.clone(), [torch.tensor([0, 2], device=x.device)], x[:2], True)
