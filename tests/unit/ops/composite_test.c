@@ -96,6 +96,23 @@ START_TEST(literals_are_weak) {
 }
 END_TEST
 
+/* A number that is compared, chosen or converted is a constant of the dtype that it is to have: a conversion of it
+ * would be a node that every step records. */
+START_TEST(literals_are_constants_at_once) {
+  const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64};
+  for (size_t i = 0; i < 4; i++) {
+    const laze_value operands[] = {parameter(LAZE_F32, 2, two_by_three), parameter(LAZE_BOOL, 1, two_by_three),
+                                   parameter(LAZE_I64, 1, two_by_three)};
+    const laze_attribute axis = laze_attribute_integer(1), dtype = laze_attribute_dtype(dtypes[i]);
+    ck_assert_int_eq(dtype_of(record(LAZE_OP__CLASS_PLACES, operands, 3, &axis)), LAZE_I64);
+    ck_assert_int_eq(dtype_of(record(LAZE_OP_ZEROS_LIKE, operands, 1, &dtype)), dtypes[i]);
+  }
+  ck_assert_str_eq(recorded(), "where.self lt.Tensor size_tensor where.self expand where.self lt.Tensor size_tensor "
+                               "where.self expand where.self lt.Tensor size_tensor where.self expand where.self "
+                               "lt.Tensor size_tensor where.self expand");
+}
+END_TEST
+
 /* A primitive with `when` expands exactly in the forms that the condition names. */
 START_TEST(condition_decides_expansion) {
   laze_value operands[] = {parameter(LAZE_F32, 2, two_by_three), parameter(LAZE_F32, 2, two_by_three), {0}};
@@ -204,6 +221,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, numbers_are_weak);
   tcase_add_test(cases, literals_are_weak);
+  tcase_add_test(cases, literals_are_constants_at_once);
   tcase_add_test(cases, condition_decides_expansion);
   tcase_add_test(cases, absent_arguments_stay_absent);
   tcase_add_test(cases, outermost_composite_is_the_origin);

@@ -459,13 +459,32 @@ START_TEST(a_hundred_parameters) {
     loss = laze_zeros(at.context, LAZE_SHAPE_SCALAR, LAZE_F32);
     for (int i = 0; i < 100; i++) loss = laze_add(loss, laze_sum(parameters[i]));
     backward(loss);
+    const int64_t nodes = metric(at.context, "nodes_recorded");
     step(adamw);
+    /* The decay and the rest: what is recorded is time in front of the kernels. */
+    if (k > 0) ck_assert_int_eq(metric(at.context, "nodes_recorded") - nodes, 200);
     ck_assert_msg(laze_step_end(scope, &error) == LAZE_OK, "%s", error.message);
     ck_assert_int_eq(metric(at.context, "graphs_run") - graphs, k == 0 ? 2 : 1); /* the first makes the memories */
   }
   ck_assert_double_lt(laze_tensor_item(laze_select(parameters[99], 0, 0)), 1);
   laze_optimiser_destroy(adamw);
   for (int i = 0; i < 100; i++) ck_assert_int_eq(laze_tensor_require_grad(parameters[i], 0, NULL), LAZE_OK);
+  end(&at);
+}
+END_TEST
+
+/* Beside the optimiser, who calls the step may pass anything. */
+START_TEST(a_step_of_adam_takes_floats) {
+  autograd_fixture at = begin();
+  laze_tensor *results[3], *x = laze_full(at.context, LAZE_SHAPE(2), 1, LAZE_F32);
+  laze_tensor *whole = laze_full(at.context, LAZE_SHAPE(2), 1, LAZE_I32);
+  laze_tensor *number = laze_tensor_from_scalar(at.context, LAZE_F32, laze_scalar_real(0.5));
+  laze_adam_step(x, whole, x, x, number, number, number, number, number, number, results);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(laze_tensor_status(results[i]), LAZE_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(laze_tensor_error(results[0]), "adam_step: a tensor is i32"));
+  laze_adam_step(x, laze_to(x, LAZE_F64), x, x, number, number, number, number, number, number, results);
+  ck_assert_int_eq(laze_tensor_dtype(results[0]), LAZE_F64);
+  ck_assert_int_eq(laze_tensor_materialise(results[0]), LAZE_OK);
   end(&at);
 }
 END_TEST
@@ -724,6 +743,7 @@ int main(void) {
                           a_gradient_that_failed_changes_nothing,
                           complex_parameters_are_pairs,
                           a_hundred_parameters,
+                          a_step_of_adam_takes_floats,
                           a_step_over_a_list_is_a_handful_of_kernels,
                           clipping_a_list_is_a_handful_of_kernels,
                           gradients_are_clipped,
