@@ -183,7 +183,7 @@ static laze_status find_largest(const bagging *b, laze_value counts, laze_value 
   LAZE_TRY(
       laze_record_call(b->recorder, LAZE_OP_INDEX_SELECT, (laze_value[]){start, b->numbers}, 2, &dim, &own, b->error));
   LAZE_TRY(laze_compose_binary(b->recorder, LAZE_OP_EQ, elements, own, &same, b->error));
-  LAZE_TRY(laze_compose_unary(b->recorder, LAZE_OP_ISNAN, elements, &none, b->error)); /* is the largest, too */
+  LAZE_TRY(laze_compose_unary(b->recorder, LAZE_OP_ISNAN, elements, &none, b->error)); /* the largest, as of amax */
   LAZE_TRY(laze_compose_binary(b->recorder, LAZE_OP_LOGICAL_OR, same, none, &same, b->error));
   LAZE_TRY(laze_compose_iota(b->recorder, rows, 2, 0, LAZE_I64, &place, b->error));
   LAZE_TRY(laze_record_number(b->recorder, LAZE_I64, laze_scalar_integer(INT64_MAX), &beyond, b->error));

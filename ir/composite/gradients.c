@@ -227,8 +227,9 @@ laze_status laze_composite__unreduce(laze_recorder *recorder, const laze_call *c
     LAZE_TRY(laze_compose_axis(recorder, call, dims->value.items[i], size->count, &axis, error));
     if (size->count > 0) kept[axis] = 1;
   }
-  *results = call->operands[0]; /* of all, without dims, it is at each place as it is */
-  if (!call->attributes[LAZE__UNREDUCE_KEEPDIM].value.integer && !all)
+  *results = call->operands[0];
+  const bool is_one = all && laze_recorder_type(recorder, *results)->rank == 0; /* at each place as it is */
+  if (!call->attributes[LAZE__UNREDUCE_KEEPDIM].value.integer && !is_one)
     LAZE_TRY(laze_compose_reshape(recorder, *results, kept, size->count, results, error));
   return laze_compose_expand(recorder, *results, size->value.items, size->count, results, error);
 }

@@ -358,9 +358,18 @@ def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool =
 @_rule(aten.repeat_interleave.Tensor)
 def _repeated(repeats: torch.Tensor, *, output_size: int | None = None) -> Any:
     """How long the result is only the values say, which are read."""
-    ends = repeats.cumsum(0)
-    size = int(repeats.sum()) if output_size is None else output_size
-    return torch.searchsorted(ends, torch.arange(size, device=repeats.device), right=True)
+    if repeats.dim() != 1:
+        raise RuntimeError(f"repeat_interleave only accept 1D vector as repeat; this one has {repeats.dim()} dims")
+    if repeats.dtype not in (torch.int32, torch.int64):
+        raise NotImplementedError(f"repeat_interleave: repeats are {repeats.dtype}; int32 or int64 was expected")
+    counts = repeats.tolist()
+    size = sum(counts)
+    if min(counts, default=0) < 0:
+        raise RuntimeError("repeats can not be negative")
+    if output_size not in (None, size):
+        raise RuntimeError(f"repeat_interleave: allocated size {output_size} does not match required size {size}")
+    places = torch.arange(size, device=repeats.device)
+    return torch.searchsorted(repeats.cumsum(0), places, right=True, out_int32=repeats.dtype == torch.int32)
 
 
 @_rule(aten._unique.default)

@@ -49,7 +49,11 @@ def _negative_likelihood(graph: Lowering, node: torch.fx.Node, value: Any, targe
                          ignored: Any) -> Any:
     axis, rank = _classes(node)
     counts = graph.call("ne.Scalar", target, ignored)
-    chosen = graph.call("unsqueeze", graph.call("where.ScalarOther", counts, target, 0), axis)
+    chosen = graph.call("where.ScalarOther", counts, target, 0)
+    beyond = graph.call("size_tensor", graph.size(argument_of(node, "self", None).meta["val"].shape[axis]))
+    # A negative class is none, and does not count from the back.
+    chosen = graph.call("where.self", graph.call("lt.Scalar", chosen, 0), beyond, chosen)
+    chosen = graph.call("unsqueeze", chosen, axis)
 
     def at_target(of_class: Any) -> Any:
         picked = graph.call("squeeze.dim", graph.call("gather", of_class, axis, chosen), axis)

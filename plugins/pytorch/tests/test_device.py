@@ -513,6 +513,10 @@ class Memory(Device):
         repeats = torch.tensor([2, 0, 3])
         self.assert_same(lambda x: (torch.repeat_interleave(x), torch.repeat_interleave(x, output_size=5),
                                     x.repeat_interleave(x, 0)), repeats)
+        self.assertIs(torch.repeat_interleave(repeats.to("laze", torch.int32)).dtype, torch.int32)
+        for wrong, named in (([2, -1], {}), ([[1]], {}), ([1.0], {}), ([2, 1], {"output_size": 5})):
+            with self.subTest(wrong), self.assertRaisesRegex(RuntimeError, "repeat"):
+                torch.repeat_interleave(torch.tensor(wrong, device="laze"), **named)
 
     def test_gradients_of_new_axes_before_an_index(self):
         def function(x):

@@ -181,6 +181,14 @@ class Raising(Faults):
             self.assertEqual(other.tolist(), [0, 3, 6, 9])
             self.assertEqual((x + 1).tolist(), [1, 2, 3, 4])
 
+    def test_a_class_that_there_is_not(self):
+        """One below 0 would count from the back where elements are read."""
+        loss = torch.nn.functional.cross_entropy
+        for run, place in ((loss, "laze"), (compiled(loss), "cpu")):
+            for target in ([0, -1], [0, 3]):
+                with self.subTest(place, target=target), self.assertRaisesRegex(Exception, "index 3 .* out of range"):
+                    run(torch.randn(2, 3).to(place), torch.tensor(target).to(place)).item()
+
     def test_a_backend_that_is_given_what_it_cannot_take(self):
         """Tensors of another device in one graph are PyTorch's to refuse."""
         with self.assertRaisesRegex(Exception, "device"):

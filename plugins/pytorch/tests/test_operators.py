@@ -121,6 +121,10 @@ class Operators(Compiling):
                 leaf).sum().backward()
             gradients.append(leaf.grad)
         self.assertEqual(*(gradient.tolist() for gradient in gradients))
+        leaf = column.clone().requires_grad_()  # eager PyTorch takes it for the largest where it comes first alone
+        compiled(lambda leaf: F.embedding_bag(torch.tensor([0, 1, 2, 0]), leaf, torch.tensor([0, 2]), mode="max"))(
+            leaf).sum().backward()
+        self.assertEqual(leaf.grad.tolist(), [[0], [1], [1]])
         # By how often a row was taken: eager PyTorch divides by how often another row was.
         twin = table.clone().requires_grad_()
         run = compiled(lambda table: F.embedding_bag(indices, table, offsets, mode="sum", scale_grad_by_freq=True))
