@@ -350,9 +350,16 @@ def _batch_norm_in_training(input: Any, weight: Any, bias: Any, running_mean: An
     return *made, torch.empty(0, dtype=torch.uint8, device=input.device)
 
 
+def _places(index: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    """Of a mask where it selects: how much that is a call must know that puts as many values."""
+    is_mask = index is not None and index.dtype in (torch.bool, torch.uint8)
+    return index.nonzero().unbind(1) if is_mask else (index,)
+
+
 @_rule(aten._index_put_impl_.default)
 def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
-    return aten.index_put_(self, indices, values, accumulate)  # the method takes no None among the indices
+    places = [place for index in indices for place in _places(index)]
+    return aten.index_put_(self, places, values, accumulate)  # the method takes no None among them
 
 
 @_rule(aten.repeat_interleave.Tensor)

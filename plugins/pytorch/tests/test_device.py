@@ -518,11 +518,13 @@ class Memory(Device):
             with self.subTest(wrong), self.assertRaisesRegex(RuntimeError, "repeat"):
                 torch.repeat_interleave(torch.tensor(wrong, device="laze"), **named)
 
-    def test_gradients_of_new_axes_before_an_index(self):
+    def test_gradients_of_indices(self):
         def function(x):
             x = x.detach().requires_grad_()
             index = torch.tensor([2, 0, 2], device=x.device)
-            return torch.autograd.grad((x[None, index] * 2).sum() + x[:, None, index[:1]].sin().sum(), x)
+            mask = torch.tensor([True, False, True], device=x.device)
+            chosen = (x[None, index] * 2).sum() + x[:, None, index[:1]].sin().sum() + x[mask].cos().sum()
+            return torch.autograd.grad(chosen + x[None, mask, None].exp().sum() + x[x > 0].sum(), x)
         self.assert_same(function, torch.randn(3, 4))
 
     def test_gradients_of_no_distances(self):
