@@ -366,15 +366,15 @@ def _index_put(self: torch.Tensor, indices: Any, values: Any, accumulate: bool =
 def _repeated(repeats: torch.Tensor, *, output_size: int | None = None) -> Any:
     """How long the result is only the values say, which are read."""
     if repeats.dim() != 1:
-        raise RuntimeError(f"repeat_interleave only accept 1D vector as repeat; this one has {repeats.dim()} dims")
+        raise RuntimeError(f"repeat_interleave: repeats have {repeats.dim()} dims; a list was expected")
     if repeats.dtype not in (torch.int32, torch.int64):
         raise NotImplementedError(f"repeat_interleave: repeats are {repeats.dtype}; int32 or int64 was expected")
     counts = repeats.tolist()
     size = sum(counts)
     if min(counts, default=0) < 0:
-        raise RuntimeError("repeats can not be negative")
+        raise RuntimeError(f"repeat_interleave: repeats go down to {min(counts)}; none may be below 0")
     if output_size not in (None, size):
-        raise RuntimeError(f"repeat_interleave: allocated size {output_size} does not match required size {size}")
+        raise RuntimeError(f"repeat_interleave: output_size is {output_size}; repeats add up to {size}: leave it out")
     places = torch.arange(size, device=repeats.device)
     return torch.searchsorted(repeats.cumsum(0), places, right=True, out_int32=repeats.dtype == torch.int32)
 
