@@ -330,6 +330,14 @@ class Formulas(unittest.TestCase):
             call(x).backward(laze.tensor(given, dtype=laze.bfloat16))
             self.assertEqual(x.grad.tolist(), [[[[2.0]]]], name)
 
+    def test_what_equals_where_a_segment_begins_has_the_gradient(self):
+        """Only elements share a gradient: a beginning has none, so that half of it would be lost."""
+        offsets = laze.tensor([0, 1, 3, 6])
+        for reduce, sign in ("min", 1.0), ("max", -1.0):
+            x = laze.tensor([2 * sign, 1.0 * sign, 3 * sign, 1 * sign, 1 * sign, 5 * sign], requires_grad=True)
+            laze.segment_reduce(x, reduce, offsets=offsets, initial=sign).sum().backward()
+            self.assertEqual(x.grad.tolist(), [0, 1, 0, 0.5, 0.5, 0], reduce)
+
     def test_a_variance_for_each_row(self):
         x, target = laze.tensor([[1.0, 2.0], [3.0, 5.0]]), laze.zeros(2, 2)
         for values in ([0.5, 2.0], [1e-9, 2.0]):  # below eps it is that, and its gradient is as if it were not bounded
