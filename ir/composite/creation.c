@@ -148,7 +148,6 @@ static laze_status line(laze_recorder *recorder, laze_value index, double number
   return laze_compose_with_number(recorder, LAZE_OP_ADD, *out, laze_scalar_real(number), out, error);
 }
 
-/* The first half counts from the start and the second from the end, so that both ends are met exactly. */
 /* Numbers from and to complex ones: the parts are at equal distances, too. */
 static laze_status complex_line(laze_recorder *recorder, const laze_call *call, laze_value *out, laze_error *error) {
   const laze_attribute *dtype = &call->attributes[LAZE_LINSPACE_DTYPE];
@@ -170,6 +169,7 @@ static laze_status complex_line(laze_recorder *recorder, const laze_call *call, 
   return laze_compose_binary(recorder, LAZE_OP_COMPLEX, parts[0], parts[1], out, error);
 }
 
+/* The first half counts from the start and the second from the end, so that both ends are met exactly. */
 laze_status laze_composite_linspace(laze_recorder *recorder, const laze_call *call, laze_value *results,
                                     laze_error *error) {
   double start = laze_scalar_as_real(call->attributes[LAZE_LINSPACE_START].value.literal),

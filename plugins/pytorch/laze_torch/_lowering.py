@@ -388,6 +388,27 @@ def _arange(graph: Lowering, node: torch.fx.Node, *bounds: Any, dtype: Any = Non
     return graph.call("to.dtype", graph.record("add.Scalar", (scaled, start), {}), made.dtype)
 
 
+@lowers(aten.linspace.Tensor_Tensor, aten.linspace.Tensor_Scalar, aten.linspace.Scalar_Tensor)
+def _linspace(graph: Lowering, node: torch.fx.Node, start: Any, end: Any, steps: Any, dtype: Any = None) -> Any:
+    """Counted from the nearer end, so that both are met. Where the dtype is of integers, the ends are integers first."""
+    made, call = node.meta["val"], graph.call
+    wide = torch.complex128 if made.is_complex() else torch.float64
+
+    def number(given: Any) -> Any:
+        value = given if isinstance(given, _Value) else call("full", [], given, dtype=wide)
+        if not made.is_floating_point() and not made.is_complex():
+            value = call("to.dtype", value, made.dtype)
+        return call("to.dtype", value, wide)
+    start, end, count = number(start), number(end), graph.real(_sizes.expression(made.shape[0]))
+    last = call("sub.Scalar", count, 1)
+    step = call("div.Tensor", call("sub.Tensor", end, start), call("clamp_min", last, 1))
+    places = call("iota", [graph.size(made.shape[0])], 0, dtype=torch.float64)
+    ahead = call("add.Tensor", call("mul.Tensor", step, places), start)
+    behind = call("add.Tensor", call("mul.Tensor", step, call("sub.Tensor", places, last)), end)
+    nearer = call("lt.Tensor", places, call("div.Scalar", call("add.Scalar", count, 1), 2))
+    return call("to.dtype", call("where.self", nearer, ahead, behind), made.dtype)
+
+
 @lowers(aten.scalar_tensor.default)
 def _scalar_tensor(graph: Lowering, node: torch.fx.Node, value: Any, dtype: Any = None) -> Any:
     dtype = node.meta["val"].dtype

@@ -178,6 +178,19 @@ class Operators(Compiling):
         with self.assertRaisesRegex(Exception, "4"):
             compiled(lambda x, start: x.narrow(1, start, 3).exp())(x, torch.tensor(4))
 
+    def test_places_between_tensors(self):
+        """Ends are integers where the results are, before distances are: 1.7 to 9.9 is 1 to 9."""
+        low, high = torch.tensor(1.7), torch.tensor(9.9)
+        for dtype, steps in itertools.product((torch.int64, torch.uint8, torch.float32, torch.complex64), (0, 1, 2, 5, 8)):
+            with self.subTest(dtype=dtype, steps=steps):
+                torch._dynamo.reset()
+                self.assert_same(
+                    lambda low, high: (torch.linspace(low, high, steps, dtype=dtype),
+                                       torch.linspace(low, 9.9, steps, dtype=dtype),
+                                       torch.linspace(9.9, low, steps, dtype=dtype)), low, high)
+        for size in (3, 4):  # a number of places that is known when it runs
+            self.assert_same(lambda x, low: torch.linspace(low, 4, x.shape[0]) * x, torch.randn(size), low)
+
     def test_others(self):
         x, y, weight = torch.randn(4, 3), torch.randn(4, 5), torch.randn(2, 3, 5)
         self.assert_gradients(lambda x, y, weight: F.bilinear(x, y, weight), x, y, weight)
