@@ -258,10 +258,12 @@ static int is_conjugate(PyObject *tensor, const dlpack_tensor *seen) {
   return conjugate;
 }
 
-static void conjugate(looked *self) {
+/* Has the view be what an operator makes of it, in a dtype where it takes one. */
+static void replace(looked *self, const char *name, laze_dtype dtype) {
   laze_tensor *made = NULL;
-  const laze_argument argument = {.kind = LAZE_PASS_TENSOR, .value.tensor = self->view};
-  laze_call_by_name(NULL, "conj_physical", &argument, 1, &made, 1);
+  const laze_argument arguments[2] = {{.kind = LAZE_PASS_TENSOR, .value.tensor = self->view},
+                                      {.name = "dtype", .kind = LAZE_PASS_DTYPE, .value.integer = dtype}};
+  laze_call_by_name(NULL, name, arguments, dtype == LAZE_DTYPE_NONE ? 1 : 2, &made, 1);
   laze_tensor_take(made);
   give_back(*self);
   *self = (looked){NULL, made};
@@ -292,7 +294,7 @@ static int look_at(PyObject *tensor, looked *out) {
     const laze_python_layout wanted = {seen.ndim, (int64_t)offset / laze_dtype_size(dtype), seen.shape, seen.strides};
     out->view = laze_python_view(out->of->value, &wanted);
     const int conjugated = is_conjugate(tensor, &seen);
-    if (conjugated != 0) conjugate(out);
+    if (conjugated != 0) replace(out, "conj_physical", LAZE_DTYPE_NONE);
     if (conjugated < 0) return give_back(*out), FAILED;
   }
   if (laze_tensor_status(out->view) == LAZE_OK) return HERE;
@@ -497,6 +499,35 @@ static PyObject *give(const kernel_object *self, PyObject **targets, int32_t cou
   return tuple;
 }
 
+/* The dtype that PyTorch's is by default, where that matters for a result: floats that laze made of integers are f32.
+ * LAZE_DTYPE_NONE otherwise. */
+static laze_dtype find_default(const call_arguments *self, laze_tensor *made) {
+  laze_dtype wanted = LAZE_DTYPE_NONE;
+  if (laze_tensor_dtype(made) != LAZE_F32 || self->count == 0) return LAZE_DTYPE_NONE;
+  for (int32_t i = 0; i < self->passed.count; i++) {
+    const laze_argument *argument = &self->passed.items[i];
+    if (argument->kind == LAZE_PASS_DTYPE || argument->kind == LAZE_PASS_TENSORS) return LAZE_DTYPE_NONE;
+    if (argument->kind != LAZE_PASS_TENSOR) continue;
+    const char kind = laze_python_dtype_kind(laze_tensor_dtype(argument->value.tensor));
+    if (kind == 'f' || kind == 'c') return LAZE_DTYPE_NONE;
+  }
+  PyObject *dtype = PyObject_CallObject(torch.default_dtype, NULL);
+  const bool is_known = dtype && (dtype == torch.usual_dtype || laze_python_dtype_from(dtype, &wanted));
+  Py_XDECREF(dtype);
+  if (!is_known) PyErr_Clear();
+  return wanted;
+}
+
+/* Has the call take what was looked at in another dtype. */
+static void convert_all(call_arguments *self, laze_dtype dtype) {
+  for (int32_t i = 0, next = 0; i < self->passed.count && next < self->count; i++) {
+    laze_argument *argument = &self->passed.items[i];
+    if (argument->kind != LAZE_PASS_TENSOR || argument->value.tensor != self->seen[next].view) continue;
+    replace(&self->seen[next], "to.dtype", dtype);
+    argument->value.tensor = self->seen[next++].view;
+  }
+}
+
 static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *names) {
   PyObject *targets[MAX_RESULTS], *result = NULL;
   laze_tensor *handles[MAX_RESULTS];
@@ -508,8 +539,15 @@ static PyObject *call(const kernel_object *self, PyObject *arguments, PyObject *
   if (count < 0) return laze_python_raise_type("%s: out= is missing", self->name);
   if (add_arguments(self, arguments, names, &own)) {
     const laze_python_place place = laze_python_find_place();
-    const int32_t made = laze_call_by_name_at(NULL, self->name, own.passed.items, own.passed.count, handles,
-                                              MAX_RESULTS, place.file, place.line);
+    int32_t made = laze_call_by_name_at(NULL, self->name, own.passed.items, own.passed.count, handles, MAX_RESULTS,
+                                        place.file, place.line);
+    const laze_dtype wanted = made > 0 ? find_default(&own, handles[0]) : LAZE_DTYPE_NONE;
+    if (wanted != LAZE_DTYPE_NONE) {
+      for (int32_t i = 0; i < made; i++) drop(handles[i]);
+      convert_all(&own, wanted);
+      made = laze_call_by_name_at(NULL, self->name, own.passed.items, own.passed.count, handles, MAX_RESULTS,
+                                  place.file, place.line);
+    }
     if (laze_python_raise_interrupt() || (count > 0 && made != count && made > 0)) {
       for (int32_t i = 0; i < made; i++) drop(handles[i]);
       if (!PyErr_Occurred()) laze_python_raise_type("%s gives %d results", self->name, (int)made);

@@ -162,11 +162,13 @@ class Lowering:
                 named.update(self.drawn_from(stream))
             if node.target is _REPEATING:
                 named["seed"] = self.values[node.args[0]]
-            rule = _RULES.get(target)
-            value = rule(self, node, *positional, **named) if rule else self.record(name_of(target), positional, named)
+            rule = functools.partial(_RULES[target], self, node) if target in _RULES else self.rule_of(target)
+            expected = node.meta["val"]
             if node.target is _SAVING:
-                value = (named["seed"], value)
-            self.values[node] = self.checked(value, node.meta["val"])
+                made = lowered(self, target, rule, positional, named, lambda _: expected[1])
+                self.values[node] = (named["seed"], made)
+            else:
+                self.values[node] = lowered(self, target, rule, positional, named, lambda _: expected)
         except (_laze.Error, TypeError, _sizes.NoText) as error:
             raise NoLowering(f"{name_of(target)}: {error}") from error
 
@@ -205,6 +207,10 @@ class Lowering:
     def real(self, expression: Any) -> Any:
         return self.call("to.dtype", self.number(expression), torch.float64)
 
+    def rule_of(self, target: Any) -> Callable[..., Any]:
+        """What records an operator that laze has."""
+        return lambda *positional, **named: self.record(name_of(target), positional, named)
+
     def record(self, name: str, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call by name; with a value for a number, the overload that takes tensors."""
         if name in _OF_TENSORS and isinstance(positional[1], _Value):
@@ -215,11 +221,43 @@ class Lowering:
         """A result with the dtype that PyTorch says it has."""
         if isinstance(expected, (list, tuple)):
             return tuple(self.checked(one, other) for one, other in zip(value, expected, strict=True))
-        if expected is None or value is None:
-            return value
-        if str(value.dtype).rpartition(".")[2] == str(expected.dtype).rpartition(".")[2]:
+        if expected is None or value is None or _dtype_of(value) == _dtype_of(expected):
             return value
         return self.call("to.dtype", value, expected.dtype)
+
+
+def _dtype_of(value: Any) -> str:
+    return str(value.dtype).rpartition(".")[2]
+
+
+def _is_rounded(value: Any, expected: Any) -> bool:
+    """Whether there are floats that PyTorch expects in float64, which laze has made float32 of integers."""
+    if isinstance(expected, (list, tuple)):
+        return any(map(_is_rounded, value, expected))
+    both = value is not None and expected is not None
+    return both and (_dtype_of(value), _dtype_of(expected)) == ("float32", "float64")
+
+
+def _as_floats(graph: Any, held: Any) -> Any:
+    """The same with float64 for integers."""
+    if isinstance(held, (list, tuple)):
+        return [_as_floats(graph, item) for item in held]
+    is_whole = hasattr(held, "dtype") and not _dtype_of(held).startswith(("float", "bfloat", "complex"))
+    return graph.call("to.dtype", held, torch.float64) if is_whole else held
+
+
+def lowered(graph: Any, target: Any, rule: Callable[..., Any], positional: Any, named: dict[str, Any],
+            expected: Callable[[Any], Any]) -> Any:
+    """What a rule makes of arguments, with the dtypes that are expected of that. Integers become float32 in laze where
+    they become floats, and in PyTorch its default dtype: where that is float64, they are converted first."""
+    made = rule(*positional, **named)
+    form = expected(made)
+    if _is_rounded(made, form):
+        if any(argument.name == "dtype" for argument in target._schema.arguments):
+            named = {**named, "dtype": torch.float64}
+        positional = _as_floats(graph, positional)
+        made = rule(*positional, **{name: held if name == "seed" else _as_floats(graph, held) for name, held in named.items()})
+    return graph.checked(made, form)
 
 
 # ---- What is recorded, as data.

@@ -5,6 +5,7 @@ node, and what the rule calls is recorded.
 """
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 import torch
@@ -115,11 +116,15 @@ def recorded(target: Any, rule: Rule, otherwise: Callable[..., Any]) -> Callable
 
     def record(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         graph, call = Recording(), Call(target, arguments, named)
-        made = rule(graph, call, *(_map(graph.value, Operand, held) for held in call.args),
-                    **{name: _map(graph.value, Operand, held) for name, held in call.kwargs.items()
-                       if name not in _lowering._PLACES})
-        key = target, _kind(arguments), tuple((name, _kind(held)) for name, held in named.items())
-        if key not in _forms:
-            _forms[key] = _expected(call, made)
-        return _wrapped(graph.checked(made, _forms[key]))
+        positional = [_map(graph.value, Operand, held) for held in call.args]
+        taken = {name: _map(graph.value, Operand, held) for name, held in call.kwargs.items()
+                 if name not in _lowering._PLACES}
+        key = (target, torch.get_default_dtype(), _kind(arguments),
+               tuple((name, _kind(held)) for name, held in named.items()))
+
+        def expected(made: Any) -> Any:
+            if key not in _forms:
+                _forms[key] = _expected(call, made)
+            return _forms[key]
+        return _wrapped(_lowering.lowered(graph, target, functools.partial(rule, graph, call), positional, taken, expected))
     return run

@@ -213,6 +213,19 @@ class Memory(Compiling):
             x = (torch.rand(5) * 4).to(dtype)
             self.assert_same(lambda x: (torch.cat([x, x]), x == x, x * 1), x)
 
+    def test_floats_of_integers_have_the_digits_of_the_default_dtype(self):
+        def function(x):
+            return (x / 3, x.sqrt() * 0.1, x.sigmoid(), torch.linspace(0, 1, 7), torch.full((2,), 0.1), x.pow(-0.5),
+                    torch.where(x > 1, 0.1, 0.2), x.float().mean(), torch.softmax(x / 7, 0))
+        for default, tolerance in ((torch.float64, 1e-15), (torch.float32, 1e-6)):
+            torch._dynamo.reset()
+            torch.set_default_dtype(default)
+            self.addCleanup(torch.set_default_dtype, torch.float32)
+            self.assert_same(function, torch.arange(1, 8), tolerance=tolerance)
+            torch._dynamo.reset()
+            self.assertEqual(compiled(lambda: torch.rand(3))().dtype, default)
+        self.assert_nothing_left()
+
     def test_constants_and_inputs_as_results(self):
         self.assert_same(lambda x: (x, torch.tensor([1.0, 2.0]) + x, x.detach()), torch.randn(2))
 

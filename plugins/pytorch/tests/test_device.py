@@ -589,6 +589,19 @@ class Copies(Device):
                 self.assert_close(make(device="laze"), make())
         self.assert_nothing_left()
 
+    def test_floats_of_integers_have_the_digits_of_the_default_dtype(self):
+        def calls(x):
+            return (x / 3, x.sqrt(), 0.1 * x, (x > 1) * 0.1, x.float().mean(), x.to(torch.float32), x.sigmoid(),
+                    *torch.std_mean(x / 7), x.sum() / 3,
+                    torch.div(x, 3, out=torch.empty(3, dtype=torch.float64, device=x.device)),
+                    functional.silu(x / 3), functional.huber_loss(x / 3, x / 7))
+        for default in (torch.float64, torch.float32, torch.bfloat16):
+            torch.set_default_dtype(default)
+            self.addCleanup(torch.set_default_dtype, torch.float32)
+            for one, other in zip(calls(torch.arange(3, device="laze")), calls(torch.arange(3)), strict=True):
+                self.assert_close(one, other, 1e-15 if default == torch.float64 else 2e-2)
+        self.assert_nothing_left()
+
     def test_random_numbers_are_those_of_the_cpu(self):
         def draw(device):
             torch.manual_seed(7)
