@@ -30,11 +30,12 @@ static laze_tile lanes_tile(const laze_product *p) {
 
 /* One column is computed as one row, C' = B' A': lanes lie along columns, and would have one to work on. */
 static void turn_column(laze_product *p) {
-  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,     A_OFFSET, A_K,  A_ROW,
-                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,     DEPTH};
+  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,  A_OFFSET, A_K,   A_ROW,
+                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,  DEPTH, FIRST_COLUMN};
   LLVMValueRef given[OPERAND_COUNT];
   int64_t a = p->a;
   if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;
+  if (laze_product_has_digits(p)) return;
   memcpy(given, p->operands, sizeof given);
   for (int k = 0; k < OPERAND_COUNT; k++) p->operands[k] = given[turned[k]];
   p->a = p->b;
@@ -89,6 +90,7 @@ static laze_status emit_panels(laze_product *p, laze_tile tile, panel_function e
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   for (int v = 0; v < tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
+  LAZE_TRY(laze_product_find_runs(p));
   LAZE_TRY(emit_panel(p));
   laze_counted_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * tile.vectors));
   return LAZE_OK;
@@ -113,6 +115,7 @@ static laze_status open_blocks(laze_product *p, laze_counted_loop *blocks) {
   p->depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks->counter));
   p->a_step = p->operands[A_K];
   p->b_step = p->operands[B_K];
+  p->k_step = number(p, 1);
   write_result(p);
   p->adds = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, blocks->counter, number(p, 0), "");
   return LAZE_OK;
@@ -184,6 +187,7 @@ static laze_status emit_pass(laze_product *p, LLVMValueRef packs, LLVMValueRef f
   p->depth = LLVMBuildAShr(builder, rest, choose(p, p->is_chain, number(p, 0), number(p, 2)), "");
   p->a_step = multiply(p, p->operands[A_K], p->chains);
   p->b_step = multiply(p, p->operands[B_K], p->chains);
+  p->k_step = p->chains;
   write_result(p);
   p->out = choose(p, p->is_chain, p->out, partial(p, chain));
   p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
@@ -222,11 +226,22 @@ static laze_status emit_parts(laze_product *p) {
   return LAZE_OK;
 }
 
+/* An axis of B, whose last stride is operand `last`; those of its further digits stand from `first` on. */
+static laze_digits read_digits(laze_llvm_kernel *l, const laze_loop_instruction *i, int32_t last, int32_t first,
+                               int32_t count) {
+  laze_digits made = {.last = l->values[laze_llvm_operand(l, i, last)][0].value, .count = count};
+  for (int32_t d = 0; d < count; d++) {
+    made.extents[d] = l->values[laze_llvm_operand(l, i, first + 2 * d)][0].value;
+    made.strides[d] = l->values[laze_llvm_operand(l, i, first + 2 * d + 1)][0].value;
+  }
+  return made;
+}
+
 laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i) {
-  laze_product p = {.l = l, .dtype = i->dtype};
-  p.a = i->imm & 0xffff;
-  p.b = i->imm >> 16 & 0xffff;
-  p.c = i->imm >> 32 & 0xffff;
+  const laze_loop_product read = laze_loop_read_product(i->imm);
+  laze_product p = {.l = l, .dtype = i->dtype, .a = read.a, .b = read.b, .c = read.c};
+  p.k = read_digits(l, i, B_K, OPERAND_COUNT, read.depth_digits);
+  p.j = read_digits(l, i, B_COLUMN, OPERAND_COUNT + 2 * read.depth_digits, read.column_digits);
   p.element = laze_llvm_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
   if (p.lanes > LAZE_LANES) p.lanes = LAZE_LANES; /* more would fit of elements of one or two bytes */

@@ -5,6 +5,7 @@
  *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
  *                          the weights of a linear layer are)
  *   neither                gathered
+ *   digits                 in runs, of columns that differ in the last digit alone: a few registers for each
  */
 #include "codegen/llvm/kernel_product.h"
 
@@ -32,11 +33,11 @@ LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
 }
 
 bool laze_product_contiguous(const laze_product *p) {
-  return is_one(p->operands[B_COLUMN]);
+  return !laze_product_has_digits(p) && is_one(p->operands[B_COLUMN]);
 }
 
 bool laze_product_in_passes(const laze_product *p) {
-  return laze_product_contiguous(p) || !is_one(p->operands[A_K]);
+  return laze_product_has_digits(p) || laze_product_contiguous(p) || !is_one(p->operands[A_K]);
 }
 
 /* Room on the stack for a panel, shared by all products of the kernel: as many rows as a block has, or fewer than make
@@ -173,6 +174,91 @@ static laze_status copy_chain(laze_product *p, LLVMValueRef source, LLVMValueRef
   return LAZE_OK;
 }
 
+/* Digits. */
+
+static LLVMValueRef divide(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildUDiv(p->l->e.builder, a, b, "");
+}
+static LLVMValueRef remainder_of(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildURem(p->l->e.builder, a, b, "");
+}
+
+/* Where an index lies along an axis. */
+static LLVMValueRef place_of(const laze_product *p, const laze_digits *digits, LLVMValueRef index) {
+  LLVMValueRef place = number(p, 0), stride = digits->last;
+  for (int d = 0; d < digits->count; d++) {
+    place = add(p, place, multiply(p, remainder_of(p, index, digits->extents[d]), stride));
+    index = divide(p, index, digits->extents[d]);
+    stride = digits->strides[d];
+  }
+  return add(p, place, multiply(p, index, stride));
+}
+
+static LLVMValueRef at_number(const laze_product *p, LLVMValueRef numbers, LLVMValueRef index) {
+  return LLVMBuildGEP2(p->l->e.builder, laze_llvm_i64_type(p->l), numbers, &index, 1, "");
+}
+static LLVMValueRef load_number(const laze_product *p, LLVMValueRef numbers, LLVMValueRef index) {
+  return LLVMBuildLoad2(p->l->e.builder, laze_llvm_i64_type(p->l), at_number(p, numbers, index), "");
+}
+
+/* A run ends where the last digit is through, or with the panel: run r has the panel's columns from starts[r] up to
+ * starts[r + 1], from places[r] on. */
+laze_status laze_product_find_runs(laze_product *p) {
+  LLVMTypeRef i64 = laze_llvm_i64_type(p->l);
+  LLVMValueRef one = number(p, 1), count = number(p, 0), left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p))), extent = p->j.count ? p->j.extents[0] : width;
+  LLVMValueRef *slots[] = {&count};
+  laze_counted_loop runs = {.slots = slots, .slot_count = 1};
+  if (!laze_product_has_digits(p)) return LAZE_OK;
+  const uint64_t most = (uint64_t)LAZE_LANES * LAZE_TILE_VECTORS;
+  if (!p->l->runs) p->l->runs = laze_llvm_stack(p->l, i64, 2 * most + 1);
+  p->run_starts = p->l->runs;
+  p->run_places = at_number(p, p->l->runs, number(p, (int64_t)most + 1));
+  LAZE_TRY(laze_counted_loop_open(p->l, &runs, number(p, 0), width));
+  LLVMValueRef index = add(p, add(p, p->operands[FIRST_COLUMN], p->column), runs.counter);
+  LLVMValueRef rest = p->j.count ? subtract(p, extent, remainder_of(p, index, extent)) : width;
+  LLVMBuildStore(p->l->e.builder, runs.counter, at_number(p, p->run_starts, count));
+  LLVMBuildStore(p->l->e.builder, place_of(p, &p->j, index), at_number(p, p->run_places, count));
+  count = add(p, count, one);
+  laze_counted_loop_close(p->l, &runs, rest);
+  LLVMBuildStore(p->l->e.builder, width, at_number(p, p->run_starts, count));
+  p->run_count = count;
+  return LAZE_OK;
+}
+
+/* `left` elements of a run from one on: those past it as 0. */
+static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValueRef mask) {
+  const int64_t size = laze_dtype_size(p->dtype);
+  if (is_one(p->j.last)) return laze_llvm_vector_load(p->l, p->vector, from, mask, size);
+  LLVMValueRef lanes = laze_product_lane_numbers(p, laze_llvm_i64_type(p->l));
+  LLVMValueRef offsets = multiply(p, lanes, laze_product_splat(p, p->j.last));
+  return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
+}
+
+static laze_status copy_runs(laze_product *p, LLVMValueRef stack) {
+  laze_counted_loop rows = {0}, runs = {0}, registers = {0};
+  LLVMValueRef zero = number(p, 0), one = number(p, 1), lanes = number(p, p->lanes);
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, zero, p->depth));
+  LLVMValueRef k = add(p, p->first_k, multiply(p, rows.counter, p->k_step));
+  LLVMValueRef from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
+  LLVMValueRef to = advance(p, stack, multiply(p, rows.counter, number(p, laze_product_width(p))));
+  LAZE_TRY(laze_counted_loop_open(p->l, &runs, zero, p->run_count));
+  LLVMValueRef start = load_number(p, p->run_starts, runs.counter);
+  LLVMValueRef end = load_number(p, p->run_starts, add(p, runs.counter, one));
+  LLVMValueRef run = advance(p, from, load_number(p, p->run_places, runs.counter));
+  LAZE_TRY(laze_counted_loop_open(p->l, &registers, start, end));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, end, registers.counter));
+  LLVMValueRef place = multiply(p, subtract(p, registers.counter, start), p->j.last);
+  LLVMValueRef elements = load_run(p, advance(p, run, place), mask);
+  laze_llvm_vector_store(p->l, elements, advance(p, to, registers.counter), mask, laze_dtype_size(p->dtype));
+  laze_counted_loop_close(p->l, &registers, lanes);
+  laze_counted_loop_close(p->l, &runs, one);
+  laze_counted_loop_close(p->l, &rows, one);
+  p->panel = stack;
+  p->panel_stride = number(p, laze_product_width(p));
+  return LAZE_OK;
+}
+
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   LLVMValueRef stack = stack_panel(p);
   bool transposed = is_one(p->operands[B_K]) && !laze_product_contiguous(p);
@@ -194,7 +280,9 @@ LLVMValueRef laze_product_packs(const laze_product *p) {
 
 laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef k = multiply(p, p->first_k, p->operands[B_K]), j = multiply(p, p->column, p->operands[B_COLUMN]);
+  if (laze_product_has_digits(p)) return copy_runs(p, stack_panel(p));
+  LLVMValueRef column = add(p, p->operands[FIRST_COLUMN], p->column);
+  LLVMValueRef k = multiply(p, p->first_k, p->operands[B_K]), j = multiply(p, column, p->operands[B_COLUMN]);
   LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
   if (!packs) return copy_panel(p, source);
   LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);

@@ -17,8 +17,14 @@ typedef struct laze_tile {
 #define LAZE_TILE_SUMS 24 /* registers, most */
 #define LAZE_PASS_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
 
-/* The instruction's operands, in their order. */
-enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, OPERAND_COUNT };
+/* The instruction's operands, in their order; those of digits follow. */
+enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, FIRST_COLUMN, OPERAND_COUNT };
+
+/* How B lies along an axis: the last digit's stride, and for further ones the extent of the one below and the stride. */
+typedef struct laze_digits {
+  LLVMValueRef last, extents[LAZE_LOOP_PRODUCT_DIGITS], strides[LAZE_LOOP_PRODUCT_DIGITS];
+  int count; /* of further ones */
+} laze_digits;
 
 typedef struct laze_product {
   laze_llvm_kernel *l;
@@ -28,10 +34,13 @@ typedef struct laze_product {
   laze_tile tile;
   int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
+  laze_digits k, j; /* of B: depth and columns */
   LLVMValueRef is_chain, chains;   /* whether an element is one chain; how many it is in a block */
   LLVMValueRef first_row, row_end; /* of A and C */
   /* Of the panel and the k being worked on: `depth` of them from first_k on, a_step and b_step elements apart. */
   LLVMValueRef column, first_k, depth, a_step, b_step, masks[LAZE_TILE_VECTORS];
+  LLVMValueRef k_step;                             /* from one of them to the next: 1, or how many chains there are */
+  LLVMValueRef run_starts, run_places, run_count;  /* of the panel's columns, where they have digits (kernel_panel.c) */
   LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from one k to the next */
   LLVMValueRef out, out_row;        /* where sums go: address of row 0, elements from one row to the next */
   LLVMValueRef adds;                /* whether they are added to what is there; NULL: they are not */
@@ -41,7 +50,9 @@ typedef struct laze_product {
 LLVMValueRef laze_product_packs(const laze_product *p);
 /* Sets panel and panel_stride for the block and column of `p`, copying what has to be copied. */
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
-/* Whether B's columns are known to lie next to each other. */
+/* Notes how the panel's columns lie, where they have digits. */
+LAZE_MUST_USE laze_status laze_product_find_runs(laze_product *p);
+/* Whether B's columns are known to lie next to each other, all of them. */
 bool laze_product_contiguous(const laze_product *p);
 /* Whether chains are taken in passes (kernel_matrix.c). */
 bool laze_product_in_passes(const laze_product *p);
@@ -49,6 +60,10 @@ bool laze_product_in_passes(const laze_product *p);
 /* All rows of the panel, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
+/* Whether B is read by digits. */
+static inline bool laze_product_has_digits(const laze_product *p) {
+  return p->k.count + p->j.count > 0;
+}
 /* Whether a stride or extent is a constant of the kernel, and 1. */
 static inline bool is_one(LLVMValueRef value) {
   return LLVMIsAConstantInt(value) && LLVMConstIntGetSExtValue(value) == 1;

@@ -338,19 +338,20 @@ static laze_status verify_set(verifier *v, const laze_loop_instruction *i) {
 }
 
 static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
-  LAZE_TRY(want_count(v, i, 11, 11));
-  LAZE_TRY(want_indices(v, i, 0, 11));
+  const laze_loop_product product = laze_loop_read_product(i->imm);
+  const int32_t digits = product.depth_digits + product.column_digits, count = LAZE_LOOP_PRODUCT_FIXED + 2 * digits;
+  if (digits > LAZE_LOOP_PRODUCT_DIGITS || i->imm >> 56) return fault(v, "a matrix product of too many digits");
+  LAZE_TRY(want_count(v, i, count, count));
+  LAZE_TRY(want_indices(v, i, 0, count));
   if (i->dtype == LAZE_BOOL) return fault(v, "a matrix product of bool");
   if (laze_dtype_is_complex(i->dtype)) return fault(v, "a matrix product of complex numbers, which is four of floats");
   if (laze_dtype_is_half(i->dtype)) return fault(v, "a matrix product of floats of 16 bits, which are computed in f32");
   if (v->depth == 0) return fault(v, "a matrix product outside the RANGE loop");
   if (lanes_loop(v) >= 0) return fault(v, "a matrix product inside a LANES loop");
-  int64_t buffers[3];
-  for (int k = 0; k < 3; k++) {
-    buffers[k] = i->imm >> 16 * k & 0xffff;
-    LAZE_TRY(want_buffer(v, buffers[k], i->dtype, k == 2));
-  }
-  bool in_place = buffers[2] == buffers[0] || buffers[2] == buffers[1];
+  LAZE_TRY(want_buffer(v, product.a, i->dtype, false));
+  LAZE_TRY(want_buffer(v, product.b, i->dtype, false));
+  LAZE_TRY(want_buffer(v, product.c, i->dtype, true));
+  bool in_place = product.c == product.a || product.c == product.b;
   return in_place ? fault(v, "it writes one of its factors") : LAZE_OK;
 }
 

@@ -156,7 +156,9 @@ laze_status laze_schedule_pass_uses(laze_scheduler *scheduler, int32_t node_inde
     maps[index] = NULL;
     if (!use->map && !(use->flat && laze_schedule_join_of(node->op)->keeps_order)) return LAZE_OK;
     if (use->map) {
+      const laze_group_rules *rules = laze_group_rules_of(use->group);
       LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
+      if (possible && rules->reads) LAZE_TRY(rules->reads(scheduler, use, needs.maps[0], &possible));
       if (!possible) return LAZE_OK;
       maps[index] = needs.maps[0];
     }

@@ -17,6 +17,7 @@
 struct laze_scheduler;
 struct laze_group_builder;
 struct laze_use;
+struct laze_map;
 
 typedef struct laze_group_rules {
   /* Starts what stores a node, whose uses are loads by now; `why` it is stored is known. *done is false where this kind
@@ -28,6 +29,10 @@ typedef struct laze_group_rules {
    * that they use from memory. */
   laze_status (*grow)(struct laze_scheduler *scheduler, const struct laze_use *use, int32_t node_index,
                       int32_t *instance, bool *possible);
+  /* Whether what a use reads may lie as its value's operand does at `map`; otherwise the value is stored. NULL: it may.
+   */
+  laze_status (*reads)(struct laze_scheduler *scheduler, const struct laze_use *use, const struct laze_map *map,
+                       bool *possible);
   /* Finishes a group: its loop IR, where it has any, and what else its laze_group says. */
   laze_status (*emit)(struct laze_scheduler *scheduler, struct laze_group_builder *group);
 } laze_group_rules;

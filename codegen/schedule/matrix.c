@@ -1,10 +1,14 @@
-/* Groups that are a matrix product, in loop IR: blocks of rows, each one MATRIX instruction.
+/* Groups that are a matrix product, in loop IR: blocks of rows and columns, each one MATRIX instruction.
  *
- *   for t in 0 ... batches * ceil(rows / 72)          RANGE: what threads share
- *     batch = t / ceil(rows / 72), first = t % ceil(rows / 72) * 72
- *     c[batch, first ... first + 72, :] = a[batch, first ... first + 72, :] . b[batch, :, :]
+ *   for t in 0 ... batches * ceil(rows / 72) * ceil(columns / 1024)          RANGE: what threads share
+ *     c[batch, 72 rows, 1024 columns] = a[batch, 72 rows, :] . b[batch, :, 1024 columns]
  *
- * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy.
+ * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy. An axis of the
+ * second one may have digits, each with a stride of its own, so that windows are read where they lie:
+ *
+ *   k = (channel * 3 + place) * 3 + place'     steps of channels, of rows of the image, and of 1
+ *
+ * Where the first would have some, what it is of is stored.
  */
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
@@ -14,20 +18,20 @@
 #include <string.h>
 
 /* A multiple of the lowering's register block of 6 rows. */
-enum { ROW_BLOCK = 72 };
+enum { ROW_BLOCK = 72, COLUMN_BLOCK = 1024 };
 
 /* The axes of the domain, and their letters in a laze_product. */
 enum { BATCH, ROWS, COLUMNS, DEPTH, AXES };
 static const char letters[] = "bmnk";
 
-/* Axes never split. Component i stands for axis i. */
+/* Component i stands for axis i. Rows are not split. */
 static laze_status add_axes(laze_scheduler *scheduler, laze_group_builder *group, const laze_size extents[AXES],
                             laze_component axes[AXES]) {
   for (int i = 0; i < AXES; i++) {
     laze_term *term = laze_arena_alloc(scheduler->arena, sizeof *term);
     if (!term) return laze_scheduler_memory_error(scheduler);
     *term = (laze_term){laze_domain_add_axis(&group->domain, extents[i], -1), 1};
-    group->domain.axes[term->axis].whole = true;
+    group->domain.axes[term->axis].whole = i == ROWS;
     axes[i] = (laze_component){.terms = term, .term_count = 1, .dynamic = -1};
   }
   return LAZE_OK;
@@ -82,95 +86,247 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return LAZE_OK;
 }
 
+/* How an operand lies along an axis: a stride for each digit of the index, the innermost first. */
+enum { MAX_DIGITS = 4 };
+typedef struct {
+  laze_size extents[MAX_DIGITS], strides[MAX_DIGITS];
+  int32_t count;
+} digits;
+
+static laze_size coefficient(const laze_component *component, int32_t axis) {
+  for (int32_t i = 0; i < component->term_count; i++)
+    if (component->terms[i].axis == axis) return component->terms[i].coefficient;
+  return 0;
+}
+
+/* Whether one stride serves for all of an axis: that of what it was split into. */
+static laze_status has_stride(const laze_mapper *mapper, const laze_component *offset, int32_t axis, laze_size *stride,
+                              bool *out) {
+  laze_mapper own = *mapper;
+  int32_t innermost = axis;
+  laze_component whole = {.dynamic = -1, .term_count = 1}, parts;
+  while (mapper->domain->axes[innermost].outer >= 0) innermost = mapper->domain->axes[innermost].inner;
+  *stride = coefficient(offset, innermost);
+  whole.terms = &(laze_term){axis, *stride};
+  LAZE_TRY(laze_component_normalise(&own, &whole, &parts));
+  *out = true;
+  for (int32_t i = 0; i < parts.term_count; i++)
+    *out = *out && coefficient(offset, parts.terms[i].axis) == parts.terms[i].coefficient;
+  return LAZE_OK;
+}
+
+/* Adds a digit, or makes the last one longer. *fits is false where there is no room. */
+static laze_status add_digit(const laze_mapper *mapper, digits *out, laze_size extent, laze_size stride, bool *fits) {
+  laze_size reach, longer, last = out->count - 1;
+  if (out->count > 0) {
+    LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, out->strides[last], out->extents[last], &reach,
+                              mapper->error));
+    LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, extent, out->extents[last], &longer, mapper->error));
+    if (reach == stride) out->extents[last] = longer;
+    if (reach == stride) return LAZE_OK;
+  }
+  *fits = out->count < MAX_DIGITS;
+  if (!*fits) return LAZE_OK;
+  out->extents[out->count] = extent;
+  out->strides[out->count++] = stride;
+  return LAZE_OK;
+}
+
+static laze_status find_digits(const laze_mapper *mapper, const laze_component *offset, int32_t axis, digits *out,
+                               bool *fits) {
+  int32_t waiting[LAZE_MAX_AXES], depth = 0;
+  out->count = 0;
+  *fits = true;
+  for (waiting[depth++] = axis; depth > 0 && *fits;) {
+    const int32_t next = waiting[--depth];
+    const laze_axis *is = &mapper->domain->axes[next];
+    laze_size stride;
+    bool whole;
+    LAZE_TRY(has_stride(mapper, offset, next, &stride, &whole));
+    if (!whole) {
+      waiting[depth++] = is->outer;
+      waiting[depth++] = is->inner;
+    } else if (is->extent != 1 || out->count == 0) {
+      if (out->count == 1 && out->extents[0] == 1) out->count = 0;
+      LAZE_TRY(add_digit(mapper, out, is->extent, stride, fits));
+    }
+  }
+  return LAZE_OK;
+}
+
+/* Copying windows into a panel pays off where columns lie near each other. */
+enum { FAR_COLUMNS = 16 };
+
+static laze_status reads(laze_scheduler *scheduler, const laze_use *use, const laze_map *map, bool *possible) {
+  const laze_mapper mapper = laze_scheduler_mapper(scheduler, use->group);
+  laze_offset offset;
+  digits depth, columns;
+  bool fits;
+  LAZE_TRY(laze_map_offset((laze_mapper *)&mapper, map, &offset));
+  LAZE_TRY(find_digits(&mapper, &offset.affine, DEPTH, &depth, possible));
+  LAZE_TRY(find_digits(&mapper, &offset.affine, COLUMNS, &columns, &fits));
+  *possible = *possible && fits && offset.dynamic_count == 0 && !map->guards;
+  const bool plain = depth.count == 1 && columns.count == 1;
+  const bool near = laze_size_is_constant(columns.strides[0]) && columns.strides[0] >= 1 &&
+                    columns.strides[0] <= FAR_COLUMNS;
+  *possible = *possible && (plain || (use->slot == 1 && near));
+  return LAZE_OK;
+}
+
 typedef struct {
   laze_scheduler *scheduler;
   laze_loop_kernel *kernel;
+  laze_mapper mapper;
+  const laze_domain *domain;
   laze_size_numbers numbers;
-  int32_t batch, first; /* index values; batch -1: one batch only */
+  int32_t batch, row, column; /* index values: where the block begins; batch -1: there is one, row -1: likewise */
 } matrix_emitter;
 
 static int32_t emit_size(matrix_emitter *emitter, laze_size size) {
   return laze_group_emit_size(emitter->scheduler, emitter->kernel, &emitter->numbers, size);
 }
 
-static laze_size coefficient(const laze_offset *offset, int32_t axis) {
-  for (int32_t i = 0; i < offset->affine.term_count; i++)
-    if (offset->affine.terms[i].axis == axis) return offset->affine.terms[i].coefficient;
-  return 0;
+static int32_t emit_index(matrix_emitter *emitter, laze_loop_code code, int32_t a, int32_t b) {
+  return laze_loop_index(emitter->kernel, code, a, b);
 }
 
-/* Where the operand's block begins: its offset, the batch, and the first row where it has rows. */
-static int32_t block_offset(matrix_emitter *emitter, const laze_offset *offset) {
-  laze_loop_kernel *kernel = emitter->kernel;
-  int32_t value = emit_size(emitter, offset->affine.offset);
-  const int32_t inductions[2] = {emitter->batch, emitter->first};
-  for (int axis = BATCH; axis <= ROWS; axis++) {
-    laze_size stride = coefficient(offset, axis);
-    if (stride == 0 || inductions[axis] < 0) continue;
-    int32_t step = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, inductions[axis], emit_size(emitter, stride));
-    value = laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, value, step);
+static laze_status digits_of(const matrix_emitter *emitter, const laze_offset *offset, int32_t axis, digits *out) {
+  bool fits;
+  LAZE_TRY(find_digits(&emitter->mapper, &offset->affine, axis, out, &fits));
+  return fits ? LAZE_OK : laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
+}
+
+/* value + index along an axis that has these digits. */
+static int32_t add_along(matrix_emitter *emitter, int32_t value, int32_t index, const digits *along) {
+  for (int32_t i = 0; i < along->count && index >= 0; i++) {
+    const int32_t extent = emit_size(emitter, along->extents[i]);
+    const bool last = i + 1 == along->count;
+    if (along->strides[i] != 0) {
+      const int32_t digit = last ? index : emit_index(emitter, LAZE_LOOP_INDEX_MOD, index, extent);
+      value = emit_index(emitter, LAZE_LOOP_INDEX_ADD, value,
+                         emit_index(emitter, LAZE_LOOP_INDEX_MUL, digit, emit_size(emitter, along->strides[i])));
+    }
+    if (!last) index = emit_index(emitter, LAZE_LOOP_INDEX_FLOOR_DIV, index, extent);
   }
   return value;
 }
 
-/* Opens the loop over blocks and finds batch and first row. */
-static int32_t open_blocks(matrix_emitter *emitter, const laze_domain *domain, laze_size blocks, laze_size extent) {
-  laze_loop_kernel *kernel = emitter->kernel;
-  bool batched = domain->axes[BATCH].extent != 1;
-  int32_t block = laze_loop_begin(kernel, emit_size(emitter, extent), LAZE_LOOP_RANGE);
-  emitter->batch = -1;
-  if (batched) {
-    int32_t count = emit_size(emitter, blocks);
-    emitter->batch = laze_loop_index(kernel, LAZE_LOOP_INDEX_FLOOR_DIV, block, count);
-    block = laze_loop_index(kernel, LAZE_LOOP_INDEX_MOD, block, count);
-  }
-  if (domain->axes[ROWS].extent == 1) { /* known to be one block, and one row */
-    emitter->first = -1;
-    return laze_loop_index_constant(kernel, 1);
-  }
-  int32_t height = laze_loop_index_constant(kernel, ROW_BLOCK);
-  emitter->first = laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, height);
-  int32_t rest =
-      laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, emit_size(emitter, domain->axes[ROWS].extent), emitter->first);
-  return laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, height);
+/* Blocks of an axis, of which the index names one: where it begins, and how much of it there is. */
+static int32_t open_axis(matrix_emitter *emitter, laze_size extent, int64_t block, int32_t index, int32_t *first) {
+  const int32_t height = laze_loop_index_constant(emitter->kernel, block);
+  *first = emit_index(emitter, LAZE_LOOP_INDEX_MUL, index, height);
+  return emit_index(emitter, LAZE_LOOP_INDEX_MIN,
+                    emit_index(emitter, LAZE_LOOP_INDEX_SUB, emit_size(emitter, extent), *first), height);
 }
 
-static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *domain, laze_size *blocks,
-                                laze_size *extent, laze_size *operations) {
+typedef struct {
+  laze_size rows, columns, all; /* how many there are: along an axis, and in all batches */
+} block_counts;
+
+/* Opens the loop over blocks, those of columns innermost, and finds where each begins and its extents. */
+static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int32_t *rows, int32_t *columns) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  const laze_axis *axes = emitter->domain->axes;
+  int32_t block = laze_loop_begin(kernel, emit_size(emitter, counts->all), LAZE_LOOP_RANGE), index = block;
+  const int32_t across = emit_size(emitter, counts->columns);
+  if (counts->columns != 1) {
+    index = emit_index(emitter, LAZE_LOOP_INDEX_MOD, block, across);
+    block = emit_index(emitter, LAZE_LOOP_INDEX_FLOOR_DIV, block, across);
+  } else {
+    index = laze_loop_index_constant(kernel, 0);
+  }
+  *columns = open_axis(emitter, axes[COLUMNS].extent, COLUMN_BLOCK, index, &emitter->column);
+  emitter->batch = emitter->row = -1;
+  if (axes[BATCH].extent != 1) {
+    const int32_t count = emit_size(emitter, counts->rows);
+    emitter->batch = emit_index(emitter, LAZE_LOOP_INDEX_FLOOR_DIV, block, count);
+    block = emit_index(emitter, LAZE_LOOP_INDEX_MOD, block, count);
+  }
+  *rows = axes[ROWS].extent == 1 ? laze_loop_index_constant(kernel, 1) /* known to be one block, and one row */
+                                 : open_axis(emitter, axes[ROWS].extent, ROW_BLOCK, block, &emitter->row);
+}
+
+static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *domain, block_counts *blocks,
+                                laze_size *operations) {
   laze_size_table *sizes = scheduler->graph->sizes;
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, blocks, scheduler->error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, *blocks, domain->axes[BATCH].extent, extent, scheduler->error));
+  laze_error *error = scheduler->error;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, &blocks->rows, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns,
+                            error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->rows, blocks->columns, &blocks->all, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, domain->axes[BATCH].extent, &blocks->all, error));
   *operations = 2;
   for (int axis = 0; axis < AXES; axis++)
-    LAZE_TRY(
-        laze_size_estimate(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, scheduler->error));
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, error));
   return LAZE_OK;
 }
 
-static void emit_product(matrix_emitter *emitter, const laze_domain *domain, const laze_offset offsets[3],
-                         const int32_t buffers[2], laze_dtype dtype, int32_t rows) {
-  const laze_offset *a = &offsets[0], *b = &offsets[1], *c = &offsets[2];
-  int32_t operands[11];
-  operands[0] = block_offset(emitter, a);
-  operands[1] = emit_size(emitter, coefficient(a, ROWS));
-  operands[2] = emit_size(emitter, coefficient(a, DEPTH));
-  operands[3] = block_offset(emitter, b);
-  operands[4] = emit_size(emitter, coefficient(b, DEPTH));
-  operands[5] = emit_size(emitter, coefficient(b, COLUMNS));
-  operands[6] = block_offset(emitter, c);
-  operands[7] = emit_size(emitter, coefficient(c, ROWS));
-  operands[8] = rows;
-  operands[9] = emit_size(emitter, domain->axes[COLUMNS].extent);
-  operands[10] = emit_size(emitter, domain->axes[DEPTH].extent);
-  int64_t written = emitter->kernel->buffer_count - 1;
-  laze_loop_instruction product = {
-      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = buffers[0] | (int64_t)buffers[1] << 16 | written << 32};
-  laze_loop_emit(emitter->kernel, product, operands, 11);
+/* The instruction's operands while they are listed. */
+typedef struct {
+  int32_t items[LAZE_LOOP_PRODUCT_MOST];
+  int32_t count;
+} operand_list;
+
+static void add_operand(operand_list *list, int32_t value) {
+  list->items[list->count++] = value;
+}
+
+/* An extent and the stride beyond it for each further digit. */
+static void add_digits(matrix_emitter *emitter, operand_list *list, const digits *along) {
+  for (int32_t i = 1; i < along->count; i++) {
+    add_operand(list, emit_size(emitter, along->extents[i - 1]));
+    add_operand(list, emit_size(emitter, along->strides[i]));
+  }
+}
+
+/* Where a factor's block begins, and its strides along two axes. */
+static laze_status add_factor(matrix_emitter *emitter, operand_list *list, const laze_offset *offset, int axis,
+                              digits *first, digits *second) {
+  digits batch;
+  int32_t start = emit_size(emitter, offset->affine.offset);
+  LAZE_TRY(digits_of(emitter, offset, BATCH, &batch));
+  LAZE_TRY(digits_of(emitter, offset, axis, first));
+  LAZE_TRY(digits_of(emitter, offset, axis == ROWS ? DEPTH : COLUMNS, second));
+  start = add_along(emitter, start, emitter->batch, &batch);
+  if (axis == ROWS) start = add_along(emitter, start, emitter->row, first);
+  add_operand(list, start);
+  add_operand(list, emit_size(emitter, first->strides[0]));
+  add_operand(list, emit_size(emitter, second->strides[0]));
+  return LAZE_OK;
+}
+
+static laze_status emit_product(matrix_emitter *emitter, const laze_offset offsets[3], const int32_t buffers[2],
+                                laze_dtype dtype, const int32_t extents[2]) {
+  operand_list list = {.count = 0};
+  digits rows, depth, columns, batch;
+  LAZE_TRY(add_factor(emitter, &list, &offsets[0], ROWS, &rows, &depth));
+  LAZE_TRY(add_factor(emitter, &list, &offsets[1], DEPTH, &depth, &columns));
+  LAZE_TRY(digits_of(emitter, &offsets[2], BATCH, &batch));
+  LAZE_TRY(digits_of(emitter, &offsets[2], ROWS, &rows));
+  int32_t start = add_along(emitter, emit_size(emitter, offsets[2].affine.offset), emitter->batch, &batch);
+  start = add_along(emitter, start, emitter->row, &rows);
+  add_operand(&list, emit_index(emitter, LAZE_LOOP_INDEX_ADD, start, emitter->column));
+  add_operand(&list, emit_size(emitter, rows.strides[0]));
+  add_operand(&list, extents[0]);
+  add_operand(&list, extents[1]);
+  add_operand(&list, emit_size(emitter, emitter->domain->axes[DEPTH].extent));
+  add_operand(&list, emitter->column);
+  add_digits(emitter, &list, &depth);
+  add_digits(emitter, &list, &columns);
+  const laze_loop_product product = {.a = buffers[0],
+                                     .b = buffers[1],
+                                     .c = emitter->kernel->buffer_count - 1,
+                                     .depth_digits = depth.count - 1,
+                                     .column_digits = columns.count - 1};
+  laze_loop_instruction made = {
+      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(emitter->kernel, made, list.items, list.count);
+  return LAZE_OK;
 }
 
 static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  matrix_emitter emitter = {.scheduler = scheduler};
+  matrix_emitter emitter = {.scheduler = scheduler, .mapper = mapper, .domain = &group->domain};
   int32_t *order = laze_arena_alloc_array(scheduler->arena, 2 * group->instance_count, sizeof *order);
   emitter.kernel = laze_arena_alloc(scheduler->arena, sizeof *emitter.kernel);
   laze_value *write = laze_arena_copy(scheduler->arena, &group->group.root, sizeof *write);
@@ -189,11 +345,13 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
     operand_buffers[i] = buffers[load];
   }
   LAZE_TRY(laze_map_offset(&mapper, group->instances[0].map, &offsets[2]));
-  laze_size blocks;
-  LAZE_TRY(find_extents(scheduler, &group->domain, &blocks, &group->group.domain, &group->group.operations));
-  int32_t rows = open_blocks(&emitter, &group->domain, blocks, group->group.domain);
+  block_counts blocks;
+  int32_t extents[2];
+  LAZE_TRY(find_extents(scheduler, &group->domain, &blocks, &group->group.operations));
+  group->group.domain = blocks.all;
+  open_blocks(&emitter, &blocks, &extents[0], &extents[1]);
   laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;
-  emit_product(&emitter, &group->domain, offsets, operand_buffers, dtype, rows);
+  LAZE_TRY(emit_product(&emitter, offsets, operand_buffers, dtype, extents));
   laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;
@@ -202,4 +360,4 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   return laze_group_emit_root(scheduler, group);
 }
 
-const laze_group_rules laze_group_matrix = {.claim = claim, .emit = emit};
+const laze_group_rules laze_group_matrix = {.claim = claim, .reads = reads, .emit = emit};

@@ -23,6 +23,7 @@ typedef struct {
   const laze_call *call;
   laze_windows windows;
   int64_t groups, further[LAZE_MAX_WINDOW_DIMS]; /* output_padding */
+  laze_size channels, results; /* of the input and of the result in a group */
   bool transposed, batched;
   laze_value input, weight, bias; /* bias NONE: there is none */
   laze_error *error;
@@ -178,41 +179,49 @@ static laze_status insert_axis(const convolution *c, int axis, laze_value *value
   return laze_record_call(c->recorder, LAZE_OP_UNSQUEEZE, value, 1, &dim, value, c->error);
 }
 
-/* [n, c, ...] as [n, g, 1, c/g, ...], without g where there is one group. */
-static laze_status group_channels(const convolution *c, laze_value *value) {
-  laze_type type = laze_compose_type(c->recorder, *value);
-  laze_size sizes[LAZE_MAX_RANK], within;
-  bool divides;
-  int rank = 0;
-  if (c->groups == 1) return insert_axis(c, 1, value);
-  LAZE_TRY(divide_by_groups(c, type.sizes[1], &within, &divides));
+/* The channels of operands and result in a group, which have to fit. */
+static laze_status check_channels(convolution *c) {
+  laze_type weight = laze_compose_type(c->recorder, c->weight), input = laze_compose_type(c->recorder, c->input);
+  laze_size channels;
+  bool divides, fits;
+  LAZE_TRY(divide_by_groups(c, input.sizes[1], &channels, &divides));
   if (!divides) return fail_shapes(c, "expected the input's channels to be a multiple of groups");
-  sizes[rank++] = type.sizes[0];
-  sizes[rank++] = c->groups;
-  sizes[rank++] = 1;
-  sizes[rank++] = within;
-  for (int i = 2; i < type.rank; i++) sizes[rank++] = type.sizes[i];
-  return laze_compose_reshape(c->recorder, *value, sizes, rank, value, c->error);
+  c->channels = weight.sizes[1];
+  LAZE_TRY(divide_by_groups(c, weight.sizes[0], &c->results, &divides));
+  LAZE_TRY(multiply_sizes(c, weight.sizes[1], c->groups, &channels));
+  LAZE_TRY(laze_size_must_equal(c->recorder, channels, input.sizes[1], &fits, c->error));
+  if (divides && fits) return LAZE_OK;
+  return fail_shapes(c,
+                     "expected channels of the input to be those of the weight in each group, and as many channels "
+                     "out for each");
 }
 
-/* [oc, c/g, k ...] as [g, oc/g, c/g, k0, 1, k1, 1]. */
+/* [n, g * r, o ...] of the axes of places, the last ones of `value`. */
+static laze_status join_groups(const convolution *c, laze_value value, laze_value *out) {
+  laze_type type = laze_compose_type(c->recorder, value), weight = laze_compose_type(c->recorder, c->weight);
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], weight.sizes[0]};
+  const int places = c->windows.dims;
+  for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[type.rank - places + i];
+  return laze_compose_reshape(c->recorder, value, sizes, 2 + places, out, c->error);
+}
+
+/* A sum of products for each element, over channels and places. */
+
+/* [n, c, k0, o0, k1, o1] as [n, 1, c, ...], or with groups as [n, g, 1, c/g, ...]. */
+static laze_status group_channels(const convolution *c, laze_value *value) {
+  laze_type type = laze_compose_type(c->recorder, *value);
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], c->groups, 1, c->channels};
+  if (c->groups == 1) return insert_axis(c, 1, value);
+  for (int i = 2; i < type.rank; i++) sizes[2 + i] = type.sizes[i];
+  return laze_compose_reshape(c->recorder, *value, sizes, 2 + type.rank, value, c->error);
+}
+
+/* [oc, c/g, k ...] as [oc, c, k0, 1, k1, 1], or with groups as [g, oc/g, c/g, k0, 1, k1, 1]. */
 static laze_status group_weight(const convolution *c, laze_value *value) {
-  laze_type type = laze_compose_type(c->recorder, *value), input = laze_compose_type(c->recorder, c->input);
-  laze_size sizes[LAZE_MAX_RANK], within, channels;
-  bool divides, fits;
-  int rank = 0;
-  LAZE_TRY(divide_by_groups(c, type.sizes[0], &within, &divides));
-  LAZE_TRY(multiply_sizes(c, type.sizes[1], c->groups, &channels));
-  LAZE_TRY(laze_size_must_equal(c->recorder, channels, input.sizes[1], &fits, c->error));
-  if (!divides || !fits)
-    return fail_shapes(c,
-                       "expected channels of the input to be those of the weight in each group, and as many channels "
-                       "out for each");
+  laze_size sizes[LAZE_MAX_RANK] = {c->groups, c->results, c->channels};
+  int rank = 3;
   for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(insert_axis(c, 3 + 2 * i, value));
   if (c->groups == 1) return LAZE_OK;
-  sizes[rank++] = c->groups;
-  sizes[rank++] = within;
-  sizes[rank++] = type.sizes[1];
   for (int i = 0; i < c->windows.dims; i++) {
     sizes[rank++] = c->windows.size[i];
     sizes[rank++] = 1;
@@ -220,21 +229,63 @@ static laze_status group_weight(const convolution *c, laze_value *value) {
   return laze_compose_reshape(c->recorder, *value, sizes, rank, value, c->error);
 }
 
-/* The sum over channels and places, [n, oc, o ...]. */
-static laze_status sum_products(const convolution *c, laze_value product, laze_value *out) {
-  laze_type type = laze_compose_type(c->recorder, product);
-  laze_size axes[1 + LAZE_MAX_WINDOW_DIMS], sizes[LAZE_MAX_RANK];
-  int places = c->windows.dims, channels = type.rank - 2 * places - 1;
-  axes[0] = channels;
+static laze_status sum_products(const convolution *c, laze_value windows, laze_value *out) {
+  laze_value weight = c->weight;
+  laze_size axes[1 + LAZE_MAX_WINDOW_DIMS];
+  LAZE_TRY(group_weight(c, &weight));
+  LAZE_TRY(group_channels(c, &windows));
+  LAZE_TRY(laze_compose_binary(c->recorder, LAZE_OP_MUL, windows, weight, out, c->error));
+  const laze_type type = laze_compose_type(c->recorder, *out);
+  axes[0] = type.rank - 2 * c->windows.dims - 1;
   laze_windows_places(&c->windows, type.rank, axes + 1);
-  laze_attribute attributes[] = {laze_attribute_integers(axes, 1 + places), laze_attribute_boolean(false),
+  laze_attribute attributes[] = {laze_attribute_integers(axes, 1 + c->windows.dims), laze_attribute_boolean(false),
                                  laze_attribute_dtype(type.dtype)};
-  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, &product, 1, attributes, out, c->error));
-  if (c->groups == 1) return LAZE_OK;
-  type = laze_compose_type(c->recorder, *out);
-  sizes[0] = type.sizes[0];
-  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 1, type.rank - places - 1, &sizes[1], c->error));
-  for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[type.rank - places + i];
+  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, out, 1, attributes, out, c->error));
+  return c->groups == 1 ? LAZE_OK : join_groups(c, *out, out);
+}
+
+/* A product of matrices. */
+
+/* [n, c, k0, o0, k1, o1] as [n, c, k0, k1, o0, o1]. */
+static laze_status part_places(const convolution *c, laze_value *value) {
+  laze_size order[LAZE_MAX_RANK] = {0, 1};
+  const int places = c->windows.dims;
+  for (int i = 0; i < places; i++) {
+    order[2 + i] = 2 + 2 * i;
+    order[2 + places + i] = 3 + 2 * i;
+  }
+  return laze_compose_permute(c->recorder, *value, order, 2 + 2 * places, value, c->error);
+}
+
+/* The first sizes of a matrix, or of one for each group, and behind them those given. */
+static laze_status reshape_matrix(const convolution *c, laze_value value, const laze_size *batch, const laze_size sizes[2],
+                                  laze_value *out) {
+  laze_size all[4];
+  int rank = 0;
+  if (batch) all[rank++] = *batch;
+  if (c->groups > 1) all[rank++] = c->groups;
+  for (int i = 0; i < 2; i++) all[rank++] = sizes[i];
+  return laze_compose_reshape(c->recorder, value, all, rank, out, c->error);
+}
+
+static laze_status multiply_matrices(const convolution *c, laze_value windows, laze_value *out) {
+  const int places = c->windows.dims;
+  laze_type type;
+  laze_size depth, columns;
+  laze_value weight, product[2];
+  LAZE_TRY(part_places(c, &windows));
+  type = laze_compose_type(c->recorder, windows);
+  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 2, places, &depth, c->error));
+  LAZE_TRY(multiply_sizes(c, depth, c->channels, &depth));
+  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 2 + places, places, &columns, c->error));
+  LAZE_TRY(reshape_matrix(c, c->weight, NULL, (laze_size[]){c->results, depth}, &weight));
+  LAZE_TRY(reshape_matrix(c, windows, &type.sizes[0], (laze_size[]){depth, columns}, &windows));
+  product[0] = weight;
+  product[1] = windows;
+  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_MATMUL, product, 2, NULL, out, c->error));
+  /* [n, g, r, o0 * o1], with the places of windows apart. */
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], laze_compose_type(c->recorder, c->weight).sizes[0]};
+  for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[2 + places + i];
   return laze_compose_reshape(c->recorder, *out, sizes, 2 + places, out, c->error);
 }
 
@@ -249,17 +300,14 @@ static laze_status add_bias(const convolution *c, laze_value *out) {
 }
 
 static laze_status convolve(convolution *c, laze_value *out) {
-  laze_value zero, windows, weight;
+  laze_value zero, windows;
   laze_dtype dtype = laze_recorder_type(c->recorder, c->input)->dtype;
   LAZE_TRY(laze_record_number(c->recorder, dtype, laze_scalar_integer(0), &zero, c->error));
   if (c->transposed) LAZE_TRY(turn_round(c, zero));
-  weight = c->weight;
-  windows = c->input;
-  LAZE_TRY(group_weight(c, &weight));
-  LAZE_TRY(group_channels(c, &windows));
-  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){zero, zero}, &windows, c->error));
-  LAZE_TRY(laze_compose_binary(c->recorder, LAZE_OP_MUL, windows, weight, out, c->error));
-  LAZE_TRY(sum_products(c, *out, out));
+  LAZE_TRY(check_channels(c));
+  LAZE_TRY(
+      laze_compose_windows(c->recorder, &c->windows, c->input, (laze_value[]){zero, zero}, &windows, c->error));
+  LAZE_TRY(laze_windows_are_thin(c->channels, c->results) ? sum_products(c, windows, out) : multiply_matrices(c, windows, out));
   if (!laze_value_is_none(c->bias)) LAZE_TRY(add_bias(c, out));
   return c->batched ? LAZE_OK : laze_compose_drop_axis(c->recorder, *out, 0, out, c->error);
 }

@@ -2,7 +2,8 @@
  *
  *   input      what the transposed form makes of the gradient, without the padding; of the transposed form, a plain one
  *   weight     windows of the larger one, [n, g, 1, c/g, k0, o0, k1, o1],
- *              times the smaller one,     [n, g, m/g, 1,  1, o0,  1, o1], summed over n, o0 and o1
+ *              times the smaller one,     [n, g, m/g, 1,  1, o0,  1, o1], summed over n, o0 and o1: as a product of
+ *              matrices, but where groups are thin
  *   bias       the sum over all but channels
  *
  * A plain convolution has the larger one as its input and the smaller one as its result, the transposed form the other
@@ -127,6 +128,8 @@ static laze_status find_input(const convolved *c, laze_value *out) {
   return LAZE_OK;
 }
 
+/* The weight by sums of products, where groups are thin. */
+
 /* [n, c, ..] as [n, g, 1, c/g, ..], or with `first` as [n, g, c/g, 1, ..]. */
 static laze_status group(const convolved *c, bool first, laze_value *value) {
   const laze_type type = laze_compose_type(c->recorder, *value);
@@ -136,15 +139,10 @@ static laze_status group(const convolved *c, bool first, laze_value *value) {
   return laze_compose_reshape(c->recorder, *value, sizes, type.rank + 2, value, c->error);
 }
 
-static laze_status find_weight(const convolved *c, laze_value *out) {
+static laze_status sum_products(const convolved *c, laze_value windows, laze_value elements, laze_value *out) {
   const int dims = c->windows.dims;
-  const laze_type *small = c->transposed ? &c->input : &c->grad;
-  laze_value elements = c->call->operands[c->transposed ? 1 : 0], windows = c->call->operands[c->transposed ? 0 : 1];
   laze_size axes[1 + LAZE_MAX_WINDOW_DIMS] = {0};
-  LAZE_TRY(
-      laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){c->zero, c->zero}, &windows, c->error));
   for (int i = 0; i < dims; i++) {
-    LAZE_TRY(fit(c, 3 + 2 * i, 0, small->sizes[2 + i], &windows));
     LAZE_TRY(laze_compose_insert_axis(c->recorder, elements, 2 + 2 * i, &elements, c->error));
     axes[1 + i] = 5 + 2 * i;
   }
@@ -153,7 +151,57 @@ static laze_status find_weight(const convolved *c, laze_value *out) {
   laze_attribute attributes[] = {laze_attribute_integers(axes, 1 + dims), laze_attribute_boolean(false),
                                  laze_attribute_dtype((laze_dtype)c->weight.dtype)};
   LAZE_TRY(laze_compose_binary(c->recorder, LAZE_OP_MUL, windows, elements, out, c->error));
-  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, out, 1, attributes, out, c->error));
+  return laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, out, 1, attributes, out, c->error);
+}
+
+/* The weight by a product of matrices, [g, m/g, n * o] times [g, n * o, c/g * k]. */
+
+/* [n, g * r, ...] as [n, g, r, ...]. */
+static laze_status part_groups(const convolved *c, laze_size within, laze_value *value) {
+  const laze_type type = laze_compose_type(c->recorder, *value);
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], c->groups, within};
+  for (int i = 2; i < type.rank; i++) sizes[1 + i] = type.sizes[i];
+  return laze_compose_reshape(c->recorder, *value, sizes, type.rank + 1, value, c->error);
+}
+
+/* A batch of matrices, whose rows are the axes up to `middle` behind the batch, and whose columns are the rest. */
+static laze_status join_axes(const convolved *c, const laze_size *order, int middle, laze_value *value) {
+  LAZE_TRY(laze_compose_permute(c->recorder, *value, order, laze_compose_type(c->recorder, *value).rank, value, c->error));
+  const laze_type type = laze_compose_type(c->recorder, *value);
+  laze_size sizes[3] = {type.sizes[0]};
+  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 1, middle - 1, &sizes[1], c->error));
+  LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + middle, type.rank - middle, &sizes[2], c->error));
+  return laze_compose_reshape(c->recorder, *value, sizes, 3, value, c->error);
+}
+
+static laze_status multiply_matrices(const convolved *c, laze_value windows, laze_value elements, laze_size results,
+                                     laze_value *out) {
+  const int dims = c->windows.dims;
+  laze_size of_elements[LAZE_MAX_RANK] = {1, 2, 0}, of_windows[LAZE_MAX_RANK] = {1, 0};
+  LAZE_TRY(part_groups(c, results, &elements));
+  LAZE_TRY(part_groups(c, c->weight.sizes[1], &windows));
+  of_windows[2 + dims] = 2;
+  for (int i = 0; i < dims; i++) {
+    of_elements[3 + i] = 3 + i;
+    of_windows[2 + i] = 4 + 2 * i;
+    of_windows[3 + dims + i] = 3 + 2 * i;
+  }
+  LAZE_TRY(join_axes(c, of_elements, 2, &elements));
+  LAZE_TRY(join_axes(c, of_windows, 2 + dims, &windows));
+  return laze_record_call(c->recorder, LAZE_OP_MATMUL, (laze_value[]){elements, windows}, 2, NULL, out, c->error);
+}
+
+static laze_status find_weight(const convolved *c, laze_value *out) {
+  const laze_type *small = c->transposed ? &c->input : &c->grad;
+  laze_value elements = c->call->operands[c->transposed ? 1 : 0], windows = c->call->operands[c->transposed ? 0 : 1];
+  laze_size results;
+  LAZE_TRY(laze_size_arithmetic(c->recorder, '/', c->weight.sizes[0], c->groups, &results, c->error));
+  LAZE_TRY(
+      laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){c->zero, c->zero}, &windows, c->error));
+  for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(fit(c, 3 + 2 * i, 0, small->sizes[2 + i], &windows));
+  LAZE_TRY(laze_windows_are_thin(c->weight.sizes[1], results)
+               ? sum_products(c, windows, elements, out)
+               : multiply_matrices(c, windows, elements, results, out));
   return laze_compose_reshape(c->recorder, *out, c->weight.sizes, c->weight.rank, out, c->error);
 }
 

@@ -43,6 +43,9 @@ void laze_windows_places(const laze_windows *windows, int rank, laze_size *axes)
 LAZE_MUST_USE laze_status laze_compose_largest_number(laze_recorder *recorder, const laze_windows *windows,
                                                       laze_value elements, laze_value numbers, laze_value largest,
                                                       laze_value *out, laze_error *error);
+/* Whether a group of a convolution, of so many channels in and out, has too few of them for a product of matrices to gain
+ * by its tiles: each element is summed by itself then. A size that is no known number is taken for a large one. */
+bool laze_windows_are_thin(laze_size channels, laze_size results);
 /* What a reduction leaves of the places of windows. */
 LAZE_MUST_USE laze_status laze_compose_over_places(laze_recorder *recorder, const laze_windows *windows, laze_op op,
                                                    laze_value value, laze_value *out, laze_error *error);

@@ -220,33 +220,56 @@ static void add(laze_dtype dtype, cell *sum, const cell *other) {
   switch (dtype) { LAZE_DTYPES(SUM, ) }
 }
 
-/* One element: `depth` factors, `a_step` and `b_step` bytes apart. */
-static cell run_product(laze_dtype dtype, const char *a, int64_t a_step, const char *b, int64_t b_step, int64_t depth) {
-  int64_t chains = depth < LAZE_PRODUCT_CHAIN ? 1 : LAZE_PRODUCT_LANES;
+/* Where index `k` lies along an axis of b: the last digit's stride, and operands of further ones from `first` on. */
+static int64_t place_of(machine *m, const laze_loop_instruction *i, int64_t k, int32_t stride, int32_t first,
+                        int32_t digits) {
+  int64_t place = 0, last = index_of(m, i, stride);
+  for (int32_t d = 0; d < digits; d++) {
+    const int64_t extent = index_of(m, i, first + 2 * d);
+    place += k % extent * last;
+    k /= extent;
+    last = index_of(m, i, first + 2 * d + 1);
+  }
+  return place + k * last;
+}
+
+typedef struct {
+  int64_t a, a_step, b; /* offsets of the first factors, elements from one of a's to the next */
+  int64_t depth;
+} element_of_product;
+
+static cell run_product(machine *m, const laze_loop_instruction *i, element_of_product e) {
+  const laze_loop_product product = laze_loop_read_product(i->imm);
+  const int64_t chains = e.depth < LAZE_PRODUCT_CHAIN ? 1 : LAZE_PRODUCT_LANES;
   cell total = {0};
-  for (int64_t first = 0; first < depth; first += LAZE_PRODUCT_BLOCK) {
-    int64_t last = depth - first < LAZE_PRODUCT_BLOCK ? depth : first + LAZE_PRODUCT_BLOCK;
+  for (int64_t first = 0; first < e.depth; first += LAZE_PRODUCT_BLOCK) {
+    int64_t last = e.depth - first < LAZE_PRODUCT_BLOCK ? e.depth : first + LAZE_PRODUCT_BLOCK;
     cell sums[LAZE_PRODUCT_LANES] = {{0}};
-    for (int64_t k = first; k < last; k++) multiply_add(dtype, a + k * a_step, b + k * b_step, &sums[k % chains]);
+    for (int64_t k = first; k < last; k++) {
+      const int64_t place = place_of(m, i, k, 4, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
+      multiply_add(i->dtype, element_at(m, product.a, e.a + k * e.a_step), element_at(m, product.b, e.b + place),
+                   &sums[k % chains]);
+    }
     for (int64_t half = chains / 2; half >= 1; half /= 2)
-      for (int64_t l = 0; l < half; l++) add(dtype, &sums[l], &sums[l + half]);
+      for (int64_t l = 0; l < half; l++) add(i->dtype, &sums[l], &sums[l + half]);
     if (first == 0)
       total = sums[0];
     else
-      add(dtype, &total, &sums[0]);
+      add(i->dtype, &total, &sums[0]);
   }
   return total;
 }
 
 static void run_matrix(machine *m, const laze_loop_instruction *i) {
-  int64_t o[11], size = laze_dtype_size(i->dtype);
-  for (int k = 0; k < 11; k++) o[k] = index_of(m, i, k);
-  int64_t a = i->imm & 0xffff, b = i->imm >> 16 & 0xffff, c = i->imm >> 32 & 0xffff;
+  const laze_loop_product product = laze_loop_read_product(i->imm);
+  const int32_t further = LAZE_LOOP_PRODUCT_FIXED + 2 * product.depth_digits;
+  int64_t o[LAZE_LOOP_PRODUCT_FIXED];
+  for (int k = 0; k < LAZE_LOOP_PRODUCT_FIXED; k++) o[k] = index_of(m, i, k);
   for (int64_t row = 0; row < o[8]; row++)
     for (int64_t column = 0; column < o[9]; column++) {
-      cell sum = run_product(i->dtype, element_at(m, a, o[0] + row * o[1]), o[2] * size,
-                             element_at(m, b, o[3] + column * o[5]), o[4] * size, o[10]);
-      memcpy(element_at(m, c, o[6] + row * o[7] + column), &sum, (size_t)size);
+      const int64_t place = place_of(m, i, o[11] + column, 5, further, product.column_digits);
+      const cell sum = run_product(m, i, (element_of_product){o[0] + row * o[1], o[2], o[3] + place, o[10]});
+      memcpy(element_at(m, product.c, o[6] + row * o[7] + column), &sum, (size_t)laze_dtype_size(i->dtype));
     }
 }
 

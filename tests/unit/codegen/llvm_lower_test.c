@@ -412,20 +412,22 @@ static void build_matrix(runner *r, laze_dtype dtype, int known) {
   for (int s = 0; s < 8; s++) size[s] = laze_loop_index_size(k, s);
   int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
   int32_t one = laze_loop_index_constant(k, 1);
-  int32_t operands[11] = {chunk,
-                          size[3],
-                          known == 3 ? one : size[4],
-                          chunk,
-                          known % 2 ? one : size[5],
-                          known == 2 ? one : size[6],
-                          chunk,
-                          size[7],
-                          size[0],
-                          size[1],
-                          size[2]};
+  int32_t operands[LAZE_LOOP_PRODUCT_FIXED] = {chunk,
+                                               size[3],
+                                               known == 3 ? one : size[4],
+                                               chunk,
+                                               known % 2 ? one : size[5],
+                                               known == 2 ? one : size[6],
+                                               chunk,
+                                               size[7],
+                                               size[0],
+                                               size[1],
+                                               size[2],
+                                               chunk};
+  const laze_loop_product product = {.b = 1, .c = 2};
   laze_loop_instruction matrix = {
-      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = INT64_C(1) << 16 | INT64_C(2) << 32};
-  laze_loop_emit(k, matrix, operands, 11);
+      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(k, matrix, operands, LAZE_LOOP_PRODUCT_FIXED);
   laze_loop_end(k);
 }
 
@@ -461,6 +463,65 @@ START_TEST(test_matrix) {
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
       compare_matrix(&r, shapes[s], false, _i % 2);
       if (_i < 3) compare_matrix(&r, shapes[s], true, _i == 1);
+    }
+    runner_close(&r);
+  }
+}
+END_TEST
+
+/* Windows of an image [channels, height, width]: k = (channel * 3 + place) * 3 + place', column = row * across + window.
+ * `known` says what the code knows of them: bit 0 that windows have a stride of 1, bit 1 that there are 3 places. */
+enum { WINDOW_PLACES = 3, WINDOW_SIZES = 11 };
+static void build_windows(runner *r, laze_dtype dtype, int known) {
+  laze_loop_kernel *k = &r->kernel;
+  for (int b = 0; b < 3; b++) laze_loop_add_buffer(k, dtype, b == 2);
+  int32_t size[WINDOW_SIZES];
+  for (int s = 0; s < WINDOW_SIZES; s++) size[s] = laze_loop_index_size(k, s);
+  int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
+  int32_t one = laze_loop_index_constant(k, 1), places = laze_loop_index_constant(k, WINDOW_PLACES);
+  if (!(known & 2)) places = size[10];
+  const int32_t operands[] = {chunk,   size[2], one,     chunk,   one,     known & 1 ? one : size[3],
+                              chunk,   size[1], size[0], size[1], size[2], size[4],
+                              places,  size[5], places,  size[6], size[7], size[8]};
+  const laze_loop_product product = {.b = 1, .c = 2, .depth_digits = 2, .column_digits = 1};
+  laze_loop_instruction matrix = {
+      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(k, matrix, operands, sizeof operands / sizeof *operands);
+  laze_loop_end(k);
+}
+
+typedef struct {
+  int64_t rows, channels, down, across, stride, first; /* down, across: windows; first: a column */
+} windowed;
+
+static void compare_windows(runner *r, windowed w) {
+  const int64_t width = (w.across - 1) * w.stride + WINDOW_PLACES, height = (w.down - 1) * w.stride + WINDOW_PLACES;
+  const int64_t columns = w.down * w.across - w.first, depth = w.channels * WINDOW_PLACES * WINDOW_PLACES;
+  const int64_t sizes[WINDOW_SIZES] = {w.rows,         columns,  depth,          w.stride, w.first, width,
+                                       width * height, w.across, width * w.stride, 0,      WINDOW_PLACES};
+  for (int s = 0; s < WINDOW_SIZES; s++) r->sizes[s] = sizes[s];
+  r->lengths[0] = w.rows * depth;
+  r->lengths[1] = w.channels * width * height;
+  r->lengths[2] = w.rows * columns;
+  runner_fill(r, false);
+  runner_compare(r, 0, 1);
+}
+
+START_TEST(test_windows) {
+  /* Runs shorter than a register, longer ones, longer ones than a panel; a first column within a run. */
+  static const windowed shapes[] = {{1, 1, 1, 1, 1, 0},   {5, 2, 7, 7, 1, 0},    {7, 3, 2, 70, 1, 0}, {50, 30, 5, 9, 1, 3},
+                                    {3, 1, 9, 1, 1, 4},   {75, 120, 3, 17, 1, 0}, {4, 0, 3, 3, 1, 0},  {2, 40, 1, 130, 1, 65},
+                                    {13, 1, 20, 16, 1, 15}};
+  for (int d = 0; d < NUMBERS; d++) {
+    runner r;
+    runner_open(&r, (uint64_t)(900 + d));
+    build_windows(&r, dtypes[d], _i);
+    runner_compile(&r);
+    for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
+      windowed w = shapes[s];
+      compare_windows(&r, w);
+      w.stride = 2;
+      if (!(_i & 1)) compare_windows(&r, w);
     }
     runner_close(&r);
   }
@@ -691,6 +752,7 @@ int main(void) {
   tcase_add_test(tests, test_serial);
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_matrix, 0, 4);
+  tcase_add_loop_test(tests, test_windows, 0, 4);
   tcase_add_loop_test(tests, test_random, 0, 40);
   tcase_add_test(tests, test_module);
   tcase_add_test(tests, test_no_lowering);

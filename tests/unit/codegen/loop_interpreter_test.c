@@ -166,6 +166,36 @@ static float multiply(const float *a, const float *b, int64_t step, int64_t dept
   return total;
 }
 
+/* Windows of a row: k = channel * 2 + place, and columns from the second on. */
+START_TEST(test_digits) {
+  enum { CHANNELS = 300, WIDTH = 7, PLACES = 2, FIRST = 1, COLUMNS = WIDTH - PLACES + 1 - FIRST };
+  open_kernel(2);
+  int32_t one = laze_loop_index_constant(&kernel, 1), zero = laze_loop_index_constant(&kernel, 0);
+  int32_t width = laze_loop_index_constant(&kernel, WIDTH), places = laze_loop_index_constant(&kernel, PLACES);
+  int32_t depth = laze_loop_index_constant(&kernel, CHANNELS * PLACES);
+  int32_t columns = laze_loop_index_constant(&kernel, COLUMNS), first = laze_loop_index_constant(&kernel, FIRST);
+  laze_loop_begin(&kernel, one, LAZE_LOOP_RANGE);
+  int32_t operands[] = {zero, depth, one, zero, one, one, zero, columns, one, columns, depth, first, places, width};
+  const laze_loop_product product = {.b = 1, .c = 2, .depth_digits = 1};
+  laze_loop_instruction matrix = {
+      .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(&kernel, matrix, operands, sizeof operands / sizeof *operands);
+  laze_loop_end(&kernel);
+  float *a = make_numbers(CHANNELS * PLACES), *b = make_numbers(CHANNELS * WIDTH), out[COLUMNS];
+  float windows[CHANNELS * PLACES];
+  void *buffers[3] = {a, b, out};
+  laze_kernel_failure failure = {.position = INT64_MAX};
+  run(buffers, NULL, 0, 1, &failure);
+  for (int j = 0; j < COLUMNS; j++) {
+    for (int k = 0; k < CHANNELS * PLACES; k++) windows[k] = b[k / PLACES * WIDTH + k % PLACES + FIRST + j];
+    float sum = multiply(a, windows, 1, CHANNELS * PLACES);
+    ck_assert_msg(memcmp(&sum, &out[j], sizeof sum) == 0, "%d: %.9g", j, out[j]);
+  }
+  free(a);
+  free(b);
+}
+END_TEST
+
 START_TEST(test_matrix) {
   static const int64_t depths[] = {50, 255, 256, 257, 1023, 1024, 1025, 3000};
   const int64_t depth = depths[_i];
@@ -173,10 +203,11 @@ START_TEST(test_matrix) {
   int32_t size[4], zero = laze_loop_index_constant(&kernel, 0), one = laze_loop_index_constant(&kernel, 1);
   for (int k = 0; k < 3; k++) size[k] = laze_loop_index_size(&kernel, k);
   laze_loop_begin(&kernel, one, LAZE_LOOP_RANGE);
-  int32_t operands[11] = {zero, size[2], one, zero, size[1], one, zero, size[1], size[0], size[1], size[2]};
+  int32_t operands[] = {zero, size[2], one, zero, size[1], one, zero, size[1], size[0], size[1], size[2], zero};
+  const laze_loop_product product = {.b = 1, .c = 2};
   laze_loop_instruction matrix = {
-      .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = INT64_C(1) << 16 | INT64_C(2) << 32};
-  laze_loop_emit(&kernel, matrix, operands, 11);
+      .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(&kernel, matrix, operands, LAZE_LOOP_PRODUCT_FIXED);
   laze_loop_end(&kernel);
   float *a = make_numbers(3 * depth), *b = make_numbers(depth * 2), out[6];
   void *buffers[3] = {a, b, out};
@@ -202,6 +233,7 @@ int main(void) {
   tcase_add_test(tests, test_range_and_guard);
   tcase_add_test(tests, test_check);
   tcase_add_loop_test(tests, test_matrix, 0, 8);
+  tcase_add_test(tests, test_digits);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }

@@ -209,15 +209,25 @@ static void break_varying_extent(void) {
   laze_loop_end(&kernel);
   laze_loop_end(&kernel);
 }
+static void matrix(laze_loop_product product, int32_t count) {
+  int32_t operands[LAZE_LOOP_PRODUCT_MOST];
+  for (int k = 0; k < count; k++) operands[k] = size;
+  emit(LAZE_LOOP_MATRIX, LAZE_F32, laze_loop_pack_product(&product), operands, count);
+}
 static void break_matrix(void) {
-  int32_t operands[11];
-  for (int k = 0; k < 11; k++) operands[k] = size;
-  emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16, operands, 11); /* C is buffer 0, which is only read */
+  matrix((laze_loop_product){.b = 1}, LAZE_LOOP_PRODUCT_FIXED); /* C is buffer 0, which is only read */
 }
 static void break_factor(void) {
-  int32_t operands[11];
-  for (int k = 0; k < 11; k++) operands[k] = size;
-  emit(LAZE_LOOP_MATRIX, LAZE_F32, INT64_C(1) << 16 | INT64_C(1) << 32, operands, 11);
+  matrix((laze_loop_product){.b = 1, .c = 1}, LAZE_LOOP_PRODUCT_FIXED);
+}
+static void break_digits(void) {
+  matrix((laze_loop_product){.c = 1, .depth_digits = 1}, LAZE_LOOP_PRODUCT_FIXED);
+}
+static void break_many_digits(void) {
+  matrix((laze_loop_product){.c = 1, .depth_digits = 5, .column_digits = 4}, LAZE_LOOP_PRODUCT_MOST);
+}
+static void break_nothing_in_digits(void) {
+  matrix((laze_loop_product){.c = 1, .depth_digits = 1, .column_digits = 2}, LAZE_LOOP_PRODUCT_FIXED + 6);
 }
 /* With the RANGE loop, which is open already. */
 static void nest(int depth) {
@@ -307,6 +317,9 @@ static const struct {
              {break_varying_extent, "differs between lanes"},
              {break_matrix, "only read"},
              {break_factor, "writes one of its factors"},
+             {break_digits, "12 operands, expected 14"},
+             {break_many_digits, "too many digits"},
+             {break_nothing_in_digits, NULL},
              {break_nothing_16_deep, NULL},
              {break_depth, "nest deeper than 16"},
              {break_operand_count, "5 operands"},
