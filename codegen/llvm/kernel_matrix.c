@@ -30,8 +30,8 @@ static laze_tile lanes_tile(const laze_product *p) {
 
 /* One column is computed as one row, C' = B' A': lanes lie along columns, and would have one to work on. */
 static void turn_column(laze_product *p) {
-  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,  A_OFFSET, A_K,   A_ROW,
-                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,  DEPTH, FIRST_COLUMN};
+  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,     A_OFFSET, A_K,   A_ROW,
+                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,     DEPTH, FIRST_COLUMN};
   LLVMValueRef given[OPERAND_COUNT];
   int64_t a = p->a;
   if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;

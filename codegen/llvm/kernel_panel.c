@@ -206,7 +206,8 @@ static LLVMValueRef load_number(const laze_product *p, LLVMValueRef numbers, LLV
 laze_status laze_product_find_runs(laze_product *p) {
   LLVMTypeRef i64 = laze_llvm_i64_type(p->l);
   LLVMValueRef one = number(p, 1), count = number(p, 0), left = subtract(p, p->operands[COLUMNS], p->column);
-  LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p))), extent = p->j.count ? p->j.extents[0] : width;
+  LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p))),
+               extent = p->j.count ? p->j.extents[0] : width;
   LLVMValueRef *slots[] = {&count};
   laze_counted_loop runs = {.slots = slots, .slot_count = 1};
   if (!laze_product_has_digits(p)) return LAZE_OK;

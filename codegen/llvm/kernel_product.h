@@ -18,9 +18,24 @@ typedef struct laze_tile {
 #define LAZE_PASS_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
 
 /* The instruction's operands, in their order; those of digits follow. */
-enum { A_OFFSET, A_ROW, A_K, B_OFFSET, B_K, B_COLUMN, C_OFFSET, C_ROW, ROWS, COLUMNS, DEPTH, FIRST_COLUMN, OPERAND_COUNT };
+enum {
+  A_OFFSET,
+  A_ROW,
+  A_K,
+  B_OFFSET,
+  B_K,
+  B_COLUMN,
+  C_OFFSET,
+  C_ROW,
+  ROWS,
+  COLUMNS,
+  DEPTH,
+  FIRST_COLUMN,
+  OPERAND_COUNT
+};
 
-/* How B lies along an axis: the last digit's stride, and for further ones the extent of the one below and the stride. */
+/* How B lies along an axis: the last digit's stride, and for further ones the extent of the one below and the stride.
+ */
 typedef struct laze_digits {
   LLVMValueRef last, extents[LAZE_LOOP_PRODUCT_DIGITS], strides[LAZE_LOOP_PRODUCT_DIGITS];
   int count; /* of further ones */
@@ -34,16 +49,16 @@ typedef struct laze_product {
   laze_tile tile;
   int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
-  laze_digits k, j; /* of B: depth and columns */
+  laze_digits k, j;                /* of B: depth and columns */
   LLVMValueRef is_chain, chains;   /* whether an element is one chain; how many it is in a block */
   LLVMValueRef first_row, row_end; /* of A and C */
   /* Of the panel and the k being worked on: `depth` of them from first_k on, a_step and b_step elements apart. */
   LLVMValueRef column, first_k, depth, a_step, b_step, masks[LAZE_TILE_VECTORS];
-  LLVMValueRef k_step;                             /* from one of them to the next: 1, or how many chains there are */
-  LLVMValueRef run_starts, run_places, run_count;  /* of the panel's columns, where they have digits (kernel_panel.c) */
-  LLVMValueRef panel, panel_stride; /* B: address of its first element, elements from one k to the next */
-  LLVMValueRef out, out_row;        /* where sums go: address of row 0, elements from one row to the next */
-  LLVMValueRef adds;                /* whether they are added to what is there; NULL: they are not */
+  LLVMValueRef k_step;                            /* from one of them to the next: 1, or how many chains there are */
+  LLVMValueRef run_starts, run_places, run_count; /* of the panel's columns, where they have digits (kernel_panel.c) */
+  LLVMValueRef panel, panel_stride;               /* B: address of its first element, elements from one k to the next */
+  LLVMValueRef out, out_row; /* where sums go: address of row 0, elements from one row to the next */
+  LLVMValueRef adds;         /* whether they are added to what is there; NULL: they are not */
 } laze_product;
 
 /* How B's panels are read: where they lie if `packs` (an i1) is false, from a copy if it is true or NULL. */

@@ -90,7 +90,8 @@ static void print_accumulator(const printer *p, const laze_loop_instruction *i) 
 }
 
 /* The stride of the last digit, and the others with the extents below: "%7, %9 by %8". */
-static void print_strides(const printer *p, const laze_loop_instruction *i, int32_t last, int32_t first, int32_t digits) {
+static void print_strides(const printer *p, const laze_loop_instruction *i, int32_t last, int32_t first,
+                          int32_t digits) {
   laze_text_format(p->text, "%%%d", operand(p, i, last));
   for (int32_t k = first; k < first + 2 * digits; k += 2)
     laze_text_format(p->text, " + %%%d by %%%d", operand(p, i, k + 1), operand(p, i, k));

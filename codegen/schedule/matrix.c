@@ -119,8 +119,8 @@ static laze_status has_stride(const laze_mapper *mapper, const laze_component *o
 static laze_status add_digit(const laze_mapper *mapper, digits *out, laze_size extent, laze_size stride, bool *fits) {
   laze_size reach, longer, last = out->count - 1;
   if (out->count > 0) {
-    LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, out->strides[last], out->extents[last], &reach,
-                              mapper->error));
+    LAZE_TRY(
+        laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, out->strides[last], out->extents[last], &reach, mapper->error));
     LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, extent, out->extents[last], &longer, mapper->error));
     if (reach == stride) out->extents[last] = longer;
     if (reach == stride) return LAZE_OK;
@@ -167,8 +167,8 @@ static laze_status reads(laze_scheduler *scheduler, const laze_use *use, const l
   LAZE_TRY(find_digits(&mapper, &offset.affine, COLUMNS, &columns, &fits));
   *possible = *possible && fits && offset.dynamic_count == 0 && !map->guards;
   const bool plain = depth.count == 1 && columns.count == 1;
-  const bool near = laze_size_is_constant(columns.strides[0]) && columns.strides[0] >= 1 &&
-                    columns.strides[0] <= FAR_COLUMNS;
+  const bool near =
+      laze_size_is_constant(columns.strides[0]) && columns.strides[0] >= 1 && columns.strides[0] <= FAR_COLUMNS;
   *possible = *possible && (plain || (use->slot == 1 && near));
   return LAZE_OK;
 }
@@ -251,8 +251,8 @@ static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *do
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, &blocks->rows, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns,
-                            error));
+  LAZE_TRY(
+      laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->rows, blocks->columns, &blocks->all, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, domain->axes[BATCH].extent, &blocks->all, error));
   *operations = 2;

@@ -23,7 +23,7 @@ typedef struct {
   const laze_call *call;
   laze_windows windows;
   int64_t groups, further[LAZE_MAX_WINDOW_DIMS]; /* output_padding */
-  laze_size channels, results; /* of the input and of the result in a group */
+  laze_size channels, results, all_results;      /* of the input and of the result in a group, and of all groups */
   bool transposed, batched;
   laze_value input, weight, bias; /* bias NONE: there is none */
   laze_error *error;
@@ -117,6 +117,46 @@ static laze_status check_dims(const convolution *c, int dims) {
   return fail_shapes(c, expected);
 }
 
+/* Channels in a group, of the input and of the result: the weight is [oc, c/g, k ...], transposed [c, oc/g, k ...]. */
+static laze_status check_channels(convolution *c) {
+  const laze_type weight = laze_compose_type(c->recorder, c->weight), input = laze_compose_type(c->recorder, c->input);
+  laze_size within, whole;
+  bool divides, fits;
+  LAZE_TRY(divide_by_groups(c, weight.sizes[0], &within, &divides));
+  if (c->transposed && !divides) return fail_shapes(c, "expected the weight's first size to be a multiple of groups");
+  LAZE_TRY(divide_by_groups(c, input.sizes[1], &whole, &fits));
+  if (!fits) return fail_shapes(c, "expected the input's channels to be a multiple of groups");
+  LAZE_TRY(multiply_sizes(c, weight.sizes[1], c->groups, &whole));
+  LAZE_TRY(laze_size_must_equal(c->recorder, c->transposed ? weight.sizes[0] : whole, input.sizes[1], &fits, c->error));
+  c->channels = c->transposed ? within : weight.sizes[1];
+  c->results = c->transposed ? weight.sizes[1] : within;
+  c->all_results = c->transposed ? whole : weight.sizes[0];
+  if (divides && fits) return LAZE_OK;
+  return fail_shapes(c, "expected channels of the input to be those of the weight in each group, and as many channels "
+                        "out for each");
+}
+
+static laze_status check_bias(const convolution *c) {
+  if (laze_value_is_none(c->bias)) return LAZE_OK;
+  const laze_type bias = laze_compose_type(c->recorder, c->bias), input = laze_compose_type(c->recorder, c->input);
+  bool fits = bias.rank == 1 && bias.dtype == input.dtype;
+  if (fits) LAZE_TRY(laze_size_must_equal(c->recorder, bias.sizes[0], c->all_results, &fits, c->error));
+  return fits ? LAZE_OK : fail_shapes(c, "expected a bias of one number for each channel out, of the same dtype");
+}
+
+/* What of an operand, or a number, does not fit to the others. */
+static laze_status check(convolution *c) {
+  const laze_windows *windows = &c->windows;
+  for (int i = 0; i < windows->dims && c->transposed; i++)
+    if (c->further[i] >= windows->stride[i] && c->further[i] >= windows->dilation[i])
+      return laze_fail(c->error, LAZE_INVALID_ARGUMENT,
+                       "%s: output_padding is %lld, expected less than the stride, %lld, or the dilation, %lld",
+                       laze_compose_name(c->call), (long long)c->further[i], (long long)windows->stride[i],
+                       (long long)windows->dilation[i]);
+  LAZE_TRY(check_channels(c));
+  return check_bias(c);
+}
+
 /* The transposed form as the plain one */
 
 /* Zeros behind each element of an axis but the last. */
@@ -134,17 +174,11 @@ static laze_status spread(const convolution *c, laze_value zero, int axis, int64
 /* [c, oc/g, k ...] as [oc, c/g, k ...], places in reverse. */
 static laze_status turn_weight(convolution *c) {
   laze_type type = laze_compose_type(c->recorder, c->weight);
-  laze_size cut[LAZE_MAX_RANK], order[LAZE_MAX_RANK], joined[LAZE_MAX_RANK], within, places[LAZE_MAX_WINDOW_DIMS];
-  bool divides;
-  LAZE_TRY(divide_by_groups(c, type.sizes[0], &within, &divides));
-  if (!divides) return fail_shapes(c, "expected the weight's first size to be a multiple of groups");
-  cut[0] = c->groups;
-  cut[1] = within;
-  order[0] = 0, order[1] = 2, order[2] = 1;
+  laze_size cut[LAZE_MAX_RANK] = {c->groups, c->channels}, order[LAZE_MAX_RANK] = {0, 2, 1};
+  laze_size joined[LAZE_MAX_RANK] = {0, c->channels}, places[LAZE_MAX_WINDOW_DIMS];
   for (int i = 1; i < type.rank; i++) cut[i + 1] = type.sizes[i];
   for (int i = 2; i < type.rank; i++) order[i + 1] = i + 1;
-  LAZE_TRY(multiply_sizes(c, c->groups, type.sizes[1], &joined[0]));
-  joined[1] = within;
+  LAZE_TRY(multiply_sizes(c, c->groups, c->results, &joined[0]));
   for (int i = 2; i < type.rank; i++) joined[i] = type.sizes[i];
   for (int i = 0; i < c->windows.dims; i++) places[i] = 2 + i;
   laze_attribute dims = laze_attribute_integers(places, c->windows.dims);
@@ -158,11 +192,6 @@ static laze_status turn_round(convolution *c, laze_value zero) {
   laze_windows *windows = &c->windows;
   for (int i = 0; i < windows->dims; i++) {
     int64_t cover = (windows->size[i] - 1) * windows->dilation[i], padding = windows->low[i];
-    if (c->further[i] >= windows->stride[i] && c->further[i] >= windows->dilation[i])
-      return laze_fail(c->error, LAZE_INVALID_ARGUMENT,
-                       "%s: output_padding is %lld, expected less than the stride, %lld, or the dilation, %lld",
-                       laze_compose_name(c->call), (long long)c->further[i], (long long)windows->stride[i],
-                       (long long)windows->dilation[i]);
     LAZE_TRY(spread(c, zero, 2 + i, windows->stride[i], &c->input));
     windows->low[i] = cover - padding;
     windows->high[i] = cover - padding + c->further[i];
@@ -179,27 +208,10 @@ static laze_status insert_axis(const convolution *c, int axis, laze_value *value
   return laze_record_call(c->recorder, LAZE_OP_UNSQUEEZE, value, 1, &dim, value, c->error);
 }
 
-/* The channels of operands and result in a group, which have to fit. */
-static laze_status check_channels(convolution *c) {
-  laze_type weight = laze_compose_type(c->recorder, c->weight), input = laze_compose_type(c->recorder, c->input);
-  laze_size channels;
-  bool divides, fits;
-  LAZE_TRY(divide_by_groups(c, input.sizes[1], &channels, &divides));
-  if (!divides) return fail_shapes(c, "expected the input's channels to be a multiple of groups");
-  c->channels = weight.sizes[1];
-  LAZE_TRY(divide_by_groups(c, weight.sizes[0], &c->results, &divides));
-  LAZE_TRY(multiply_sizes(c, weight.sizes[1], c->groups, &channels));
-  LAZE_TRY(laze_size_must_equal(c->recorder, channels, input.sizes[1], &fits, c->error));
-  if (divides && fits) return LAZE_OK;
-  return fail_shapes(c,
-                     "expected channels of the input to be those of the weight in each group, and as many channels "
-                     "out for each");
-}
-
 /* [n, g * r, o ...] of the axes of places, the last ones of `value`. */
 static laze_status join_groups(const convolution *c, laze_value value, laze_value *out) {
-  laze_type type = laze_compose_type(c->recorder, value), weight = laze_compose_type(c->recorder, c->weight);
-  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], weight.sizes[0]};
+  const laze_type type = laze_compose_type(c->recorder, value);
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], c->all_results};
   const int places = c->windows.dims;
   for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[type.rank - places + i];
   return laze_compose_reshape(c->recorder, value, sizes, 2 + places, out, c->error);
@@ -258,8 +270,8 @@ static laze_status part_places(const convolution *c, laze_value *value) {
 }
 
 /* The first sizes of a matrix, or of one for each group, and behind them those given. */
-static laze_status reshape_matrix(const convolution *c, laze_value value, const laze_size *batch, const laze_size sizes[2],
-                                  laze_value *out) {
+static laze_status reshape_matrix(const convolution *c, laze_value value, const laze_size *batch,
+                                  const laze_size sizes[2], laze_value *out) {
   laze_size all[4];
   int rank = 0;
   if (batch) all[rank++] = *batch;
@@ -284,17 +296,13 @@ static laze_status multiply_matrices(const convolution *c, laze_value windows, l
   product[1] = windows;
   LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_MATMUL, product, 2, NULL, out, c->error));
   /* [n, g, r, o0 * o1], with the places of windows apart. */
-  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], laze_compose_type(c->recorder, c->weight).sizes[0]};
+  laze_size sizes[LAZE_MAX_RANK] = {type.sizes[0], c->all_results};
   for (int i = 0; i < places; i++) sizes[2 + i] = type.sizes[2 + places + i];
   return laze_compose_reshape(c->recorder, *out, sizes, 2 + places, out, c->error);
 }
 
 static laze_status add_bias(const convolution *c, laze_value *out) {
-  laze_type type = laze_compose_type(c->recorder, *out), bias = laze_compose_type(c->recorder, c->bias);
   laze_value column = c->bias;
-  bool fits = bias.rank == 1 && bias.dtype == type.dtype;
-  if (fits) LAZE_TRY(laze_size_must_equal(c->recorder, bias.sizes[0], type.sizes[1], &fits, c->error));
-  if (!fits) return fail_shapes(c, "expected a bias of one number for each channel out, of the same dtype");
   for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(insert_axis(c, 1 + i, &column));
   return laze_compose_binary(c->recorder, LAZE_OP_ADD, *out, column, out, c->error);
 }
@@ -304,12 +312,10 @@ static laze_status convolve(convolution *c, laze_value *out) {
   laze_dtype dtype = laze_recorder_type(c->recorder, c->input)->dtype;
   LAZE_TRY(laze_record_number(c->recorder, dtype, laze_scalar_integer(0), &zero, c->error));
   if (c->transposed) LAZE_TRY(turn_round(c, zero));
-  LAZE_TRY(check_channels(c));
-  LAZE_TRY(
-      laze_compose_windows(c->recorder, &c->windows, c->input, (laze_value[]){zero, zero}, &windows, c->error));
-  LAZE_TRY(laze_windows_are_thin(c->channels, c->results) ? sum_products(c, windows, out) : multiply_matrices(c, windows, out));
-  if (!laze_value_is_none(c->bias)) LAZE_TRY(add_bias(c, out));
-  return c->batched ? LAZE_OK : laze_compose_drop_axis(c->recorder, *out, 0, out, c->error);
+  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, c->input, (laze_value[]){zero, zero}, &windows, c->error));
+  LAZE_TRY(laze_windows_are_thin(c->channels, c->results) ? sum_products(c, windows, out)
+                                                          : multiply_matrices(c, windows, out));
+  return laze_value_is_none(c->bias) ? LAZE_OK : add_bias(c, out);
 }
 
 laze_status laze_composite_convolution(laze_recorder *recorder, const laze_call *call, laze_value *results,
@@ -318,14 +324,48 @@ laze_status laze_composite_convolution(laze_recorder *recorder, const laze_call 
   c.transposed = call->attributes[LAZE_CONVOLUTION_TRANSPOSED].value.integer != 0;
   LAZE_TRY(read_operands(&c));
   LAZE_TRY(read_numbers(&c));
-  return convolve(&c, results);
+  LAZE_TRY(check(&c));
+  LAZE_TRY(convolve(&c, results));
+  return c.batched ? LAZE_OK : laze_compose_drop_axis(recorder, *results, 0, results, error);
 }
 
+/* Padding that is not as much on either side, around the input. */
+static laze_status pad_unevenly(convolution *c) {
+  laze_windows *windows = &c->windows;
+  laze_value zero;
+  bool even = true;
+  for (int i = 0; i < windows->dims; i++) even = even && windows->low[i] == windows->high[i];
+  if (even) return LAZE_OK;
+  LAZE_TRY(laze_record_number(c->recorder, laze_compose_type(c->recorder, c->input).dtype, laze_scalar_integer(0),
+                              &zero, c->error));
+  for (int i = 0; i < windows->dims; i++) {
+    LAZE_TRY(laze_compose_pad(c->recorder, c->input, zero, 2 + i, (laze_size[]){windows->low[i], windows->high[i]},
+                              &c->input, c->error));
+    windows->low[i] = windows->high[i] = 0;
+  }
+  return LAZE_OK;
+}
+
+/* One of the forms for so many dims, as the general one, which has a gradient of its own. */
 static laze_status convolve_along(convolution *c, int dims, laze_value *results) {
+  laze_size lists[4][LAZE_MAX_WINDOW_DIMS];
   LAZE_TRY(read_operands(c));
   LAZE_TRY(read_numbers(c));
   LAZE_TRY(check_dims(c, dims));
-  return convolve(c, results);
+  LAZE_TRY(check(c));
+  LAZE_TRY(pad_unevenly(c));
+  for (int i = 0; i < dims; i++) {
+    lists[0][i] = c->windows.stride[i];
+    lists[1][i] = c->windows.low[i];
+    lists[2][i] = c->windows.dilation[i];
+    lists[3][i] = c->further[i];
+  }
+  const laze_value operands[] = {c->input, c->weight, c->bias};
+  laze_attribute attributes[] = {laze_attribute_sizes(lists[0], dims), laze_attribute_sizes(lists[1], dims),
+                                 laze_attribute_sizes(lists[2], dims), laze_attribute_boolean(c->transposed),
+                                 laze_attribute_sizes(lists[3], dims), laze_attribute_size(c->groups)};
+  LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_CONVOLUTION, operands, 3, attributes, results, c->error));
+  return c->batched ? LAZE_OK : laze_compose_drop_axis(c->recorder, *results, 0, results, c->error);
 }
 
 laze_status laze_composite_conv1d(laze_recorder *recorder, const laze_call *call, laze_value *results,

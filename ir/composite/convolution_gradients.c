@@ -82,10 +82,11 @@ static laze_status read_call(convolved *c) {
   c->groups = attributes[LAZE_CONVOLUTION_BACKWARD_GROUPS].value.size;
   c->transposed = attributes[LAZE_CONVOLUTION_BACKWARD_TRANSPOSED].value.integer != 0;
   w->dims = c->weight.rank - 2;
-  bool fits = w->dims >= 1 && w->dims <= LAZE_MAX_WINDOW_DIMS && c->grad.rank == c->weight.rank &&
-              c->input.rank == c->weight.rank && c->grad.dtype == c->weight.dtype &&
-              c->input.dtype == c->weight.dtype && laze_dtype_is_float((laze_dtype)c->weight.dtype) &&
-              laze_size_is_constant(c->groups) && c->groups >= 1 && c->groups <= INT32_MAX;
+  bool fits =
+      w->dims >= 1 && w->dims <= LAZE_MAX_WINDOW_DIMS && c->grad.rank == c->weight.rank &&
+      c->input.rank == c->weight.rank && c->grad.dtype == c->weight.dtype && c->input.dtype == c->weight.dtype &&
+      (laze_dtype_is_float((laze_dtype)c->weight.dtype) || laze_dtype_is_complex((laze_dtype)c->weight.dtype)) &&
+      laze_size_is_constant(c->groups) && c->groups >= 1 && c->groups <= INT32_MAX;
   for (int i = 0; fits && i < w->dims; i++) {
     w->size[i] = c->weight.sizes[2 + i];
     w->stride[i] = w->dilation[i] = 1;
@@ -166,7 +167,8 @@ static laze_status part_groups(const convolved *c, laze_size within, laze_value 
 
 /* A batch of matrices, whose rows are the axes up to `middle` behind the batch, and whose columns are the rest. */
 static laze_status join_axes(const convolved *c, const laze_size *order, int middle, laze_value *value) {
-  LAZE_TRY(laze_compose_permute(c->recorder, *value, order, laze_compose_type(c->recorder, *value).rank, value, c->error));
+  LAZE_TRY(
+      laze_compose_permute(c->recorder, *value, order, laze_compose_type(c->recorder, *value).rank, value, c->error));
   const laze_type type = laze_compose_type(c->recorder, *value);
   laze_size sizes[3] = {type.sizes[0]};
   LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 1, middle - 1, &sizes[1], c->error));
@@ -199,9 +201,8 @@ static laze_status find_weight(const convolved *c, laze_value *out) {
   LAZE_TRY(
       laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){c->zero, c->zero}, &windows, c->error));
   for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(fit(c, 3 + 2 * i, 0, small->sizes[2 + i], &windows));
-  LAZE_TRY(laze_windows_are_thin(c->weight.sizes[1], results)
-               ? sum_products(c, windows, elements, out)
-               : multiply_matrices(c, windows, elements, results, out));
+  LAZE_TRY(laze_windows_are_thin(c->weight.sizes[1], results) ? sum_products(c, windows, elements, out)
+                                                              : multiply_matrices(c, windows, elements, results, out));
   return laze_compose_reshape(c->recorder, *out, c->weight.sizes, c->weight.rank, out, c->error);
 }
 

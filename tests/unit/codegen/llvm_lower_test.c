@@ -469,8 +469,9 @@ START_TEST(test_matrix) {
 }
 END_TEST
 
-/* Windows of an image [channels, height, width]: k = (channel * 3 + place) * 3 + place', column = row * across + window.
- * `known` says what the code knows of them: bit 0 that windows have a stride of 1, bit 1 that there are 3 places. */
+/* Windows of an image [channels, height, width]: k = (channel * 3 + place) * 3 + place', column = row * across +
+ * window. `known` says what the code knows of them: bit 0 that windows have a stride of 1, bit 1 that there are 3
+ * places. */
 enum { WINDOW_PLACES = 3, WINDOW_SIZES = 11 };
 static void build_windows(runner *r, laze_dtype dtype, int known) {
   laze_loop_kernel *k = &r->kernel;
@@ -480,9 +481,9 @@ static void build_windows(runner *r, laze_dtype dtype, int known) {
   int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
   int32_t one = laze_loop_index_constant(k, 1), places = laze_loop_index_constant(k, WINDOW_PLACES);
   if (!(known & 2)) places = size[10];
-  const int32_t operands[] = {chunk,   size[2], one,     chunk,   one,     known & 1 ? one : size[3],
-                              chunk,   size[1], size[0], size[1], size[2], size[4],
-                              places,  size[5], places,  size[6], size[7], size[8]};
+  const int32_t operands[] = {chunk,  size[2], one,     chunk,   one,     known & 1 ? one : size[3],
+                              chunk,  size[1], size[0], size[1], size[2], size[4],
+                              places, size[5], places,  size[6], size[7], size[8]};
   const laze_loop_product product = {.b = 1, .c = 2, .depth_digits = 2, .column_digits = 1};
   laze_loop_instruction matrix = {
       .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
@@ -497,8 +498,8 @@ typedef struct {
 static void compare_windows(runner *r, windowed w) {
   const int64_t width = (w.across - 1) * w.stride + WINDOW_PLACES, height = (w.down - 1) * w.stride + WINDOW_PLACES;
   const int64_t columns = w.down * w.across - w.first, depth = w.channels * WINDOW_PLACES * WINDOW_PLACES;
-  const int64_t sizes[WINDOW_SIZES] = {w.rows,         columns,  depth,          w.stride, w.first, width,
-                                       width * height, w.across, width * w.stride, 0,      WINDOW_PLACES};
+  const int64_t sizes[WINDOW_SIZES] = {w.rows,   columns,          depth, w.stride,     w.first, width, width * height,
+                                       w.across, width * w.stride, 0,     WINDOW_PLACES};
   for (int s = 0; s < WINDOW_SIZES; s++) r->sizes[s] = sizes[s];
   r->lengths[0] = w.rows * depth;
   r->lengths[1] = w.channels * width * height;
@@ -509,9 +510,9 @@ static void compare_windows(runner *r, windowed w) {
 
 START_TEST(test_windows) {
   /* Runs shorter than a register, longer ones, longer ones than a panel; a first column within a run. */
-  static const windowed shapes[] = {{1, 1, 1, 1, 1, 0},   {5, 2, 7, 7, 1, 0},    {7, 3, 2, 70, 1, 0}, {50, 30, 5, 9, 1, 3},
-                                    {3, 1, 9, 1, 1, 4},   {75, 120, 3, 17, 1, 0}, {4, 0, 3, 3, 1, 0},  {2, 40, 1, 130, 1, 65},
-                                    {13, 1, 20, 16, 1, 15}};
+  static const windowed shapes[] = {{1, 1, 1, 1, 1, 0},   {5, 2, 7, 7, 1, 0},     {7, 3, 2, 70, 1, 0},
+                                    {50, 30, 5, 9, 1, 3}, {3, 1, 9, 1, 1, 4},     {75, 120, 3, 17, 1, 0},
+                                    {4, 0, 3, 3, 1, 0},   {2, 40, 1, 130, 1, 65}, {13, 1, 20, 16, 1, 15}};
   for (int d = 0; d < NUMBERS; d++) {
     runner r;
     runner_open(&r, (uint64_t)(900 + d));

@@ -177,8 +177,7 @@ START_TEST(test_digits) {
   laze_loop_begin(&kernel, one, LAZE_LOOP_RANGE);
   int32_t operands[] = {zero, depth, one, zero, one, one, zero, columns, one, columns, depth, first, places, width};
   const laze_loop_product product = {.b = 1, .c = 2, .depth_digits = 1};
-  laze_loop_instruction matrix = {
-      .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
+  laze_loop_instruction matrix = {.code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
   laze_loop_emit(&kernel, matrix, operands, sizeof operands / sizeof *operands);
   laze_loop_end(&kernel);
   float *a = make_numbers(CHANNELS * PLACES), *b = make_numbers(CHANNELS * WIDTH), out[COLUMNS];
@@ -205,8 +204,7 @@ START_TEST(test_matrix) {
   laze_loop_begin(&kernel, one, LAZE_LOOP_RANGE);
   int32_t operands[] = {zero, size[2], one, zero, size[1], one, zero, size[1], size[0], size[1], size[2], zero};
   const laze_loop_product product = {.b = 1, .c = 2};
-  laze_loop_instruction matrix = {
-      .code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
+  laze_loop_instruction matrix = {.code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
   laze_loop_emit(&kernel, matrix, operands, LAZE_LOOP_PRODUCT_FIXED);
   laze_loop_end(&kernel);
   float *a = make_numbers(3 * depth), *b = make_numbers(depth * 2), out[6];
