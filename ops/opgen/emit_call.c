@@ -221,9 +221,9 @@ static void emit_numbers(gen_emitter *emitter, const gen_operator *callee, gen_o
 static const char *emit_whole_list(gen_emitter *emitter, const gen_operand *operand) {
   const char *name = c_name(operand->item->text);
   emitter->loaded |= (uint64_t)1 << operand->item->argument;
-  return memory_format(
-      ".operand_count = %s_count, .operands = call->operands + %s_first, .segments = (const int32_t[]){%s_count}", name,
-      name, name);
+  return memory_format(".operand_count = %s_count, .operands = %s_count > 0 ? call->operands + %s_first : NULL, "
+                       ".segments = (const int32_t[]){%s_count}",
+                       name, name, name, name);
 }
 
 /* What the call gives for each operand argument: the values in one list, their numbers in another. */

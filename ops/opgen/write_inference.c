@@ -48,7 +48,7 @@ static const char *tensor_list(const gen_operator *op, const gen_rule_call *call
     const char *name = c_name(argument->name);
     fprintf(out, "  int32_t %s_first;\n  const int32_t %s_count = laze_call_segment(call, %d, &%s_first);\n", name,
             name, argument->position, name);
-    return memory_format("operand_types + %s_first, %s_count", name, name);
+    return memory_format("%s_count > 0 ? operand_types + %s_first : NULL, %s_count", name, name, name);
   }
   const char *list = "";
   for (int i = 0; i < count; i++)
