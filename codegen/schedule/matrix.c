@@ -100,15 +100,14 @@ static laze_size coefficient(const laze_component *component, int32_t axis) {
 }
 
 /* Whether one stride serves for all of an axis: that of what it was split into. */
-static laze_status has_stride(const laze_mapper *mapper, const laze_component *offset, int32_t axis, laze_size *stride,
+static laze_status has_stride(laze_mapper *mapper, const laze_component *offset, int32_t axis, laze_size *stride,
                               bool *out) {
-  laze_mapper own = *mapper;
   int32_t innermost = axis;
   laze_component whole = {.dynamic = -1, .term_count = 1}, parts;
   while (mapper->domain->axes[innermost].outer >= 0) innermost = mapper->domain->axes[innermost].inner;
   *stride = coefficient(offset, innermost);
   whole.terms = &(laze_term){axis, *stride};
-  LAZE_TRY(laze_component_normalise(&own, &whole, &parts));
+  LAZE_TRY(laze_component_normalise(mapper, &whole, &parts));
   *out = true;
   for (int32_t i = 0; i < parts.term_count; i++)
     *out = *out && coefficient(offset, parts.terms[i].axis) == parts.terms[i].coefficient;
@@ -116,7 +115,7 @@ static laze_status has_stride(const laze_mapper *mapper, const laze_component *o
 }
 
 /* Adds a digit, or makes the last one longer. *fits is false where there is no room. */
-static laze_status add_digit(const laze_mapper *mapper, digits *out, laze_size extent, laze_size stride, bool *fits) {
+static laze_status add_digit(laze_mapper *mapper, digits *out, laze_size extent, laze_size stride, bool *fits) {
   laze_size reach, longer, last = out->count - 1;
   if (out->count > 0) {
     LAZE_TRY(
@@ -132,7 +131,7 @@ static laze_status add_digit(const laze_mapper *mapper, digits *out, laze_size e
   return LAZE_OK;
 }
 
-static laze_status find_digits(const laze_mapper *mapper, const laze_component *offset, int32_t axis, digits *out,
+static laze_status find_digits(laze_mapper *mapper, const laze_component *offset, int32_t axis, digits *out,
                                bool *fits) {
   int32_t waiting[LAZE_MAX_AXES], depth = 0;
   out->count = 0;
@@ -158,18 +157,16 @@ static laze_status find_digits(const laze_mapper *mapper, const laze_component *
 enum { FAR_COLUMNS = 16 };
 
 static laze_status reads(laze_scheduler *scheduler, const laze_use *use, const laze_map *map, bool *possible) {
-  const laze_mapper mapper = laze_scheduler_mapper(scheduler, use->group);
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, use->group);
   laze_offset offset;
-  digits depth, columns;
-  bool fits;
-  LAZE_TRY(laze_map_offset((laze_mapper *)&mapper, map, &offset));
-  LAZE_TRY(find_digits(&mapper, &offset.affine, DEPTH, &depth, possible));
-  LAZE_TRY(find_digits(&mapper, &offset.affine, COLUMNS, &columns, &fits));
-  *possible = *possible && fits && offset.dynamic_count == 0 && !map->guards;
-  const bool plain = depth.count == 1 && columns.count == 1;
-  const bool near =
-      laze_size_is_constant(columns.strides[0]) && columns.strides[0] >= 1 && columns.strides[0] <= FAR_COLUMNS;
-  *possible = *possible && (plain || (use->slot == 1 && near));
+  digits along[AXES];
+  LAZE_TRY(laze_map_offset(&mapper, map, &offset));
+  *possible = offset.dynamic_count == 0 && !map->guards;
+  for (int axis = 0; axis < AXES && *possible; axis++)
+    LAZE_TRY(find_digits(&mapper, &offset.affine, axis, &along[axis], possible));
+  if (!*possible || (along[DEPTH].count == 1 && along[COLUMNS].count == 1)) return LAZE_OK;
+  const laze_size apart = along[COLUMNS].strides[0];
+  *possible = use->slot == 1 && laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
   return LAZE_OK;
 }
 
@@ -190,7 +187,7 @@ static int32_t emit_index(matrix_emitter *emitter, laze_loop_code code, int32_t 
   return laze_loop_index(emitter->kernel, code, a, b);
 }
 
-static laze_status digits_of(const matrix_emitter *emitter, const laze_offset *offset, int32_t axis, digits *out) {
+static laze_status digits_of(matrix_emitter *emitter, const laze_offset *offset, int32_t axis, digits *out) {
   bool fits;
   LAZE_TRY(find_digits(&emitter->mapper, &offset->affine, axis, out, &fits));
   return fits ? LAZE_OK : laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
