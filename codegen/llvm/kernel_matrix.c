@@ -227,9 +227,9 @@ static laze_status emit_parts(laze_product *p) {
 }
 
 /* An axis of B, whose last stride is operand `last`; those of its further digits stand from `first` on. */
-static laze_digits read_digits(laze_llvm_kernel *l, const laze_loop_instruction *i, int32_t last, int32_t first,
-                               int32_t count) {
-  laze_digits made = {.last = l->values[laze_llvm_operand(l, i, last)][0].value, .count = count};
+static laze_product_axis read_digits(laze_llvm_kernel *l, const laze_loop_instruction *i, int32_t last, int32_t first,
+                                     int32_t count) {
+  laze_product_axis made = {.last = l->values[laze_llvm_operand(l, i, last)][0].value, .count = count};
   for (int32_t d = 0; d < count; d++) {
     made.extents[d] = l->values[laze_llvm_operand(l, i, first + 2 * d)][0].value;
     made.strides[d] = l->values[laze_llvm_operand(l, i, first + 2 * d + 1)][0].value;

@@ -184,7 +184,7 @@ static LLVMValueRef remainder_of(const laze_product *p, LLVMValueRef a, LLVMValu
 }
 
 /* Where an index lies along an axis. */
-static LLVMValueRef place_of(const laze_product *p, const laze_digits *digits, LLVMValueRef index) {
+static LLVMValueRef place_of(const laze_product *p, const laze_product_axis *digits, LLVMValueRef index) {
   LLVMValueRef place = number(p, 0), stride = digits->last;
   for (int d = 0; d < digits->count; d++) {
     place = add(p, place, multiply(p, remainder_of(p, index, digits->extents[d]), stride));

@@ -36,10 +36,10 @@ enum {
 
 /* How B lies along an axis: the last digit's stride, and for further ones the extent of the one below and the stride.
  */
-typedef struct laze_digits {
+typedef struct laze_product_axis {
   LLVMValueRef last, extents[LAZE_LOOP_PRODUCT_DIGITS], strides[LAZE_LOOP_PRODUCT_DIGITS];
   int count; /* of further ones */
-} laze_digits;
+} laze_product_axis;
 
 typedef struct laze_product {
   laze_llvm_kernel *l;
@@ -49,7 +49,7 @@ typedef struct laze_product {
   laze_tile tile;
   int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
-  laze_digits k, j;                /* of B: depth and columns */
+  laze_product_axis k, j;          /* of B: depth and columns */
   LLVMValueRef is_chain, chains;   /* whether an element is one chain; how many it is in a block */
   LLVMValueRef first_row, row_end; /* of A and C */
   /* Of the panel and the k being worked on: `depth` of them from first_k on, a_step and b_step elements apart. */

@@ -10,6 +10,7 @@
  *
  * Where the first would have some, what it is of is stored.
  */
+#include "codegen/schedule/digits.h"
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
@@ -86,84 +87,17 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return LAZE_OK;
 }
 
-/* How an operand lies along an axis: a stride for each digit of the index, the innermost first. */
-enum { MAX_DIGITS = 4 };
-typedef struct {
-  laze_size extents[MAX_DIGITS], strides[MAX_DIGITS];
-  int32_t count;
-} digits;
-
-static laze_size coefficient(const laze_component *component, int32_t axis) {
-  for (int32_t i = 0; i < component->term_count; i++)
-    if (component->terms[i].axis == axis) return component->terms[i].coefficient;
-  return 0;
-}
-
-/* Whether one stride serves for all of an axis: that of what it was split into. */
-static laze_status has_stride(laze_mapper *mapper, const laze_component *offset, int32_t axis, laze_size *stride,
-                              bool *out) {
-  int32_t innermost = axis;
-  laze_component whole = {.dynamic = -1, .term_count = 1}, parts;
-  while (mapper->domain->axes[innermost].outer >= 0) innermost = mapper->domain->axes[innermost].inner;
-  *stride = coefficient(offset, innermost);
-  whole.terms = &(laze_term){axis, *stride};
-  LAZE_TRY(laze_component_normalise(mapper, &whole, &parts));
-  *out = true;
-  for (int32_t i = 0; i < parts.term_count; i++)
-    *out = *out && coefficient(offset, parts.terms[i].axis) == parts.terms[i].coefficient;
-  return LAZE_OK;
-}
-
-/* Adds a digit, or makes the last one longer. *fits is false where there is no room. */
-static laze_status add_digit(laze_mapper *mapper, digits *out, laze_size extent, laze_size stride, bool *fits) {
-  laze_size reach, longer, last = out->count - 1;
-  if (out->count > 0) {
-    LAZE_TRY(
-        laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, out->strides[last], out->extents[last], &reach, mapper->error));
-    LAZE_TRY(laze_size_binary(mapper->sizes, LAZE_SIZE_MUL, extent, out->extents[last], &longer, mapper->error));
-    if (reach == stride) out->extents[last] = longer;
-    if (reach == stride) return LAZE_OK;
-  }
-  *fits = out->count < MAX_DIGITS;
-  if (!*fits) return LAZE_OK;
-  out->extents[out->count] = extent;
-  out->strides[out->count++] = stride;
-  return LAZE_OK;
-}
-
-static laze_status find_digits(laze_mapper *mapper, const laze_component *offset, int32_t axis, digits *out,
-                               bool *fits) {
-  int32_t waiting[LAZE_MAX_AXES], depth = 0;
-  out->count = 0;
-  *fits = true;
-  for (waiting[depth++] = axis; depth > 0 && *fits;) {
-    const int32_t next = waiting[--depth];
-    const laze_axis *is = &mapper->domain->axes[next];
-    laze_size stride;
-    bool whole;
-    LAZE_TRY(has_stride(mapper, offset, next, &stride, &whole));
-    if (!whole) {
-      waiting[depth++] = is->outer;
-      waiting[depth++] = is->inner;
-    } else if (is->extent != 1 || out->count == 0) {
-      if (out->count == 1 && out->extents[0] == 1) out->count = 0;
-      LAZE_TRY(add_digit(mapper, out, is->extent, stride, fits));
-    }
-  }
-  return LAZE_OK;
-}
-
 /* Copying windows into a panel pays off where columns lie near each other. */
 enum { FAR_COLUMNS = 16 };
 
 static laze_status reads(laze_scheduler *scheduler, const laze_use *use, const laze_map *map, bool *possible) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, use->group);
   laze_offset offset;
-  digits along[AXES];
+  laze_digits along[AXES];
   LAZE_TRY(laze_map_offset(&mapper, map, &offset));
   *possible = offset.dynamic_count == 0 && !map->guards;
   for (int axis = 0; axis < AXES && *possible; axis++)
-    LAZE_TRY(find_digits(&mapper, &offset.affine, axis, &along[axis], possible));
+    LAZE_TRY(laze_map_digits(&mapper, &offset.affine, axis, &along[axis], possible));
   if (!*possible || (along[DEPTH].count == 1 && along[COLUMNS].count == 1)) return LAZE_OK;
   const laze_size apart = along[COLUMNS].strides[0];
   *possible = use->slot == 1 && laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
@@ -187,14 +121,14 @@ static int32_t emit_index(matrix_emitter *emitter, laze_loop_code code, int32_t 
   return laze_loop_index(emitter->kernel, code, a, b);
 }
 
-static laze_status digits_of(matrix_emitter *emitter, const laze_offset *offset, int32_t axis, digits *out) {
+static laze_status digits_of(matrix_emitter *emitter, const laze_offset *offset, int32_t axis, laze_digits *out) {
   bool fits;
-  LAZE_TRY(find_digits(&emitter->mapper, &offset->affine, axis, out, &fits));
+  LAZE_TRY(laze_map_digits(&emitter->mapper, &offset->affine, axis, out, &fits));
   return fits ? LAZE_OK : laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
 }
 
 /* value + index along an axis that has these digits. */
-static int32_t add_along(matrix_emitter *emitter, int32_t value, int32_t index, const digits *along) {
+static int32_t add_along(matrix_emitter *emitter, int32_t value, int32_t index, const laze_digits *along) {
   for (int32_t i = 0; i < along->count && index >= 0; i++) {
     const int32_t extent = emit_size(emitter, along->extents[i]);
     const bool last = i + 1 == along->count;
@@ -269,7 +203,7 @@ static void add_operand(operand_list *list, int32_t value) {
 }
 
 /* An extent and the stride beyond it for each further digit. */
-static void add_digits(matrix_emitter *emitter, operand_list *list, const digits *along) {
+static void add_digits(matrix_emitter *emitter, operand_list *list, const laze_digits *along) {
   for (int32_t i = 1; i < along->count; i++) {
     add_operand(list, emit_size(emitter, along->extents[i - 1]));
     add_operand(list, emit_size(emitter, along->strides[i]));
@@ -278,8 +212,8 @@ static void add_digits(matrix_emitter *emitter, operand_list *list, const digits
 
 /* Where a factor's block begins, and its strides along two axes. */
 static laze_status add_factor(matrix_emitter *emitter, operand_list *list, const laze_offset *offset, int axis,
-                              digits *first, digits *second) {
-  digits batch;
+                              laze_digits *first, laze_digits *second) {
+  laze_digits batch;
   int32_t start = emit_size(emitter, offset->affine.offset);
   LAZE_TRY(digits_of(emitter, offset, BATCH, &batch));
   LAZE_TRY(digits_of(emitter, offset, axis, first));
@@ -295,7 +229,7 @@ static laze_status add_factor(matrix_emitter *emitter, operand_list *list, const
 static laze_status emit_product(matrix_emitter *emitter, const laze_offset offsets[3], const int32_t buffers[2],
                                 laze_dtype dtype, const int32_t extents[2]) {
   operand_list list = {.count = 0};
-  digits rows, depth, columns, batch;
+  laze_digits rows, depth, columns, batch;
   LAZE_TRY(add_factor(emitter, &list, &offsets[0], ROWS, &rows, &depth));
   LAZE_TRY(add_factor(emitter, &list, &offsets[1], DEPTH, &depth, &columns));
   LAZE_TRY(digits_of(emitter, &offsets[2], BATCH, &batch));
