@@ -47,6 +47,7 @@ PLUGIN = {
     "mlp64": ("MLP 64-128-128-10, batch 64", 10, {"inductor": 1}),
     "gpt64": ("GPT of 2 layers, batch 64", 2, {"inductor": 1}),
     "bert64": ("BERT-type encoder, batch 64", 2, {"inductor": 1}),
+    "resnet8": ("ResNet-18 on 64x64 images, batch 8", 1, {"inductor": 1}),
     "call": ("a call with 10 inputs of 8 floats", 100, {}),
     "recorded": ("100 calls with tensors of device laze", 20, {}),
 }

@@ -64,6 +64,10 @@ class Training:
         if case == "mlp4":
             model, self.inputs, self.targets = small(), (torch.randn(4, 64),), torch.arange(4) % 10
             self.loss = F.cross_entropy
+        elif case == "resnet8":
+            import models
+            model = models.ResNet(models.BasicBlock, (2, 2, 2, 2), 64)
+            self.inputs, self.targets, self.loss = models.images(64)(8), models.classes(8), F.cross_entropy
         else:
             import models
             chosen = models.CASES[{"mlp64": "perceptron", "gpt64": "gpt", "bert64": "bert"}[case]]

@@ -36,6 +36,8 @@ static void turn_column(laze_product *p) {
   int64_t a = p->a;
   if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;
   if (laze_product_has_digits(p)) return;
+  p->operands[B_OFFSET] = add(p, p->operands[B_OFFSET], multiply(p, p->operands[FIRST_COLUMN], p->operands[B_COLUMN]));
+  p->operands[FIRST_COLUMN] = number(p, 0);
   memcpy(given, p->operands, sizeof given);
   for (int k = 0; k < OPERAND_COUNT; k++) p->operands[k] = given[turned[k]];
   p->a = p->b;

@@ -89,7 +89,7 @@ static void print_accumulator(const printer *p, const laze_loop_instruction *i) 
   print_type(p, i);
 }
 
-/* The stride of the last digit, and the others with the extents below: "%7, %9 by %8". */
+/* The stride of the last digit, and the others with the extents below: "%7 + %9 by %8". */
 static void print_strides(const printer *p, const laze_loop_instruction *i, int32_t last, int32_t first,
                           int32_t digits) {
   laze_text_format(p->text, "%%%d", operand(p, i, last));

@@ -83,8 +83,7 @@ static laze_status visit(laze_scheduler *scheduler, int32_t node_index) {
   if (done) return LAZE_OK;
   if (output && scheduler->uses[node_index]) LAZE_TRY(visit_output(scheduler, node_index, &done));
   if (!output && laze_schedule_join_of(node->op)->pass_through) {
-    why = LAZE_SPLIT_VIEW;
-    LAZE_TRY(laze_schedule_pass_uses(scheduler, node_index, &done));
+    LAZE_TRY(laze_schedule_pass_uses(scheduler, node_index, &done, &why));
   } else if (!output) {
     LAZE_TRY(laze_schedule_try_fuse(scheduler, node_index, &done, &why));
     if (done) LAZE_TRY(laze_schedule_fuse_uses(scheduler, node_index, &done));

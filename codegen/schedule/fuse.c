@@ -142,7 +142,7 @@ laze_status laze_schedule_fuse_uses(laze_scheduler *scheduler, int32_t node_inde
   return LAZE_OK;
 }
 
-laze_status laze_schedule_pass_uses(laze_scheduler *scheduler, int32_t node_index, bool *done) {
+laze_status laze_schedule_pass_uses(laze_scheduler *scheduler, int32_t node_index, bool *done, laze_split *why) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
   int64_t count = 0;
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) count++;
@@ -150,6 +150,7 @@ laze_status laze_schedule_pass_uses(laze_scheduler *scheduler, int32_t node_inde
   if (!maps) return laze_scheduler_memory_error(scheduler);
   int64_t index = 0;
   *done = false;
+  *why = LAZE_SPLIT_VIEW;
   for (laze_use *use = scheduler->uses[node_index]; use; use = use->next) {
     laze_needs needs;
     bool possible;
@@ -158,7 +159,8 @@ laze_status laze_schedule_pass_uses(laze_scheduler *scheduler, int32_t node_inde
     if (use->map) {
       const laze_group_rules *rules = laze_group_rules_of(use->group);
       LAZE_TRY(laze_schedule_needs(scheduler, use->group, node, use->map, &needs, &possible));
-      if (possible && rules->reads) LAZE_TRY(rules->reads(scheduler, use, needs.maps[0], &possible));
+      *why = possible ? LAZE_SPLIT_FACTOR : LAZE_SPLIT_VIEW;
+      if (possible && rules->reads) LAZE_TRY(rules->reads(scheduler, use, node_index, needs.maps[0], &possible));
       if (!possible) return LAZE_OK;
       maps[index] = needs.maps[0];
     }

@@ -16,7 +16,9 @@ LAZE_MUST_USE laze_status laze_schedule_try_fuse(struct laze_scheduler *schedule
 /* Computes the node in the groups of its uses. A split made for one use may leave another that can no longer be
  * expressed: *done is then false, and only such uses are left, to be loads. */
 LAZE_MUST_USE laze_status laze_schedule_fuse_uses(struct laze_scheduler *scheduler, int32_t node_index, bool *done);
-/* Movement: every use becomes a use of the operand. *done is false where a group cannot express some map. */
-LAZE_MUST_USE laze_status laze_schedule_pass_uses(struct laze_scheduler *scheduler, int32_t node_index, bool *done);
+/* Movement: every use becomes a use of the operand. *done is false, with *why set, where a group cannot express some
+ * map. */
+LAZE_MUST_USE laze_status laze_schedule_pass_uses(struct laze_scheduler *scheduler, int32_t node_index, bool *done,
+                                                  laze_split *why);
 
 #endif

@@ -29,10 +29,9 @@ typedef struct laze_group_rules {
    * that they use from memory. */
   laze_status (*grow)(struct laze_scheduler *scheduler, const struct laze_use *use, int32_t node_index,
                       int32_t *instance, bool *possible);
-  /* Whether what a use reads may lie as its value's operand does at `map`; otherwise the value is stored. NULL: it may.
-   */
-  laze_status (*reads)(struct laze_scheduler *scheduler, const struct laze_use *use, const struct laze_map *map,
-                       bool *possible);
+  /* Whether a use of a view may become one of its operand, at `map`; otherwise the view is stored. NULL: it may. */
+  laze_status (*reads)(struct laze_scheduler *scheduler, const struct laze_use *use, int32_t view,
+                       const struct laze_map *map, bool *possible);
   /* Finishes a group: its loop IR, where it has any, and what else its laze_group says. */
   laze_status (*emit)(struct laze_scheduler *scheduler, struct laze_group_builder *group);
 } laze_group_rules;

@@ -15,7 +15,9 @@
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
+#include "ir/op.gen.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A multiple of the lowering's register block of 6 rows. */
@@ -87,20 +89,58 @@ static laze_status claim(laze_scheduler *scheduler, int32_t node_index, laze_spl
   return LAZE_OK;
 }
 
-/* Copying windows into a panel pays off where columns lie near each other. */
+/* The digits of all axes; *fits is false where an operand that lies like this cannot be read. */
+static laze_status find_all(laze_scheduler *scheduler, laze_group_builder *group, const laze_map *map,
+                            laze_digits along[AXES], bool *fits) {
+  laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
+  laze_offset offset;
+  LAZE_TRY(laze_map_offset(&mapper, map, &offset));
+  *fits = offset.dynamic_count == 0 && !map->guards;
+  for (int axis = 0; axis < AXES && *fits; axis++)
+    LAZE_TRY(laze_map_digits(&mapper, &offset.affine, axis, &along[axis], fits));
+  return LAZE_OK;
+}
+
+static bool is_plain(const laze_digits along[AXES]) {
+  return along[DEPTH].count == 1 && along[COLUMNS].count == 1;
+}
+
+/* What a use of the view, whose operand it reads at `map`, comes to read, as far as that is another view of something;
+ * *repeats is set where elements are in several windows. */
+static laze_status look_through(laze_scheduler *scheduler, laze_group_builder *group, int32_t view,
+                                const laze_map **map, bool *repeats) {
+  *repeats = false;
+  for (bool possible = true; possible;) {
+    const laze_node *node = &scheduler->graph->nodes[view];
+    laze_needs needs;
+    *repeats = *repeats || (node->op == LAZE_OP__WINDOW && node->attributes[LAZE__WINDOW_SIZE].value.integer > 1);
+    view = node->operands[0].node;
+    node = &scheduler->graph->nodes[view];
+    if (!laze_schedule_join_of(node->op)->pass_through) return LAZE_OK;
+    LAZE_TRY(laze_schedule_needs(scheduler, group, node, *map, &needs, &possible));
+    if (possible) *map = needs.maps[0];
+  }
+  return LAZE_OK;
+}
+
+/* Digits are copied into panels where they lie. Far columns are a matrix's transpose, which is copied faster by squares
+ * from where it is stored; but windows, which would be stored several times over. */
 enum { FAR_COLUMNS = 16 };
 
-static laze_status reads(laze_scheduler *scheduler, const laze_use *use, const laze_map *map, bool *possible) {
-  laze_mapper mapper = laze_scheduler_mapper(scheduler, use->group);
-  laze_offset offset;
-  laze_digits along[AXES];
-  LAZE_TRY(laze_map_offset(&mapper, map, &offset));
-  *possible = offset.dynamic_count == 0 && !map->guards;
-  for (int axis = 0; axis < AXES && *possible; axis++)
-    LAZE_TRY(laze_map_digits(&mapper, &offset.affine, axis, &along[axis], possible));
-  if (!*possible || (along[DEPTH].count == 1 && along[COLUMNS].count == 1)) return LAZE_OK;
+static laze_status reads(laze_scheduler *scheduler, const laze_use *use, int32_t view, const laze_map *map,
+                         bool *possible) {
+  laze_digits before[AXES], along[AXES];
+  bool fits, repeats;
+  LAZE_TRY(find_all(scheduler, use->group, map, along, possible));
+  if (!*possible || is_plain(along)) return LAZE_OK;
+  *possible = use->slot == 1;
+  LAZE_TRY(find_all(scheduler, use->group, use->map, before, &fits));
+  if (!*possible || (fits && !is_plain(before))) return LAZE_OK; /* storing it would leave digits as well */
+  LAZE_TRY(look_through(scheduler, use->group, view, &map, &repeats));
+  LAZE_TRY(find_all(scheduler, use->group, map, along, possible));
   const laze_size apart = along[COLUMNS].strides[0];
-  *possible = use->slot == 1 && laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
+  const bool near = laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
+  *possible = *possible && (near || repeats);
   return LAZE_OK;
 }
 
@@ -191,6 +231,8 @@ static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *do
     LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, error));
   return LAZE_OK;
 }
+
+static_assert(2 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for two axes' digits");
 
 /* The instruction's operands while they are listed. */
 typedef struct {

@@ -21,6 +21,7 @@ static const char *const split_reasons[] = {
     [LAZE_SPLIT_REPEATED] = "fusing would compute it again for each element of an outer axis",
     [LAZE_SPLIT_DEAR] = "storing it costs less than computing it again",
     [LAZE_SPLIT_VIEW] = "its user's order of elements would need a division",
+    [LAZE_SPLIT_FACTOR] = "a matrix product needs its strides otherwise",
     [LAZE_SPLIT_SIZE] = "the user's kernel is large enough",
     [LAZE_SPLIT_PRODUCT] = "has a kernel of its own",
     [LAZE_SPLIT_CHECK] = "its user needs a part of it, and every index is checked",

@@ -37,6 +37,7 @@ typedef enum {
   LAZE_SPLIT_REPEATED,  /* it would be computed again for each element of an outer axis */
   LAZE_SPLIT_DEAR,      /* computing it at each of its uses' maps costs more than storing and loading it */
   LAZE_SPLIT_VIEW,      /* its elements in the user's order need a division */
+  LAZE_SPLIT_FACTOR,    /* as a matrix product would read it, it has too many strides, or columns that lie far apart */
   LAZE_SPLIT_SIZE,      /* the group is large enough */
   LAZE_SPLIT_PRODUCT,   /* a matrix product, the runtime or the interpreter makes it */
   LAZE_SPLIT_CHECK,     /* its user needs some elements only, and every index is checked */

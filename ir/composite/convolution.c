@@ -1,11 +1,12 @@
-/* Convolution: a sum of products over channels and the places of windows.
+/* Convolution: a product of matrices, of which the second one is windows, and a bias.
  *
- *   input [n, c, h, w]        ── windows ──>   [n, g, 1,   c/g, k0, o0, k1, o1]
- *   weight [oc, c/g, k0, k1]  ── reshape ──>   [   g, oc/g, c/g, k0, 1,  k1, 1]
- *   product, summed over c/g, k0 and k1        [n, g, oc/g,      o0,     o1]       ──> [n, oc, o0, o1], plus bias
+ *   input [n, c, h, w]        ── windows ──>   [n, c, k0, o0, k1, o1]   ── reshape ──>   [n, g, c/g * k0 * k1, o0 * o1]
+ *   weight [oc, c/g, k0, k1]                                            ── reshape ──>   [   g, oc/g, c/g * k0 * k1]
+ *   product                                    [n, g, oc/g, o0 * o1]    ── reshape ──>   [n, oc, o0, o1]
  *
- * g stands for groups, and is left out where there is one. The transposed form is the same over an input with zeros
- * between its elements and around them, and the weight turned round:
+ * g stands for groups, and is left out where there is one. Groups of few channels are summed over windows, times the
+ * weight, element by element. The transposed form is the same over an input with zeros between its elements and around
+ * them, and places in reverse:
  *
  *   a 0 b 0 c     stride 2: the elements, stride - 1 zeros behind each but the last
  */
@@ -171,25 +172,24 @@ static laze_status spread(const convolution *c, laze_value zero, int axis, int64
   return laze_compose_pad(c->recorder, *value, zero, axis, (laze_size[]){0, 1 - stride}, value, c->error);
 }
 
-/* [c, oc/g, k ...] as [oc, c/g, k ...], places in reverse. */
+/* [c, oc/g, k ...] as [oc, c/g, k ...]. */
 static laze_status turn_weight(convolution *c) {
   laze_type type = laze_compose_type(c->recorder, c->weight);
   laze_size cut[LAZE_MAX_RANK] = {c->groups, c->channels}, order[LAZE_MAX_RANK] = {0, 2, 1};
-  laze_size joined[LAZE_MAX_RANK] = {0, c->channels}, places[LAZE_MAX_WINDOW_DIMS];
+  laze_size joined[LAZE_MAX_RANK] = {c->all_results, c->channels};
   for (int i = 1; i < type.rank; i++) cut[i + 1] = type.sizes[i];
   for (int i = 2; i < type.rank; i++) order[i + 1] = i + 1;
-  LAZE_TRY(multiply_sizes(c, c->groups, c->results, &joined[0]));
   for (int i = 2; i < type.rank; i++) joined[i] = type.sizes[i];
-  for (int i = 0; i < c->windows.dims; i++) places[i] = 2 + i;
-  laze_attribute dims = laze_attribute_integers(places, c->windows.dims);
   LAZE_TRY(laze_compose_reshape(c->recorder, c->weight, cut, type.rank + 1, &c->weight, c->error));
   LAZE_TRY(laze_compose_permute(c->recorder, c->weight, order, type.rank + 1, &c->weight, c->error));
-  LAZE_TRY(laze_compose_reshape(c->recorder, c->weight, joined, type.rank, &c->weight, c->error));
-  return laze_record_call(c->recorder, LAZE_OP_FLIP, &c->weight, 1, &dims, &c->weight, c->error);
+  return laze_compose_reshape(c->recorder, c->weight, joined, type.rank, &c->weight, c->error);
 }
 
-static laze_status turn_round(convolution *c, laze_value zero) {
+static laze_status turn_round(convolution *c) {
   laze_windows *windows = &c->windows;
+  laze_value zero;
+  LAZE_TRY(laze_record_number(c->recorder, laze_compose_type(c->recorder, c->input).dtype, laze_scalar_integer(0),
+                              &zero, c->error));
   for (int i = 0; i < windows->dims; i++) {
     int64_t cover = (windows->size[i] - 1) * windows->dilation[i], padding = windows->low[i];
     LAZE_TRY(spread(c, zero, 2 + i, windows->stride[i], &c->input));
@@ -241,8 +241,7 @@ static laze_status group_weight(const convolution *c, laze_value *value) {
   return laze_compose_reshape(c->recorder, *value, sizes, rank, value, c->error);
 }
 
-static laze_status sum_products(const convolution *c, laze_value windows, laze_value *out) {
-  laze_value weight = c->weight;
+static laze_status sum_products(const convolution *c, laze_value windows, laze_value weight, laze_value *out) {
   laze_size axes[1 + LAZE_MAX_WINDOW_DIMS];
   LAZE_TRY(group_weight(c, &weight));
   LAZE_TRY(group_channels(c, &windows));
@@ -280,17 +279,17 @@ static laze_status reshape_matrix(const convolution *c, laze_value value, const 
   return laze_compose_reshape(c->recorder, value, all, rank, out, c->error);
 }
 
-static laze_status multiply_matrices(const convolution *c, laze_value windows, laze_value *out) {
+static laze_status multiply_matrices(const convolution *c, laze_value windows, laze_value weight, laze_value *out) {
   const int places = c->windows.dims;
   laze_type type;
   laze_size depth, columns;
-  laze_value weight, product[2];
+  laze_value product[2];
   LAZE_TRY(part_places(c, &windows));
   type = laze_compose_type(c->recorder, windows);
   LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 2, places, &depth, c->error));
   LAZE_TRY(multiply_sizes(c, depth, c->channels, &depth));
   LAZE_TRY(laze_size_product(c->recorder->sizes, type.sizes + 2 + places, places, &columns, c->error));
-  LAZE_TRY(reshape_matrix(c, c->weight, NULL, (laze_size[]){c->results, depth}, &weight));
+  LAZE_TRY(reshape_matrix(c, weight, NULL, (laze_size[]){c->results, depth}, &weight));
   LAZE_TRY(reshape_matrix(c, windows, &type.sizes[0], (laze_size[]){depth, columns}, &windows));
   product[0] = weight;
   product[1] = windows;
@@ -307,14 +306,29 @@ static laze_status add_bias(const convolution *c, laze_value *out) {
   return laze_compose_binary(c->recorder, LAZE_OP_ADD, *out, column, out, c->error);
 }
 
-static laze_status convolve(convolution *c, laze_value *out) {
+/* The places of windows in reverse, which the transposed form has: reading them so costs nothing, as storing a weight
+ * that is turned round would. */
+static laze_status reverse_places(const convolution *c, laze_value *windows) {
+  laze_size places[LAZE_MAX_WINDOW_DIMS];
+  laze_windows_places(&c->windows, laze_compose_type(c->recorder, *windows).rank, places);
+  laze_attribute dims = laze_attribute_integers(places, c->windows.dims);
+  return laze_record_call(c->recorder, LAZE_OP_FLIP, windows, 1, &dims, windows, c->error);
+}
+
+static laze_status multiply(const void *self, laze_value input, laze_value weight, laze_value *out) {
+  const convolution *c = self;
   laze_value zero, windows;
-  laze_dtype dtype = laze_recorder_type(c->recorder, c->input)->dtype;
-  LAZE_TRY(laze_record_number(c->recorder, dtype, laze_scalar_integer(0), &zero, c->error));
-  if (c->transposed) LAZE_TRY(turn_round(c, zero));
-  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, c->input, (laze_value[]){zero, zero}, &windows, c->error));
-  LAZE_TRY(laze_windows_are_thin(c->channels, c->results) ? sum_products(c, windows, out)
-                                                          : multiply_matrices(c, windows, out));
+  LAZE_TRY(laze_record_number(c->recorder, laze_compose_type(c->recorder, input).dtype, laze_scalar_integer(0), &zero,
+                              c->error));
+  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, input, (laze_value[]){zero, zero}, &windows, c->error));
+  if (c->transposed) LAZE_TRY(reverse_places(c, &windows));
+  return laze_windows_are_thin(c->channels, c->results) ? sum_products(c, windows, weight, out)
+                                                        : multiply_matrices(c, windows, weight, out);
+}
+
+static laze_status convolve(convolution *c, laze_value *out) {
+  if (c->transposed) LAZE_TRY(turn_round(c));
+  LAZE_TRY(laze_compose_bilinear(c->recorder, (laze_bilinear){multiply, c}, c->input, c->weight, out, c->error));
   return laze_value_is_none(c->bias) ? LAZE_OK : add_bias(c, out);
 }
 

@@ -103,12 +103,13 @@ static laze_status read_call(convolved *c) {
 }
 
 /* Elements of an axis from `first` on, as many as `size`: the end cut off, or zeros behind it. */
-static laze_status fit(const convolved *c, int axis, int64_t first, laze_size size, laze_value *value) {
+static laze_status fit(const convolved *c, laze_value zero, int axis, int64_t first, laze_size size,
+                       laze_value *value) {
   laze_size around[2] = {-first, 0};
   LAZE_TRY(laze_size_arithmetic(c->recorder, '-', size, laze_compose_type(c->recorder, *value).sizes[axis], &around[1],
                                 c->error));
   LAZE_TRY(laze_size_arithmetic(c->recorder, '+', around[1], first, &around[1], c->error));
-  return laze_compose_pad(c->recorder, *value, c->zero, axis, around, value, c->error);
+  return laze_compose_pad(c->recorder, *value, zero, axis, around, value, c->error);
 }
 
 static laze_status find_input(const convolved *c, laze_value *out) {
@@ -125,7 +126,8 @@ static laze_status find_input(const convolved *c, laze_value *out) {
                                  laze_attribute_sizes(dilation, w->dims), laze_attribute_boolean(!c->transposed),
                                  laze_attribute_sizes(none, w->dims),     laze_attribute_size(c->groups)};
   LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_CONVOLUTION, operands, 3, attributes, out, c->error));
-  for (int i = 0; i < w->dims; i++) LAZE_TRY(fit(c, 2 + i, c->transposed ? 0 : w->low[i], c->input.sizes[2 + i], out));
+  for (int i = 0; i < w->dims; i++)
+    LAZE_TRY(fit(c, c->zero, 2 + i, c->transposed ? 0 : w->low[i], c->input.sizes[2 + i], out));
   return LAZE_OK;
 }
 
@@ -150,7 +152,7 @@ static laze_status sum_products(const convolved *c, laze_value windows, laze_val
   LAZE_TRY(group(c, false, &windows));
   LAZE_TRY(group(c, true, &elements));
   laze_attribute attributes[] = {laze_attribute_integers(axes, 1 + dims), laze_attribute_boolean(false),
-                                 laze_attribute_dtype((laze_dtype)c->weight.dtype)};
+                                 laze_attribute_dtype((laze_dtype)laze_compose_type(c->recorder, windows).dtype)};
   LAZE_TRY(laze_compose_binary(c->recorder, LAZE_OP_MUL, windows, elements, out, c->error));
   return laze_record_call(c->recorder, LAZE_OP_SUM_DIM_INTLIST, out, 1, attributes, out, c->error);
 }
@@ -193,16 +195,24 @@ static laze_status multiply_matrices(const convolved *c, laze_value windows, laz
   return laze_record_call(c->recorder, LAZE_OP_MATMUL, (laze_value[]){elements, windows}, 2, NULL, out, c->error);
 }
 
-static laze_status find_weight(const convolved *c, laze_value *out) {
+static laze_status multiply(const void *self, laze_value larger, laze_value elements, laze_value *out) {
+  const convolved *c = self;
   const laze_type *small = c->transposed ? &c->input : &c->grad;
-  laze_value elements = c->call->operands[c->transposed ? 1 : 0], windows = c->call->operands[c->transposed ? 0 : 1];
+  laze_value zero, windows;
   laze_size results;
   LAZE_TRY(laze_size_arithmetic(c->recorder, '/', c->weight.sizes[0], c->groups, &results, c->error));
-  LAZE_TRY(
-      laze_compose_windows(c->recorder, &c->windows, windows, (laze_value[]){c->zero, c->zero}, &windows, c->error));
-  for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(fit(c, 3 + 2 * i, 0, small->sizes[2 + i], &windows));
-  LAZE_TRY(laze_windows_are_thin(c->weight.sizes[1], results) ? sum_products(c, windows, elements, out)
-                                                              : multiply_matrices(c, windows, elements, results, out));
+  LAZE_TRY(laze_record_number(c->recorder, laze_compose_type(c->recorder, larger).dtype, laze_scalar_integer(0), &zero,
+                              c->error));
+  LAZE_TRY(laze_compose_windows(c->recorder, &c->windows, larger, (laze_value[]){zero, zero}, &windows, c->error));
+  for (int i = 0; i < c->windows.dims; i++) LAZE_TRY(fit(c, zero, 3 + 2 * i, 0, small->sizes[2 + i], &windows));
+  return laze_windows_are_thin(c->weight.sizes[1], results) ? sum_products(c, windows, elements, out)
+                                                            : multiply_matrices(c, windows, elements, results, out);
+}
+
+static laze_status find_weight(const convolved *c, laze_value *out) {
+  const laze_value larger = c->call->operands[c->transposed ? 0 : 1],
+                   smaller = c->call->operands[c->transposed ? 1 : 0];
+  LAZE_TRY(laze_compose_bilinear(c->recorder, (laze_bilinear){multiply, c}, larger, smaller, out, c->error));
   return laze_compose_reshape(c->recorder, *out, c->weight.sizes, c->weight.rank, out, c->error);
 }
 

@@ -43,8 +43,16 @@ void laze_windows_places(const laze_windows *windows, int rank, laze_size *axes)
 LAZE_MUST_USE laze_status laze_compose_largest_number(laze_recorder *recorder, const laze_windows *windows,
                                                       laze_value elements, laze_value numbers, laze_value largest,
                                                       laze_value *out, laze_error *error);
-/* Whether a group of a convolution, of so many channels in and out, has too few of them for a product of matrices to gain
- * by its tiles: each element is summed by itself then. A size that is no known number is taken for a large one. */
+/* What is linear in two values: a product of sorts, of floats. */
+typedef struct laze_bilinear {
+  laze_status (*multiply)(const void *self, laze_value a, laze_value b, laze_value *out);
+  const void *self;
+} laze_bilinear;
+/* The same of complex numbers too, by their parts, so that it is parts that windows are taken of. */
+LAZE_MUST_USE laze_status laze_compose_bilinear(laze_recorder *recorder, laze_bilinear product, laze_value a,
+                                                laze_value b, laze_value *out, laze_error *error);
+/* Whether a group of a convolution, of so many channels in and out, has too few of them for a product of matrices to
+ * gain by its tiles: each element is summed by itself then. A size that is no known number is taken for a large one. */
 bool laze_windows_are_thin(laze_size channels, laze_size results);
 /* What a reduction leaves of the places of windows. */
 LAZE_MUST_USE laze_status laze_compose_over_places(laze_recorder *recorder, const laze_windows *windows, laze_op op,
