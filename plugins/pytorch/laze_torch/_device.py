@@ -19,7 +19,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 from laze import _laze
 from laze_torch import _cells, _lowering
-from laze_torch._recorded import recorded
+from laze_torch._recorded import Rule, recorded
 
 aten = torch.ops.aten
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -211,6 +211,16 @@ def _otherwise(op: Any) -> _Kernel:
         results = _on_cpu(op, *arguments, **named)  # where that fails as well, the message is PyTorch's
         _tell(op.name(), str(error))
         return results
+    return run
+
+
+def _by_rule(functional: Any, rule: Rule, otherwise: _Kernel) -> _Kernel:
+    """What a rule makes of arguments that laze's operator of the same name refuses."""
+    made = recorded(functional, rule, otherwise)
+
+    def run(error: BaseException | None, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        is_refused = isinstance(error, _laze.Error)
+        return made(*arguments, **named) if is_refused else otherwise(error, arguments, named)
     return run
 
 
@@ -519,6 +529,8 @@ def _kernel_for(name: str) -> _Kernel | None:
         rule = _lowering._RULES.get(functional)
         is_called = _laze._has_operator(_name(functional)) or rule is None and _lowering.has(functional)
         if is_called and functional not in _RULES:
+            if form == 0 and rule is not None:
+                return _call_of(functional, form, _by_rule(functional, rule, _otherwise(op)))
             if form != _OUT:
                 return _call_of(functional, form, _otherwise(op))
             again = _writing(op, form, _call_of(functional, 0, _otherwise(functional)))

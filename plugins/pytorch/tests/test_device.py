@@ -589,6 +589,12 @@ class Copies(Device):
                 self.assert_close(make(device="laze"), make())
         self.assert_nothing_left()
 
+    def test_an_index_without_elements_may_be_of_any_kind(self):
+        for none in (torch.empty(0, dtype=torch.uint8), torch.empty(2, 0, dtype=torch.int64)):
+            self.assert_same(lambda x, none: x.gather(0, none) + 1, torch.randn(3), none)
+        with self.assertRaisesRegex(Exception, "index"):
+            torch.randn(3, device="laze").gather(0, torch.tensor([3], device="laze")).cpu()
+
     def test_floats_of_integers_have_the_digits_of_the_default_dtype(self):
         def calls(x):
             return (x / 3, x.sqrt(), 0.1 * x, (x > 1) * 0.1, x.float().mean(), x.to(torch.float32), x.sigmoid(),
