@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "shape_inference/size.h"
 
 #include <string.h>
 
@@ -162,10 +163,10 @@ laze_status laze_npy_count(laze_dtype dtype, int32_t rank, const int64_t *dims, 
   int64_t product = laze_dtype_size(dtype);
   for (int32_t i = 0; i < rank && fits; i++) {
     empty = empty || dims[i] == 0;
-    /* Sizes beside a 0 count too: strides would not fit otherwise. */
-    if (dims[i] != 0) fits = !laze_mul_overflows(product, dims[i], &product);
+    /* Sizes beside a 0 count too: strides would not fit otherwise, nor would one be a tensor's. */
+    if (dims[i] != 0) fits = !laze_mul_overflows(product, dims[i], &product) && product <= LAZE_SIZE_CONSTANT_MAX;
   }
-  if (!fits) return laze_fail(error, LAZE_OUT_OF_MEMORY, "the shape asks for more than 2^63 bytes");
+  if (!fits) return laze_fail(error, LAZE_OUT_OF_MEMORY, "the shape asks for more than 2^62 bytes");
   *bytes = empty ? 0 : product;
   *count = *bytes / laze_dtype_size(dtype);
   return LAZE_OK;

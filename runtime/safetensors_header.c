@@ -240,7 +240,7 @@ static laze_status take_tensor(cursor *c, const char *name, laze_safetensors_hea
   if (status == LAZE_OK || status == LAZE_OUT_OF_MEMORY)
     status = laze_fail(c->error, LAZE_DATA_LOSS, "\"%.64s\" has %lld bytes, from %lld to %lld: its shape asks for %s",
                        name, (long long)(offsets[1] - offsets[0]), (long long)offsets[0], (long long)offsets[1],
-                       status == LAZE_OK ? "another number" : "more than 2^63");
+                       status == LAZE_OK ? "another number" : "more than 2^62");
   return status;
 }
 
