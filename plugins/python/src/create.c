@@ -65,6 +65,10 @@ static bool visit_list(walk *self, PyObject *list, int32_t depth) {
     return laze_python_raise(LAZE_INVALID_ARGUMENT, "tensor: the lists are not nested to the same depth") != NULL;
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *item = PySequence_GetItem(list, i);
+    if (!item && PyErr_ExceptionMatches(PyExc_IndexError)) {
+      PyErr_Clear();
+      laze_python_raise_type("tensor: a list of %zd items has lost some while it was read", count);
+    }
     bool visited = item && visit(self, item, depth + 1);
     Py_XDECREF(item);
     if (!visited) return false;

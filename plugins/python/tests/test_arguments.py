@@ -210,6 +210,28 @@ class Arguments(unittest.TestCase):
         self.assertGreater(done, calls // 50)  # calls that all are refused would show nothing
         print(f"seed {seed}: {calls} calls, of which {done} were computed")
 
+    def test_a_complex_number_wherever_a_number_may_stand(self):
+        """One that an operator hands on to itself, as if it were a complex tensor, would never come to an end."""
+        wanted = {"Tensor[]": lambda x: [x, x], "Tensor": lambda x: x, "Scalar": lambda x: 1, "int[": lambda x: [0],
+                  "SymInt[": lambda x: [0], "int": lambda x: 0, "SymInt": lambda x: 0, "bool": lambda x: False,
+                  "float": lambda x: 0.5, "str": lambda x: "sum"}
+        answered = 0
+        for name, operator in sorted(vars(laze).items()):
+            for schema in operator.schemas if isinstance(operator, laze.Operator) else ():
+                listed = schema[schema.index("(") + 1:schema.rindex(") ->")].split(", ")
+                parts = [(part.split(" ")[0], part.split(" ")[-1]) for part in listed if part not in ("", "*")]
+                for kind, number in parts:
+                    if not kind.startswith("Scalar"):
+                        continue
+                    for dtype in (laze.float32, laze.complex64, laze.int64, laze.bfloat16):
+                        given = {word: next((make(laze.ones(2, 3, dtype=dtype)) for start, make in wanted.items()
+                                             if other.startswith(start)), None)
+                                 for other, word in parts if "=" not in word}
+                        given[number.split("=")[0]] = 1j
+                        with self.subTest(name=name, number=number, dtype=dtype):
+                            answered += self.attempt(name, laze, [], given)
+        self.assertGreater(answered, 100)
+
 
 if __name__ == "__main__":
     unittest.main()
