@@ -227,7 +227,7 @@ laze_status laze_product_find_runs(laze_product *p) {
   return LAZE_OK;
 }
 
-/* `left` elements of a run from one on: those past it as 0. */
+/* A register of a run's elements; those that the mask leaves out are 0. */
 static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValueRef mask) {
   const int64_t size = laze_dtype_size(p->dtype);
   if (is_one(p->j.last)) return laze_llvm_vector_load(p->l, p->vector, from, mask, size);
