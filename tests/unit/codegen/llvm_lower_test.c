@@ -469,6 +469,36 @@ START_TEST(test_matrix) {
 }
 END_TEST
 
+/* One column, which is computed as a row, and is not the first of B. */
+START_TEST(test_column) {
+  runner r;
+  runner_open(&r, 850);
+  laze_loop_kernel *k = &r.kernel;
+  for (int b = 0; b < 3; b++) laze_loop_add_buffer(k, LAZE_F32, b == 2);
+  int32_t size[4];
+  for (int s = 0; s < 4; s++) size[s] = laze_loop_index_size(k, s);
+  int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
+  int32_t one = laze_loop_index_constant(k, 1);
+  const int32_t operands[LAZE_LOOP_PRODUCT_FIXED] = {chunk, size[1], one,     chunk, size[3], one,
+                                                     chunk, one,     size[0], one,   size[1], size[2]};
+  const laze_loop_product product = {.b = 1, .c = 2};
+  laze_loop_instruction matrix = {.code = LAZE_LOOP_MATRIX, .dtype = LAZE_F32, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(k, matrix, operands, LAZE_LOOP_PRODUCT_FIXED);
+  laze_loop_end(k);
+  runner_compile(&r);
+  for (int64_t first = 0; first < 4; first += 3) {
+    const int64_t sizes[] = {37, 300, first, 5}; /* rows, depth, the column, columns of B */
+    for (int s = 0; s < 4; s++) r.sizes[s] = sizes[s];
+    r.lengths[0] = sizes[0] * sizes[1];
+    r.lengths[1] = sizes[1] * sizes[3];
+    r.lengths[2] = sizes[0];
+    runner_fill(&r, false);
+    runner_compare(&r, 0, 1);
+  }
+  runner_close(&r);
+}
+END_TEST
+
 /* Windows of an image [channels, height, width]: k = (channel * 3 + place) * 3 + place', column = row * across +
  * window. `known` says what the code knows of them: bit 0 that windows have a stride of 1, bit 1 that there are 3
  * places. */
@@ -753,6 +783,7 @@ int main(void) {
   tcase_add_test(tests, test_serial);
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_matrix, 0, 4);
+  tcase_add_test(tests, test_column);
   tcase_add_loop_test(tests, test_windows, 0, 4);
   tcase_add_loop_test(tests, test_random, 0, 40);
   tcase_add_test(tests, test_module);
