@@ -192,9 +192,9 @@ def title_of(case, what):
     return f"torch.compile, {case}: {what}" + (", a training step" if case != "call" else "")
 
 
-def check_plugin(workers, folder):
+def check_plugin(workers, cases, folder):
     """Compares gradients with those of eager PyTorch."""
-    for case in PLUGIN:
+    for case in cases:
         results = {}
         for kind, worker in workers.items():
             if kind not in kinds_of(case, workers) or (kind == "floor" and case != "call"):
@@ -211,6 +211,8 @@ def check_plugin(workers, folder):
 
 def measure_first_steps(package, environment, folder, as_json):
     """The first step, with compiling, and the memory of ten: each in a process of its own that finds no cache."""
+    if not as_json:
+        print("\ntorch.compile: a first step, compiling, and the memory of ten")
     for case in ("mlp64", "gpt64"):
         seconds, memory = {}, {}
         for kind in ("eager", "laze", "inductor"):
@@ -238,11 +240,11 @@ def measure_first_steps(package, environment, folder, as_json):
                 print(f"  {what + ' of ' + case + ', ' + unit:<24} {row}   {ratio:6.2f} of inductor's{missed}")
 
 
-def measure_plugin(package, environment, rounds, folder, as_json):
+def measure_plugin(package, environment, cases, rounds, folder, as_json):
     """laze_torch beside eager PyTorch and its inductor."""
     workers = start_plugin(package, environment, ["laze", "eager", "inductor", "floor"])
-    check_plugin(workers, folder)
-    for case, (what, count, targets) in PLUGIN.items():
+    check_plugin(workers, cases, folder)
+    for case, (what, count, targets) in cases.items():
         chosen = kinds_of(case, workers)
         times = {kind: [] for kind in chosen}
         for turn in range(rounds + 1):
@@ -264,9 +266,6 @@ def measure_plugin(package, environment, rounds, folder, as_json):
             print(f"  (target: {1e6 * RECORDED_TARGET:.0f} us each; {1e6 * ours / 100:.1f})")
     for worker in workers.values():
         worker.stop()
-    if not as_json:
-        print("\ntorch.compile: a first step, compiling, and the memory of ten")
-    measure_first_steps(package, environment, folder, as_json)
 
 
 def time_process(command, environment):
@@ -335,7 +334,8 @@ def blas_kernels():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default="build", help="the build folder (default: build)")
-    parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin"], help="one case")
+    parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin", *PLUGIN, "steps"],
+                        help="one case; plugin: those of PyTorch's plugin, from mlp4 to steps")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -371,12 +371,17 @@ def main():
             times = measure_first(programs, environment, options.rounds, folder)
             show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
         package = options.build.resolve() / "plugins" / "python"
-        if options.only in ("examples", None) and (package / "laze").exists():
+        if not (package / "laze").exists():
+            if options.only in ("examples", "plugin", *PLUGIN, "steps"):
+                raise SystemExit(f"peers: the Python package is not in {package}: ./dev python builds it")
+            return
+        if options.only in ("examples", None):
             measure_examples(package, environment, options.rounds, options.json)
-        elif options.only == "examples":
-            raise SystemExit(f"peers: the Python package is not in {package}: ./dev python builds it")
-        if options.only in ("plugin", None) and (package / "laze").exists():
-            measure_plugin(package.parent, environment, options.rounds, folder, options.json)
+        of_plugin = {case: what for case, what in PLUGIN.items() if options.only in (case, "plugin", None)}
+        if of_plugin:
+            measure_plugin(package.parent, environment, of_plugin, options.rounds, folder, options.json)
+        if options.only in ("steps", "plugin", None):
+            measure_first_steps(package.parent, environment, folder, options.json)
 
 
 if __name__ == "__main__":
