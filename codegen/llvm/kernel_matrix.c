@@ -2,15 +2,17 @@
  *
  *   for j in columns, a panel at a time                  masks: the last panel may be narrower
  *     for k0 in depth, a block at a time
- *       for each pass over the block
- *         copy B[k0 .., j ..] to the stack, where its columns are not contiguous or it is read often
- *         for i in rows, a tile at a time                kernel_tile.c
+ *       copy B[k0 .., j ..] to the scratch, where its columns are not contiguous or it is read often
+ *       for i0 in rows, a part at a time
+ *         for each chain of the block
+ *           for k1 in the chain, a span at a time
+ *             for i in the part, a tile at a time        kernel_tile.c
+ *         join the chains in C
  *
- * Mostly a chain is a pass: every fourth k of the block, in tiles 6 rows high and 4 registers wide. Chains wait on the
- * stack and are joined in C. A depth that is one chain is one pass, straight into C. Where rows of A and columns of B
- * both lie along k, whole blocks are copied, in a panel that is narrower instead of less deep: a tile is 6 rows by 1
- * register by 4 chains. (A that lies across k would not stay in the cache from one such panel to the next.) With 16
- * registers instead of 32 tiles are half as large.
+ * A chain is every fourth k of the block, in tiles 6 rows high and 4 registers wide; with 16 registers instead of 32
+ * they are half as wide. Chains wait on the stack until they are joined. A depth that is one chain goes straight into
+ * C. What is read again and again lies near: a span of the panel in the first cache, the panel and a part of A in the
+ * second.
  */
 #include "codegen/llvm/kernel_product.h"
 
@@ -18,14 +20,9 @@
 
 #include <string.h>
 
-static laze_tile chain_tile(const laze_product *p) {
+static laze_tile tile_of(const laze_product *p) {
   int vectors = p->l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2;
-  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : LAZE_TILE_ROWS, vectors, 1};
-}
-
-static laze_tile lanes_tile(const laze_product *p) {
-  int rows = p->l->unit.register_count >= 32 ? LAZE_TILE_ROWS : LAZE_TILE_ROWS / 2;
-  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : rows, 1, LAZE_PRODUCT_LANES};
+  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : LAZE_TILE_ROWS, vectors};
 }
 
 /* One column is computed as one row, C' = B' A': lanes lie along columns, and would have one to work on. */
@@ -81,21 +78,12 @@ static laze_status emit_widths(laze_product *p) {
   return LAZE_OK;
 }
 
-/* What is done with one panel of columns. */
-typedef laze_status (*panel_function)(laze_product *p);
-
-static laze_status emit_panels(laze_product *p, laze_tile tile, panel_function emit_panel) {
-  laze_counted_loop columns = {0};
-  p->tile = tile;
-  LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
-  p->column = columns.counter;
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
-  for (int v = 0; v < tile.vectors; v++)
-    p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
-  LAZE_TRY(laze_product_find_runs(p));
-  LAZE_TRY(emit_panel(p));
-  laze_counted_loop_close(p->l, &columns, number(p, (int64_t)p->lanes * tile.vectors));
-  return LAZE_OK;
+static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
+}
+static LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
+  LLVMValueRef one = number(p, 1);
+  return choose(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value);
 }
 
 /* Sends sums to C. */
@@ -104,48 +92,9 @@ static void write_result(laze_product *p) {
   p->out_row = p->operands[C_ROW];
 }
 
-static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
-}
-
-/* Blocks of k; without depth there is one empty block, which stores zeros. */
-static laze_status open_blocks(laze_product *p, laze_counted_loop *blocks) {
-  LLVMValueRef one = number(p, 1), depth = p->operands[DEPTH];
-  LLVMValueRef empty = LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, depth, one, "");
-  LAZE_TRY(laze_counted_loop_open(p->l, blocks, number(p, 0), choose(p, empty, one, depth)));
-  p->first_k = blocks->counter;
-  p->depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks->counter));
-  p->a_step = p->operands[A_K];
-  p->b_step = p->operands[B_K];
-  p->k_step = number(p, 1);
-  write_result(p);
-  p->adds = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, blocks->counter, number(p, 0), "");
-  return LAZE_OK;
-}
-
-static void close_blocks(laze_product *p, laze_counted_loop *blocks) {
-  laze_counted_loop_close(p->l, blocks, number(p, LAZE_PRODUCT_BLOCK));
-}
-
-/* A panel that is copied: whole blocks, with as many chains as elements have. */
-static laze_status emit_copied(laze_product *p) {
-  laze_counted_loop blocks = {0};
-  LAZE_TRY(open_blocks(p, &blocks));
-  LAZE_TRY(laze_product_panel(p, NULL));
-  branch at = open_branch(p, p->is_chain);
-  p->tile.chains = 1;
-  LAZE_TRY(laze_product_tiles(p));
-  other_side(p, at);
-  p->tile.chains = LAZE_PRODUCT_LANES;
-  LAZE_TRY(laze_product_tiles(p));
-  close_branch(p, at);
-  close_blocks(p, &blocks);
-  return LAZE_OK;
-}
-
 /* The stack's room for a chain of a part's rows, addressed as if it began at row 0. */
 static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
-  LLVMValueRef row = subtract(p, multiply(p, chain, number(p, LAZE_PASS_ROWS)), p->first_row);
+  LLVMValueRef row = subtract(p, multiply(p, chain, number(p, LAZE_PART_ROWS)), p->first_row);
   return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
 }
 
@@ -180,51 +129,81 @@ static laze_status emit_join(laze_product *p, LLVMValueRef adds) {
   return LAZE_OK;
 }
 
-/* One chain of the block at `first`, which ends `depth` later. */
-static laze_status emit_pass(laze_product *p, LLVMValueRef packs, LLVMValueRef first, LLVMValueRef depth,
-                             LLVMValueRef chain) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef rest = subtract(p, add(p, subtract(p, depth, chain), p->chains), number(p, 1));
-  p->first_k = add(p, first, chain);
-  p->depth = LLVMBuildAShr(builder, rest, choose(p, p->is_chain, number(p, 0), number(p, 2)), "");
-  p->a_step = multiply(p, p->operands[A_K], p->chains);
-  p->b_step = multiply(p, p->operands[B_K], p->chains);
-  p->k_step = p->chains;
-  write_result(p);
-  p->out = choose(p, p->is_chain, p->out, partial(p, chain));
-  p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
-  p->adds = NULL;
-  LAZE_TRY(laze_product_panel(p, packs));
-  return emit_widths(p);
+/* How many k of the block a chain has. */
+static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
+  LLVMValueRef rest = subtract(p, add(p, subtract(p, p->block_depth, chain), p->chains), number(p, 1));
+  return laze_product_by_chains(p, rest);
 }
 
-/* A panel of the block in passes: one where elements are one chain. */
-static laze_status emit_passes(laze_product *p) {
-  laze_counted_loop blocks = {0}, passes = {0};
-  LLVMValueRef packs = laze_product_packs(p);
-  LAZE_TRY(open_blocks(p, &blocks));
-  LLVMValueRef depth = p->depth, resumes = p->adds;
-  LAZE_TRY(laze_counted_loop_open(p->l, &passes, number(p, 0), p->chains));
-  LAZE_TRY(emit_pass(p, packs, blocks.counter, depth, passes.counter));
-  laze_counted_loop_close(p->l, &passes, number(p, 1));
-  branch at = open_branch(p, p->is_chain);
-  other_side(p, at);
-  LAZE_TRY(emit_join(p, resumes));
-  close_branch(p, at);
-  close_blocks(p, &blocks);
+/* Without k there is one empty span, which makes sums zeros. */
+static laze_status emit_spans(laze_product *p, LLVMValueRef packs, LLVMValueRef chain) {
+  laze_counted_loop spans = {0};
+  LLVMValueRef length = chain_length(p, chain), most = at_least_one(p, length), span = number(p, LAZE_SPAN);
+  LLVMValueRef start = advance(p, p->panel, multiply(p, chain, p->panel_chain)), panel = p->panel;
+  if (packs) span = choose(p, packs, span, most); /* what is read where it lies is too large for the cache anyway */
+  LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
+  p->first_k = add(p, add(p, p->block_k, chain), multiply(p, spans.counter, p->chains));
+  p->depth = smaller(p, span, subtract(p, length, spans.counter));
+  p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, spans.counter, number(p, 0), "");
+  p->panel = advance(p, start, multiply(p, spans.counter, p->panel_stride));
+  LAZE_TRY(emit_widths(p));
+  laze_counted_loop_close(p->l, &spans, span);
+  p->panel = panel;
+  return LAZE_OK;
+}
+
+static laze_status emit_chains(laze_product *p, LLVMValueRef packs) {
+  laze_counted_loop chains = {0};
+  LAZE_TRY(laze_counted_loop_open(p->l, &chains, number(p, 0), p->chains));
+  write_result(p);
+  p->out = choose(p, p->is_chain, p->out, partial(p, chains.counter));
+  p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
+  LAZE_TRY(emit_spans(p, packs, chains.counter));
+  laze_counted_loop_close(p->l, &chains, number(p, 1));
   return LAZE_OK;
 }
 
 /* Rows a part at a time, for whose chains there is room on the stack. */
-static laze_status emit_parts(laze_product *p) {
+static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
   laze_counted_loop parts = {0};
-  unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PASS_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
+  unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
   if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
-  p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PASS_ROWS)));
-  LAZE_TRY(emit_panels(p, chain_tile(p), emit_passes));
-  laze_counted_loop_close(p->l, &parts, number(p, LAZE_PASS_ROWS));
+  p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
+  LAZE_TRY(emit_chains(p, packs));
+  branch at = open_branch(p, p->is_chain);
+  other_side(p, at);
+  LAZE_TRY(emit_join(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->block_k, number(p, 0), "")));
+  close_branch(p, at);
+  laze_counted_loop_close(p->l, &parts, number(p, LAZE_PART_ROWS));
+  return LAZE_OK;
+}
+
+/* Blocks of k; without depth there is one empty block. */
+static laze_status emit_blocks(laze_product *p) {
+  laze_counted_loop blocks = {0};
+  LLVMValueRef packs = laze_product_packs(p), depth = p->operands[DEPTH];
+  LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
+  p->block_k = blocks.counter;
+  p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
+  LAZE_TRY(laze_product_panel(p, packs));
+  LAZE_TRY(emit_parts(p, packs));
+  laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
+  return LAZE_OK;
+}
+
+static laze_status emit_panels(laze_product *p) {
+  laze_counted_loop columns = {0};
+  p->tile = tile_of(p);
+  LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
+  p->column = columns.counter;
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  for (int v = 0; v < p->tile.vectors; v++)
+    p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
+  LAZE_TRY(laze_product_find_runs(p));
+  LAZE_TRY(emit_blocks(p));
+  laze_counted_loop_close(p->l, &columns, number(p, laze_product_width(p)));
   return LAZE_OK;
 }
 
@@ -250,9 +229,8 @@ laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
   turn_column(&p);
-  p.first_row = number(&p, 0);
-  p.row_end = p.operands[ROWS];
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  return laze_product_in_passes(&p) ? emit_parts(&p) : emit_panels(&p, lanes_tile(&p), emit_copied);
+  p.a_step = multiply(&p, p.operands[A_K], p.chains);
+  return emit_panels(&p);
 }

@@ -1,5 +1,6 @@
-/* Panels of B: as deep as the k at hand, as wide as the tile of C, rows one after the other. Where B lies so already
- * and is read only a few times, it is used in place; otherwise it is copied to the stack:
+/* Panels of B: as deep as a block, as wide as the tile of C, its chains one after the other and the rows of each too.
+ * Where columns are contiguous and B is read only a few times, it is used where it lies; otherwise it is copied to the
+ * kernel's scratch:
  *
  *   columns contiguous     row by row
  *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
@@ -10,6 +11,8 @@
 #include "codegen/llvm/kernel_product.h"
 
 #include "codegen/order.h"
+
+#include <assert.h>
 
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
@@ -32,22 +35,28 @@ LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
   return LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, lanes, laze_product_splat(p, count), "");
 }
 
-bool laze_product_contiguous(const laze_product *p) {
+/* Whether B's columns are known to lie next to each other, all of them. */
+static bool is_contiguous(const laze_product *p) {
   return !laze_product_has_digits(p) && is_one(p->operands[B_COLUMN]);
 }
 
-bool laze_product_in_passes(const laze_product *p) {
-  return laze_product_has_digits(p) || laze_product_contiguous(p) || !is_one(p->operands[A_K]);
+static_assert(LAZE_LANES % LAZE_PRODUCT_LANES == 0, "chains are aligned to whole registers");
+
+/* Makes the scratch the panel. Squares fill it up to a multiple of LAZE_LANES k, in each chain. */
+static void use_scratch(laze_product *p) {
+  LLVMValueRef unit = number(p, LAZE_PANEL_ROWS), more = number(p, LAZE_PANEL_ROWS - 1);
+  LLVMValueRef units = LLVMBuildUDiv(p->l->e.builder, add(p, p->block_depth, more), unit, "");
+  p->panel = LLVMGetParam(p->l->function, 3);
+  p->panel_chain = multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES * laze_product_width(p)));
+  p->panel_stride = number(p, laze_product_width(p));
 }
 
-/* Room on the stack for a panel, shared by all products of the kernel: as many rows as a block has, or fewer than make
- * one. Both are multiples of every register's lanes. */
-static LLVMValueRef stack_panel(laze_product *p) {
-  laze_llvm_kernel *l = p->l;
-  int chain = LAZE_PRODUCT_CHAIN * LAZE_TILE_VECTORS, rows = chain > LAZE_PRODUCT_BLOCK ? chain : LAZE_PRODUCT_BLOCK;
-  unsigned bytes = (unsigned)(rows * l->unit.register_bytes);
-  if (!l->panel) l->panel = laze_llvm_stack(l, LLVMInt8TypeInContext(l->e.context), bytes);
-  return l->panel;
+/* Where the panel has k of the block. */
+static LLVMValueRef row_of(const laze_product *p, LLVMValueRef k) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef chain = LLVMBuildAnd(builder, k, subtract(p, p->chains, number(p, 1)), "");
+  LLVMValueRef at = laze_product_by_chains(p, k);
+  return advance(p, p->panel, add(p, multiply(p, chain, p->panel_chain), multiply(p, at, p->panel_stride)));
 }
 
 static void store_row(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
@@ -65,11 +74,11 @@ static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
   return laze_llvm_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
 }
 
-static laze_status copy_rows(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
+static laze_status copy_rows(laze_product *p, LLVMValueRef source) {
   laze_counted_loop loop = {0};
-  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
-  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->b_step));
-  LLVMValueRef to = advance(p, stack, multiply(p, loop.counter, number(p, laze_product_width(p))));
+  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->block_depth));
+  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
+  LLVMValueRef to = row_of(p, loop.counter);
   for (int v = 0; v < p->tile.vectors; v++) store_row(p, to, v, load_row(p, from, v));
   laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;
@@ -104,73 +113,32 @@ static LLVMValueRef load_column(const laze_product *p, LLVMValueRef from, LLVMVa
   return laze_llvm_vector_load(p->l, p->vector, from, mask, laze_dtype_size(p->dtype));
 }
 
-/* Every fourth of two registers, in the lower half of one. */
-static LLVMValueRef every_fourth(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
-  LLVMValueRef lanes[LAZE_LANES];
-  for (int k = 0; k < p->lanes; k++)
-    lanes[k] = LLVMConstInt(i32, (uint64_t)(k < p->lanes / 2 ? LAZE_PRODUCT_LANES * k : 0), false);
-  return LLVMBuildShuffleVector(p->l->e.builder, a, b, LLVMConstVector(lanes, (unsigned)p->lanes), "");
-}
-
-/* The column's elements of one chain, of which `left` are left: no more of the column is read than up to the last. */
-static LLVMValueRef load_chain(const laze_product *p, LLVMValueRef from, LLVMValueRef left) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->l->e.context);
-  LLVMValueRef lanes[LAZE_LANES], pieces[LAZE_PRODUCT_LANES], chains = number(p, LAZE_PRODUCT_LANES);
-  LLVMValueRef span = subtract(p, multiply(p, left, chains), number(p, LAZE_PRODUCT_LANES - 1));
-  for (int v = 0; v < LAZE_PRODUCT_LANES; v++)
-    pieces[v] = load_column(p, at_register(p, from, v), subtract(p, span, number(p, (int64_t)v * p->lanes)));
-  for (int k = 0; k < p->lanes; k++)
-    lanes[k] = LLVMConstInt(i32, (uint64_t)(k < p->lanes / 2 ? k : k + p->lanes / 2), false);
-  LLVMValueRef low = every_fourth(p, pieces[0], pieces[1]), high = every_fourth(p, pieces[2], pieces[3]);
-  return LLVMBuildShuffleVector(p->l->e.builder, low, high, LLVMConstVector(lanes, (unsigned)p->lanes), "");
-}
-
 typedef struct {
   LLVMValueRef k, j;
 } position_in_panel;
-typedef LLVMValueRef (*column_function)(const laze_product *p, LLVMValueRef from, LLVMValueRef left);
 
 /* A square at depth k and column j of the panel. Columns past the last repeat it; depths past the last read as 0. */
-static void copy_square(const laze_product *p, column_function load, LLVMValueRef source, LLVMValueRef stack,
-                        position_in_panel at) {
+static void copy_square(const laze_product *p, LLVMValueRef source, position_in_panel at) {
   LLVMValueRef square[LAZE_LANES];
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   LLVMValueRef last = subtract(p, left, number(p, 1));
   for (int c = 0; c < p->lanes; c++) {
     LLVMValueRef column = multiply(p, smaller(p, add(p, at.j, number(p, c)), last), p->operands[B_COLUMN]);
-    LLVMValueRef from = advance(p, source, add(p, multiply(p, at.k, p->b_step), column));
-    square[c] = load(p, from, subtract(p, p->depth, at.k));
+    square[c] = load_column(p, advance(p, source, add(p, at.k, column)), subtract(p, p->block_depth, at.k));
   }
   transpose(p, square);
-  LLVMValueRef to = advance(p, stack, add(p, at.j, multiply(p, at.k, number(p, laze_product_width(p)))));
-  for (int r = 0; r < p->lanes; r++) store_row(p, advance(p, to, number(p, r * laze_product_width(p))), 0, square[r]);
+  for (int r = 0; r < p->lanes; r++)
+    store_row(p, advance(p, row_of(p, add(p, at.k, number(p, r))), at.j), 0, square[r]);
 }
 
-static laze_status copy_squares(laze_product *p, column_function load, LLVMValueRef source, LLVMValueRef stack) {
+static laze_status copy_squares(laze_product *p, LLVMValueRef source) {
   laze_counted_loop depth = {0}, columns = {0};
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
-  LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->depth));
-  copy_square(p, load, source, stack, (position_in_panel){depth.counter, columns.counter});
+  LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
+  copy_square(p, source, (position_in_panel){depth.counter, columns.counter});
   laze_counted_loop_close(p->l, &depth, lanes);
   laze_counted_loop_close(p->l, &columns, lanes);
-  return LAZE_OK;
-}
-
-/* Passes take every fourth k where there are four chains, and every k where there is one. */
-static laze_status copy_chain(laze_product *p, LLVMValueRef source, LLVMValueRef stack) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMBasicBlockRef all = laze_llvm_add_block(p->l), some = laze_llvm_add_block(p->l),
-                    after = laze_llvm_add_block(p->l);
-  LLVMBuildCondBr(builder, p->is_chain, all, some);
-  LLVMPositionBuilderAtEnd(builder, all);
-  LAZE_TRY(copy_squares(p, load_column, source, stack));
-  LLVMBuildBr(builder, after);
-  LLVMPositionBuilderAtEnd(builder, some);
-  LAZE_TRY(copy_squares(p, load_chain, source, stack));
-  LLVMBuildBr(builder, after);
-  LLVMPositionBuilderAtEnd(builder, after);
   return LAZE_OK;
 }
 
@@ -236,13 +204,12 @@ static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValue
   return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
 }
 
-static laze_status copy_runs(laze_product *p, LLVMValueRef stack) {
+static laze_status copy_runs(laze_product *p) {
   laze_counted_loop rows = {0}, runs = {0}, registers = {0};
   LLVMValueRef zero = number(p, 0), one = number(p, 1), lanes = number(p, p->lanes);
-  LAZE_TRY(laze_counted_loop_open(p->l, &rows, zero, p->depth));
-  LLVMValueRef k = add(p, p->first_k, multiply(p, rows.counter, p->k_step));
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, zero, p->block_depth));
+  LLVMValueRef k = add(p, p->block_k, rows.counter), to = row_of(p, rows.counter);
   LLVMValueRef from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
-  LLVMValueRef to = advance(p, stack, multiply(p, rows.counter, number(p, laze_product_width(p))));
   LAZE_TRY(laze_counted_loop_open(p->l, &runs, zero, p->run_count));
   LLVMValueRef start = load_number(p, p->run_starts, runs.counter);
   LLVMValueRef end = load_number(p, p->run_starts, add(p, runs.counter, one));
@@ -255,37 +222,34 @@ static laze_status copy_runs(laze_product *p, LLVMValueRef stack) {
   laze_counted_loop_close(p->l, &registers, lanes);
   laze_counted_loop_close(p->l, &runs, one);
   laze_counted_loop_close(p->l, &rows, one);
-  p->panel = stack;
-  p->panel_stride = number(p, laze_product_width(p));
   return LAZE_OK;
 }
 
+/* Copies the block's panel, which begins at `source`, to the scratch. */
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
-  LLVMValueRef stack = stack_panel(p);
-  bool transposed = is_one(p->operands[B_K]) && !laze_product_contiguous(p);
-  if (!transposed)
-    LAZE_TRY(copy_rows(p, source, stack));
-  else if (laze_product_in_passes(p))
-    LAZE_TRY(copy_chain(p, source, stack));
-  else
-    LAZE_TRY(copy_squares(p, load_column, source, stack));
-  p->panel = stack;
-  p->panel_stride = number(p, laze_product_width(p));
-  return LAZE_OK;
+  use_scratch(p);
+  if (laze_product_has_digits(p)) return copy_runs(p);
+  return is_one(p->operands[B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_rows(p, source);
 }
 
 LLVMValueRef laze_product_packs(const laze_product *p) {
-  if (!laze_product_contiguous(p)) return NULL;
+  if (!is_contiguous(p)) return NULL;
   return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_PRODUCT_PACKS), "");
+}
+
+static LLVMValueRef join_values(const laze_product *p, LLVMValueRef values[2], LLVMBasicBlockRef from[2]) {
+  LLVMValueRef joined = LLVMBuildPhi(p->l->e.builder, LLVMTypeOf(values[0]), "");
+  LLVMAddIncoming(joined, values, from, 2);
+  return joined;
 }
 
 laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBuilderRef builder = p->l->e.builder;
-  if (laze_product_has_digits(p)) return copy_runs(p, stack_panel(p));
-  LLVMValueRef column = add(p, p->operands[FIRST_COLUMN], p->column);
-  LLVMValueRef k = multiply(p, p->first_k, p->operands[B_K]), j = multiply(p, column, p->operands[B_COLUMN]);
+  LLVMValueRef column = add(p, p->operands[FIRST_COLUMN], p->column), stride = p->operands[B_K];
+  LLVMValueRef k = multiply(p, p->block_k, stride), j = multiply(p, column, p->operands[B_COLUMN]);
   LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
   if (!packs) return copy_panel(p, source);
+  LLVMValueRef stride_in_place = multiply(p, stride, p->chains);
   LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
   LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
   LLVMBuildCondBr(builder, packs, copy, after);
@@ -294,10 +258,8 @@ laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), here};
   LLVMBuildBr(builder, after);
   LLVMPositionBuilderAtEnd(builder, after);
-  LLVMValueRef panels[2] = {p->panel, source}, strides[2] = {p->panel_stride, p->b_step};
-  p->panel = LLVMBuildPhi(builder, LLVMTypeOf(source), "");
-  LLVMAddIncoming(p->panel, panels, from, 2);
-  p->panel_stride = LLVMBuildPhi(builder, LLVMTypeOf(strides[1]), "");
-  LLVMAddIncoming(p->panel_stride, strides, from, 2);
+  p->panel = join_values(p, (LLVMValueRef[2]){p->panel, source}, from);
+  p->panel_chain = join_values(p, (LLVMValueRef[2]){p->panel_chain, stride}, from);
+  p->panel_stride = join_values(p, (LLVMValueRef[2]){p->panel_stride, stride_in_place}, from);
   return LAZE_OK;
 }

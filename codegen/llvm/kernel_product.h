@@ -10,12 +10,12 @@
 /* A tile of C: what is computed in registers at once. */
 typedef struct laze_tile {
   int rows, vectors; /* vectors: registers of its width, which is the panel's */
-  int chains;        /* for each element of C */
 } laze_tile;
 #define LAZE_TILE_ROWS 6
 #define LAZE_TILE_VECTORS 4
 #define LAZE_TILE_SUMS 24 /* registers, most */
-#define LAZE_PASS_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
+#define LAZE_PART_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
+#define LAZE_SPAN 128     /* most k of a chain that tiles take at once: so much of a panel stays in the nearest cache */
 
 /* The instruction's operands, in their order; those of digits follow. */
 enum {
@@ -49,30 +49,28 @@ typedef struct laze_product {
   laze_tile tile;
   int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
-  laze_product_axis k, j;          /* of B: depth and columns */
-  LLVMValueRef is_chain, chains;   /* whether an element is one chain; how many it is in a block */
-  LLVMValueRef first_row, row_end; /* of A and C */
-  /* Of the panel and the k being worked on: `depth` of them from first_k on, a_step and b_step elements apart. */
-  LLVMValueRef column, first_k, depth, a_step, b_step, masks[LAZE_TILE_VECTORS];
-  LLVMValueRef k_step;                            /* from one of them to the next: 1, or how many chains there are */
+  laze_product_axis k, j;        /* of B: depth and columns */
+  LLVMValueRef is_chain, chains; /* whether an element is one chain; how many it is in a block */
+  /* The block of k, of which `column` and `masks` say which columns are at hand. */
+  LLVMValueRef block_k, block_depth, column, masks[LAZE_TILE_VECTORS];
   LLVMValueRef run_starts, run_places, run_count; /* of the panel's columns, where they have digits (kernel_panel.c) */
-  LLVMValueRef panel, panel_stride;               /* B: address of its first element, elements from one k to the next */
+  /* B's panel: where its first k is, and elements from one chain to the next and from one k of a chain to the next. */
+  LLVMValueRef panel, panel_chain, panel_stride;
+  LLVMValueRef first_row, row_end; /* the part, of A and C */
+  /* The span: `depth` k of a chain from first_k on, which are a_step elements of A apart. */
+  LLVMValueRef first_k, depth, a_step;
   LLVMValueRef out, out_row; /* where sums go: address of row 0, elements from one row to the next */
-  LLVMValueRef adds;         /* whether they are added to what is there; NULL: they are not */
+  LLVMValueRef resumes;      /* whether they begin with what is there */
 } laze_product;
 
-/* How B's panels are read: where they lie if `packs` (an i1) is false, from a copy if it is true or NULL. */
+/* Whether B's panels are copied, an i1; NULL: they are in any case. */
 LLVMValueRef laze_product_packs(const laze_product *p);
-/* Sets panel and panel_stride for the block and column of `p`, copying what has to be copied. */
+/* Sets what `p` says of its panel for the block and column at hand, after copying what has to be copied. */
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
 /* Notes how the panel's columns lie, where they have digits. */
 LAZE_MUST_USE laze_status laze_product_find_runs(laze_product *p);
-/* Whether B's columns are known to lie next to each other, all of them. */
-bool laze_product_contiguous(const laze_product *p);
-/* Whether chains are taken in passes (kernel_matrix.c). */
-bool laze_product_in_passes(const laze_product *p);
 
-/* All rows of the panel, a tile at a time. */
+/* All rows of the part, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
 /* Whether B is read by digits. */
@@ -105,6 +103,11 @@ static inline LLVMValueRef advance(const laze_product *p, LLVMValueRef pointer, 
 /* The address of register `v` from a row's address on. */
 static inline LLVMValueRef at_register(const laze_product *p, LLVMValueRef pointer, int v) {
   return advance(p, pointer, number(p, (int64_t)v * p->lanes));
+}
+/* A count of k, divided by the number of chains: 1, or 4. */
+static inline LLVMValueRef laze_product_by_chains(const laze_product *p, LLVMValueRef count) {
+  LLVMValueRef shift = LLVMBuildSelect(p->l->e.builder, p->is_chain, number(p, 0), number(p, 2), "");
+  return LLVMBuildLShr(p->l->e.builder, count, shift, "");
 }
 /* Columns of a full panel, which a chain's tile is as wide as. */
 static inline int64_t laze_product_width(const laze_product *p) {

@@ -1,9 +1,6 @@
-/* A tile of C in registers, for one block of k: each element as one chain of fused multiply-adds, or as four.
+/* A tile of C in registers, for a span of one chain: each element as a chain of fused multiply-adds.
  *
- *   chain c, row r, register v:  sum = fma(A[i + r, k + c], B[k + c, j + v], sum)   for k = 0, 4, 8 (or 0, 1, 2) ...
- *   what is left of the block:   a step each of chains 0, 1, 2
- *   at the end:                  chains joined in pairs (c, c + 2), then (0, 1); the total of the blocks before is
- *                                added; stored
+ *   row r, register v:  sum = fma(A[i + r, k], B[k, j + v], sum)   for the chain's k, one after the other
  *
  * A tile that would pass the last row repeats that row: the copies compute and store the same bits, so no variant for
  * fewer rows is needed.
@@ -16,35 +13,9 @@ typedef struct {
   LLVMValueRef sums[LAZE_TILE_SUMS];
 } tile;
 
-/* The sums of a chain, row by row. */
-static LLVMValueRef *chain_sums(tile *at, int chain) {
-  return at->sums + chain * at->of.rows * at->of.vectors;
-}
-
 static LLVMValueRef multiply_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
   if (laze_dtype_is_float(p->dtype)) return laze_llvm_fma(&p->l->e, a, b, sum);
   return LLVMBuildAdd(p->l->e.builder, LLVMBuildMul(p->l->e.builder, a, b, ""), sum, "");
-}
-
-/* Addresses of a tile's rows, and sums of nothing. */
-static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
-  LLVMValueRef last = subtract(p, p->row_end, number(p, 1));
-  LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->first_k, p->operands[A_K]));
-  out->of = p->tile;
-  for (int r = 0; r < out->of.rows; r++) {
-    LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = laze_llvm_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
-    out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
-  }
-  for (int s = 0; s < out->of.chains * out->of.rows * out->of.vectors; s++) out->sums[s] = LLVMConstNull(p->vector);
-}
-
-/* Joins the tile's chains. */
-static void join_chains(const laze_product *p, tile *done) {
-  int each = done->of.rows * done->of.vectors;
-  for (int half = done->of.chains / 2; half >= 1; half /= 2)
-    for (int s = 0; s < half * each; s++)
-      done->sums[s] = laze_product_add(p, done->sums[s], done->sums[s + half * each]);
 }
 
 /* Code under a condition, for sums that it changes: values[k] becomes what it was before where the condition is false.
@@ -79,37 +50,40 @@ static LLVMValueRef sum_address(const laze_product *p, const tile *of, int s) {
   return at_register(p, of->out[s / of->of.vectors], s % of->of.vectors);
 }
 
-/* Stores the tile's sums, added to what is there where `adds`. All of that is read before any is written: rows may
+/* Addresses of a tile's rows, and what its sums begin with. All of that is read before any is written: rows may
  * repeat. */
-static void store_tile(const laze_product *p, tile *done) {
-  int count = done->of.rows * done->of.vectors;
-  int64_t size = laze_dtype_size(p->dtype);
-  if (p->adds) {
-    detour d;
-    open_detour(p, &d, p->adds, done->sums, count);
-    for (int s = 0; s < count; s++) {
-      LLVMValueRef mask = p->masks[s % done->of.vectors];
-      LLVMValueRef stored = laze_llvm_vector_load(p->l, p->vector, sum_address(p, done, s), mask, size);
-      done->sums[s] = laze_product_add(p, stored, done->sums[s]);
-    }
-    close_detour(p, &d, done->sums, count);
+static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
+  detour d;
+  LLVMValueRef last = subtract(p, p->row_end, number(p, 1));
+  LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->first_k, p->operands[A_K]));
+  const int count = p->tile.rows * p->tile.vectors;
+  out->of = p->tile;
+  for (int r = 0; r < out->of.rows; r++) {
+    LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
+    out->a[r] = laze_llvm_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
+    out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
+  for (int s = 0; s < count; s++) out->sums[s] = LLVMConstNull(p->vector);
+  open_detour(p, &d, p->resumes, out->sums, count);
   for (int s = 0; s < count; s++)
-    laze_llvm_vector_store(p->l, done->sums[s], sum_address(p, done, s), p->masks[s % done->of.vectors], size);
+    out->sums[s] = laze_llvm_vector_load(p->l, p->vector, sum_address(p, out, s), p->masks[s % out->of.vectors],
+                                         laze_dtype_size(p->dtype));
+  close_detour(p, &d, out->sums, count);
 }
 
-/* Where a loop over k stands: k, the element of A's rows, the address of B's row. */
+static void store_tile(const laze_product *p, const tile *done) {
+  for (int s = 0; s < done->of.rows * done->of.vectors; s++)
+    laze_llvm_vector_store(p->l, done->sums[s], sum_address(p, done, s), p->masks[s % done->of.vectors],
+                           laze_dtype_size(p->dtype));
+}
+
+/* Where a loop over k stands: the element of A's rows, the address of B's row. */
 typedef struct {
-  LLVMValueRef k, a, b;
+  LLVMValueRef a, b;
 } position;
 
-static position next(const laze_product *p, position at) {
-  return (position){add(p, at.k, number(p, 1)), add(p, at.a, p->a_step), advance(p, at.b, p->panel_stride)};
-}
-
-/* One k of one chain. */
-static void emit_step(const laze_product *p, tile *at, int chain, position from) {
-  LLVMValueRef columns[LAZE_TILE_VECTORS], *sums = chain_sums(at, chain);
+static void emit_step(const laze_product *p, tile *at, position from) {
+  LLVMValueRef columns[LAZE_TILE_VECTORS];
   for (int v = 0; v < at->of.vectors; v++)
     columns[v] =
         laze_llvm_vector_load(p->l, p->vector, at_register(p, from.b, v), p->masks[v], laze_dtype_size(p->dtype));
@@ -117,38 +91,25 @@ static void emit_step(const laze_product *p, tile *at, int chain, position from)
     LLVMValueRef scalar = LLVMBuildLoad2(p->l->e.builder, p->element, advance(p, at->a[r], from.a), "");
     LLVMValueRef factor = laze_product_splat(p, scalar);
     for (int v = 0; v < at->of.vectors; v++) {
-      LLVMValueRef *sum = &sums[r * at->of.vectors + v];
+      LLVMValueRef *sum = &at->sums[r * at->of.vectors + v];
       *sum = multiply_add(p, factor, columns[v], *sum);
     }
   }
 }
 
-/* What is left of the block: fewer k than chains. */
-static void emit_left(const laze_product *p, tile *sums, position at) {
-  int each = sums->of.rows * sums->of.vectors;
-  for (int chain = 0; chain < sums->of.chains - 1; chain++, at = next(p, at)) {
-    detour d;
-    LLVMValueRef more = LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, at.k, p->depth, "");
-    open_detour(p, &d, more, chain_sums(sums, chain), each);
-    emit_step(p, sums, chain, at);
-    close_detour(p, &d, chain_sums(sums, chain), each);
-  }
-}
-
-/* The block's depth: for each k, or each group of one k a chain, all of the tile. Not unrolled further: the loop's own
- * instructions hide behind the multiply-adds (unrolling by 4 measured the same and took longer to compile). */
+/* Not unrolled further: the loop's own instructions hide behind the multiply-adds (unrolling by 4 measured the same and
+ * took longer to compile). */
 static laze_status emit_depth_loop(const laze_product *p, tile *sums) {
-  int chains = sums->of.chains, count = chains * sums->of.rows * sums->of.vectors;
-  position at = {NULL, number(p, 0), p->panel};
+  const int count = sums->of.rows * sums->of.vectors;
+  position at = {number(p, 0), p->panel};
   LLVMValueRef *slots[2 + LAZE_TILE_SUMS] = {&at.a, &at.b};
   for (int s = 0; s < count; s++) slots[2 + s] = &sums->sums[s];
   laze_counted_loop loop = {.slots = slots, .slot_count = 2 + count};
-  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), subtract(p, p->depth, number(p, chains - 1))));
-  at.k = loop.counter;
-  for (int chain = 0; chain < chains; chain++, at = next(p, at)) emit_step(p, sums, chain, at);
-  laze_counted_loop_close(p->l, &loop, number(p, chains));
-  at.k = loop.counter;
-  emit_left(p, sums, at);
+  LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
+  emit_step(p, sums, at);
+  at.a = add(p, at.a, p->a_step);
+  at.b = advance(p, at.b, p->panel_stride);
+  laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;
 }
 
@@ -158,7 +119,6 @@ laze_status laze_product_tiles(laze_product *p) {
   tile sums;
   open_tile(p, &sums, rows.counter);
   LAZE_TRY(emit_depth_loop(p, &sums));
-  join_chains(p, &sums);
   store_tile(p, &sums);
   laze_counted_loop_close(p->l, &rows, number(p, p->tile.rows));
   return LAZE_OK;

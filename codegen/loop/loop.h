@@ -74,6 +74,10 @@ typedef struct laze_loop_product {
 #define LAZE_LOOP_PRODUCT_DIGITS 8 /* most, of both */
 #define LAZE_LOOP_PRODUCT_MOST (LAZE_LOOP_PRODUCT_FIXED + 2 * LAZE_LOOP_PRODUCT_DIGITS)
 
+/* The kernel's scratch has room for a panel of b: for so many k at a time, as far as a block has some. */
+#define LAZE_PANEL_ROWS 64
+#define LAZE_PANEL_BYTES (LAZE_PANEL_ROWS * 256) /* 4 of the largest registers wide */
+
 static inline int64_t laze_loop_pack_product(const laze_loop_product *p) {
   return p->a | (int64_t)p->b << 16 | (int64_t)p->c << 32 | (int64_t)p->depth_digits << 48 |
          (int64_t)p->column_digits << 52;

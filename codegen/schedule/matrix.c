@@ -1,7 +1,10 @@
 /* Groups that are a matrix product, in loop IR: blocks of rows and columns, each one MATRIX instruction.
  *
- *   for t in 0 ... batches * ceil(rows / 72) * ceil(columns / 1024)          RANGE: what threads share
- *     c[batch, 72 rows, 1024 columns] = a[batch, 72 rows, :] . b[batch, :, 1024 columns]
+ *   for t in 0 ... batches * ceil(rows / height) * ceil(columns / 256)          RANGE: what threads share
+ *     c[batch, height rows, 256 columns] = a[batch, height rows, :] . b[batch, :, 256 columns]
+ *
+ * Each block copies its part of the second operand once, so that tall blocks copy less. They are 72 rows high, or up to
+ * 288 where there are several blocks for each of many threads all the same.
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy. An axis of the
  * second one may have digits, each with a stride of its own, so that windows are read where they lie:
@@ -10,6 +13,7 @@
  *
  * Where the first would have some, what it is of is stored.
  */
+#include "codegen/order.h"
 #include "codegen/schedule/digits.h"
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
@@ -20,8 +24,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* A multiple of the lowering's register block of 6 rows. */
-enum { ROW_BLOCK = 72, COLUMN_BLOCK = 1024 };
+/* Of rows, a multiple of the lowering's tile of 6. */
+enum { ROW_UNIT = 72, MOST_UNITS = 4, COLUMN_BLOCK = 256 };
+/* Elements of the result for each unit of a block's height. */
+#define ELEMENTS_OF_UNIT (8 * ROW_UNIT * COLUMN_BLOCK)
 
 /* The axes of the domain, and their letters in a laze_product. */
 enum { BATCH, ROWS, COLUMNS, DEPTH, AXES };
@@ -183,8 +189,8 @@ static int32_t add_along(matrix_emitter *emitter, int32_t value, int32_t index, 
 }
 
 /* Blocks of an axis, of which the index names one: where it begins, and how much of it there is. */
-static int32_t open_axis(matrix_emitter *emitter, laze_size extent, int64_t block, int32_t index, int32_t *first) {
-  const int32_t height = laze_loop_index_constant(emitter->kernel, block);
+static int32_t open_axis(matrix_emitter *emitter, laze_size extent, laze_size block, int32_t index, int32_t *first) {
+  const int32_t height = emit_size(emitter, block);
   *first = emit_index(emitter, LAZE_LOOP_INDEX_MUL, index, height);
   return emit_index(emitter, LAZE_LOOP_INDEX_MIN,
                     emit_index(emitter, LAZE_LOOP_INDEX_SUB, emit_size(emitter, extent), *first), height);
@@ -192,6 +198,7 @@ static int32_t open_axis(matrix_emitter *emitter, laze_size extent, int64_t bloc
 
 typedef struct {
   laze_size rows, columns, all; /* how many there are: along an axis, and in all batches */
+  laze_size height;             /* rows of one */
 } block_counts;
 
 /* Opens the loop over blocks, those of columns innermost, and finds where each begins and its extents. */
@@ -214,22 +221,48 @@ static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int
     block = emit_index(emitter, LAZE_LOOP_INDEX_MOD, block, count);
   }
   *rows = axes[ROWS].extent == 1 ? laze_loop_index_constant(kernel, 1) /* known to be one block, and one row */
-                                 : open_axis(emitter, axes[ROWS].extent, ROW_BLOCK, block, &emitter->row);
+                                 : open_axis(emitter, axes[ROWS].extent, counts->height, block, &emitter->row);
 }
 
-static laze_status find_extents(laze_scheduler *scheduler, const laze_domain *domain, block_counts *blocks,
-                                laze_size *operations) {
+/* How high blocks are. */
+static laze_status find_height(laze_scheduler *scheduler, const laze_domain *domain, laze_size *out) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[ROWS].extent, ROW_BLOCK, &blocks->rows, error));
-  LAZE_TRY(
-      laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, domain->axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns, error));
+  laze_size units = 1;
+  for (int axis = 0; axis < DEPTH; axis++)
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, units, domain->axes[axis].extent, &units, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, units, ELEMENTS_OF_UNIT, &units, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MAX, units, 1, &units, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, units, MOST_UNITS, &units, error));
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, units, ROW_UNIT, out, error);
+}
+
+static laze_status find_blocks(laze_scheduler *scheduler, const laze_domain *domain, block_counts *blocks) {
+  laze_size_table *sizes = scheduler->graph->sizes;
+  laze_error *error = scheduler->error;
+  const laze_axis *axes = domain->axes;
+  LAZE_TRY(find_height(scheduler, domain, &blocks->height));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, axes[ROWS].extent, blocks->height, &blocks->rows, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->rows, blocks->columns, &blocks->all, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, domain->axes[BATCH].extent, &blocks->all, error));
-  *operations = 2;
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, axes[BATCH].extent, &blocks->all, error);
+}
+
+static laze_status count_operations(laze_scheduler *scheduler, const laze_domain *domain, laze_size *out) {
+  *out = 2;
   for (int axis = 0; axis < AXES; axis++)
-    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, *operations, domain->axes[axis].extent, operations, error));
+    LAZE_TRY(laze_size_estimate(scheduler->graph->sizes, LAZE_SIZE_MUL, *out, domain->axes[axis].extent, out,
+                                scheduler->error));
   return LAZE_OK;
+}
+
+/* Bytes for a panel that is copied. */
+static laze_status measure_scratch(laze_scheduler *scheduler, laze_size depth, laze_size *out) {
+  laze_size_table *sizes = scheduler->graph->sizes;
+  laze_error *error = scheduler->error;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, depth, LAZE_PRODUCT_BLOCK, out, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, *out, LAZE_PANEL_ROWS, out, error));
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, *out, LAZE_PANEL_BYTES, out, error);
 }
 
 static_assert(2 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for two axes' digits");
@@ -320,7 +353,9 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   LAZE_TRY(laze_map_offset(&mapper, group->instances[0].map, &offsets[2]));
   block_counts blocks;
   int32_t extents[2];
-  LAZE_TRY(find_extents(scheduler, &group->domain, &blocks, &group->group.operations));
+  LAZE_TRY(find_blocks(scheduler, &group->domain, &blocks));
+  LAZE_TRY(count_operations(scheduler, &group->domain, &group->group.operations));
+  LAZE_TRY(measure_scratch(scheduler, group->domain.axes[DEPTH].extent, &group->group.scratch));
   group->group.domain = blocks.all;
   open_blocks(&emitter, &blocks, &extents[0], &extents[1]);
   laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;

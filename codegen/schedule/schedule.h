@@ -72,7 +72,7 @@ typedef struct laze_group {
   const int32_t *checked; /* of each of the kernel's checks: the node whose index it checks */
   int32_t check_count;
   const struct laze_routine *routine;      /* ROUTINE; codegen/schedule/routine.h */
-  laze_size scratch;                       /* ROUTINE: bytes that a call of it takes */
+  laze_size scratch;                       /* bytes that a call takes beside its operands and results */
   bool defines_size;                       /* SIZE */
   const struct laze_step_control *control; /* CONTROL; runtime/program.h */
   int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are

@@ -1,5 +1,6 @@
 #include "tests/unit/codegen/kernel_runner.h"
 
+#include "codegen/order.h"
 #include "tests/support/loop_interpreter.h"
 
 #include <check.h>
@@ -133,6 +134,30 @@ static void compare_buffer(runner *r, int32_t buffer) {
   }
 }
 
+static int64_t index_value(const runner *r, int32_t number) {
+  const laze_loop_instruction *i = &r->kernel.instructions[number];
+  if (i->code == LAZE_LOOP_INDEX_CONSTANT) return i->imm;
+  ck_assert_int_eq(i->code, LAZE_LOOP_INDEX_SIZE);
+  return r->sizes[i->imm];
+}
+
+/* What a product's panel takes, and no byte more, so that a sanitizer sees what lies beyond. */
+static void *allocate_scratch(const runner *r) {
+  enum { DEPTH = 10 };
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < r->kernel.instruction_count; k++) {
+    const laze_loop_instruction *i = &r->kernel.instructions[k];
+    if (i->code != LAZE_LOOP_MATRIX) continue;
+    const int64_t depth = index_value(r, r->kernel.operands[i->first + DEPTH]);
+    const int64_t block = depth < LAZE_PRODUCT_BLOCK ? depth : LAZE_PRODUCT_BLOCK;
+    bytes = (block + LAZE_PANEL_ROWS - 1) / LAZE_PANEL_ROWS * LAZE_PANEL_BYTES;
+  }
+  if (bytes == 0) return NULL;
+  void *scratch = aligned_alloc(64, (size_t)bytes);
+  ck_assert_ptr_nonnull(scratch);
+  return scratch;
+}
+
 void runner_compare(runner *r, int64_t begin, int64_t end) {
   laze_error error = {0};
   enum { CHECKS = 4 };
@@ -144,7 +169,9 @@ void runner_compare(runner *r, int64_t begin, int64_t end) {
     fail_with_kernel(r, error.message);
   arguments.buffers = r->native;
   arguments.failures = native;
-  r->function(&arguments, begin, end, NULL);
+  void *scratch = allocate_scratch(r);
+  r->function(&arguments, begin, end, scratch);
+  free(scratch);
   for (int32_t k = 0; k < r->kernel.buffer_count; k++) compare_buffer(r, k);
   ck_assert_mem_eq(interpreted, native, sizeof native);
   runner_failure = native[0];
