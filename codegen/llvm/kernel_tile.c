@@ -18,57 +18,26 @@ static LLVMValueRef multiply_add(const laze_product *p, LLVMValueRef a, LLVMValu
   return LLVMBuildAdd(p->l->e.builder, LLVMBuildMul(p->l->e.builder, a, b, ""), sum, "");
 }
 
-/* Code under a condition, for sums that it changes: values[k] becomes what it was before where the condition is false.
- */
-typedef struct {
-  LLVMBasicBlockRef before, after;
-  LLVMValueRef unchanged[LAZE_TILE_SUMS];
-} detour;
-
-static void open_detour(const laze_product *p, detour *d, LLVMValueRef condition, LLVMValueRef *values, int count) {
-  LLVMBasicBlockRef inside = laze_llvm_add_block(p->l);
-  d->before = LLVMGetInsertBlock(p->l->e.builder);
-  d->after = laze_llvm_add_block(p->l);
-  for (int k = 0; k < count; k++) d->unchanged[k] = values[k];
-  LLVMBuildCondBr(p->l->e.builder, condition, inside, d->after);
-  LLVMPositionBuilderAtEnd(p->l->e.builder, inside);
-}
-
-static void close_detour(const laze_product *p, const detour *d, LLVMValueRef *values, int count) {
-  LLVMBasicBlockRef from[2] = {d->before, LLVMGetInsertBlock(p->l->e.builder)};
-  LLVMBuildBr(p->l->e.builder, d->after);
-  LLVMPositionBuilderAtEnd(p->l->e.builder, d->after);
-  for (int k = 0; k < count; k++) {
-    LLVMValueRef incoming[2] = {d->unchanged[k], values[k]};
-    values[k] = LLVMBuildPhi(p->l->e.builder, p->vector, "");
-    LLVMAddIncoming(values[k], incoming, from, 2);
-  }
-}
-
 /* The address of a sum; made where it is used, so that it becomes part of the instruction. */
 static LLVMValueRef sum_address(const laze_product *p, const tile *of, int s) {
   return at_register(p, of->out[s / of->of.vectors], s % of->of.vectors);
 }
 
-/* Addresses of a tile's rows, and what its sums begin with. All of that is read before any is written: rows may
- * repeat. */
+/* Addresses of a tile's rows, and what its sums begin with: where they do not resume, no lane is read, which makes it
+ * zeros. All of that is read before any is written: rows may repeat. */
 static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
-  detour d;
-  LLVMValueRef last = subtract(p, p->row_end, number(p, 1));
+  LLVMValueRef last = subtract(p, p->row_end, number(p, 1)), resumes = laze_product_splat(p, p->resumes);
   LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->first_k, p->operands[A_K]));
-  const int count = p->tile.rows * p->tile.vectors;
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
     out->a[r] = laze_llvm_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
-  for (int s = 0; s < count; s++) out->sums[s] = LLVMConstNull(p->vector);
-  open_detour(p, &d, p->resumes, out->sums, count);
-  for (int s = 0; s < count; s++)
-    out->sums[s] = laze_llvm_vector_load(p->l, p->vector, sum_address(p, out, s), p->masks[s % out->of.vectors],
-                                         laze_dtype_size(p->dtype));
-  close_detour(p, &d, out->sums, count);
+  for (int s = 0; s < out->of.rows * out->of.vectors; s++) {
+    LLVMValueRef mask = LLVMBuildAnd(p->l->e.builder, p->masks[s % out->of.vectors], resumes, "");
+    out->sums[s] = laze_llvm_vector_load(p->l, p->vector, sum_address(p, out, s), mask, laze_dtype_size(p->dtype));
+  }
 }
 
 static void store_tile(const laze_product *p, const tile *done) {
