@@ -46,9 +46,9 @@ typedef struct laze_llvm_kernel {
   laze_vector_unit unit;
   laze_arena *arena;
   LLVMValueRef function, failure, begin, end;
-  LLVMValueRef zero_slot;        /* zeros for all lanes on the stack; NULL until a guarded load needs them */
-  LLVMValueRef partial, runs; /* room on the stack for matrix products; NULL until used */
-  LLVMValueRef *buffers, *sizes; /* loaded on entry */
+  LLVMValueRef zero_slot;             /* zeros for all lanes on the stack; NULL until a guarded load needs them */
+  LLVMValueRef partial, runs, places; /* room on the stack for matrix products; NULL until used */
+  LLVMValueRef *buffers, *sizes;      /* loaded on entry */
   laze_lane_value (*values)[LAZE_MAX_COPIES]; /* by instruction */
   laze_accumulator_state *accumulators;       /* by instruction */
   laze_block_clock *clocks;                   /* by instruction: BEGIN */

@@ -7,7 +7,7 @@
  *         for each chain of the block
  *           for k1 in the chain, a span at a time
  *             for i in the part, a tile at a time        kernel_tile.c
- *         join the chains in C
+ *         join the chains in C, or send them there by runs where its columns have digits
  *
  * A chain is every fourth k of the block, in tiles 6 rows high and 4 registers wide; with 16 registers instead of 32
  * they are half as wide. Chains wait on the stack until they are joined. A depth that is one chain goes straight into
@@ -32,7 +32,7 @@ static void turn_column(laze_product *p) {
   LLVMValueRef given[OPERAND_COUNT];
   int64_t a = p->a;
   if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;
-  if (laze_product_has_digits(p)) return;
+  if (laze_product_has_digits(p) || p->result.count > 0) return;
   p->operands[B_OFFSET] = add(p, p->operands[B_OFFSET], multiply(p, p->operands[FIRST_COLUMN], p->operands[B_COLUMN]));
   p->operands[FIRST_COLUMN] = number(p, 0);
   memcpy(given, p->operands, sizeof given);
@@ -41,23 +41,18 @@ static void turn_column(laze_product *p) {
   p->b = a;
 }
 
-/* A condition's two sides; what comes next follows both. */
-typedef struct {
-  LLVMBasicBlockRef other, after;
-} branch;
-
-static branch open_branch(const laze_product *p, LLVMValueRef condition) {
-  branch made = {laze_llvm_add_block(p->l), laze_llvm_add_block(p->l)};
+laze_product_branch laze_product_open_branch(const laze_product *p, LLVMValueRef condition) {
+  laze_product_branch made = {laze_llvm_add_block(p->l), laze_llvm_add_block(p->l)};
   LLVMBasicBlockRef first = laze_llvm_add_block(p->l);
   LLVMBuildCondBr(p->l->e.builder, condition, first, made.other);
   LLVMPositionBuilderAtEnd(p->l->e.builder, first);
   return made;
 }
-static void other_side(const laze_product *p, branch at) {
+void laze_product_other_side(const laze_product *p, laze_product_branch at) {
   LLVMBuildBr(p->l->e.builder, at.after);
   LLVMPositionBuilderAtEnd(p->l->e.builder, at.other);
 }
-static void close_branch(const laze_product *p, branch at) {
+void laze_product_close_branch(const laze_product *p, laze_product_branch at) {
   LLVMBuildBr(p->l->e.builder, at.after);
   LLVMPositionBuilderAtEnd(p->l->e.builder, at.after);
 }
@@ -68,12 +63,12 @@ static laze_status emit_widths(laze_product *p) {
   if (wide.vectors == 1) return laze_product_tiles(p);
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   LLVMValueRef many = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, left, number(p, p->lanes), "");
-  branch at = open_branch(p, many);
+  laze_product_branch at = laze_product_open_branch(p, many);
   LAZE_TRY(laze_product_tiles(p));
-  other_side(p, at);
+  laze_product_other_side(p, at);
   p->tile.vectors = 1;
   LAZE_TRY(laze_product_tiles(p));
-  close_branch(p, at);
+  laze_product_close_branch(p, at);
   p->tile = wide;
   return LAZE_OK;
 }
@@ -98,11 +93,11 @@ static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
   return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
 }
 
-/* The block's total in one register of C. */
-static LLVMValueRef join_chains(const laze_product *p, const LLVMValueRef *chains, LLVMValueRef offset, int v) {
-  LLVMValueRef sums[LAZE_PRODUCT_LANES];
+/* The block's total in one register. */
+static LLVMValueRef join_chains(const laze_product *p, LLVMValueRef row, int v) {
+  LLVMValueRef sums[LAZE_PRODUCT_LANES], at = multiply(p, row, number(p, laze_product_width(p)));
   for (int k = 0; k < LAZE_PRODUCT_LANES; k++)
-    sums[k] = laze_llvm_vector_load(p->l, p->vector, at_register(p, advance(p, chains[k], offset), v), NULL,
+    sums[k] = laze_llvm_vector_load(p->l, p->vector, at_register(p, advance(p, partial(p, number(p, k)), at), v), NULL,
                                     laze_dtype_size(p->dtype));
   for (int half = LAZE_PRODUCT_LANES / 2; half >= 1; half /= 2)
     for (int k = 0; k < half; k++) sums[k] = laze_product_add(p, sums[k], sums[k + half]);
@@ -110,21 +105,47 @@ static LLVMValueRef join_chains(const laze_product *p, const LLVMValueRef *chain
 }
 
 /* C = the block's total, to which C is added first where it holds the blocks before. */
-static laze_status emit_join(laze_product *p, LLVMValueRef adds) {
+static void add_total(const laze_product *p, LLVMValueRef total, LLVMValueRef to, LLVMValueRef mask) {
+  const int64_t size = laze_dtype_size(p->dtype);
+  LLVMValueRef adds = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->block_k, number(p, 0), "");
+  LLVMValueRef read = LLVMBuildAnd(p->l->e.builder, mask, laze_product_splat(p, adds), "");
+  LLVMValueRef before = laze_llvm_vector_load(p->l, p->vector, to, read, size);
+  laze_llvm_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, mask, size);
+}
+
+/* Joins the part's chains: in C, or, where its columns have digits, in the first of them. */
+static laze_status emit_join(laze_product *p) {
   laze_counted_loop rows = {0};
-  LLVMValueRef chains[LAZE_PRODUCT_LANES];
-  for (int k = 0; k < LAZE_PRODUCT_LANES; k++) chains[k] = partial(p, number(p, k));
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   write_result(p);
   LLVMValueRef out = advance(p, p->out, multiply(p, rows.counter, p->out_row));
-  LLVMValueRef at = multiply(p, rows.counter, number(p, laze_product_width(p))), read = laze_product_splat(p, adds);
-  int64_t size = laze_dtype_size(p->dtype);
+  LLVMValueRef first =
+      advance(p, partial(p, number(p, 0)), multiply(p, rows.counter, number(p, laze_product_width(p))));
   for (int v = 0; v < p->tile.vectors; v++) {
-    LLVMValueRef to = at_register(p, out, v), mask = LLVMBuildAnd(p->l->e.builder, p->masks[v], read, "");
-    LLVMValueRef total = join_chains(p, chains, at, v);
-    LLVMValueRef before = laze_llvm_vector_load(p->l, p->vector, to, mask, size);
-    laze_llvm_vector_store(p->l, choose(p, adds, laze_product_add(p, before, total), total), to, p->masks[v], size);
+    LLVMValueRef total = join_chains(p, rows.counter, v);
+    if (p->result.count == 0)
+      add_total(p, total, at_register(p, out, v), p->masks[v]);
+    else
+      laze_llvm_vector_store(p->l, total, at_register(p, first, v), NULL, laze_dtype_size(p->dtype));
   }
+  laze_counted_loop_close(p->l, &rows, number(p, 1));
+  return LAZE_OK;
+}
+
+/* Sends totals, which are the first chain now, to columns of C that have digits. */
+static laze_status emit_runs(laze_product *p) {
+  laze_counted_loop rows = {0};
+  laze_product_walk walk;
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
+  LLVMValueRef row = multiply(p, rows.counter, p->operands[C_ROW]);
+  LLVMValueRef out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], row));
+  LLVMValueRef totals =
+      advance(p, partial(p, number(p, 0)), multiply(p, rows.counter, number(p, laze_product_width(p))));
+  LAZE_TRY(laze_product_open_runs(p, &p->result_runs, number(p, 1), &walk));
+  LLVMValueRef total =
+      laze_llvm_vector_load(p->l, p->vector, advance(p, totals, walk.column), walk.mask, laze_dtype_size(p->dtype));
+  add_total(p, total, advance(p, out, walk.place), walk.mask);
+  laze_product_close_runs(p, &walk);
   laze_counted_loop_close(p->l, &rows, number(p, 1));
   return LAZE_OK;
 }
@@ -156,8 +177,13 @@ static laze_status emit_chains(laze_product *p, LLVMValueRef packs) {
   laze_counted_loop chains = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &chains, number(p, 0), p->chains));
   write_result(p);
-  p->out = choose(p, p->is_chain, p->out, partial(p, chains.counter));
-  p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
+  if (p->result.count > 0) {
+    p->out = partial(p, chains.counter);
+    p->out_row = number(p, laze_product_width(p));
+  } else {
+    p->out = choose(p, p->is_chain, p->out, partial(p, chains.counter));
+    p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
+  }
   LAZE_TRY(emit_spans(p, packs, chains.counter));
   laze_counted_loop_close(p->l, &chains, number(p, 1));
   return LAZE_OK;
@@ -172,10 +198,11 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
   LAZE_TRY(emit_chains(p, packs));
-  branch at = open_branch(p, p->is_chain);
-  other_side(p, at);
-  LAZE_TRY(emit_join(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->block_k, number(p, 0), "")));
-  close_branch(p, at);
+  laze_product_branch at = laze_product_open_branch(p, p->is_chain);
+  laze_product_other_side(p, at);
+  LAZE_TRY(emit_join(p));
+  laze_product_close_branch(p, at);
+  if (p->result.count > 0) LAZE_TRY(emit_runs(p));
   laze_counted_loop_close(p->l, &parts, number(p, LAZE_PART_ROWS));
   return LAZE_OK;
 }
@@ -207,13 +234,13 @@ static laze_status emit_panels(laze_product *p) {
   return LAZE_OK;
 }
 
-/* An axis of B, whose last stride is operand `last`; those of its further digits stand from `first` on. */
-static laze_product_axis read_digits(laze_llvm_kernel *l, const laze_loop_instruction *i, int32_t last, int32_t first,
-                                     int32_t count) {
-  laze_product_axis made = {.last = l->values[laze_llvm_operand(l, i, last)][0].value, .count = count};
-  for (int32_t d = 0; d < count; d++) {
-    made.extents[d] = l->values[laze_llvm_operand(l, i, first + 2 * d)][0].value;
-    made.strides[d] = l->values[laze_llvm_operand(l, i, first + 2 * d + 1)][0].value;
+/* Further digits of an axis, which stand from operand `*first` on. */
+static laze_product_axis read_digits(laze_llvm_kernel *l, const laze_loop_instruction *i, LLVMValueRef last,
+                                     int32_t *first, int32_t count) {
+  laze_product_axis made = {.last = last, .count = count};
+  for (int32_t d = 0; d < count; d++, *first += 2) {
+    made.extents[d] = l->values[laze_llvm_operand(l, i, *first)][0].value;
+    made.strides[d] = l->values[laze_llvm_operand(l, i, *first + 1)][0].value;
   }
   return made;
 }
@@ -221,13 +248,15 @@ static laze_product_axis read_digits(laze_llvm_kernel *l, const laze_loop_instru
 laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i) {
   const laze_loop_product read = laze_loop_read_product(i->imm);
   laze_product p = {.l = l, .dtype = i->dtype, .a = read.a, .b = read.b, .c = read.c};
-  p.k = read_digits(l, i, B_K, OPERAND_COUNT, read.depth_digits);
-  p.j = read_digits(l, i, B_COLUMN, OPERAND_COUNT + 2 * read.depth_digits, read.column_digits);
+  int32_t further = OPERAND_COUNT;
+  for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
+  p.k = read_digits(l, i, p.operands[B_K], &further, read.depth_digits);
+  p.j = read_digits(l, i, p.operands[B_COLUMN], &further, read.column_digits);
+  p.result = read_digits(l, i, number(&p, 1), &further, read.result_digits);
   p.element = laze_llvm_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
   if (p.lanes > LAZE_LANES) p.lanes = LAZE_LANES; /* more would fit of elements of one or two bytes */
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
-  for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
   turn_column(&p);
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));

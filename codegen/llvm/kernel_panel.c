@@ -6,7 +6,8 @@
  *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
  *                          the weights of a linear layer are)
  *   neither                gathered
- *   digits                 in runs, of columns that differ in the last digit alone: a few registers for each
+ *   digits                 in runs, of columns that differ in the last digit alone: a few registers for each; where
+ * runs are short, gathered
  */
 #include "codegen/llvm/kernel_product.h"
 
@@ -39,6 +40,8 @@ LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
 static bool is_contiguous(const laze_product *p) {
   return !laze_product_has_digits(p) && is_one(p->operands[B_COLUMN]);
 }
+
+enum { MOST_RUNS = LAZE_LANES * LAZE_TILE_VECTORS, RUN_NUMBERS = 2 * MOST_RUNS + 1 };
 
 static_assert(LAZE_LANES % LAZE_PRODUCT_LANES == 0, "chains are aligned to whole registers");
 
@@ -169,30 +172,52 @@ static LLVMValueRef load_number(const laze_product *p, LLVMValueRef numbers, LLV
   return LLVMBuildLoad2(p->l->e.builder, laze_llvm_i64_type(p->l), at_number(p, numbers, index), "");
 }
 
-/* A run ends where the last digit is through, or with the panel: run r has the panel's columns from starts[r] up to
- * starts[r + 1], from places[r] on. */
-laze_status laze_product_find_runs(laze_product *p) {
-  LLVMTypeRef i64 = laze_llvm_i64_type(p->l);
+/* A run ends where the last digit is through, or with the panel. */
+static laze_status find_runs(laze_product *p, const laze_product_axis *axis, LLVMValueRef room,
+                             laze_product_runs *out) {
   LLVMValueRef one = number(p, 1), count = number(p, 0), left = subtract(p, p->operands[COLUMNS], p->column);
-  LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p))),
-               extent = p->j.count ? p->j.extents[0] : width;
+  LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p)));
+  LLVMValueRef extent = axis->count ? axis->extents[0] : width;
   LLVMValueRef *slots[] = {&count};
   laze_counted_loop runs = {.slots = slots, .slot_count = 1};
-  if (!laze_product_has_digits(p)) return LAZE_OK;
-  const uint64_t most = (uint64_t)LAZE_LANES * LAZE_TILE_VECTORS;
-  if (!p->l->runs) p->l->runs = laze_llvm_stack(p->l, i64, 2 * most + 1);
-  p->run_starts = p->l->runs;
-  p->run_places = at_number(p, p->l->runs, number(p, (int64_t)most + 1));
+  *out = (laze_product_runs){room, at_number(p, room, number(p, MOST_RUNS + 1)), NULL};
   LAZE_TRY(laze_counted_loop_open(p->l, &runs, number(p, 0), width));
   LLVMValueRef index = add(p, add(p, p->operands[FIRST_COLUMN], p->column), runs.counter);
-  LLVMValueRef rest = p->j.count ? subtract(p, extent, remainder_of(p, index, extent)) : width;
-  LLVMBuildStore(p->l->e.builder, runs.counter, at_number(p, p->run_starts, count));
-  LLVMBuildStore(p->l->e.builder, place_of(p, &p->j, index), at_number(p, p->run_places, count));
+  LLVMValueRef rest = axis->count ? subtract(p, extent, remainder_of(p, index, extent)) : width;
+  LLVMBuildStore(p->l->e.builder, runs.counter, at_number(p, out->starts, count));
+  LLVMBuildStore(p->l->e.builder, place_of(p, axis, index), at_number(p, out->places, count));
   count = add(p, count, one);
   laze_counted_loop_close(p->l, &runs, rest);
-  LLVMBuildStore(p->l->e.builder, width, at_number(p, p->run_starts, count));
-  p->run_count = count;
+  LLVMBuildStore(p->l->e.builder, width, at_number(p, out->starts, count));
+  out->count = count;
   return LAZE_OK;
+}
+
+laze_status laze_product_find_runs(laze_product *p) {
+  const bool reads = laze_product_has_digits(p), writes = p->result.count > 0;
+  if ((reads || writes) && !p->l->runs)
+    p->l->runs = laze_llvm_stack(p->l, laze_llvm_i64_type(p->l), (uint64_t)2 * RUN_NUMBERS);
+  if (reads) LAZE_TRY(find_runs(p, &p->j, p->l->runs, &p->runs));
+  return writes ? find_runs(p, &p->result, at_number(p, p->l->runs, number(p, RUN_NUMBERS)), &p->result_runs) : LAZE_OK;
+}
+
+laze_status laze_product_open_runs(laze_product *p, const laze_product_runs *runs, LLVMValueRef stride,
+                                   laze_product_walk *out) {
+  *out = (laze_product_walk){.column = NULL};
+  LAZE_TRY(laze_counted_loop_open(p->l, &out->runs, number(p, 0), runs->count));
+  LLVMValueRef start = load_number(p, runs->starts, out->runs.counter);
+  LLVMValueRef end = load_number(p, runs->starts, add(p, out->runs.counter, number(p, 1)));
+  LLVMValueRef place = load_number(p, runs->places, out->runs.counter);
+  LAZE_TRY(laze_counted_loop_open(p->l, &out->registers, start, end));
+  out->column = out->registers.counter;
+  out->mask = laze_product_mask(p, subtract(p, end, out->column));
+  out->place = add(p, place, multiply(p, subtract(p, out->column, start), stride));
+  return LAZE_OK;
+}
+
+void laze_product_close_runs(laze_product *p, laze_product_walk *walk) {
+  laze_counted_loop_close(p->l, &walk->registers, number(p, p->lanes));
+  laze_counted_loop_close(p->l, &walk->runs, number(p, 1));
 }
 
 /* A register of a run's elements; those that the mask leaves out are 0. */
@@ -204,31 +229,83 @@ static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValue
   return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
 }
 
+/* Loops over the block's rows: where each is in B, less its columns, and in the panel. */
+typedef struct {
+  laze_counted_loop loop;
+  LLVMValueRef from, to;
+} panel_rows;
+
+static laze_status open_rows(laze_product *p, panel_rows *out) {
+  *out = (panel_rows){.from = NULL};
+  LAZE_TRY(laze_counted_loop_open(p->l, &out->loop, number(p, 0), p->block_depth));
+  LLVMValueRef k = add(p, p->block_k, out->loop.counter);
+  out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
+  out->to = row_of(p, out->loop.counter);
+  return LAZE_OK;
+}
+
 static laze_status copy_runs(laze_product *p) {
-  laze_counted_loop rows = {0}, runs = {0}, registers = {0};
-  LLVMValueRef zero = number(p, 0), one = number(p, 1), lanes = number(p, p->lanes);
-  LAZE_TRY(laze_counted_loop_open(p->l, &rows, zero, p->block_depth));
-  LLVMValueRef k = add(p, p->block_k, rows.counter), to = row_of(p, rows.counter);
-  LLVMValueRef from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
-  LAZE_TRY(laze_counted_loop_open(p->l, &runs, zero, p->run_count));
-  LLVMValueRef start = load_number(p, p->run_starts, runs.counter);
-  LLVMValueRef end = load_number(p, p->run_starts, add(p, runs.counter, one));
-  LLVMValueRef run = advance(p, from, load_number(p, p->run_places, runs.counter));
-  LAZE_TRY(laze_counted_loop_open(p->l, &registers, start, end));
-  LLVMValueRef mask = laze_product_mask(p, subtract(p, end, registers.counter));
-  LLVMValueRef place = multiply(p, subtract(p, registers.counter, start), p->j.last);
-  LLVMValueRef elements = load_run(p, advance(p, run, place), mask);
-  laze_llvm_vector_store(p->l, elements, advance(p, to, registers.counter), mask, laze_dtype_size(p->dtype));
-  laze_counted_loop_close(p->l, &registers, lanes);
-  laze_counted_loop_close(p->l, &runs, one);
-  laze_counted_loop_close(p->l, &rows, one);
+  panel_rows rows;
+  laze_product_walk walk;
+  LAZE_TRY(open_rows(p, &rows));
+  LAZE_TRY(laze_product_open_runs(p, &p->runs, p->j.last, &walk));
+  LLVMValueRef elements = load_run(p, advance(p, rows.from, walk.place), walk.mask);
+  laze_llvm_vector_store(p->l, elements, advance(p, rows.to, walk.column), walk.mask, laze_dtype_size(p->dtype));
+  laze_product_close_runs(p, &walk);
+  laze_counted_loop_close(p->l, &rows.loop, number(p, 1));
+  return LAZE_OK;
+}
+
+/* Notes where each of the panel's columns lies. */
+static laze_status find_places(laze_product *p) {
+  laze_product_walk walk;
+  LLVMTypeRef i64 = laze_llvm_i64_type(p->l);
+  if (!p->l->places) p->l->places = laze_llvm_stack(p->l, i64, MOST_RUNS + LAZE_LANES);
+  LAZE_TRY(laze_product_open_runs(p, &p->runs, p->j.last, &walk));
+  LLVMValueRef lanes = laze_product_lane_numbers(p, i64);
+  LLVMValueRef places = add(p, laze_product_splat(p, walk.place), multiply(p, lanes, laze_product_splat(p, p->j.last)));
+  laze_llvm_vector_store(p->l, places, at_number(p, p->l->places, walk.column), NULL, (int64_t)sizeof(int64_t));
+  laze_product_close_runs(p, &walk);
+  return LAZE_OK;
+}
+
+/* A register at a time, whatever runs its columns are of. */
+static laze_status gather_columns(laze_product *p) {
+  panel_rows rows;
+  laze_counted_loop registers = {0};
+  LLVMTypeRef places_type = LLVMVectorType(laze_llvm_i64_type(p->l), (unsigned)p->lanes);
+  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LAZE_TRY(find_places(p));
+  LAZE_TRY(open_rows(p, &rows));
+  LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, left, registers.counter));
+  LLVMValueRef places = laze_llvm_vector_load(p->l, places_type, at_number(p, p->l->places, registers.counter), NULL,
+                                              (int64_t)sizeof(int64_t));
+  LLVMValueRef elements =
+      laze_llvm_gather(p->l, p->vector, advance(p, rows.from, places), mask, laze_dtype_size(p->dtype));
+  store_row(p, advance(p, rows.to, registers.counter), 0, elements);
+  laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
+  laze_counted_loop_close(p->l, &rows.loop, number(p, 1));
+  return LAZE_OK;
+}
+
+/* So many runs of a panel take longer to copy one by one. */
+enum { MANY_RUNS = MOST_RUNS / 8 };
+
+static laze_status copy_columns(laze_product *p) {
+  LLVMValueRef many = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->runs.count, number(p, MANY_RUNS), "");
+  laze_product_branch at = laze_product_open_branch(p, many);
+  LAZE_TRY(gather_columns(p));
+  laze_product_other_side(p, at);
+  LAZE_TRY(copy_runs(p));
+  laze_product_close_branch(p, at);
   return LAZE_OK;
 }
 
 /* Copies the block's panel, which begins at `source`, to the scratch. */
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   use_scratch(p);
-  if (laze_product_has_digits(p)) return copy_runs(p);
+  if (laze_product_has_digits(p)) return copy_columns(p);
   return is_one(p->operands[B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_rows(p, source);
 }
 

@@ -34,12 +34,18 @@ enum {
   OPERAND_COUNT
 };
 
-/* How B lies along an axis: the last digit's stride, and for further ones the extent of the one below and the stride.
- */
+/* How a matrix lies along an axis: the last digit's stride, and for further ones the extent of the one below and the
+ * stride. */
 typedef struct laze_product_axis {
   LLVMValueRef last, extents[LAZE_LOOP_PRODUCT_DIGITS], strides[LAZE_LOOP_PRODUCT_DIGITS];
   int count; /* of further ones */
 } laze_product_axis;
+
+/* The panel's columns where they have digits, in runs that differ in the last digit alone: run r has those from
+ * starts[r] up to starts[r + 1], and begins at places[r]. */
+typedef struct laze_product_runs {
+  LLVMValueRef starts, places, count; /* addresses of i64s; an i64 */
+} laze_product_runs;
 
 typedef struct laze_product {
   laze_llvm_kernel *l;
@@ -49,11 +55,11 @@ typedef struct laze_product {
   laze_tile tile;
   int64_t a, b, c; /* buffers */
   LLVMValueRef operands[OPERAND_COUNT];
-  laze_product_axis k, j;        /* of B: depth and columns */
-  LLVMValueRef is_chain, chains; /* whether an element is one chain; how many it is in a block */
+  laze_product_axis k, j, result; /* depth and columns of B, columns of C */
+  LLVMValueRef is_chain, chains;  /* whether an element is one chain; how many it is in a block */
   /* The block of k, of which `column` and `masks` say which columns are at hand. */
   LLVMValueRef block_k, block_depth, column, masks[LAZE_TILE_VECTORS];
-  LLVMValueRef run_starts, run_places, run_count; /* of the panel's columns, where they have digits (kernel_panel.c) */
+  laze_product_runs runs, result_runs; /* of B and of C */
   /* B's panel: where its first k is, and elements from one chain to the next and from one k of a chain to the next. */
   LLVMValueRef panel, panel_chain, panel_stride;
   LLVMValueRef first_row, row_end; /* the part, of A and C */
@@ -69,6 +75,23 @@ LLVMValueRef laze_product_packs(const laze_product *p);
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
 /* Notes how the panel's columns lie, where they have digits. */
 LAZE_MUST_USE laze_status laze_product_find_runs(laze_product *p);
+/* Loops over runs and the registers of each; gives the register's first column in the panel, which of its columns the
+ * run has, and where it lies from the matrix's row on. */
+typedef struct laze_product_walk {
+  laze_counted_loop runs, registers;
+  LLVMValueRef column, mask, place;
+} laze_product_walk;
+LAZE_MUST_USE laze_status laze_product_open_runs(laze_product *p, const laze_product_runs *runs, LLVMValueRef stride,
+                                                 laze_product_walk *out);
+void laze_product_close_runs(laze_product *p, laze_product_walk *walk);
+
+/* A condition's two sides; what comes next follows both. */
+typedef struct laze_product_branch {
+  LLVMBasicBlockRef other, after;
+} laze_product_branch;
+laze_product_branch laze_product_open_branch(const laze_product *p, LLVMValueRef condition);
+void laze_product_other_side(const laze_product *p, laze_product_branch at);
+void laze_product_close_branch(const laze_product *p, laze_product_branch at);
 
 /* All rows of the part, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);

@@ -59,19 +59,22 @@ typedef enum {
   LAZE_LOOP_SET,      /* (variable, value) */
   /* Matrix product of a block, each element in the order of products (codegen/order.h) */
   LAZE_LOOP_MATRIX, /* (a offset, a row stride, a k stride, b offset, b k stride, b column stride, c offset, c row
-                       stride, rows, columns, depth, first column [, extent, b stride, ...]), imm: a laze_loop_product;
+                       stride, rows, columns, depth, first column [, extent, stride, ...]), imm: a laze_loop_product;
                        dtype. Row i, column j of the block is c[c offset + i * c row stride + j], with the factors of
                        column first column + j. b's strides are those of the last digit of k and of the column; for
                        each further digit of k, then of the column, follows the extent of the one below and its stride:
-                       k = (k2 * e1 + k1) * e0 + k0 lies at k0 * s0 + k1 * s1 + k2 * s2 */
+                       k = (k2 * e1 + k1) * e0 + k0 lies at k0 * s0 + k1 * s1 + k2 * s2. Where c's columns have
+                       digits, too, those come last; the last one's stride is 1, and column first column + j of row i
+                       lies where they say from c offset + i * c row stride on */
 } laze_loop_code;
 
-/* What imm of a MATRIX holds: its buffers, and how many digits k and the column have in b beside the last. */
+/* What imm of a MATRIX holds: its buffers, and how many digits k and the column have in b, and the column in c, beside
+ * the last. */
 typedef struct laze_loop_product {
-  int32_t a, b, c, depth_digits, column_digits;
+  int32_t a, b, c, depth_digits, column_digits, result_digits;
 } laze_loop_product;
 #define LAZE_LOOP_PRODUCT_FIXED 12 /* operands, but for those of digits */
-#define LAZE_LOOP_PRODUCT_DIGITS 8 /* most, of both */
+#define LAZE_LOOP_PRODUCT_DIGITS 9 /* most, of all of them */
 #define LAZE_LOOP_PRODUCT_MOST (LAZE_LOOP_PRODUCT_FIXED + 2 * LAZE_LOOP_PRODUCT_DIGITS)
 
 /* The kernel's scratch has room for a panel of b: for so many k at a time, as far as a block has some. */
@@ -80,11 +83,11 @@ typedef struct laze_loop_product {
 
 static inline int64_t laze_loop_pack_product(const laze_loop_product *p) {
   return p->a | (int64_t)p->b << 16 | (int64_t)p->c << 32 | (int64_t)p->depth_digits << 48 |
-         (int64_t)p->column_digits << 52;
+         (int64_t)p->column_digits << 52 | (int64_t)p->result_digits << 56;
 }
 static inline laze_loop_product laze_loop_read_product(int64_t imm) {
-  return (laze_loop_product){(int32_t)(imm & 0xffff), (int32_t)(imm >> 16 & 0xffff), (int32_t)(imm >> 32 & 0xffff),
-                             (int32_t)(imm >> 48 & 15), (int32_t)(imm >> 52 & 15)};
+  return (laze_loop_product){(int32_t)(imm & 0xffff),   (int32_t)(imm >> 16 & 0xffff), (int32_t)(imm >> 32 & 0xffff),
+                             (int32_t)(imm >> 48 & 15), (int32_t)(imm >> 52 & 15),     (int32_t)(imm >> 56 & 15)};
 }
 
 #define LAZE_LOOP_LANES 1 /* iterations may run in vector lanes */

@@ -89,25 +89,33 @@ static void print_accumulator(const printer *p, const laze_loop_instruction *i) 
   print_type(p, i);
 }
 
-/* The stride of the last digit, and the others with the extents below: "%7 + %9 by %8". */
+/* Strides of further digits with the extents below. */
+static void print_digits(const printer *p, const laze_loop_instruction *i, int32_t first, int32_t digits) {
+  for (int32_t k = first; k < first + 2 * digits; k += 2)
+    laze_text_format(p->text, " + %%%d by %%%d", operand(p, i, k + 1), operand(p, i, k));
+}
+
+/* The stride of the last digit, and the others: "%7 + %9 by %8". */
 static void print_strides(const printer *p, const laze_loop_instruction *i, int32_t last, int32_t first,
                           int32_t digits) {
   laze_text_format(p->text, "%%%d", operand(p, i, last));
-  for (int32_t k = first; k < first + 2 * digits; k += 2)
-    laze_text_format(p->text, " + %%%d by %%%d", operand(p, i, k + 1), operand(p, i, k));
+  print_digits(p, i, first, digits);
 }
 
 static void print_matrix(const printer *p, const laze_loop_instruction *i) {
   const laze_loop_product product = laze_loop_read_product(i->imm);
   const int32_t columns = LAZE_LOOP_PRODUCT_FIXED + 2 * product.depth_digits;
+  const int32_t results = columns + 2 * product.column_digits;
   laze_text_format(p->text, "matrix b%d[%%%d; %%%d, %%%d] x b%d[%%%d; ", product.a, operand(p, i, 0), operand(p, i, 1),
                    operand(p, i, 2), product.b, operand(p, i, 3));
   print_strides(p, i, 4, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
   laze_text_append(p->text, ", ");
   print_strides(p, i, 5, columns, product.column_digits);
-  laze_text_format(p->text, "] -> b%d[%%%d; %%%d] rows %%%d columns %%%d from %%%d depth %%%d", product.c,
-                   operand(p, i, 6), operand(p, i, 7), operand(p, i, 8), operand(p, i, 9), operand(p, i, 11),
-                   operand(p, i, 10));
+  laze_text_format(p->text, "] -> b%d[%%%d; %%%d", product.c, operand(p, i, 6), operand(p, i, 7));
+  if (product.result_digits > 0) laze_text_append(p->text, ", 1");
+  print_digits(p, i, results, product.result_digits);
+  laze_text_format(p->text, "] rows %%%d columns %%%d from %%%d depth %%%d", operand(p, i, 8), operand(p, i, 9),
+                   operand(p, i, 11), operand(p, i, 10));
   print_type(p, i);
 }
 

@@ -339,8 +339,9 @@ static laze_status verify_set(verifier *v, const laze_loop_instruction *i) {
 
 static laze_status verify_matrix(verifier *v, const laze_loop_instruction *i) {
   const laze_loop_product product = laze_loop_read_product(i->imm);
-  const int32_t digits = product.depth_digits + product.column_digits, count = LAZE_LOOP_PRODUCT_FIXED + 2 * digits;
-  if (digits > LAZE_LOOP_PRODUCT_DIGITS || i->imm >> 56) return fault(v, "a matrix product of too many digits");
+  const int32_t digits = product.depth_digits + product.column_digits + product.result_digits;
+  const int32_t count = LAZE_LOOP_PRODUCT_FIXED + 2 * digits;
+  if (digits > LAZE_LOOP_PRODUCT_DIGITS || i->imm >> 60) return fault(v, "a matrix product of too many digits");
   LAZE_TRY(want_count(v, i, count, count));
   LAZE_TRY(want_indices(v, i, 0, count));
   if (i->dtype == LAZE_BOOL) return fault(v, "a matrix product of bool");

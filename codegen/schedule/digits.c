@@ -60,3 +60,10 @@ laze_status laze_map_digits(laze_mapper *mapper, const laze_component *offset, i
   }
   return LAZE_OK;
 }
+
+laze_status laze_digits_append(laze_mapper *mapper, laze_digits *digits, const laze_digits *further, bool *fits) {
+  *fits = true;
+  for (int32_t i = 0; i < further->count && *fits; i++)
+    LAZE_TRY(add_digit(mapper, digits, further->extents[i], further->strides[i], fits));
+  return LAZE_OK;
+}

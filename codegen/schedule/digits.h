@@ -19,5 +19,8 @@ typedef struct laze_digits {
 /* Those of an axis, split or not, in an offset without dynamic parts. *fits is false where there are too many. */
 LAZE_MUST_USE laze_status laze_map_digits(laze_mapper *mapper, const laze_component *offset, int32_t axis,
                                           laze_digits *out, bool *fits);
+/* Those of an axis that runs slower behind those of another: of both as one. *fits as above. */
+LAZE_MUST_USE laze_status laze_digits_append(laze_mapper *mapper, laze_digits *digits, const laze_digits *further,
+                                             bool *fits);
 
 #endif

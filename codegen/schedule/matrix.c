@@ -133,6 +133,11 @@ static laze_status look_through(laze_scheduler *scheduler, laze_group_builder *g
  * from where it is stored; but windows, which would be stored several times over. */
 enum { FAR_COLUMNS = 16 };
 
+static bool is_near(const laze_digits *columns) {
+  const laze_size apart = columns->strides[0];
+  return laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
+}
+
 static laze_status reads(laze_scheduler *scheduler, const laze_use *use, int32_t view, const laze_map *map,
                          bool *possible) {
   laze_digits before[AXES], along[AXES];
@@ -144,9 +149,7 @@ static laze_status reads(laze_scheduler *scheduler, const laze_use *use, int32_t
   if (!*possible || (fits && !is_plain(before))) return LAZE_OK; /* storing it would leave digits as well */
   LAZE_TRY(look_through(scheduler, use->group, view, &map, &repeats));
   LAZE_TRY(find_all(scheduler, use->group, map, along, possible));
-  const laze_size apart = along[COLUMNS].strides[0];
-  const bool near = laze_size_is_constant(apart) && apart >= 1 && apart <= FAR_COLUMNS;
-  *possible = *possible && (near || repeats);
+  *possible = *possible && (is_near(&along[COLUMNS]) || repeats);
   return LAZE_OK;
 }
 
@@ -154,8 +157,9 @@ typedef struct {
   laze_scheduler *scheduler;
   laze_loop_kernel *kernel;
   laze_mapper mapper;
-  const laze_domain *domain;
   laze_size_numbers numbers;
+  laze_digits along[3][AXES]; /* of the factors and the result */
+  laze_size extents[AXES];
   int32_t batch, row, column; /* index values: where the block begins; batch -1: there is one, row -1: likewise */
 } matrix_emitter;
 
@@ -165,12 +169,6 @@ static int32_t emit_size(matrix_emitter *emitter, laze_size size) {
 
 static int32_t emit_index(matrix_emitter *emitter, laze_loop_code code, int32_t a, int32_t b) {
   return laze_loop_index(emitter->kernel, code, a, b);
-}
-
-static laze_status digits_of(matrix_emitter *emitter, const laze_offset *offset, int32_t axis, laze_digits *out) {
-  bool fits;
-  LAZE_TRY(laze_map_digits(&emitter->mapper, &offset->affine, axis, out, &fits));
-  return fits ? LAZE_OK : laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
 }
 
 /* value + index along an axis that has these digits. */
@@ -204,7 +202,7 @@ typedef struct {
 /* Opens the loop over blocks, those of columns innermost, and finds where each begins and its extents. */
 static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int32_t *rows, int32_t *columns) {
   laze_loop_kernel *kernel = emitter->kernel;
-  const laze_axis *axes = emitter->domain->axes;
+  const laze_size *extents = emitter->extents;
   int32_t block = laze_loop_begin(kernel, emit_size(emitter, counts->all), LAZE_LOOP_RANGE), index = block;
   const int32_t across = emit_size(emitter, counts->columns);
   if (counts->columns != 1) {
@@ -213,39 +211,38 @@ static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int
   } else {
     index = laze_loop_index_constant(kernel, 0);
   }
-  *columns = open_axis(emitter, axes[COLUMNS].extent, COLUMN_BLOCK, index, &emitter->column);
+  *columns = open_axis(emitter, extents[COLUMNS], COLUMN_BLOCK, index, &emitter->column);
   emitter->batch = emitter->row = -1;
-  if (axes[BATCH].extent != 1) {
+  if (extents[BATCH] != 1) {
     const int32_t count = emit_size(emitter, counts->rows);
     emitter->batch = emit_index(emitter, LAZE_LOOP_INDEX_FLOOR_DIV, block, count);
     block = emit_index(emitter, LAZE_LOOP_INDEX_MOD, block, count);
   }
-  *rows = axes[ROWS].extent == 1 ? laze_loop_index_constant(kernel, 1) /* known to be one block, and one row */
-                                 : open_axis(emitter, axes[ROWS].extent, counts->height, block, &emitter->row);
+  *rows = extents[ROWS] == 1 ? laze_loop_index_constant(kernel, 1) /* known to be one block, and one row */
+                             : open_axis(emitter, extents[ROWS], counts->height, block, &emitter->row);
 }
 
 /* How high blocks are. */
-static laze_status find_height(laze_scheduler *scheduler, const laze_domain *domain, laze_size *out) {
+static laze_status find_height(laze_scheduler *scheduler, const laze_size extents[AXES], laze_size *out) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
   laze_size units = 1;
   for (int axis = 0; axis < DEPTH; axis++)
-    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, units, domain->axes[axis].extent, &units, error));
+    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, units, extents[axis], &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, units, ELEMENTS_OF_UNIT, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MAX, units, 1, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, units, MOST_UNITS, &units, error));
   return laze_size_binary(sizes, LAZE_SIZE_MUL, units, ROW_UNIT, out, error);
 }
 
-static laze_status find_blocks(laze_scheduler *scheduler, const laze_domain *domain, block_counts *blocks) {
+static laze_status find_blocks(laze_scheduler *scheduler, const laze_size extents[AXES], block_counts *blocks) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
-  const laze_axis *axes = domain->axes;
-  LAZE_TRY(find_height(scheduler, domain, &blocks->height));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, axes[ROWS].extent, blocks->height, &blocks->rows, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, axes[COLUMNS].extent, COLUMN_BLOCK, &blocks->columns, error));
+  LAZE_TRY(find_height(scheduler, extents, &blocks->height));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, extents[ROWS], blocks->height, &blocks->rows, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, extents[COLUMNS], COLUMN_BLOCK, &blocks->columns, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->rows, blocks->columns, &blocks->all, error));
-  return laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, axes[BATCH].extent, &blocks->all, error);
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->all, extents[BATCH], &blocks->all, error);
 }
 
 static laze_status count_operations(laze_scheduler *scheduler, const laze_domain *domain, laze_size *out) {
@@ -265,7 +262,43 @@ static laze_status measure_scratch(laze_scheduler *scheduler, laze_size depth, l
   return laze_size_binary(sizes, LAZE_SIZE_MUL, *out, LAZE_PANEL_BYTES, out, error);
 }
 
-static_assert(2 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for two axes' digits");
+static_assert(3 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for three axes' digits");
+
+/* The digits of all that is read and written. */
+static laze_status find_along(matrix_emitter *emitter, const laze_offset offsets[3]) {
+  for (int i = 0; i < 3; i++)
+    for (int axis = 0; axis < AXES; axis++) {
+      bool fits;
+      LAZE_TRY(laze_map_digits(&emitter->mapper, &offsets[i].affine, axis, &emitter->along[i][axis], &fits));
+      if (!fits) return laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
+    }
+  return LAZE_OK;
+}
+
+static bool stays(const laze_digits *along) {
+  for (int32_t i = 0; i < along->count; i++)
+    if (along->strides[i] != 0) return false;
+  return true;
+}
+
+/* Batches that have the first factor in common are columns, so that few columns of each fill registers together, and
+ * the factor is read once. */
+static laze_status fold_batches(matrix_emitter *emitter) {
+  laze_digits columns[3];
+  laze_size *extents = emitter->extents;
+  bool fits = stays(&emitter->along[0][BATCH]) && is_near(&emitter->along[1][COLUMNS]);
+  if (extents[BATCH] == 1 || extents[COLUMNS] == 1) return LAZE_OK;
+  for (int i = 1; i < 3 && fits; i++) {
+    columns[i] = emitter->along[i][COLUMNS];
+    LAZE_TRY(laze_digits_append(&emitter->mapper, &columns[i], &emitter->along[i][BATCH], &fits));
+  }
+  if (!fits) return LAZE_OK;
+  for (int i = 1; i < 3; i++) emitter->along[i][COLUMNS] = columns[i];
+  LAZE_TRY(laze_size_binary(emitter->mapper.sizes, LAZE_SIZE_MUL, extents[COLUMNS], extents[BATCH], &extents[COLUMNS],
+                            emitter->scheduler->error));
+  extents[BATCH] = 1;
+  return LAZE_OK;
+}
 
 /* The instruction's operands while they are listed. */
 typedef struct {
@@ -286,53 +319,53 @@ static void add_digits(matrix_emitter *emitter, operand_list *list, const laze_d
 }
 
 /* Where a factor's block begins, and its strides along two axes. */
-static laze_status add_factor(matrix_emitter *emitter, operand_list *list, const laze_offset *offset, int axis,
-                              laze_digits *first, laze_digits *second) {
-  laze_digits batch;
-  int32_t start = emit_size(emitter, offset->affine.offset);
-  LAZE_TRY(digits_of(emitter, offset, BATCH, &batch));
-  LAZE_TRY(digits_of(emitter, offset, axis, first));
-  LAZE_TRY(digits_of(emitter, offset, axis == ROWS ? DEPTH : COLUMNS, second));
-  start = add_along(emitter, start, emitter->batch, &batch);
-  if (axis == ROWS) start = add_along(emitter, start, emitter->row, first);
+static void add_factor(matrix_emitter *emitter, operand_list *list, laze_size offset, int factor) {
+  const laze_digits *along = emitter->along[factor], *first = &along[factor == 0 ? ROWS : DEPTH];
+  int32_t start = add_along(emitter, emit_size(emitter, offset), emitter->batch, &along[BATCH]);
+  if (factor == 0) start = add_along(emitter, start, emitter->row, first);
   add_operand(list, start);
   add_operand(list, emit_size(emitter, first->strides[0]));
-  add_operand(list, emit_size(emitter, second->strides[0]));
-  return LAZE_OK;
+  add_operand(list, emit_size(emitter, along[factor == 0 ? DEPTH : COLUMNS].strides[0]));
 }
 
-static laze_status emit_product(matrix_emitter *emitter, const laze_offset offsets[3], const int32_t buffers[2],
-                                laze_dtype dtype, const int32_t extents[2]) {
+/* Where the block lies in the result, whose columns are contiguous, or have digits that say where they lie. */
+static void add_result(matrix_emitter *emitter, operand_list *list, laze_size offset) {
+  const laze_digits *along = emitter->along[2];
+  int32_t start = add_along(emitter, emit_size(emitter, offset), emitter->batch, &along[BATCH]);
+  start = add_along(emitter, start, emitter->row, &along[ROWS]);
+  if (along[COLUMNS].count == 1) start = emit_index(emitter, LAZE_LOOP_INDEX_ADD, start, emitter->column);
+  add_operand(list, start);
+  add_operand(list, emit_size(emitter, along[ROWS].strides[0]));
+}
+
+static void emit_product(matrix_emitter *emitter, const laze_offset offsets[3], const int32_t buffers[2],
+                         laze_dtype dtype, const int32_t extents[2]) {
   operand_list list = {.count = 0};
-  laze_digits rows, depth, columns, batch;
-  LAZE_TRY(add_factor(emitter, &list, &offsets[0], ROWS, &rows, &depth));
-  LAZE_TRY(add_factor(emitter, &list, &offsets[1], DEPTH, &depth, &columns));
-  LAZE_TRY(digits_of(emitter, &offsets[2], BATCH, &batch));
-  LAZE_TRY(digits_of(emitter, &offsets[2], ROWS, &rows));
-  int32_t start = add_along(emitter, emit_size(emitter, offsets[2].affine.offset), emitter->batch, &batch);
-  start = add_along(emitter, start, emitter->row, &rows);
-  add_operand(&list, emit_index(emitter, LAZE_LOOP_INDEX_ADD, start, emitter->column));
-  add_operand(&list, emit_size(emitter, rows.strides[0]));
+  const laze_digits *depth = &emitter->along[1][DEPTH], *columns = &emitter->along[1][COLUMNS],
+                    *results = &emitter->along[2][COLUMNS];
+  for (int i = 0; i < 2; i++) add_factor(emitter, &list, offsets[i].affine.offset, i);
+  add_result(emitter, &list, offsets[2].affine.offset);
   add_operand(&list, extents[0]);
   add_operand(&list, extents[1]);
-  add_operand(&list, emit_size(emitter, emitter->domain->axes[DEPTH].extent));
+  add_operand(&list, emit_size(emitter, emitter->extents[DEPTH]));
   add_operand(&list, emitter->column);
-  add_digits(emitter, &list, &depth);
-  add_digits(emitter, &list, &columns);
+  add_digits(emitter, &list, depth);
+  add_digits(emitter, &list, columns);
+  add_digits(emitter, &list, results);
   const laze_loop_product product = {.a = buffers[0],
                                      .b = buffers[1],
                                      .c = emitter->kernel->buffer_count - 1,
-                                     .depth_digits = depth.count - 1,
-                                     .column_digits = columns.count - 1};
+                                     .depth_digits = depth->count - 1,
+                                     .column_digits = columns->count - 1,
+                                     .result_digits = results->count - 1};
   laze_loop_instruction made = {
       .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
   laze_loop_emit(emitter->kernel, made, list.items, list.count);
-  return LAZE_OK;
 }
 
 static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
-  matrix_emitter emitter = {.scheduler = scheduler, .mapper = mapper, .domain = &group->domain};
+  matrix_emitter emitter = {.scheduler = scheduler, .mapper = mapper};
   int32_t *order = laze_arena_alloc_array(scheduler->arena, 2 * group->instance_count, sizeof *order);
   emitter.kernel = laze_arena_alloc(scheduler->arena, sizeof *emitter.kernel);
   laze_value *write = laze_arena_copy(scheduler->arena, &group->group.root, sizeof *write);
@@ -353,13 +386,16 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   LAZE_TRY(laze_map_offset(&mapper, group->instances[0].map, &offsets[2]));
   block_counts blocks;
   int32_t extents[2];
-  LAZE_TRY(find_blocks(scheduler, &group->domain, &blocks));
+  for (int axis = 0; axis < AXES; axis++) emitter.extents[axis] = group->domain.axes[axis].extent;
+  LAZE_TRY(find_along(&emitter, offsets));
+  LAZE_TRY(fold_batches(&emitter));
+  LAZE_TRY(find_blocks(scheduler, emitter.extents, &blocks));
   LAZE_TRY(count_operations(scheduler, &group->domain, &group->group.operations));
   LAZE_TRY(measure_scratch(scheduler, group->domain.axes[DEPTH].extent, &group->group.scratch));
   group->group.domain = blocks.all;
   open_blocks(&emitter, &blocks, &extents[0], &extents[1]);
   laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;
-  LAZE_TRY(emit_product(&emitter, offsets, operand_buffers, dtype, extents));
+  emit_product(&emitter, offsets, operand_buffers, dtype, extents);
   laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;

@@ -1,6 +1,6 @@
 /* Gradients of a convolution, by convolutions and windows.
  *
- *   input      what the transposed form makes of the gradient, without the padding; of the transposed form, a plain one
+ *   input      what the transposed form makes of the gradient; of the transposed form, a plain one
  *   weight     windows of the larger one, [n, g, 1, c/g, k0, o0, k1, o1],
  *              times the smaller one,     [n, g, m/g, 1,  1, o0,  1, o1], summed over n, o0 and o1: as a product of
  *              matrices, but where groups are thin
@@ -112,22 +112,44 @@ static laze_status fit(const convolved *c, laze_value zero, int axis, int64_t fi
   return laze_compose_pad(c->recorder, *value, zero, axis, around, value, c->error);
 }
 
+/* What of the input's padding a transposed form leaves out by itself, and the elements behind its last window, of which
+ * that knows nothing otherwise. Of a stride and sizes that are not known it leaves nothing out. */
+static laze_status find_edges(const convolved *c, laze_size *padding, laze_size *behind) {
+  const laze_windows *w = &c->windows;
+  bool known = true;
+  for (int i = 0; i < w->dims; i++) {
+    const int64_t cover = (w->size[i] - 1) * w->dilation[i] + 1;
+    laze_size steps;
+    padding[i] = w->low[i];
+    LAZE_TRY(laze_size_arithmetic(c->recorder, '-', c->grad.sizes[2 + i], 1, &steps, c->error));
+    LAZE_TRY(laze_size_arithmetic(c->recorder, '*', steps, w->stride[i], &steps, c->error));
+    LAZE_TRY(
+        laze_size_arithmetic(c->recorder, '+', c->input.sizes[2 + i], 2 * w->low[i] - cover, &behind[i], c->error));
+    LAZE_TRY(laze_size_arithmetic(c->recorder, '-', behind[i], steps, &behind[i], c->error));
+    if (w->stride[i] == 1) behind[i] = 0;
+    known = known && laze_size_is_constant(behind[i]) && behind[i] >= 0 && behind[i] < w->stride[i];
+  }
+  for (int i = 0; i < w->dims && !known; i++) padding[i] = behind[i] = 0;
+  return LAZE_OK;
+}
+
 static laze_status find_input(const convolved *c, laze_value *out) {
   const laze_windows *w = &c->windows;
   const laze_value operands[] = {c->call->operands[0], c->call->operands[2], LAZE_VALUE_NONE};
   laze_size stride[LAZE_MAX_WINDOW_DIMS], dilation[LAZE_MAX_WINDOW_DIMS], padding[LAZE_MAX_WINDOW_DIMS];
-  const laze_size none[LAZE_MAX_WINDOW_DIMS] = {0};
+  laze_size behind[LAZE_MAX_WINDOW_DIMS] = {0};
   for (int i = 0; i < w->dims; i++) {
     stride[i] = w->stride[i];
     dilation[i] = w->dilation[i];
-    padding[i] = c->transposed ? w->low[i] : 0;
+    padding[i] = w->low[i];
   }
+  if (!c->transposed) LAZE_TRY(find_edges(c, padding, behind));
   laze_attribute attributes[] = {laze_attribute_sizes(stride, w->dims),   laze_attribute_sizes(padding, w->dims),
                                  laze_attribute_sizes(dilation, w->dims), laze_attribute_boolean(!c->transposed),
-                                 laze_attribute_sizes(none, w->dims),     laze_attribute_size(c->groups)};
+                                 laze_attribute_sizes(behind, w->dims),   laze_attribute_size(c->groups)};
   LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_CONVOLUTION, operands, 3, attributes, out, c->error));
   for (int i = 0; i < w->dims; i++)
-    LAZE_TRY(fit(c, c->zero, 2 + i, c->transposed ? 0 : w->low[i], c->input.sizes[2 + i], out));
+    LAZE_TRY(fit(c, c->zero, 2 + i, c->transposed ? 0 : w->low[i] - padding[i], c->input.sizes[2 + i], out));
   return LAZE_OK;
 }
 

@@ -220,10 +220,12 @@ static void add(laze_dtype dtype, cell *sum, const cell *other) {
   switch (dtype) { LAZE_DTYPES(SUM, ) }
 }
 
-/* Where index `k` lies along an axis of b: the last digit's stride, and operands of further ones from `first` on. */
+/* Where index `k` lies along an axis: the operand with the last digit's stride, and those of further ones from `first`
+ * on. */
+enum { UNIT_STRIDE = -1 };
 static int64_t place_of(machine *m, const laze_loop_instruction *i, int64_t k, int32_t stride, int32_t first,
                         int32_t digits) {
-  int64_t place = 0, last = index_of(m, i, stride);
+  int64_t place = 0, last = stride == UNIT_STRIDE ? 1 : index_of(m, i, stride);
   for (int32_t d = 0; d < digits; d++) {
     const int64_t extent = index_of(m, i, first + 2 * d);
     place += k % extent * last;
@@ -263,13 +265,16 @@ static cell run_product(machine *m, const laze_loop_instruction *i, element_of_p
 static void run_matrix(machine *m, const laze_loop_instruction *i) {
   const laze_loop_product product = laze_loop_read_product(i->imm);
   const int32_t further = LAZE_LOOP_PRODUCT_FIXED + 2 * product.depth_digits;
+  const int32_t results = further + 2 * product.column_digits;
   int64_t o[LAZE_LOOP_PRODUCT_FIXED];
   for (int k = 0; k < LAZE_LOOP_PRODUCT_FIXED; k++) o[k] = index_of(m, i, k);
   for (int64_t row = 0; row < o[8]; row++)
     for (int64_t column = 0; column < o[9]; column++) {
       const int64_t place = place_of(m, i, o[11] + column, 5, further, product.column_digits);
       const cell sum = run_product(m, i, (element_of_product){o[0] + row * o[1], o[2], o[3] + place, o[10]});
-      memcpy(element_at(m, product.c, o[6] + row * o[7] + column), &sum, (size_t)laze_dtype_size(i->dtype));
+      int64_t out = column;
+      if (product.result_digits > 0) out = place_of(m, i, o[11] + column, UNIT_STRIDE, results, product.result_digits);
+      memcpy(element_at(m, product.c, o[6] + row * o[7] + out), &sum, (size_t)laze_dtype_size(i->dtype));
     }
 }
 

@@ -501,8 +501,9 @@ END_TEST
 
 /* Windows of an image [channels, height, width]: k = (channel * 3 + place) * 3 + place', column = row * across +
  * window. `known` says what the code knows of them: bit 0 that windows have a stride of 1, bit 1 that there are 3
- * places. */
-enum { WINDOW_PLACES = 3, WINDOW_SIZES = 11 };
+ * places. Bit 2: columns go on through several images, [image, channels, height, width], and so do the result's,
+ * [image, row, window]. */
+enum { WINDOW_PLACES = 3, WINDOW_SIZES = 14 };
 static void build_windows(runner *r, laze_dtype dtype, int known) {
   laze_loop_kernel *k = &r->kernel;
   for (int b = 0; b < 3; b++) laze_loop_add_buffer(k, dtype, b == 2);
@@ -511,13 +512,17 @@ static void build_windows(runner *r, laze_dtype dtype, int known) {
   int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
   int32_t one = laze_loop_index_constant(k, 1), places = laze_loop_index_constant(k, WINDOW_PLACES);
   if (!(known & 2)) places = size[10];
-  const int32_t operands[] = {chunk,  size[2], one,     chunk,   one,     known & 1 ? one : size[3],
-                              chunk,  size[1], size[0], size[1], size[2], size[4],
-                              places, size[5], places,  size[6], size[7], size[8]};
-  const laze_loop_product product = {.b = 1, .c = 2, .depth_digits = 2, .column_digits = 1};
+  const int32_t images = known >> 2;
+  const int32_t operands[] = {chunk,    size[2],  one,     chunk,   one,     known & 1 ? one : size[3],
+                              chunk,    size[9],  size[0], size[1], size[2], size[4],
+                              places,   size[5],  places,  size[6], size[7], size[8],
+                              size[11], size[12], size[9], size[13]};
+  const int32_t count = (int32_t)(sizeof operands / sizeof *operands) - (images ? 0 : 4);
+  const laze_loop_product product = {
+      .b = 1, .c = 2, .depth_digits = 2, .column_digits = 1 + images, .result_digits = images};
   laze_loop_instruction matrix = {
       .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
-  laze_loop_emit(k, matrix, operands, sizeof operands / sizeof *operands);
+  laze_loop_emit(k, matrix, operands, count);
   laze_loop_end(k);
 }
 
@@ -525,15 +530,18 @@ typedef struct {
   int64_t rows, channels, down, across, stride, first; /* down, across: windows; first: a column */
 } windowed;
 
-static void compare_windows(runner *r, windowed w) {
+static void compare_windows(runner *r, windowed w, int64_t images) {
   const int64_t width = (w.across - 1) * w.stride + WINDOW_PLACES, height = (w.down - 1) * w.stride + WINDOW_PLACES;
-  const int64_t columns = w.down * w.across - w.first, depth = w.channels * WINDOW_PLACES * WINDOW_PLACES;
-  const int64_t sizes[WINDOW_SIZES] = {w.rows,   columns,          depth, w.stride,     w.first, width, width * height,
-                                       w.across, width * w.stride, 0,     WINDOW_PLACES};
+  const int64_t windows = w.down * w.across, depth = w.channels * WINDOW_PLACES * WINDOW_PLACES;
+  const int64_t columns = images * windows - w.first, image = w.channels * width * height;
+  const int64_t sizes[WINDOW_SIZES] = {w.rows,           columns, depth,          w.stride,
+                                       w.first,          width,   width * height, w.across,
+                                       width * w.stride, windows, /* elements of a row of the result */
+                                       WINDOW_PLACES,    w.down,  image,          w.rows * windows};
   for (int s = 0; s < WINDOW_SIZES; s++) r->sizes[s] = sizes[s];
   r->lengths[0] = w.rows * depth;
-  r->lengths[1] = w.channels * width * height;
-  r->lengths[2] = w.rows * columns;
+  r->lengths[1] = images * image;
+  r->lengths[2] = images * w.rows * windows;
   runner_fill(r, false);
   runner_compare(r, 0, 1);
 }
@@ -550,9 +558,10 @@ START_TEST(test_windows) {
     runner_compile(&r);
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
       windowed w = shapes[s];
-      compare_windows(&r, w);
+      const int64_t images = _i & 4 ? 5 : 1;
+      compare_windows(&r, w, images);
       w.stride = 2;
-      if (!(_i & 1)) compare_windows(&r, w);
+      if (!(_i & 1)) compare_windows(&r, w, images);
     }
     runner_close(&r);
   }
@@ -784,7 +793,7 @@ int main(void) {
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_matrix, 0, 4);
   tcase_add_test(tests, test_column);
-  tcase_add_loop_test(tests, test_windows, 0, 4);
+  tcase_add_loop_test(tests, test_windows, 0, 8);
   tcase_add_loop_test(tests, test_random, 0, 40);
   tcase_add_test(tests, test_module);
   tcase_add_test(tests, test_no_lowering);

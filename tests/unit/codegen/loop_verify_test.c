@@ -224,10 +224,12 @@ static void break_digits(void) {
   matrix((laze_loop_product){.c = 1, .depth_digits = 1}, LAZE_LOOP_PRODUCT_FIXED);
 }
 static void break_many_digits(void) {
-  matrix((laze_loop_product){.c = 1, .depth_digits = 5, .column_digits = 4}, LAZE_LOOP_PRODUCT_MOST);
+  matrix((laze_loop_product){.c = 1, .depth_digits = 5, .column_digits = 4, .result_digits = 1},
+         LAZE_LOOP_PRODUCT_MOST);
 }
 static void break_nothing_in_digits(void) {
-  matrix((laze_loop_product){.c = 1, .depth_digits = 1, .column_digits = 2}, LAZE_LOOP_PRODUCT_FIXED + 6);
+  matrix((laze_loop_product){.c = 1, .depth_digits = 1, .column_digits = 2, .result_digits = 1},
+         LAZE_LOOP_PRODUCT_FIXED + 8);
 }
 /* With the RANGE loop, which is open already. */
 static void nest(int depth) {
