@@ -19,11 +19,11 @@ import time
 
 import numpy as np
 
-HERE = pathlib.Path(__file__).resolve().parent / "peers"
+import measure_table
+from workers import HERE, THREADS, Worker, quartiles, say, with_package, with_paths
+
 # Settings that make NumPy's matrix products slow or pin them to an old kernel: not how users run it.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-# What says how many threads a library takes.
-THREADS = ("LAZE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # case: what it is, times in a row, tolerance of the comparison (None: compared as "digits")
 CASES = {
     "chain": ("8 elementwise operators, 16M floats", 1, 1e-5),
@@ -57,44 +57,8 @@ FIRST_TARGET = 10  # inductor's time for a first step, beside laze's
 FIRST_SIZE = 200  # of the batch sizes not seen before; each round takes the next 20
 
 
-def say(doing):
-    """What is being done, on a terminal alone; an empty text takes it away."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{doing}", end="", file=sys.stderr, flush=True)
-
-
-class Worker:
-    """One library in its own process."""
-
-    def __init__(self, name, command, environment, cases=None):
-        self.name, self.cases = name, cases  # None: all
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-
-    def ask(self, request):
-        self.process.stdin.write(request + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"peers: {self.name} ended at the request: {request}")
-        return answer.strip()
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def jax_environment(environment):
-    """That of a process that has JAX, which lies in a folder of its own beside what the others import; None: it is not
-    installed."""
-    folder = pathlib.Path(sys.prefix) / "jax"
-    paths = [str(folder), *filter(None, [environment.get("PYTHONPATH")])]
-    return {**environment, "PYTHONPATH": os.pathsep.join(paths)} if folder.is_dir() else None
-
-
 def start_workers(programs, environment):
-    python, with_jax = sys.executable, jax_environment(environment)
+    python, with_jax = sys.executable, with_package(environment, "jax")
     workers = [
         Worker("laze", [str(programs / "peer")], environment),
         Worker("numpy", [python, str(HERE / "worker_numpy.py")], environment),
@@ -173,8 +137,7 @@ def measure_examples(package, environment, rounds, as_json):
 
 
 def start_plugin(package, environment, kinds):
-    paths = [str(package / "python"), str(package / "pytorch"), *filter(None, [environment.get("PYTHONPATH")])]
-    environment = {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = with_paths(environment, package / "python", package / "pytorch")
     command = [sys.executable, str(HERE / "worker_plugin.py")]
     return {kind: Worker(f"torch {kind}", [*command, kind], environment) for kind in kinds}
 
@@ -300,11 +263,6 @@ def measure_first(programs, environment, rounds, folder):
     return times
 
 
-def quartiles(values):
-    ordered = sorted(values)
-    return ordered[len(ordered) // 4], statistics.median(ordered), ordered[3 * len(ordered) // 4]
-
-
 def show(title, times, base, as_json):
     """One table: medians, quartiles and the ratio to `base`."""
     if not as_json:
@@ -334,16 +292,21 @@ def blas_kernels():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default="build", help="the build folder (default: build)")
-    parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin", *PLUGIN, "steps"],
-                        help="one case; plugin: those of PyTorch's plugin, from mlp4 to steps")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin", *PLUGIN, "steps", "table"],
+                        help="one case; plugin: those of PyTorch's plugin, from mlp4 to steps; table: many more rows")
+    parser.add_argument("--rows", metavar="WORD", help="of the table, the rows that have this in their names, alone")
+    parser.add_argument("--rounds", type=int, help=f"(default: 15, and {measure_table.ROUNDS} for the table)")
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
+    if options.rows is not None and options.only not in ("table", None):
+        parser.error("--rows chooses from the table: leave --only out, or say --only table")
+    options.only = "table" if options.rows is not None else options.only
 
     removed = [name for name in UNSET if os.environ.pop(name, None) is not None]
     if removed and "LAZE_PEERS_AGAIN" not in os.environ:  # NumPy in this process has read them already
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "LAZE_PEERS_AGAIN": "1"})
+    rounds = options.rounds or 15
     environment, programs = dict(os.environ), options.build.resolve() / "bench"
     if options.threads is not None:
         environment.update({name: str(options.threads) for name in THREADS})
@@ -363,25 +326,27 @@ def main():
         if cases:
             workers = start_workers(programs, environment)
             check(workers, cases, folder)
-            for case, times in measure(workers, cases, options.rounds).items():
+            for case, times in measure(workers, cases, rounds).items():
                 show(f"{case}: {CASES[case][0]}", times, "laze", options.json)
             for worker in workers:
                 worker.stop()
         if options.only in ("first", None):
-            times = measure_first(programs, environment, options.rounds, folder)
+            times = measure_first(programs, environment, rounds, folder)
             show("first: ten operators in a new process", times, "laze, warm disk cache", options.json)
         package = options.build.resolve() / "plugins" / "python"
         if not (package / "laze").exists():
-            if options.only in ("examples", "plugin", *PLUGIN, "steps"):
+            if options.only in ("examples", "plugin", *PLUGIN, "steps", "table"):
                 raise SystemExit(f"peers: the Python package is not in {package}: ./dev python builds it")
             return
         if options.only in ("examples", None):
-            measure_examples(package, environment, options.rounds, options.json)
+            measure_examples(package, environment, rounds, options.json)
         of_plugin = {case: what for case, what in PLUGIN.items() if options.only in (case, "plugin", None)}
         if of_plugin:
-            measure_plugin(package.parent, environment, of_plugin, options.rounds, folder, options.json)
+            measure_plugin(package.parent, environment, of_plugin, rounds, folder, options.json)
         if options.only in ("steps", "plugin", None):
             measure_first_steps(package.parent, environment, folder, options.json)
+        if options.only in ("table", None):
+            measure_table.measure(programs, package.parent, environment, options, folder)
 
 
 if __name__ == "__main__":
