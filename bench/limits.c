@@ -43,7 +43,6 @@ static double flops_once(void) {
   for (int i = 0; i < ACCUMULATORS; i++) accumulators[i] = addend * (float)i; // equal ones would be computed once
   const double start = measure_now();
   for (int repeat = 0; repeat < REPEATS; repeat++) {
-#pragma GCC unroll 12
     for (int i = 0; i < ACCUMULATORS; i++) accumulators[i] = accumulators[i] * multiplier + addend;
   }
   const double seconds = measure_now() - start;
@@ -55,7 +54,6 @@ static double flops_once(void) {
 static void read_array(const vector *array, size_t count) {
   vector accumulators[ACCUMULATORS] = {0};
   for (size_t at = 0; at < count; at += ACCUMULATORS) {
-#pragma GCC unroll 12
     for (int i = 0; i < ACCUMULATORS; i++) accumulators[i] += array[at + (size_t)i];
   }
   kept = sum_of(accumulators);

@@ -183,8 +183,8 @@ def show_limits(limits, threads, count, as_json):
     rates = {name: 1e-9 * value for name, value in limits.items()}
     print(f"\ntable: laze, the best peer, its time / laze's with quartiles, laze's share of the limit; rows: {count}")
     print(f"Limits of {threads} thread{'s' * (threads > 1)}: {rates['flops']:.0f} GFLOP/s; memory "
-          f"{rates['read_64']:.1f} GB/s read and {rates['copy_64']:.1f} GB/s copied with arrays of 64 MB, by which rows "
-          f"are measured, and {rates['read_512']:.1f} and {rates['copy_512']:.1f} with 512 MB.")
+          f"{rates['read_64']:.1f} GB/s read and {rates['copy_64']:.1f} GB/s copied with arrays of 64 MB, by which "
+          f"rows are measured, and {rates['read_512']:.1f} and {rates['copy_512']:.1f} with 512 MB.")
 
 
 def measure(programs, package, environment, options, folder):
