@@ -215,6 +215,6 @@ def measure(programs, package, environment, options, folder):
         worker.stop()
     if not options.json:
         print(f"\n{met} of {measured} rows meet their target")
-        print(f"{all_dropped} rounds were dropped because other programs ran; where no other was there: busy")
+        print(f"{all_dropped} rounds met other programs and were dropped; rows with 'busy' behind them had no calm one")
     if faults:
         raise SystemExit("\n".join(f"peers: {fault}" for fault in faults))
