@@ -4,6 +4,7 @@
  *     for k0 in depth, a block at a time
  *       copy B[k0 .., j ..] to the scratch, where its columns are not contiguous or it is read often
  *       for i0 in rows, a part at a time
+ *         copy A[i0 .., k0 ..] to the scratch, where its rows are contiguous
  *         for each chain of the block
  *           for k1 in the chain, a span at a time
  *             for i in the part, a tile at a time        kernel_tile.c
@@ -160,16 +161,16 @@ static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
 static laze_status emit_spans(laze_product *p, LLVMValueRef packs, LLVMValueRef chain) {
   laze_counted_loop spans = {0};
   LLVMValueRef length = chain_length(p, chain), most = at_least_one(p, length), span = number(p, LAZE_SPAN);
-  LLVMValueRef start = advance(p, p->panel, multiply(p, chain, p->panel_chain)), panel = p->panel;
+  LLVMValueRef a = advance(p, p->part, multiply(p, chain, p->part_chain));
+  LLVMValueRef b = advance(p, p->panel, multiply(p, chain, p->panel_chain));
   if (packs) span = choose(p, packs, span, most); /* what is read where it lies is too large for the cache anyway */
   LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
-  p->first_k = add(p, add(p, p->block_k, chain), multiply(p, spans.counter, p->chains));
   p->depth = smaller(p, span, subtract(p, length, spans.counter));
   p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, spans.counter, number(p, 0), "");
-  p->panel = advance(p, start, multiply(p, spans.counter, p->panel_stride));
+  p->span_a = advance(p, a, multiply(p, spans.counter, p->part_step));
+  p->span_b = advance(p, b, multiply(p, spans.counter, p->panel_stride));
   LAZE_TRY(emit_widths(p));
   laze_counted_loop_close(p->l, &spans, span);
-  p->panel = panel;
   return LAZE_OK;
 }
 
@@ -197,6 +198,7 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
+  LAZE_TRY(laze_product_part(p));
   LAZE_TRY(emit_chains(p, packs));
   laze_product_branch at = laze_product_open_branch(p, p->is_chain);
   laze_product_other_side(p, at);
@@ -260,6 +262,5 @@ laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i
   turn_column(&p);
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  p.a_step = multiply(&p, p.operands[A_K], p.chains);
   return emit_panels(&p);
 }

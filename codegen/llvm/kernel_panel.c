@@ -45,21 +45,29 @@ enum { MOST_RUNS = LAZE_LANES * LAZE_TILE_VECTORS, RUN_NUMBERS = 2 * MOST_RUNS +
 
 static_assert(LAZE_LANES % LAZE_PRODUCT_LANES == 0, "chains are aligned to whole registers");
 
+/* How many times LAZE_PANEL_ROWS k the scratch has room for. */
+static LLVMValueRef scratch_units(const laze_product *p) {
+  LLVMValueRef more = add(p, p->block_depth, number(p, LAZE_PANEL_ROWS - 1));
+  return LLVMBuildUDiv(p->l->e.builder, more, number(p, LAZE_PANEL_ROWS), "");
+}
+
 /* Makes the scratch the panel. Squares fill it up to a multiple of LAZE_LANES k, in each chain. */
 static void use_scratch(laze_product *p) {
-  LLVMValueRef unit = number(p, LAZE_PANEL_ROWS), more = number(p, LAZE_PANEL_ROWS - 1);
-  LLVMValueRef units = LLVMBuildUDiv(p->l->e.builder, add(p, p->block_depth, more), unit, "");
+  const int64_t chain_rows = LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES;
   p->panel = LLVMGetParam(p->l->function, 3);
-  p->panel_chain = multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES * laze_product_width(p)));
+  p->panel_chain = multiply(p, scratch_units(p), number(p, chain_rows * laze_product_width(p)));
   p->panel_stride = number(p, laze_product_width(p));
+}
+
+/* The element that begins row k of the block, in what has its chains one after the other. */
+static LLVMValueRef element_of(const laze_product *p, LLVMValueRef k, LLVMValueRef chain_step, LLVMValueRef step) {
+  LLVMValueRef chain = LLVMBuildAnd(p->l->e.builder, k, subtract(p, p->chains, number(p, 1)), "");
+  return add(p, multiply(p, chain, chain_step), multiply(p, laze_product_by_chains(p, k), step));
 }
 
 /* Where the panel has k of the block. */
 static LLVMValueRef row_of(const laze_product *p, LLVMValueRef k) {
-  LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef chain = LLVMBuildAnd(builder, k, subtract(p, p->chains, number(p, 1)), "");
-  LLVMValueRef at = laze_product_by_chains(p, k);
-  return advance(p, p->panel, add(p, multiply(p, chain, p->panel_chain), multiply(p, at, p->panel_stride)));
+  return advance(p, p->panel, element_of(p, k, p->panel_chain, p->panel_stride));
 }
 
 static void store_row(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
@@ -338,5 +346,46 @@ laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   p->panel = join_values(p, (LLVMValueRef[2]){p->panel, source}, from);
   p->panel_chain = join_values(p, (LLVMValueRef[2]){p->panel_chain, stride}, from);
   p->panel_stride = join_values(p, (LLVMValueRef[2]){p->panel_stride, stride_in_place}, from);
+  return LAZE_OK;
+}
+
+/* A's part. */
+
+static bool copies_part(const laze_product *p) {
+  return is_one(p->operands[A_ROW]) && !is_one(p->operands[A_K]) && !is_one(p->operands[ROWS]);
+}
+
+/* The part's rows of a k lie next to each other, here and there. */
+static laze_status copy_part(laze_product *p, LLVMValueRef source) {
+  laze_counted_loop depth = {0}, rows = {0};
+  const int64_t size = laze_dtype_size(p->dtype);
+  LLVMValueRef count = subtract(p, p->row_end, p->first_row);
+  LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
+  LLVMValueRef from = advance(p, source, multiply(p, depth.counter, p->operands[A_K]));
+  LLVMValueRef to = advance(p, p->part, element_of(p, depth.counter, p->part_chain, p->part_step));
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), count));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, count, rows.counter));
+  LLVMValueRef elements = laze_llvm_vector_load(p->l, p->vector, advance(p, from, rows.counter), mask, size);
+  laze_llvm_vector_store(p->l, elements, advance(p, to, rows.counter), mask, size);
+  laze_counted_loop_close(p->l, &rows, number(p, p->lanes));
+  laze_counted_loop_close(p->l, &depth, number(p, 1));
+  return LAZE_OK;
+}
+
+laze_status laze_product_part(laze_product *p) {
+  LLVMValueRef row = p->operands[A_ROW], k = multiply(p, p->block_k, p->operands[A_K]);
+  p->part = laze_llvm_pointer(p->l, p->a, add(p, p->operands[A_OFFSET], k));
+  p->part_chain = p->operands[A_K];
+  p->part_step = multiply(p, p->operands[A_K], p->chains);
+  p->part_row = row;
+  if (!copies_part(p)) return LAZE_OK;
+  LLVMTypeRef byte = LLVMInt8TypeInContext(p->l->e.context);
+  LLVMValueRef units = scratch_units(p), behind = multiply(p, units, number(p, LAZE_PANEL_BYTES));
+  LLVMValueRef source = advance(p, p->part, p->first_row);
+  p->part = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
+  p->part_chain = multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES * LAZE_PART_ROWS));
+  p->part_step = number(p, LAZE_PART_ROWS);
+  LAZE_TRY(copy_part(p, source));
+  p->part = advance(p, p->part, subtract(p, number(p, 0), p->first_row));
   return LAZE_OK;
 }

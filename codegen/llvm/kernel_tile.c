@@ -27,11 +27,10 @@ static LLVMValueRef sum_address(const laze_product *p, const tile *of, int s) {
  * zeros. All of that is read before any is written: rows may repeat. */
 static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
   LLVMValueRef last = subtract(p, p->row_end, number(p, 1)), resumes = laze_product_splat(p, p->resumes);
-  LLVMValueRef a = add(p, p->operands[A_OFFSET], multiply(p, p->first_k, p->operands[A_K]));
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = laze_llvm_pointer(p->l, p->a, add(p, a, multiply(p, this_row, p->operands[A_ROW])));
+    out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->part_row));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
   for (int s = 0; s < out->of.rows * out->of.vectors; s++) {
@@ -70,13 +69,13 @@ static void emit_step(const laze_product *p, tile *at, position from) {
  * took longer to compile). */
 static laze_status emit_depth_loop(const laze_product *p, tile *sums) {
   const int count = sums->of.rows * sums->of.vectors;
-  position at = {number(p, 0), p->panel};
+  position at = {number(p, 0), p->span_b};
   LLVMValueRef *slots[2 + LAZE_TILE_SUMS] = {&at.a, &at.b};
   for (int s = 0; s < count; s++) slots[2 + s] = &sums->sums[s];
   laze_counted_loop loop = {.slots = slots, .slot_count = 2 + count};
   LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
   emit_step(p, sums, at);
-  at.a = add(p, at.a, p->a_step);
+  at.a = add(p, at.a, p->part_step);
   at.b = advance(p, at.b, p->panel_stride);
   laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;

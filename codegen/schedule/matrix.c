@@ -253,13 +253,16 @@ static laze_status count_operations(laze_scheduler *scheduler, const laze_domain
   return LAZE_OK;
 }
 
-/* Bytes for a panel that is copied. */
-static laze_status measure_scratch(laze_scheduler *scheduler, laze_size depth, laze_size *out) {
-  laze_size_table *sizes = scheduler->graph->sizes;
-  laze_error *error = scheduler->error;
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, depth, LAZE_PRODUCT_BLOCK, out, error));
+/* Bytes for what is copied of both factors. */
+static laze_status measure_scratch(const matrix_emitter *emitter, laze_dtype dtype, laze_size *out) {
+  laze_size_table *sizes = emitter->mapper.sizes;
+  laze_error *error = emitter->scheduler->error;
+  const laze_digits *rows = &emitter->along[0][ROWS];
+  int64_t bytes = LAZE_PANEL_BYTES;
+  if (rows->count == 1 && rows->strides[0] == 1) bytes += LAZE_PANEL_ROWS * LAZE_PART_ROWS * laze_dtype_size(dtype);
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, emitter->extents[DEPTH], LAZE_PRODUCT_BLOCK, out, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, *out, LAZE_PANEL_ROWS, out, error));
-  return laze_size_binary(sizes, LAZE_SIZE_MUL, *out, LAZE_PANEL_BYTES, out, error);
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, *out, bytes, out, error);
 }
 
 static_assert(3 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for three axes' digits");
@@ -391,10 +394,10 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   LAZE_TRY(fold_batches(&emitter));
   LAZE_TRY(find_blocks(scheduler, emitter.extents, &blocks));
   LAZE_TRY(count_operations(scheduler, &group->domain, &group->group.operations));
-  LAZE_TRY(measure_scratch(scheduler, group->domain.axes[DEPTH].extent, &group->group.scratch));
   group->group.domain = blocks.all;
   open_blocks(&emitter, &blocks, &extents[0], &extents[1]);
   laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;
+  LAZE_TRY(measure_scratch(&emitter, dtype, &group->group.scratch));
   emit_product(&emitter, offsets, operand_buffers, dtype, extents);
   laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
