@@ -1,10 +1,10 @@
 /* A product of blocks, C[rows, columns] = A[rows, depth] B[depth, columns], in the order of codegen/loop/loop.h:
  *
- *   for j in columns, a panel at a time                  masks: the last panel may be narrower
- *     for k0 in depth, a block at a time
+ *   for k0 in depth, a block at a time
+ *     copy A[.., k0 ..] to the scratch, where its rows are contiguous
+ *     for j in columns, a panel at a time                masks: the last panel may be narrower
  *       copy B[k0 .., j ..] to the scratch, where its columns are not contiguous or it is read often
  *       for i0 in rows, a part at a time
- *         copy A[i0 .., k0 ..] to the scratch, where its rows are contiguous
  *         for each chain of the block
  *           for k1 in the chain, a span at a time
  *             for i in the part, a tile at a time        kernel_tile.c
@@ -161,13 +161,13 @@ static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
 static laze_status emit_spans(laze_product *p, LLVMValueRef packs, LLVMValueRef chain) {
   laze_counted_loop spans = {0};
   LLVMValueRef length = chain_length(p, chain), most = at_least_one(p, length), span = number(p, LAZE_SPAN);
-  LLVMValueRef a = advance(p, p->part, multiply(p, chain, p->part_chain));
+  LLVMValueRef a = advance(p, p->rows, multiply(p, chain, p->rows_chain));
   LLVMValueRef b = advance(p, p->panel, multiply(p, chain, p->panel_chain));
   if (packs) span = choose(p, packs, span, most); /* what is read where it lies is too large for the cache anyway */
   LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
   p->depth = smaller(p, span, subtract(p, length, spans.counter));
   p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, spans.counter, number(p, 0), "");
-  p->span_a = advance(p, a, multiply(p, spans.counter, p->part_step));
+  p->span_a = advance(p, a, multiply(p, spans.counter, p->rows_step));
   p->span_b = advance(p, b, multiply(p, spans.counter, p->panel_stride));
   LAZE_TRY(emit_widths(p));
   laze_counted_loop_close(p->l, &spans, span);
@@ -198,7 +198,6 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
-  LAZE_TRY(laze_product_part(p));
   LAZE_TRY(emit_chains(p, packs));
   laze_product_branch at = laze_product_open_branch(p, p->is_chain);
   laze_product_other_side(p, at);
@@ -209,30 +208,32 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
   return LAZE_OK;
 }
 
-/* Blocks of k; without depth there is one empty block. */
-static laze_status emit_blocks(laze_product *p) {
-  laze_counted_loop blocks = {0};
-  LLVMValueRef packs = laze_product_packs(p), depth = p->operands[DEPTH];
-  LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
-  p->block_k = blocks.counter;
-  p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
-  LAZE_TRY(laze_product_panel(p, packs));
-  LAZE_TRY(emit_parts(p, packs));
-  laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
-  return LAZE_OK;
-}
-
 static laze_status emit_panels(laze_product *p) {
   laze_counted_loop columns = {0};
-  p->tile = tile_of(p);
+  LLVMValueRef packs = laze_product_packs(p);
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
   p->column = columns.counter;
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(laze_product_find_runs(p));
-  LAZE_TRY(emit_blocks(p));
+  LAZE_TRY(laze_product_panel(p, packs));
+  LAZE_TRY(emit_parts(p, packs));
   laze_counted_loop_close(p->l, &columns, number(p, laze_product_width(p)));
+  return LAZE_OK;
+}
+
+/* Blocks of k; without depth there is one empty block. */
+static laze_status emit_blocks(laze_product *p) {
+  laze_counted_loop blocks = {0};
+  LLVMValueRef depth = p->operands[DEPTH];
+  p->tile = tile_of(p);
+  LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
+  p->block_k = blocks.counter;
+  p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
+  LAZE_TRY(laze_product_rows(p));
+  LAZE_TRY(emit_panels(p));
+  laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
   return LAZE_OK;
 }
 
@@ -262,5 +263,5 @@ laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i
   turn_column(&p);
   p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
-  return emit_panels(&p);
+  return emit_blocks(&p);
 }

@@ -349,22 +349,21 @@ laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   return LAZE_OK;
 }
 
-/* A's part. */
+/* A's rows. */
 
-static bool copies_part(const laze_product *p) {
+static bool copies_rows(const laze_product *p) {
   return is_one(p->operands[A_ROW]) && !is_one(p->operands[A_K]) && !is_one(p->operands[ROWS]);
 }
 
-/* The part's rows of a k lie next to each other, here and there. */
-static laze_status copy_part(laze_product *p, LLVMValueRef source) {
+/* Rows of a k lie next to each other, here and there. */
+static laze_status copy_across(laze_product *p, LLVMValueRef source) {
   laze_counted_loop depth = {0}, rows = {0};
   const int64_t size = laze_dtype_size(p->dtype);
-  LLVMValueRef count = subtract(p, p->row_end, p->first_row);
   LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
   LLVMValueRef from = advance(p, source, multiply(p, depth.counter, p->operands[A_K]));
-  LLVMValueRef to = advance(p, p->part, element_of(p, depth.counter, p->part_chain, p->part_step));
-  LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), count));
-  LLVMValueRef mask = laze_product_mask(p, subtract(p, count, rows.counter));
+  LLVMValueRef to = advance(p, p->rows, element_of(p, depth.counter, p->rows_chain, p->rows_step));
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), p->operands[ROWS]));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->operands[ROWS], rows.counter));
   LLVMValueRef elements = laze_llvm_vector_load(p->l, p->vector, advance(p, from, rows.counter), mask, size);
   laze_llvm_vector_store(p->l, elements, advance(p, to, rows.counter), mask, size);
   laze_counted_loop_close(p->l, &rows, number(p, p->lanes));
@@ -372,20 +371,17 @@ static laze_status copy_part(laze_product *p, LLVMValueRef source) {
   return LAZE_OK;
 }
 
-laze_status laze_product_part(laze_product *p) {
-  LLVMValueRef row = p->operands[A_ROW], k = multiply(p, p->block_k, p->operands[A_K]);
-  p->part = laze_llvm_pointer(p->l, p->a, add(p, p->operands[A_OFFSET], k));
-  p->part_chain = p->operands[A_K];
-  p->part_step = multiply(p, p->operands[A_K], p->chains);
-  p->part_row = row;
-  if (!copies_part(p)) return LAZE_OK;
+laze_status laze_product_rows(laze_product *p) {
+  LLVMValueRef k = multiply(p, p->block_k, p->operands[A_K]);
+  LLVMValueRef source = laze_llvm_pointer(p->l, p->a, add(p, p->operands[A_OFFSET], k));
+  p->rows = source;
+  p->rows_chain = p->operands[A_K];
+  p->rows_step = multiply(p, p->operands[A_K], p->chains);
+  if (!copies_rows(p)) return LAZE_OK;
   LLVMTypeRef byte = LLVMInt8TypeInContext(p->l->e.context);
   LLVMValueRef units = scratch_units(p), behind = multiply(p, units, number(p, LAZE_PANEL_BYTES));
-  LLVMValueRef source = advance(p, p->part, p->first_row);
-  p->part = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
-  p->part_chain = multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES * LAZE_PART_ROWS));
-  p->part_step = number(p, LAZE_PART_ROWS);
-  LAZE_TRY(copy_part(p, source));
-  p->part = advance(p, p->part, subtract(p, number(p, 0), p->first_row));
-  return LAZE_OK;
+  p->rows = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
+  p->rows_step = p->operands[ROWS];
+  p->rows_chain = multiply(p, multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES)), p->rows_step);
+  return copy_across(p, source);
 }

@@ -14,6 +14,7 @@ typedef struct laze_tile {
 #define LAZE_TILE_ROWS 6
 #define LAZE_TILE_VECTORS 4
 #define LAZE_TILE_SUMS 24 /* registers, most */
+#define LAZE_PART_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
 #define LAZE_SPAN 128     /* most k of a chain that tiles take at once: so much of a panel stays in the nearest cache */
 
 /* The instruction's operands, in their order; those of digits follow. */
@@ -62,9 +63,9 @@ typedef struct laze_product {
   /* B's panel: where its first k is, and elements from one chain to the next and from one k of a chain to the next. */
   LLVMValueRef panel, panel_chain, panel_stride;
   LLVMValueRef first_row, row_end; /* the part, of A and C */
-  /* A's part: where its first k and row 0 would be, and elements from one chain, k of a chain, and row to the next. */
-  LLVMValueRef part, part_chain, part_step, part_row;
-  /* The span: `depth` k of a chain, from a_row 0 and b on. */
+  /* A's rows: where their first k is, and elements from one chain to the next and from one k of a chain to the next. */
+  LLVMValueRef rows, rows_chain, rows_step;
+  /* The span: `depth` k of a chain, from there in row 0 of A and in B on. */
   LLVMValueRef depth, span_a, span_b;
   LLVMValueRef out, out_row; /* where sums go: address of row 0, elements from one row to the next */
   LLVMValueRef resumes;      /* whether they begin with what is there */
@@ -74,8 +75,9 @@ typedef struct laze_product {
 LLVMValueRef laze_product_packs(const laze_product *p);
 /* Sets what `p` says of its panel for the block and column at hand, after copying what has to be copied. */
 LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
-/* Sets what `p` says of A's part, after copying it where its rows lie next to each other: tiles read rows of k then. */
-LAZE_MUST_USE laze_status laze_product_part(laze_product *p);
+/* Sets what `p` says of A's rows for the block at hand, after copying it where rows lie next to each other, so that k
+ * do not lie far apart. */
+LAZE_MUST_USE laze_status laze_product_rows(laze_product *p);
 /* Notes how the panel's columns lie, where they have digits. */
 LAZE_MUST_USE laze_status laze_product_find_runs(laze_product *p);
 /* Loops over runs and the registers of each; gives the register's first column in the panel, which of its columns the

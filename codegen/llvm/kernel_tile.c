@@ -30,7 +30,7 @@ static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->part_row));
+    out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->operands[A_ROW]));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
   for (int s = 0; s < out->of.rows * out->of.vectors; s++) {
@@ -75,7 +75,7 @@ static laze_status emit_depth_loop(const laze_product *p, tile *sums) {
   laze_counted_loop loop = {.slots = slots, .slot_count = 2 + count};
   LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
   emit_step(p, sums, at);
-  at.a = add(p, at.a, p->part_step);
+  at.a = add(p, at.a, p->rows_step);
   at.b = advance(p, at.b, p->panel_stride);
   laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;

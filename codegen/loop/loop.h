@@ -80,8 +80,8 @@ typedef struct laze_loop_product {
 /* The kernel's scratch has room for a panel of b: for so many k at a time, as far as a block has some. */
 #define LAZE_PANEL_ROWS 64
 #define LAZE_PANEL_BYTES (LAZE_PANEL_ROWS * 256) /* 4 of the largest registers wide */
-/* Behind that, where a's rows and not its k are known to lie next to each other, for a part of a as deep. */
-#define LAZE_PART_ROWS 72 /* a multiple of the lowering's tile of 6 */
+/* Behind that, where a's rows and not its k are known to lie next to each other, it has room for all of a's rows and as
+ * many k. */
 
 static inline int64_t laze_loop_pack_product(const laze_loop_product *p) {
   return p->a | (int64_t)p->b << 16 | (int64_t)p->c << 32 | (int64_t)p->depth_digits << 48 |

@@ -254,15 +254,21 @@ static laze_status count_operations(laze_scheduler *scheduler, const laze_domain
 }
 
 /* Bytes for what is copied of both factors. */
-static laze_status measure_scratch(const matrix_emitter *emitter, laze_dtype dtype, laze_size *out) {
+static laze_status measure_scratch(const matrix_emitter *emitter, laze_dtype dtype, laze_size height, laze_size *out) {
   laze_size_table *sizes = emitter->mapper.sizes;
   laze_error *error = emitter->scheduler->error;
   const laze_digits *rows = &emitter->along[0][ROWS];
-  int64_t bytes = LAZE_PANEL_BYTES;
-  if (rows->count == 1 && rows->strides[0] == 1) bytes += LAZE_PANEL_ROWS * LAZE_PART_ROWS * laze_dtype_size(dtype);
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, emitter->extents[DEPTH], LAZE_PRODUCT_BLOCK, out, error));
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, *out, LAZE_PANEL_ROWS, out, error));
-  return laze_size_binary(sizes, LAZE_SIZE_MUL, *out, bytes, out, error);
+  laze_size of_rows, units;
+  *out = LAZE_PANEL_BYTES;
+  if (rows->count == 1 && rows->strides[0] == 1) {
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, emitter->extents[ROWS], height, &of_rows, error));
+    LAZE_TRY(
+        laze_size_binary(sizes, LAZE_SIZE_MUL, of_rows, LAZE_PANEL_ROWS * laze_dtype_size(dtype), &of_rows, error));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_ADD, of_rows, *out, out, error));
+  }
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, emitter->extents[DEPTH], LAZE_PRODUCT_BLOCK, &units, error));
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, units, LAZE_PANEL_ROWS, &units, error));
+  return laze_size_binary(sizes, LAZE_SIZE_MUL, units, *out, out, error);
 }
 
 static_assert(3 * (LAZE_MAX_DIGITS - 1) <= LAZE_LOOP_PRODUCT_DIGITS, "the instruction has room for three axes' digits");
@@ -397,7 +403,7 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   group->group.domain = blocks.all;
   open_blocks(&emitter, &blocks, &extents[0], &extents[1]);
   laze_dtype dtype = laze_graph_type(scheduler->graph, group->group.root)->dtype;
-  LAZE_TRY(measure_scratch(&emitter, dtype, &group->group.scratch));
+  LAZE_TRY(measure_scratch(&emitter, dtype, blocks.height, &group->group.scratch));
   emit_product(&emitter, offsets, operand_buffers, dtype, extents);
   laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));

@@ -141,16 +141,17 @@ static int64_t index_value(const runner *r, int32_t number) {
   return r->sizes[i->imm];
 }
 
-/* What a product's panel and part take, and no byte more, so that a sanitizer sees what lies beyond. */
+/* What a product copies of its factors, and no byte more, so that a sanitizer sees what lies beyond. */
 static void *allocate_scratch(const runner *r) {
-  enum { DEPTH = 10 };
+  enum { ROWS = 8, DEPTH = 10 };
   int64_t bytes = 0;
   for (int32_t k = 0; k < r->kernel.instruction_count; k++) {
     const laze_loop_instruction *i = &r->kernel.instructions[k];
     if (i->code != LAZE_LOOP_MATRIX) continue;
     const int64_t depth = index_value(r, r->kernel.operands[i->first + DEPTH]);
     const int64_t block = depth < LAZE_PRODUCT_BLOCK ? depth : LAZE_PRODUCT_BLOCK;
-    bytes = LAZE_PANEL_BYTES + LAZE_PANEL_ROWS * LAZE_PART_ROWS * laze_dtype_size(i->dtype);
+    const int64_t rows = index_value(r, r->kernel.operands[i->first + ROWS]);
+    bytes = LAZE_PANEL_BYTES + LAZE_PANEL_ROWS * rows * laze_dtype_size(i->dtype);
     bytes *= (block + LAZE_PANEL_ROWS - 1) / LAZE_PANEL_ROWS;
   }
   if (bytes == 0) return NULL;
