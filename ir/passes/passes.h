@@ -14,6 +14,8 @@ laze_status laze_pass_fold(const laze_graph *graph, const laze_pass_options *opt
                            laze_error *error);
 laze_status laze_pass_branches(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                                laze_error *error);
+laze_status laze_pass_transposes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
+                                 laze_error *error);
 laze_status laze_pass_common_nodes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                                    laze_error *error);
 laze_status laze_pass_dead_nodes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
