@@ -3,7 +3,8 @@
  *   constants, offsets that depend on no axis
  *   for each kept axis                          RANGE on the outermost; LANES on the innermost unless lanes16 or
  *                                               there is nothing behind a scan's axis; neither on an axis that is
- *                                               ordered: then RANGE is a loop around all of them
+ *                                               ordered, or gone through in tiles: then RANGE is a loop around
+ *                                               all of them
  *     values that depend on the axes so far     so that nothing is computed further in than it must be
  *     for each stage of reductions
  *       accumulators
@@ -53,6 +54,8 @@ static laze_status find_range(laze_loop_emitter *emitter) {
   enum { BLOCK = 256 };
   int32_t count = emitter->kept_count;
   laze_size *domain = &emitter->group->group.domain;
+  emitter->range_around = true;
+  if (emitter->tiled) return laze_group_count_tiles(emitter, domain);
   emitter->range_around = count == 0 || is_ordered(emitter, 0);
   *domain = emitter->range_around ? 1 : emitter->group->domain.axes[emitter->kept[0]].extent;
   if (!emitter->range_around || count < 2 || is_ordered(emitter, count - 1)) return LAZE_OK;
@@ -61,10 +64,17 @@ static laze_status find_range(laze_loop_emitter *emitter) {
                           emitter->group->domain.axes[emitter->kept[count - 1]].extent, BLOCK, domain, emitter->error);
 }
 
+static int32_t open_loop(laze_loop_emitter *emitter, int32_t extent, int flags) {
+  emitter->open_count++;
+  return laze_loop_begin(emitter->kernel, extent, flags);
+}
+
+/* Where there are tiles of more than two axes, the outermost is known as well. */
 static void open_range_around(laze_loop_emitter *emitter) {
   laze_loop_kernel *kernel = emitter->kernel;
-  int32_t block =
-      laze_loop_begin(kernel, laze_group_emit_own_size(emitter, emitter->group->group.domain), LAZE_LOOP_RANGE);
+  int32_t block = open_loop(emitter, laze_group_emit_own_size(emitter, emitter->group->group.domain), LAZE_LOOP_RANGE);
+  if (emitter->tiled) block = laze_group_open_tiles(emitter, block);
+  if (emitter->tiled && emitter->kept_count > 2) emitter->induction[emitter->kept[0]] = block;
   if (emitter->block == 0) return;
   emitter->block_start =
       laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, laze_loop_index_constant(kernel, emitter->block));
@@ -75,6 +85,7 @@ static void open_axis(laze_loop_emitter *emitter, int32_t position) {
   laze_loop_kernel *kernel = emitter->kernel;
   int32_t axis = emitter->kept[position], extent;
   bool innermost = position == emitter->kept_count - 1, in_blocks = innermost && emitter->block != 0;
+  const int32_t tile = emitter->tiled ? emitter->kept_count - 1 - position : 2;
   int flags = position == 0 && !emitter->range_around ? LAZE_LOOP_RANGE : 0;
   if (innermost && lanes_on_kept(emitter) && !is_ordered(emitter, position)) flags |= LAZE_LOOP_LANES;
   extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
@@ -83,10 +94,12 @@ static void open_axis(laze_loop_emitter *emitter, int32_t position) {
     int32_t rest = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, extent, emitter->block_start);
     extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, block);
   }
-  emitter->induction[axis] = laze_loop_begin(kernel, extent, flags);
-  if (in_blocks)
+  if (tile < 2) extent = laze_group_tile_extent(emitter, extent, tile);
+  emitter->induction[axis] = open_loop(emitter, extent, flags);
+  if (in_blocks || tile < 2)
     emitter->induction[axis] =
-        laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, emitter->block_start, emitter->induction[axis]);
+        laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, tile < 2 ? emitter->tile_start[tile] : emitter->block_start,
+                        emitter->induction[axis]);
 }
 
 static void open_kept(laze_loop_emitter *emitter) {
@@ -103,7 +116,7 @@ static void open_kept(laze_loop_emitter *emitter) {
   if (emitter->range_around) open_range_around(emitter);
   emit_values(emitter, -1, 0);
   for (int32_t i = 0; i < count; i++) {
-    open_axis(emitter, i);
+    if (i > 0 || !emitter->tiled || count == 2) open_axis(emitter, i);
     laze_group_emit_step(emitter, emitter->kept[i]);
     emit_values(emitter, i, 0);
   }
@@ -291,6 +304,7 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
     else
       emitter.kept[emitter.kept_count++] = axis;
   }
+  LAZE_TRY(laze_group_find_tiles(&emitter));
   LAZE_TRY(find_range(&emitter));
   LAZE_TRY(allocate(&emitter));
   LAZE_TRY(laze_group_emit_prepare(&emitter));
@@ -301,7 +315,7 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
   for (int32_t stage = 1; stage <= emitter.stage_count; stage++) emit_stage(&emitter, stage);
   emit_element_stores(&emitter);
   emit_stores(&emitter, false);
-  for (int32_t i = 0; i < emitter.kept_count + emitter.range_around; i++) laze_loop_end(emitter.kernel);
+  for (int32_t i = 0; i < emitter.open_count; i++) laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;

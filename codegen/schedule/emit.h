@@ -1,6 +1,7 @@
 /* What the files that lower a group share.
  *
  *   emit.c        loops, stages, stores
+ *   emit_tiles.c  loops in tiles
  *   emit_order.c  in which order instances are computed, and at which depth and stage
  *   emit_value.c  the instructions of one instance
  *   emit_group.c  buffers, run-time integers, estimates, label
@@ -42,9 +43,13 @@ typedef struct laze_loop_emitter {
   int32_t kept[LAZE_MAX_AXES], reduced[LAZE_MAX_AXES]; /* axes, outermost first */
   int32_t kept_count, reduced_count;
   int32_t induction[LAZE_MAX_AXES]; /* by axis */
+  int32_t open_count;               /* loops that are open, but for reduced axes */
   bool range_around;                /* the range loop is around the kept axes, and none of them */
   int64_t block;                    /* it goes through blocks of so many of the innermost axis; 0: of no axis */
   int32_t block_start;              /* the first of the block at hand */
+  bool tiled;                       /* the two innermost axes are gone through in tiles (emit_tiles.c) */
+  laze_size tiles[2];               /* how many there are along each, the innermost first */
+  int32_t tile_start[2];            /* the first of the tile at hand */
   int32_t *order;                   /* instances, operands first */
   int32_t count;
   int32_t *value, *depth, *stage, *buffer; /* by instance */
@@ -63,6 +68,15 @@ bool laze_instance_has_access(const struct laze_instance *instance);
 int32_t laze_instance_dependency(const struct laze_instance *instance, int32_t which);
 /* Fills order, depth, stage and the offsets of every instance. */
 LAZE_MUST_USE laze_status laze_group_emit_prepare(laze_loop_emitter *emitter);
+
+/* Decides whether loops go in tiles, and puts the axis that is read along next to the innermost. */
+LAZE_MUST_USE laze_status laze_group_find_tiles(laze_loop_emitter *emitter);
+/* What threads share then: tiles, of each element of the outermost of more than two axes. */
+LAZE_MUST_USE laze_status laze_group_count_tiles(laze_loop_emitter *emitter, laze_size *domain);
+/* Finds the tile of an index of these; gives the index along that outermost axis. */
+int32_t laze_group_open_tiles(laze_loop_emitter *emitter, int32_t index);
+/* How much of an axis's extent lies in it; 0: of the innermost axis, 1: of the next. */
+int32_t laze_group_tile_extent(laze_loop_emitter *emitter, int32_t extent, int32_t which);
 
 /* `value` plus an axis's induction variable times its coefficient, for every access that depends on it. */
 void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis);
