@@ -141,7 +141,12 @@ typedef struct {
   int64_t next; /* node of the block */
 } finishing;
 
-static laze_status finish_group(laze_scheduler *scheduler, laze_group_builder *group, laze_schedule *out) {
+static laze_status finish_group(laze_scheduler *scheduler, laze_group_builder *group, bool in_body,
+                                laze_schedule *out) {
+  bool done = false;
+  if (group && in_body && !scheduler->options->no_fusion)
+    LAZE_TRY(laze_schedule_write_returned(scheduler, group, &done));
+  if (done) return LAZE_OK;
   if (group && group->piece && !scheduler->options->kernels_only)
     LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
   for (; group; group = group->next) {
@@ -176,7 +181,7 @@ static laze_status finish(laze_scheduler *scheduler, laze_schedule *out) {
     }
     int32_t number = top->block->nodes[top->next++];
     laze_group_builder *group = scheduler->group_of_root[number];
-    LAZE_TRY(finish_group(scheduler, group, out));
+    LAZE_TRY(finish_group(scheduler, group, !top->owner, out));
     if (group && group->group.control)
       stack[depth++] =
           (finishing){.block = scheduler->graph->nodes[number].regions[0], .owner = &group->group, .region = 0};

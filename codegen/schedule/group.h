@@ -232,4 +232,10 @@ LAZE_MUST_USE laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_
 /* Lists the root as the one node that the group computes. */
 LAZE_MUST_USE laze_status laze_group_emit_root(laze_scheduler *scheduler, laze_group_builder *group);
 
+/* The value that has the same elements in the same order, and is not a view of another. */
+laze_value laze_schedule_behind_views(const laze_graph *graph, laze_value value);
+/* Where a group would only copy what another one writes for it: makes that write what is returned, and sets *done. */
+LAZE_MUST_USE laze_status laze_schedule_write_returned(laze_scheduler *scheduler, const laze_group_builder *group,
+                                                       bool *done);
+
 #endif

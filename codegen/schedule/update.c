@@ -29,22 +29,12 @@ static bool depends_on(const laze_graph *graph, laze_value value, laze_value on)
   return false;
 }
 
-/* The value that has the same elements in the same order, and is not a view of another. */
-static laze_value behind_views(const laze_graph *graph, laze_value value) {
-  for (;;) {
-    const laze_node *node = laze_graph_node(graph, value);
-    const laze_join *join = laze_schedule_join_of(node->op);
-    if (!join->pass_through || !join->keeps_order) return value;
-    value = node->operands[0];
-  }
-}
-
 laze_status laze_update_add_operand(laze_scheduler *scheduler, laze_group_builder *group, int32_t instance,
                                     int32_t slot, laze_value operand, const laze_map *map) {
   int32_t load;
   if (!depends_on(scheduler->graph, operand, group->group.updated))
     return laze_schedule_add_use(scheduler, group, instance, slot, operand, map);
-  operand = behind_views(scheduler->graph, operand);
+  operand = laze_schedule_behind_views(scheduler->graph, operand);
   LAZE_TRY(laze_schedule_add_instance(scheduler, group, LAZE_INSTANCE_LOAD, operand, map, &load));
   group->instances[instance].operands[slot] = load;
   return laze_schedule_add_use(scheduler, group, -1, 0, operand, NULL);
