@@ -3,7 +3,6 @@
  * or GB/s, where a copied byte counts twice. Each is the best of several tries. */
 #include "bench/measure.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,8 +82,7 @@ static void measure_memory(size_t megabytes, int tries) {
                bytes = count * sizeof(vector);
   vector *from = aligned_alloc(VECTOR_BYTES, bytes), *to = aligned_alloc(VECTOR_BYTES, bytes);
   if (from == NULL || to == NULL) {
-    fprintf(stderr, "limits: two arrays of %zu MB cannot be allocated: free memory, or leave the limits out\n",
-            megabytes);
+    fprintf(stderr, "limits: two arrays of %zu MB cannot be allocated: free memory\n", megabytes);
     exit(1);
   }
   memset(from, 1, bytes);

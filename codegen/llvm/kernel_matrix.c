@@ -1,9 +1,9 @@
-/* A product of blocks, C[rows, columns] = A[rows, depth] B[depth, columns], in the order of codegen/loop/loop.h:
+/* A product of blocks, C[rows, columns] = A[rows, depth] B[depth, columns], in the order of codegen/order.h:
  *
  *   for k0 in depth, a block at a time
- *     copy A[.., k0 ..] to the scratch, where its rows are contiguous
+ *     copy A[.., k0 ..] to the scratch, if its rows lie next to each other and its k do not
  *     for j in columns, a panel at a time                masks: the last panel may be narrower
- *       copy B[k0 .., j ..] to the scratch, where its columns are not contiguous or it is read often
+ *       copy B[k0 .., j ..] to the scratch, if its columns do not lie next to each other or it is read often
  *       for i0 in rows, a part at a time
  *         for each chain of the block
  *           for k1 in the chain, a span at a time
@@ -12,8 +12,8 @@
  *
  * A chain is every fourth k of the block, in tiles 6 rows high and 4 registers wide; with 16 registers instead of 32
  * they are half as wide. Chains wait on the stack until they are joined. A depth that is one chain goes straight into
- * C. What is read again and again lies near: a span of the panel in the first cache, the panel and a part of A in the
- * second.
+ * C, unless its columns have digits. What is read again and again lies near: a span of the panel in the first cache,
+ * the panel and a part of A in the second.
  */
 #include "codegen/llvm/kernel_product.h"
 
@@ -82,23 +82,26 @@ static LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
   return choose(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value);
 }
 
-/* Sends sums to C. */
-static void write_result(laze_product *p) {
-  p->out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
-  p->out_row = p->operands[C_ROW];
-}
-
 /* The stack's room for a chain of a part's rows, addressed as if it began at row 0. */
 static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
   LLVMValueRef row = subtract(p, multiply(p, chain, number(p, LAZE_PART_ROWS)), p->first_row);
   return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
 }
 
+static LLVMValueRef partial_row(const laze_product *p, LLVMValueRef chain, LLVMValueRef row) {
+  return advance(p, partial(p, chain), multiply(p, row, number(p, laze_product_width(p))));
+}
+
+/* C at the panel's first column, in row 0, where its columns have no digits. */
+static LLVMValueRef result_start(const laze_product *p) {
+  return laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
+}
+
 /* The block's total in one register. */
 static LLVMValueRef join_chains(const laze_product *p, LLVMValueRef row, int v) {
-  LLVMValueRef sums[LAZE_PRODUCT_LANES], at = multiply(p, row, number(p, laze_product_width(p)));
+  LLVMValueRef sums[LAZE_PRODUCT_LANES];
   for (int k = 0; k < LAZE_PRODUCT_LANES; k++)
-    sums[k] = laze_llvm_vector_load(p->l, p->vector, at_register(p, advance(p, partial(p, number(p, k)), at), v), NULL,
+    sums[k] = laze_llvm_vector_load(p->l, p->vector, at_register(p, partial_row(p, number(p, k), row), v), NULL,
                                     laze_dtype_size(p->dtype));
   for (int half = LAZE_PRODUCT_LANES / 2; half >= 1; half /= 2)
     for (int k = 0; k < half; k++) sums[k] = laze_product_add(p, sums[k], sums[k + half]);
@@ -118,10 +121,8 @@ static void add_total(const laze_product *p, LLVMValueRef total, LLVMValueRef to
 static laze_status emit_join(laze_product *p) {
   laze_counted_loop rows = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
-  write_result(p);
-  LLVMValueRef out = advance(p, p->out, multiply(p, rows.counter, p->out_row));
-  LLVMValueRef first =
-      advance(p, partial(p, number(p, 0)), multiply(p, rows.counter, number(p, laze_product_width(p))));
+  LLVMValueRef first = partial_row(p, number(p, 0), rows.counter), out = NULL;
+  if (p->result.count == 0) out = advance(p, result_start(p), multiply(p, rows.counter, p->operands[C_ROW]));
   for (int v = 0; v < p->tile.vectors; v++) {
     LLVMValueRef total = join_chains(p, rows.counter, v);
     if (p->result.count == 0)
@@ -140,8 +141,7 @@ static laze_status emit_runs(laze_product *p) {
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   LLVMValueRef row = multiply(p, rows.counter, p->operands[C_ROW]);
   LLVMValueRef out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], row));
-  LLVMValueRef totals =
-      advance(p, partial(p, number(p, 0)), multiply(p, rows.counter, number(p, laze_product_width(p))));
+  LLVMValueRef totals = partial_row(p, number(p, 0), rows.counter);
   LAZE_TRY(laze_product_open_runs(p, &p->result_runs, number(p, 1), &walk));
   LLVMValueRef total =
       laze_llvm_vector_load(p->l, p->vector, advance(p, totals, walk.column), walk.mask, laze_dtype_size(p->dtype));
@@ -158,47 +158,45 @@ static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
 }
 
 /* Without k there is one empty span, which makes sums zeros. */
-static laze_status emit_spans(laze_product *p, LLVMValueRef packs, LLVMValueRef chain) {
+static laze_status emit_spans(laze_product *p, LLVMValueRef copies, LLVMValueRef chain) {
   laze_counted_loop spans = {0};
   LLVMValueRef length = chain_length(p, chain), most = at_least_one(p, length), span = number(p, LAZE_SPAN);
-  LLVMValueRef a = advance(p, p->rows, multiply(p, chain, p->rows_chain));
+  LLVMValueRef a = advance(p, p->a_start, multiply(p, chain, p->a_chain));
   LLVMValueRef b = advance(p, p->panel, multiply(p, chain, p->panel_chain));
-  if (packs) span = choose(p, packs, span, most); /* what is read where it lies is too large for the cache anyway */
+  if (copies) span = choose(p, copies, span, most); /* what is read where it lies is too large for the cache anyway */
   LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
   p->depth = smaller(p, span, subtract(p, length, spans.counter));
   p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, spans.counter, number(p, 0), "");
-  p->span_a = advance(p, a, multiply(p, spans.counter, p->rows_step));
+  p->span_a = advance(p, a, multiply(p, spans.counter, p->a_step));
   p->span_b = advance(p, b, multiply(p, spans.counter, p->panel_stride));
   LAZE_TRY(emit_widths(p));
   laze_counted_loop_close(p->l, &spans, span);
   return LAZE_OK;
 }
 
-static laze_status emit_chains(laze_product *p, LLVMValueRef packs) {
+static laze_status emit_chains(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop chains = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &chains, number(p, 0), p->chains));
-  write_result(p);
-  if (p->result.count > 0) {
-    p->out = partial(p, chains.counter);
-    p->out_row = number(p, laze_product_width(p));
-  } else {
-    p->out = choose(p, p->is_chain, p->out, partial(p, chains.counter));
-    p->out_row = choose(p, p->is_chain, p->out_row, number(p, laze_product_width(p)));
+  p->out = partial(p, chains.counter);
+  p->out_row = number(p, laze_product_width(p));
+  if (p->result.count == 0) {
+    p->out = choose(p, p->is_chain, result_start(p), p->out);
+    p->out_row = choose(p, p->is_chain, p->operands[C_ROW], p->out_row);
   }
-  LAZE_TRY(emit_spans(p, packs, chains.counter));
+  LAZE_TRY(emit_spans(p, copies, chains.counter));
   laze_counted_loop_close(p->l, &chains, number(p, 1));
   return LAZE_OK;
 }
 
 /* Rows a part at a time, for whose chains there is room on the stack. */
-static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
+static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop parts = {0};
   unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
   if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
-  LAZE_TRY(emit_chains(p, packs));
+  LAZE_TRY(emit_chains(p, copies));
   laze_product_branch at = laze_product_open_branch(p, p->is_chain);
   laze_product_other_side(p, at);
   LAZE_TRY(emit_join(p));
@@ -210,15 +208,15 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef packs) {
 
 static laze_status emit_panels(laze_product *p) {
   laze_counted_loop columns = {0};
-  LLVMValueRef packs = laze_product_packs(p);
+  LLVMValueRef copies = laze_product_copies_b(p);
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
   p->column = columns.counter;
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(laze_product_find_runs(p));
-  LAZE_TRY(laze_product_panel(p, packs));
-  LAZE_TRY(emit_parts(p, packs));
+  LAZE_TRY(laze_product_prepare_b(p, copies));
+  LAZE_TRY(emit_parts(p, copies));
   laze_counted_loop_close(p->l, &columns, number(p, laze_product_width(p)));
   return LAZE_OK;
 }
@@ -231,7 +229,7 @@ static laze_status emit_blocks(laze_product *p) {
   LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
   p->block_k = blocks.counter;
   p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
-  LAZE_TRY(laze_product_rows(p));
+  LAZE_TRY(laze_product_prepare_a(p));
   LAZE_TRY(emit_panels(p));
   laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
   return LAZE_OK;

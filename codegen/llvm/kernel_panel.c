@@ -1,13 +1,16 @@
-/* Panels of B: as deep as a block, as wide as the tile of C, its chains one after the other and the rows of each too.
- * Where columns are contiguous and B is read only a few times, it is used where it lies; otherwise it is copied to the
- * kernel's scratch:
+/* Brings the factors of a block into shape in the kernel's scratch: chains one after the other, and the k of each.
  *
- *   columns contiguous     row by row
- *   depth contiguous       16 columns by 16 k at a time, transposed in registers (B is another matrix's transpose, as
- *                          the weights of a linear layer are)
- *   neither                gathered
- *   digits                 in runs, of columns that differ in the last digit alone: a few registers for each; where
- * runs are short, gathered
+ * A panel of B is as deep as the block and as wide as a full tile of C. Where columns lie next to each other and B is
+ * read only a few times, it is used where it lies; otherwise it is copied:
+ *
+ *   columns next to each other   k by k
+ *   k next to each other         squares of a register's lanes, transposed in registers (B is another matrix's
+ *                                transpose, as the weights of a linear layer are)
+ *   neither                      gathered
+ *   digits                       in runs, of columns that differ in the last digit alone; where there are many,
+ * gathered
+ *
+ * A is copied, behind the panel, where its rows lie next to each other and its k do not.
  */
 #include "codegen/llvm/kernel_product.h"
 
@@ -43,7 +46,8 @@ static bool is_contiguous(const laze_product *p) {
 
 enum { MOST_RUNS = LAZE_LANES * LAZE_TILE_VECTORS, RUN_NUMBERS = 2 * MOST_RUNS + 1 };
 
-static_assert(LAZE_LANES % LAZE_PRODUCT_LANES == 0, "chains are aligned to whole registers");
+static_assert(LAZE_PANEL_ROWS % LAZE_LANES == 0 && LAZE_LANES % LAZE_PRODUCT_LANES == 0,
+              "squares end within what each chain has room for");
 
 /* How many times LAZE_PANEL_ROWS k the scratch has room for. */
 static LLVMValueRef scratch_units(const laze_product *p) {
@@ -51,7 +55,8 @@ static LLVMValueRef scratch_units(const laze_product *p) {
   return LLVMBuildUDiv(p->l->e.builder, more, number(p, LAZE_PANEL_ROWS), "");
 }
 
-/* Makes the scratch the panel. Squares fill it up to a multiple of LAZE_LANES k, in each chain. */
+/* Makes the scratch the panel. Squares write up to a multiple of a register's lanes of the block's k, of which each
+ * chain has its share. */
 static void use_scratch(laze_product *p) {
   const int64_t chain_rows = LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES;
   p->panel = LLVMGetParam(p->l->function, 3);
@@ -66,16 +71,16 @@ static LLVMValueRef element_of(const laze_product *p, LLVMValueRef k, LLVMValueR
 }
 
 /* Where the panel has k of the block. */
-static LLVMValueRef row_of(const laze_product *p, LLVMValueRef k) {
+static LLVMValueRef panel_at(const laze_product *p, LLVMValueRef k) {
   return advance(p, p->panel, element_of(p, k, p->panel_chain, p->panel_stride));
 }
 
-static void store_row(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
+static void store_register(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
   laze_llvm_vector_store(p->l, value, at_register(p, row, v), NULL, laze_dtype_size(p->dtype));
 }
 
 /* Register `v` of B's row at `row`; columns that do not exist read as 0. */
-static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
+static LLVMValueRef load_columns(const laze_product *p, LLVMValueRef row, int v) {
   int64_t size = laze_dtype_size(p->dtype);
   if (is_one(p->operands[B_COLUMN]))
     return laze_llvm_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
@@ -85,12 +90,12 @@ static LLVMValueRef load_row(const laze_product *p, LLVMValueRef row, int v) {
   return laze_llvm_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
 }
 
-static laze_status copy_rows(laze_product *p, LLVMValueRef source) {
+static laze_status copy_by_k(laze_product *p, LLVMValueRef source) {
   laze_counted_loop loop = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->block_depth));
   LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
-  LLVMValueRef to = row_of(p, loop.counter);
-  for (int v = 0; v < p->tile.vectors; v++) store_row(p, to, v, load_row(p, from, v));
+  LLVMValueRef to = panel_at(p, loop.counter);
+  for (int v = 0; v < p->tile.vectors; v++) store_register(p, to, v, load_columns(p, from, v));
   laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;
 }
@@ -139,7 +144,7 @@ static void copy_square(const laze_product *p, LLVMValueRef source, position_in_
   }
   transpose(p, square);
   for (int r = 0; r < p->lanes; r++)
-    store_row(p, advance(p, row_of(p, add(p, at.k, number(p, r))), at.j), 0, square[r]);
+    store_register(p, advance(p, panel_at(p, add(p, at.k, number(p, r))), at.j), 0, square[r]);
 }
 
 static laze_status copy_squares(laze_product *p, LLVMValueRef source) {
@@ -237,25 +242,25 @@ static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValue
   return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
 }
 
-/* Loops over the block's rows: where each is in B, less its columns, and in the panel. */
+/* A loop over the block's k: where each is in B, less its columns, and in the panel. */
 typedef struct {
   laze_counted_loop loop;
   LLVMValueRef from, to;
-} panel_rows;
+} depth_walk;
 
-static laze_status open_rows(laze_product *p, panel_rows *out) {
-  *out = (panel_rows){.from = NULL};
+static laze_status open_depth(laze_product *p, depth_walk *out) {
+  *out = (depth_walk){.from = NULL};
   LAZE_TRY(laze_counted_loop_open(p->l, &out->loop, number(p, 0), p->block_depth));
   LLVMValueRef k = add(p, p->block_k, out->loop.counter);
   out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
-  out->to = row_of(p, out->loop.counter);
+  out->to = panel_at(p, out->loop.counter);
   return LAZE_OK;
 }
 
 static laze_status copy_runs(laze_product *p) {
-  panel_rows rows;
+  depth_walk rows;
   laze_product_walk walk;
-  LAZE_TRY(open_rows(p, &rows));
+  LAZE_TRY(open_depth(p, &rows));
   LAZE_TRY(laze_product_open_runs(p, &p->runs, p->j.last, &walk));
   LLVMValueRef elements = load_run(p, advance(p, rows.from, walk.place), walk.mask);
   laze_llvm_vector_store(p->l, elements, advance(p, rows.to, walk.column), walk.mask, laze_dtype_size(p->dtype));
@@ -279,19 +284,19 @@ static laze_status find_places(laze_product *p) {
 
 /* A register at a time, whatever runs its columns are of. */
 static laze_status gather_columns(laze_product *p) {
-  panel_rows rows;
+  depth_walk rows;
   laze_counted_loop registers = {0};
   LLVMTypeRef places_type = LLVMVectorType(laze_llvm_i64_type(p->l), (unsigned)p->lanes);
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   LAZE_TRY(find_places(p));
-  LAZE_TRY(open_rows(p, &rows));
+  LAZE_TRY(open_depth(p, &rows));
   LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
   LLVMValueRef mask = laze_product_mask(p, subtract(p, left, registers.counter));
   LLVMValueRef places = laze_llvm_vector_load(p->l, places_type, at_number(p, p->l->places, registers.counter), NULL,
                                               (int64_t)sizeof(int64_t));
   LLVMValueRef elements =
       laze_llvm_gather(p->l, p->vector, advance(p, rows.from, places), mask, laze_dtype_size(p->dtype));
-  store_row(p, advance(p, rows.to, registers.counter), 0, elements);
+  store_register(p, advance(p, rows.to, registers.counter), 0, elements);
   laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
   laze_counted_loop_close(p->l, &rows.loop, number(p, 1));
   return LAZE_OK;
@@ -314,12 +319,12 @@ static laze_status copy_columns(laze_product *p) {
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   use_scratch(p);
   if (laze_product_has_digits(p)) return copy_columns(p);
-  return is_one(p->operands[B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_rows(p, source);
+  return is_one(p->operands[B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_by_k(p, source);
 }
 
-LLVMValueRef laze_product_packs(const laze_product *p) {
+LLVMValueRef laze_product_copies_b(const laze_product *p) {
   if (!is_contiguous(p)) return NULL;
-  return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_PRODUCT_PACKS), "");
+  return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_COPY_ROWS), "");
 }
 
 static LLVMValueRef join_values(const laze_product *p, LLVMValueRef values[2], LLVMBasicBlockRef from[2]) {
@@ -328,16 +333,16 @@ static LLVMValueRef join_values(const laze_product *p, LLVMValueRef values[2], L
   return joined;
 }
 
-laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
+laze_status laze_product_prepare_b(laze_product *p, LLVMValueRef copies) {
   LLVMBuilderRef builder = p->l->e.builder;
   LLVMValueRef column = add(p, p->operands[FIRST_COLUMN], p->column), stride = p->operands[B_K];
   LLVMValueRef k = multiply(p, p->block_k, stride), j = multiply(p, column, p->operands[B_COLUMN]);
   LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
-  if (!packs) return copy_panel(p, source);
+  if (!copies) return copy_panel(p, source);
   LLVMValueRef stride_in_place = multiply(p, stride, p->chains);
   LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
   LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
-  LLVMBuildCondBr(builder, packs, copy, after);
+  LLVMBuildCondBr(builder, copies, copy, after);
   LLVMPositionBuilderAtEnd(builder, copy);
   LAZE_TRY(copy_panel(p, source));
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), here};
@@ -349,19 +354,19 @@ laze_status laze_product_panel(laze_product *p, LLVMValueRef packs) {
   return LAZE_OK;
 }
 
-/* A's rows. */
+/* A. */
 
-static bool copies_rows(const laze_product *p) {
+static bool copies_a(const laze_product *p) {
   return is_one(p->operands[A_ROW]) && !is_one(p->operands[A_K]) && !is_one(p->operands[ROWS]);
 }
 
 /* Rows of a k lie next to each other, here and there. */
-static laze_status copy_across(laze_product *p, LLVMValueRef source) {
+static laze_status copy_a(laze_product *p, LLVMValueRef source) {
   laze_counted_loop depth = {0}, rows = {0};
   const int64_t size = laze_dtype_size(p->dtype);
   LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
   LLVMValueRef from = advance(p, source, multiply(p, depth.counter, p->operands[A_K]));
-  LLVMValueRef to = advance(p, p->rows, element_of(p, depth.counter, p->rows_chain, p->rows_step));
+  LLVMValueRef to = advance(p, p->a_start, element_of(p, depth.counter, p->a_chain, p->a_step));
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), p->operands[ROWS]));
   LLVMValueRef mask = laze_product_mask(p, subtract(p, p->operands[ROWS], rows.counter));
   LLVMValueRef elements = laze_llvm_vector_load(p->l, p->vector, advance(p, from, rows.counter), mask, size);
@@ -371,17 +376,17 @@ static laze_status copy_across(laze_product *p, LLVMValueRef source) {
   return LAZE_OK;
 }
 
-laze_status laze_product_rows(laze_product *p) {
+laze_status laze_product_prepare_a(laze_product *p) {
   LLVMValueRef k = multiply(p, p->block_k, p->operands[A_K]);
   LLVMValueRef source = laze_llvm_pointer(p->l, p->a, add(p, p->operands[A_OFFSET], k));
-  p->rows = source;
-  p->rows_chain = p->operands[A_K];
-  p->rows_step = multiply(p, p->operands[A_K], p->chains);
-  if (!copies_rows(p)) return LAZE_OK;
+  p->a_start = source;
+  p->a_chain = p->operands[A_K];
+  p->a_step = multiply(p, p->operands[A_K], p->chains);
+  if (!copies_a(p)) return LAZE_OK;
   LLVMTypeRef byte = LLVMInt8TypeInContext(p->l->e.context);
   LLVMValueRef units = scratch_units(p), behind = multiply(p, units, number(p, LAZE_PANEL_BYTES));
-  p->rows = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
-  p->rows_step = p->operands[ROWS];
-  p->rows_chain = multiply(p, multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES)), p->rows_step);
-  return copy_across(p, source);
+  p->a_start = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
+  p->a_step = p->operands[ROWS];
+  p->a_chain = multiply(p, multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES)), p->a_step);
+  return copy_a(p, source);
 }

@@ -1,11 +1,11 @@
 /* A matrix product as it is being lowered: kernel_matrix.c walks over it, kernel_tile.c computes a tile of C,
- * kernel_panel.c brings B into shape. */
+ * kernel_panel.c brings A and B into shape. */
 #ifndef LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
 #define LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
 
 #include "codegen/llvm/kernel.h"
 
-#define LAZE_PRODUCT_PACKS 48 /* fewest rows for which copying a contiguous B pays off */
+#define LAZE_COPY_ROWS 48 /* fewest rows for which copying a contiguous B pays off */
 
 /* A tile of C: what is computed in registers at once. */
 typedef struct laze_tile {
@@ -63,21 +63,21 @@ typedef struct laze_product {
   /* B's panel: where its first k is, and elements from one chain to the next and from one k of a chain to the next. */
   LLVMValueRef panel, panel_chain, panel_stride;
   LLVMValueRef first_row, row_end; /* the part, of A and C */
-  /* A's rows: where their first k is, and elements from one chain to the next and from one k of a chain to the next. */
-  LLVMValueRef rows, rows_chain, rows_step;
-  /* The span: `depth` k of a chain, from there in row 0 of A and in B on. */
+  /* A, in row 0: likewise. */
+  LLVMValueRef a_start, a_chain, a_step;
+  /* The span: `depth` k of a chain, the first of which is there in row 0 of A, and in B. */
   LLVMValueRef depth, span_a, span_b;
   LLVMValueRef out, out_row; /* where sums go: address of row 0, elements from one row to the next */
   LLVMValueRef resumes;      /* whether they begin with what is there */
 } laze_product;
 
 /* Whether B's panels are copied, an i1; NULL: they are in any case. */
-LLVMValueRef laze_product_packs(const laze_product *p);
+LLVMValueRef laze_product_copies_b(const laze_product *p);
 /* Sets what `p` says of its panel for the block and column at hand, after copying what has to be copied. */
-LAZE_MUST_USE laze_status laze_product_panel(laze_product *p, LLVMValueRef packs);
+LAZE_MUST_USE laze_status laze_product_prepare_b(laze_product *p, LLVMValueRef copies);
 /* Sets what `p` says of A's rows for the block at hand, after copying it where rows lie next to each other, so that k
  * do not lie far apart. */
-LAZE_MUST_USE laze_status laze_product_rows(laze_product *p);
+LAZE_MUST_USE laze_status laze_product_prepare_a(laze_product *p);
 /* Notes how the panel's columns lie, where they have digits. */
 LAZE_MUST_USE laze_status laze_product_find_runs(laze_product *p);
 /* Loops over runs and the registers of each; gives the register's first column in the panel, which of its columns the

@@ -75,7 +75,7 @@ static laze_status emit_depth_loop(const laze_product *p, tile *sums) {
   laze_counted_loop loop = {.slots = slots, .slot_count = 2 + count};
   LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->depth));
   emit_step(p, sums, at);
-  at.a = add(p, at.a, p->rows_step);
+  at.a = add(p, at.a, p->a_step);
   at.b = advance(p, at.b, p->panel_stride);
   laze_counted_loop_close(p->l, &loop, number(p, 1));
   return LAZE_OK;

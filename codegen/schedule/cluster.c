@@ -143,10 +143,10 @@ typedef struct {
 
 static laze_status finish_group(laze_scheduler *scheduler, laze_group_builder *group, bool in_body,
                                 laze_schedule *out) {
-  bool done = false;
+  bool elsewhere = false; /* in a region, results may be what its parameters were */
   if (group && in_body && !scheduler->options->no_fusion)
-    LAZE_TRY(laze_schedule_write_returned(scheduler, group, &done));
-  if (done) return LAZE_OK;
+    LAZE_TRY(laze_schedule_write_returned(scheduler, group, &elsewhere));
+  if (elsewhere) return LAZE_OK;
   if (group && group->piece && !scheduler->options->kernels_only)
     LAZE_TRY(laze_schedule_merge_copies(scheduler, &group));
   for (; group; group = group->next) {

@@ -48,8 +48,8 @@ static bool is_ordered(const laze_loop_emitter *emitter, int32_t position) {
   return emitter->group->domain.axes[emitter->kept[position]].ordered;
 }
 
-/* Whether the range loop is one around the kept axes. Threads share blocks of the innermost axis then, unless that is
- * ordered as well. */
+/* Whether the range loop is one around the kept axes. Threads share tiles then, or blocks of the innermost axis unless
+ * that is ordered as well. */
 static laze_status find_range(laze_loop_emitter *emitter) {
   enum { BLOCK = 256 };
   int32_t count = emitter->kept_count;
@@ -69,37 +69,46 @@ static int32_t open_loop(laze_loop_emitter *emitter, int32_t extent, int flags) 
   return laze_loop_begin(emitter->kernel, extent, flags);
 }
 
-/* Where there are tiles of more than two axes, the outermost is known as well. */
+/* In tiles the outermost of more than two axes is part of the range. */
+static bool is_in_range(const laze_loop_emitter *emitter, int32_t position) {
+  return emitter->tiled && emitter->kept_count > 2 && position == 0;
+}
+
 static void open_range_around(laze_loop_emitter *emitter) {
   laze_loop_kernel *kernel = emitter->kernel;
   int32_t block = open_loop(emitter, laze_group_emit_own_size(emitter, emitter->group->group.domain), LAZE_LOOP_RANGE);
   if (emitter->tiled) block = laze_group_open_tiles(emitter, block);
-  if (emitter->tiled && emitter->kept_count > 2) emitter->induction[emitter->kept[0]] = block;
+  if (is_in_range(emitter, 0)) emitter->induction[emitter->kept[0]] = block;
   if (emitter->block == 0) return;
   emitter->block_start =
       laze_loop_index(kernel, LAZE_LOOP_INDEX_MUL, block, laze_loop_index_constant(kernel, emitter->block));
 }
 
-/* The loop of a kept axis, or of the block of it that is at hand. */
-static void open_axis(laze_loop_emitter *emitter, int32_t position) {
+/* What the loop of a kept axis goes through: a tile of it, a block, or all of it, which begins at -1. */
+static int32_t find_part(laze_loop_emitter *emitter, int32_t position, int32_t *extent) {
   laze_loop_kernel *kernel = emitter->kernel;
-  int32_t axis = emitter->kept[position], extent;
-  bool innermost = position == emitter->kept_count - 1, in_blocks = innermost && emitter->block != 0;
-  const int32_t tile = emitter->tiled ? emitter->kept_count - 1 - position : 2;
+  const int32_t from_last = emitter->kept_count - 1 - position;
+  *extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[emitter->kept[position]].extent);
+  if (emitter->tiled && from_last < 2) {
+    *extent = laze_group_tile_extent(emitter, *extent, from_last);
+    return emitter->tile_start[from_last];
+  }
+  if (emitter->block == 0 || from_last > 0) return -1;
+  const int32_t block = laze_loop_index_constant(kernel, emitter->block);
+  *extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, *extent, emitter->block_start);
+  *extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, *extent, block);
+  return emitter->block_start;
+}
+
+static void open_axis(laze_loop_emitter *emitter, int32_t position) {
+  const int32_t axis = emitter->kept[position];
+  const bool innermost = position == emitter->kept_count - 1;
+  int32_t extent, start = find_part(emitter, position, &extent);
   int flags = position == 0 && !emitter->range_around ? LAZE_LOOP_RANGE : 0;
   if (innermost && lanes_on_kept(emitter) && !is_ordered(emitter, position)) flags |= LAZE_LOOP_LANES;
-  extent = laze_group_emit_own_size(emitter, emitter->group->domain.axes[axis].extent);
-  if (in_blocks) {
-    int32_t block = laze_loop_index_constant(kernel, emitter->block);
-    int32_t rest = laze_loop_index(kernel, LAZE_LOOP_INDEX_SUB, extent, emitter->block_start);
-    extent = laze_loop_index(kernel, LAZE_LOOP_INDEX_MIN, rest, block);
-  }
-  if (tile < 2) extent = laze_group_tile_extent(emitter, extent, tile);
-  emitter->induction[axis] = open_loop(emitter, extent, flags);
-  if (in_blocks || tile < 2)
-    emitter->induction[axis] =
-        laze_loop_index(kernel, LAZE_LOOP_INDEX_ADD, tile < 2 ? emitter->tile_start[tile] : emitter->block_start,
-                        emitter->induction[axis]);
+  const int32_t counter = open_loop(emitter, extent, flags);
+  emitter->induction[axis] =
+      start < 0 ? counter : laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_ADD, start, counter);
 }
 
 static void open_kept(laze_loop_emitter *emitter) {
@@ -116,7 +125,7 @@ static void open_kept(laze_loop_emitter *emitter) {
   if (emitter->range_around) open_range_around(emitter);
   emit_values(emitter, -1, 0);
   for (int32_t i = 0; i < count; i++) {
-    if (i > 0 || !emitter->tiled || count == 2) open_axis(emitter, i);
+    if (!is_in_range(emitter, i)) open_axis(emitter, i);
     laze_group_emit_step(emitter, emitter->kept[i]);
     emit_values(emitter, i, 0);
   }

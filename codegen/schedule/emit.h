@@ -44,7 +44,8 @@ typedef struct laze_loop_emitter {
   int32_t kept_count, reduced_count;
   int32_t induction[LAZE_MAX_AXES]; /* by axis */
   int32_t open_count;               /* loops that are open, but for reduced axes */
-  bool range_around;                /* the range loop is around the kept axes, and none of them */
+  bool range_around;                /* the range loop is around the kept axes, and of none of them, but in tiles of the
+                                       outermost of more than two */
   int64_t block;                    /* it goes through blocks of so many of the innermost axis; 0: of no axis */
   int32_t block_start;              /* the first of the block at hand */
   bool tiled;                       /* the two innermost axes are gone through in tiles (emit_tiles.c) */

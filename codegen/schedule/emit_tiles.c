@@ -11,9 +11,9 @@
 
 #include "codegen/schedule/group.h"
 
-/* Of the innermost axis, and of the other one, of which a line of memory has many. */
+/* Elements of a tile along the innermost axis, and along the next, which is the one that is read along. */
 static const int64_t sides[2] = {32, 128};
-enum { FAR = 16 };
+enum { FAR = 16 }; /* elements apart: a line of memory has one of them */
 
 static laze_size coefficient_of(const laze_component *offset, int32_t axis) {
   for (int32_t i = 0; i < offset->term_count; i++)
@@ -22,7 +22,7 @@ static laze_size coefficient_of(const laze_component *offset, int32_t axis) {
 }
 
 /* The position of the axis along which the load is contiguous, if that is an outer one; -1: it is none. */
-static laze_status find_contiguous(laze_loop_emitter *emitter, const laze_instance *load, int32_t *out) {
+static laze_status find_read_along(laze_loop_emitter *emitter, const laze_instance *load, int32_t *out) {
   laze_mapper mapper = laze_scheduler_mapper(emitter->scheduler, emitter->group);
   const int32_t last = emitter->kept_count - 1;
   const laze_map *map;
@@ -37,20 +37,28 @@ static laze_status find_contiguous(laze_loop_emitter *emitter, const laze_instan
   return LAZE_OK;
 }
 
+/* Whether the order of iterations may be another. */
+static bool is_free(const laze_loop_emitter *emitter) {
+  const laze_group_builder *group = emitter->group;
+  bool free = !group->has_reduction && group->combine == LAZE_OP_NONE && !group->has_no_place &&
+              !group->group.updates && group->group.check_count == 0;
+  for (int32_t i = 0; i < emitter->kept_count; i++) free = free && !group->domain.axes[emitter->kept[i]].ordered;
+  return free;
+}
+
 laze_status laze_group_find_tiles(laze_loop_emitter *emitter) {
   const laze_group_builder *group = emitter->group;
   const int32_t last = emitter->kept_count - 1;
-  int32_t across = -1;
-  bool free = !group->has_reduction && group->combine == LAZE_OP_NONE && !group->has_no_place &&
-              !group->group.updates && group->group.check_count == 0;
-  for (int32_t i = 0; i <= last; i++) free = free && !group->domain.axes[emitter->kept[i]].ordered;
-  for (int64_t i = 0; i < group->instance_count && free && last > 0 && across < 0; i++)
+  int32_t along = -1;
+  if (last < 1 || !is_free(emitter)) return LAZE_OK;
+  for (int64_t i = 0; i < group->instance_count && along < 0; i++)
     if (group->instances[i].kind == LAZE_INSTANCE_LOAD)
-      LAZE_TRY(find_contiguous(emitter, &group->instances[i], &across));
-  if (across < 0) return LAZE_OK;
+      LAZE_TRY(find_read_along(emitter, &group->instances[i], &along));
+  if (along < 0) return LAZE_OK;
   emitter->tiled = true;
-  for (const int32_t axis = emitter->kept[across]; across < last; across++)
-    emitter->kept[across] = across == last - 1 ? axis : emitter->kept[across + 1];
+  const int32_t axis = emitter->kept[along];
+  for (; along < last - 1; along++) emitter->kept[along] = emitter->kept[along + 1];
+  emitter->kept[last - 1] = axis;
   return LAZE_OK;
 }
 

@@ -9,7 +9,8 @@
  *   cost.c         what computing a value again costs, against storing it
  *   kind.h         kinds of group: copy.c, matrix.c, fold.c, loops.c with pieces.c and update.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c; digits.c
- *   emit.c         a finished group as loops
+ *   emit.c         a finished group as loops (emit.h)
+ *   returned.c     returned values that are written where they go
  *   arrange.c      the order of finished groups
  *   print.c        the schedule as text
  */

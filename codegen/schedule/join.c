@@ -304,3 +304,12 @@ laze_status laze_schedule_needs(laze_scheduler *scheduler, laze_group_builder *g
   *possible = false;
   return rules->needs ? rules->needs(&join, out, possible) : LAZE_OK;
 }
+
+laze_value laze_schedule_behind_views(const laze_graph *graph, laze_value value) {
+  for (;;) {
+    const laze_node *node = laze_graph_node(graph, value);
+    const laze_join *join = laze_schedule_join_of(node->op);
+    if (!join->pass_through || !join->keeps_order) return value;
+    value = node->operands[0];
+  }
+}

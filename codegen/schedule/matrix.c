@@ -4,7 +4,7 @@
  *     c[batch, height rows, 256 columns] = a[batch, height rows, :] . b[batch, :, 256 columns]
  *
  * Each block copies its part of the second operand once, so that tall blocks copy less. They are 72 rows high, or up to
- * 288 where there are several blocks for each of many threads all the same.
+ * 288 where four to eight of them, or more, are left all the same.
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy. An axis of the
  * second one may have digits, each with a stride of its own, so that windows are read where they lie:
@@ -26,7 +26,7 @@
 
 /* Of rows, a multiple of the lowering's tile of 6. */
 enum { ROW_UNIT = 72, MOST_UNITS = 4, COLUMN_BLOCK = 256 };
-/* Elements of the result for each unit of a block's height. */
+/* Elements of the result, beyond each of which blocks are a unit higher: eight blocks of one unit. */
 #define ELEMENTS_OF_UNIT (8 * ROW_UNIT * COLUMN_BLOCK)
 
 /* The axes of the domain, and their letters in a laze_product. */
@@ -253,7 +253,7 @@ static laze_status count_operations(laze_scheduler *scheduler, const laze_domain
   return LAZE_OK;
 }
 
-/* Bytes for what is copied of both factors. */
+/* Bytes for what is copied of both factors: of the first, where the lowering (copies_a) does. */
 static laze_status measure_scratch(const matrix_emitter *emitter, laze_dtype dtype, laze_size height, laze_size *out) {
   laze_size_table *sizes = emitter->mapper.sizes;
   laze_error *error = emitter->scheduler->error;
@@ -279,7 +279,8 @@ static laze_status find_along(matrix_emitter *emitter, const laze_offset offsets
     for (int axis = 0; axis < AXES; axis++) {
       bool fits;
       LAZE_TRY(laze_map_digits(&emitter->mapper, &offsets[i].affine, axis, &emitter->along[i][axis], &fits));
-      if (!fits) return laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor has too many digits");
+      if (!fits)
+        return laze_fail(emitter->scheduler->error, LAZE_INTERNAL, "a factor or the result has too many digits");
     }
   return LAZE_OK;
 }
@@ -295,8 +296,8 @@ static bool stays(const laze_digits *along) {
 static laze_status fold_batches(matrix_emitter *emitter) {
   laze_digits columns[3];
   laze_size *extents = emitter->extents;
-  bool fits = stays(&emitter->along[0][BATCH]) && is_near(&emitter->along[1][COLUMNS]);
   if (extents[BATCH] == 1 || extents[COLUMNS] == 1) return LAZE_OK;
+  bool fits = stays(&emitter->along[0][BATCH]) && is_near(&emitter->along[1][COLUMNS]);
   for (int i = 1; i < 3 && fits; i++) {
     columns[i] = emitter->along[i][COLUMNS];
     LAZE_TRY(laze_digits_append(&emitter->mapper, &columns[i], &emitter->along[i][BATCH], &fits));

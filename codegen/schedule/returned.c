@@ -7,15 +7,6 @@
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
 
-laze_value laze_schedule_behind_views(const laze_graph *graph, laze_value value) {
-  for (;;) {
-    const laze_node *node = laze_graph_node(graph, value);
-    const laze_join *join = laze_schedule_join_of(node->op);
-    if (!join->pass_through || !join->keeps_order) return value;
-    value = node->operands[0];
-  }
-}
-
 /* Whether the group copies a value to one that is returned, element by element. */
 static bool copies(const laze_scheduler *scheduler, const laze_group_builder *group, laze_value value) {
   const laze_instance *instances = group->instances;

@@ -112,9 +112,9 @@ static laze_status fit(const convolved *c, laze_value zero, int axis, int64_t fi
   return laze_compose_pad(c->recorder, *value, zero, axis, around, value, c->error);
 }
 
-/* What of the input's padding a transposed form leaves out by itself, and the elements behind its last window, of which
- * that knows nothing otherwise. Of a stride and sizes that are not known it leaves nothing out. */
-static laze_status find_edges(const convolved *c, laze_size *padding, laze_size *behind) {
+/* The padding that a transposed form leaves out by itself, and the elements behind the last window, its output_padding.
+ * Both are 0 where these are no known numbers below the stride; then the caller cuts and pads. */
+static laze_status find_edges(const convolved *c, laze_size *padding, laze_size *further) {
   const laze_windows *w = &c->windows;
   bool known = true;
   for (int i = 0; i < w->dims; i++) {
@@ -124,12 +124,12 @@ static laze_status find_edges(const convolved *c, laze_size *padding, laze_size 
     LAZE_TRY(laze_size_arithmetic(c->recorder, '-', c->grad.sizes[2 + i], 1, &steps, c->error));
     LAZE_TRY(laze_size_arithmetic(c->recorder, '*', steps, w->stride[i], &steps, c->error));
     LAZE_TRY(
-        laze_size_arithmetic(c->recorder, '+', c->input.sizes[2 + i], 2 * w->low[i] - cover, &behind[i], c->error));
-    LAZE_TRY(laze_size_arithmetic(c->recorder, '-', behind[i], steps, &behind[i], c->error));
-    if (w->stride[i] == 1) behind[i] = 0;
-    known = known && laze_size_is_constant(behind[i]) && behind[i] >= 0 && behind[i] < w->stride[i];
+        laze_size_arithmetic(c->recorder, '+', c->input.sizes[2 + i], 2 * w->low[i] - cover, &further[i], c->error));
+    LAZE_TRY(laze_size_arithmetic(c->recorder, '-', further[i], steps, &further[i], c->error));
+    if (w->stride[i] == 1) further[i] = 0;
+    known = known && laze_size_is_constant(further[i]) && further[i] >= 0 && further[i] < w->stride[i];
   }
-  for (int i = 0; i < w->dims && !known; i++) padding[i] = behind[i] = 0;
+  for (int i = 0; i < w->dims && !known; i++) padding[i] = further[i] = 0;
   return LAZE_OK;
 }
 
@@ -137,16 +137,16 @@ static laze_status find_input(const convolved *c, laze_value *out) {
   const laze_windows *w = &c->windows;
   const laze_value operands[] = {c->call->operands[0], c->call->operands[2], LAZE_VALUE_NONE};
   laze_size stride[LAZE_MAX_WINDOW_DIMS], dilation[LAZE_MAX_WINDOW_DIMS], padding[LAZE_MAX_WINDOW_DIMS];
-  laze_size behind[LAZE_MAX_WINDOW_DIMS] = {0};
+  laze_size further[LAZE_MAX_WINDOW_DIMS] = {0};
   for (int i = 0; i < w->dims; i++) {
     stride[i] = w->stride[i];
     dilation[i] = w->dilation[i];
     padding[i] = w->low[i];
   }
-  if (!c->transposed) LAZE_TRY(find_edges(c, padding, behind));
+  if (!c->transposed) LAZE_TRY(find_edges(c, padding, further));
   laze_attribute attributes[] = {laze_attribute_sizes(stride, w->dims),   laze_attribute_sizes(padding, w->dims),
                                  laze_attribute_sizes(dilation, w->dims), laze_attribute_boolean(!c->transposed),
-                                 laze_attribute_sizes(behind, w->dims),   laze_attribute_size(c->groups)};
+                                 laze_attribute_sizes(further, w->dims),  laze_attribute_size(c->groups)};
   LAZE_TRY(laze_record_call(c->recorder, LAZE_OP_CONVOLUTION, operands, 3, attributes, out, c->error));
   for (int i = 0; i < w->dims; i++)
     LAZE_TRY(fit(c, c->zero, 2 + i, c->transposed ? 0 : w->low[i] - padding[i], c->input.sizes[2 + i], out));

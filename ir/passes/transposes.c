@@ -1,4 +1,4 @@
-/* Makes what reads a product transposed read another one as it lies.
+/* Replaces a product of which only the transpose is read by the product of its factors' transposes.
  *
  *   %0 = mm %a, %b                        %0 = permute %b, dims=[1, 0]
  *   %1 = permute %0, dims=[1, 0]     =>   %1 = permute %a, dims=[1, 0]
@@ -12,34 +12,31 @@
 #include "ir/op.gen.h"
 #include "ir/rewrite.h"
 
-typedef struct {
-  int32_t *uses; /* of each node */
-} counts;
-
-static void count_uses(const laze_graph *graph, counts *out) {
+/* How often each node is used. */
+static void count_uses(const laze_graph *graph, int32_t *uses) {
   for (int64_t i = 0; i < graph->node_count; i++) {
     const laze_node *node = &graph->nodes[i];
-    for (int32_t k = 0; k < node->operand_count; k++) out->uses[node->operands[k].node]++;
+    for (int32_t k = 0; k < node->operand_count; k++) uses[node->operands[k].node]++;
     for (int32_t r = 0; r < node->region_count; r++)
-      for (int64_t k = 0; k < node->regions[r]->result_count; k++) out->uses[node->regions[r]->results[k].node]++;
+      for (int64_t k = 0; k < node->regions[r]->result_count; k++) uses[node->regions[r]->results[k].node]++;
   }
-  for (int64_t k = 0; k < graph->body->result_count; k++) out->uses[graph->body->results[k].node]++;
+  for (int64_t k = 0; k < graph->body->result_count; k++) uses[graph->body->results[k].node]++;
 }
 
 /* Whether a permutation changes the last two axes, and no others. */
 static bool swaps_last(const laze_node *node) {
   const int rank = node->types[0]->rank;
   for (int axis = 0; axis < rank; axis++) {
-    const int64_t item = node->attributes[0].value.items[axis], from = item < 0 ? item + rank : item;
+    const int64_t item = node->attributes[LAZE_PERMUTE_DIMS].value.items[axis], from = item < 0 ? item + rank : item;
     if (from != (axis < rank - 2 ? axis : 2 * rank - 3 - axis)) return false;
   }
   return rank >= 2;
 }
 
-static bool is_transposed_product(const laze_graph *graph, const counts *counted, const laze_node *node) {
+static bool is_transposed_product(const laze_graph *graph, const int32_t *uses, const laze_node *node) {
   if (node->op != LAZE_OP_PERMUTE || !swaps_last(node)) return false;
   const laze_node *product = laze_graph_node(graph, node->operands[0]);
-  return (product->op == LAZE_OP_MM || product->op == LAZE_OP_BMM) && counted->uses[node->operands[0].node] == 1;
+  return (product->op == LAZE_OP_MM || product->op == LAZE_OP_BMM) && uses[node->operands[0].node] == 1;
 }
 
 static laze_status replace(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
@@ -63,15 +60,14 @@ static laze_status replace(laze_rewrite *rewrite, void *self, int32_t number, bo
 
 laze_status laze_pass_transposes(const laze_graph *graph, const laze_pass_options *options, laze_graph **out,
                                  laze_error *error) {
-  counts counted = {laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *counted.uses)};
-  const laze_rewrite_hooks hooks = {.self = &counted, .node = replace};
+  int32_t *uses = laze_alloc_zero(graph->context, graph->node_count * (int64_t)sizeof *uses);
+  const laze_rewrite_hooks hooks = {.self = uses, .node = replace};
   bool any = false;
   (void)options;
-  if (!counted.uses) return laze_fail_memory(error, "the uses of a graph's values", -1);
-  count_uses(graph, &counted);
-  for (int64_t i = 0; i < graph->node_count && !any; i++)
-    any = is_transposed_product(graph, &counted, &graph->nodes[i]);
+  if (!uses) return laze_fail_memory(error, "the uses of a graph's values", -1);
+  count_uses(graph, uses);
+  for (int64_t i = 0; i < graph->node_count && !any; i++) any = is_transposed_product(graph, uses, &graph->nodes[i]);
   const laze_status status = any ? laze_rewrite_graph(graph, &hooks, true, out, error) : LAZE_OK;
-  laze_free(graph->context, counted.uses);
+  laze_free(graph->context, uses);
   return status;
 }
