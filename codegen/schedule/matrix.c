@@ -222,13 +222,15 @@ static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int
                              : open_axis(emitter, extents[ROWS], counts->height, block, &emitter->row);
 }
 
-/* How high blocks are. */
+/* How high blocks are. Of an extent so much counts as can make a difference, so that no product is too large. */
 static laze_status find_height(laze_scheduler *scheduler, const laze_size extents[AXES], laze_size *out) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
-  laze_size units = 1;
-  for (int axis = 0; axis < DEPTH; axis++)
-    LAZE_TRY(laze_size_estimate(sizes, LAZE_SIZE_MUL, units, extents[axis], &units, error));
+  laze_size units = 1, extent;
+  for (int axis = 0; axis < DEPTH; axis++) {
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, extents[axis], MOST_UNITS * ELEMENTS_OF_UNIT, &extent, error));
+    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, units, extent, &units, error));
+  }
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, units, ELEMENTS_OF_UNIT, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MAX, units, 1, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, units, MOST_UNITS, &units, error));
@@ -296,7 +298,7 @@ static bool stays(const laze_digits *along) {
 static laze_status fold_batches(matrix_emitter *emitter) {
   laze_digits columns[3];
   laze_size *extents = emitter->extents;
-  if (extents[BATCH] == 1 || extents[COLUMNS] == 1) return LAZE_OK;
+  if (extents[BATCH] == 1 || extents[COLUMNS] == 1 || extents[ROWS] == 0) return LAZE_OK;
   bool fits = stays(&emitter->along[0][BATCH]) && is_near(&emitter->along[1][COLUMNS]);
   for (int i = 1; i < 3 && fits; i++) {
     columns[i] = emitter->along[i][COLUMNS];

@@ -104,6 +104,8 @@ static void print_group(laze_text *text, const laze_graph *graph, const laze_gro
     laze_size_print(text, graph->sizes, group->bytes);
     laze_text_append(text, "  operations ");
     laze_size_print(text, graph->sizes, group->operations);
+    if (group->scratch != 0) laze_text_append(text, "  scratch ");
+    if (group->scratch != 0) laze_size_print(text, graph->sizes, group->scratch);
     laze_text_append(text, "\n");
   }
   print_values(text, graph, "reads", group->reads, group->read_count);

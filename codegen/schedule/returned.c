@@ -26,9 +26,24 @@ static bool is_made_for(const laze_scheduler *scheduler, const laze_group_builde
   return true;
 }
 
+/* Whether a node says how large the value is: then it has no memory yet where others can be computed. */
+static void note_defined(void *self, int64_t symbol) {
+  (void)symbol;
+  *(bool *)self = true;
+}
+static laze_status has_defined_size(const laze_scheduler *scheduler, laze_value value, bool *out) {
+  const laze_type *type = laze_graph_type(scheduler->graph, value);
+  *out = false;
+  for (int32_t i = 0; i < type->rank; i++)
+    LAZE_TRY(laze_size_each_defined(scheduler->graph->sizes, type->sizes[i], note_defined, out, scheduler->error));
+  return LAZE_OK;
+}
+
 laze_status laze_schedule_write_returned(laze_scheduler *scheduler, const laze_group_builder *group, bool *done) {
   const laze_value value = laze_schedule_behind_views(scheduler->graph, group->group.root);
-  *done = copies(scheduler, group, value) && is_made_for(scheduler, group, value);
+  bool late;
+  LAZE_TRY(has_defined_size(scheduler, group->group.root, &late));
+  *done = !late && copies(scheduler, group, value) && is_made_for(scheduler, group, value);
   if (!*done) return LAZE_OK;
   laze_group *maker = &scheduler->group_of_root[value.node]->group;
   laze_value *writes =

@@ -95,8 +95,8 @@ typedef struct laze_schedule_options {
 LAZE_MUST_USE laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena,
                                               const laze_schedule_options *options, laze_schedule *out,
                                               laze_error *error);
-/* Kernels with domain, bytes, operations, operands, why they end where they do, the calls they come from, and what they
- * compute again; `with_loops` adds the loop IR. */
+/* Kernels with domain, bytes, operations, scratch, operands, why they end where they do, the calls they come from, and
+ * what they compute again; `with_loops` adds the loop IR. */
 void laze_schedule_print(laze_text *text, const laze_graph *graph, const laze_schedule *schedule, bool with_loops);
 
 /* Constants of at most one element are part of the kernel; others are values of the program. */

@@ -16,8 +16,8 @@ typedef struct {
 static const pass passes[] = {
     {"fold", laze_pass_fold, true}, /* first: simplify looks for numbers */
     {"branches", laze_pass_branches, true},
-    {"transposes", laze_pass_transposes, true},
     {"simplify", laze_pass_simplify, true},
+    {"transposes", laze_pass_transposes, true},
     {"common_nodes", laze_pass_common_nodes, true},
     {"dead_nodes", laze_pass_dead_nodes, true},
     {"expand", laze_pass_expand, false},

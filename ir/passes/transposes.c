@@ -5,7 +5,8 @@
  *                                         %2 = mm %0, %1
  *
  * A kernel reads its factors transposed at no price, where writing or reading the result so walks across memory. Each
- * element is the same products in the same order. A product that others use as well stays: there would be two.
+ * element is the same products in the same order. A product that others use as well stays: there would be two. So does
+ * one of windows, or of a factor that batches have in common, which a kernel reads as it lies on one side alone.
  */
 #include "ir/passes/passes.h"
 
@@ -33,10 +34,21 @@ static bool swaps_last(const laze_node *node) {
   return rank >= 2;
 }
 
+/* Whether a factor is windows, or the same for several batches, as far as views tell. */
+static bool has_its_side(const laze_graph *graph, laze_value factor) {
+  for (;;) {
+    const laze_node *node = laze_graph_node(graph, factor);
+    if (node->op == LAZE_OP__WINDOW || node->op == LAZE_OP_EXPAND) return true;
+    if (node->op != LAZE_OP_RESHAPE && node->op != LAZE_OP_PERMUTE && node->op != LAZE_OP_FLIP) return false;
+    factor = node->operands[0];
+  }
+}
+
 static bool is_transposed_product(const laze_graph *graph, const int32_t *uses, const laze_node *node) {
   if (node->op != LAZE_OP_PERMUTE || !swaps_last(node)) return false;
   const laze_node *product = laze_graph_node(graph, node->operands[0]);
-  return (product->op == LAZE_OP_MM || product->op == LAZE_OP_BMM) && uses[node->operands[0].node] == 1;
+  return (product->op == LAZE_OP_MM || product->op == LAZE_OP_BMM) && uses[node->operands[0].node] == 1 &&
+         !has_its_side(graph, product->operands[0]) && !has_its_side(graph, product->operands[1]);
 }
 
 static laze_status replace(laze_rewrite *rewrite, void *self, int32_t number, bool *replaced, laze_error *error) {
