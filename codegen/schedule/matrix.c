@@ -3,8 +3,8 @@
  *   for t in 0 ... batches * ceil(rows / height) * ceil(columns / 256)          RANGE: what threads share
  *     c[batch, height rows, 256 columns] = a[batch, height rows, :] . b[batch, :, 256 columns]
  *
- * Each block copies its part of the second operand once, so that tall blocks copy less. They are 72 rows high, or up to
- * 288 where four to eight of them, or more, are left all the same.
+ * Each block copies its part of the second operand once, so that tall blocks copy less. They are 72 rows high, or, of
+ * more than 384 rows, up to 288, and at least four below each other.
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy. An axis of the
  * second one may have digits, each with a stride of its own, so that windows are read where they lie:
@@ -24,10 +24,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of rows, a multiple of the lowering's tile of 6. */
-enum { ROW_UNIT = 72, MOST_UNITS = 4, COLUMN_BLOCK = 256 };
-/* Elements of the result, beyond each of which blocks are a unit higher: eight blocks of one unit. */
-#define ELEMENTS_OF_UNIT (8 * ROW_UNIT * COLUMN_BLOCK)
+/* Of a block: rows, a multiple of the lowering's tile of 6, for each so many of the result, and columns. */
+enum { ROW_UNIT = 72, MOST_UNITS = 4, ROWS_OF_UNIT = 384, COLUMN_BLOCK = 256 };
 
 /* The axes of the domain, and their letters in a laze_product. */
 enum { BATCH, ROWS, COLUMNS, DEPTH, AXES };
@@ -222,16 +220,12 @@ static void open_blocks(matrix_emitter *emitter, const block_counts *counts, int
                              : open_axis(emitter, extents[ROWS], counts->height, block, &emitter->row);
 }
 
-/* How high blocks are. Of an extent so much counts as can make a difference, so that no product is too large. */
-static laze_status find_height(laze_scheduler *scheduler, const laze_size extents[AXES], laze_size *out) {
+/* How high blocks are: a number that each product of other rows has anew, so it is a short one. */
+static laze_status find_height(laze_scheduler *scheduler, laze_size rows, laze_size *out) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
-  laze_size units = 1, extent;
-  for (int axis = 0; axis < DEPTH; axis++) {
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, extents[axis], MOST_UNITS * ELEMENTS_OF_UNIT, &extent, error));
-    LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, units, extent, &units, error));
-  }
-  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, units, ELEMENTS_OF_UNIT, &units, error));
+  laze_size units;
+  LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, rows, ROWS_OF_UNIT, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MAX, units, 1, &units, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MIN, units, MOST_UNITS, &units, error));
   return laze_size_binary(sizes, LAZE_SIZE_MUL, units, ROW_UNIT, out, error);
@@ -240,7 +234,7 @@ static laze_status find_height(laze_scheduler *scheduler, const laze_size extent
 static laze_status find_blocks(laze_scheduler *scheduler, const laze_size extents[AXES], block_counts *blocks) {
   laze_size_table *sizes = scheduler->graph->sizes;
   laze_error *error = scheduler->error;
-  LAZE_TRY(find_height(scheduler, extents, &blocks->height));
+  LAZE_TRY(find_height(scheduler, extents[ROWS], &blocks->height));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, extents[ROWS], blocks->height, &blocks->rows, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_CEIL_DIV, extents[COLUMNS], COLUMN_BLOCK, &blocks->columns, error));
   LAZE_TRY(laze_size_binary(sizes, LAZE_SIZE_MUL, blocks->rows, blocks->columns, &blocks->all, error));
