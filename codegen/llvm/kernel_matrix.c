@@ -10,6 +10,9 @@
  *             for i in the part, a tile at a time        kernel_tile.c
  *         join the chains in C, or send them there by runs where its columns have digits
  *
+ * Of few rows B is read once, where it lies, and mostly for longer than anything is computed: several panels take turns
+ * in pieces of a few k, so that it is read along its rows.
+ *
  * A chain is every fourth k of the block, in tiles 6 rows high and 4 registers wide; with 16 registers instead of 32
  * they are half as wide. Chains wait on the stack until they are joined. A depth that is one chain goes straight into
  * C, unless its columns have digits. What is read again and again lies near: a span of the panel in the first cache,
@@ -19,6 +22,7 @@
 
 #include "codegen/order.h"
 
+#include <assert.h>
 #include <string.h>
 
 static laze_tile tile_of(const laze_product *p) {
@@ -82,9 +86,14 @@ static LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
   return choose(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value);
 }
 
+static_assert(LAZE_FEW_PANELS * LAZE_FEW_ROWS <= LAZE_PART_ROWS, "chains of several panels fit where those of one do");
+
 /* The stack's room for a chain of a part's rows, addressed as if it began at row 0. */
 static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
-  LLVMValueRef row = subtract(p, multiply(p, chain, number(p, LAZE_PART_ROWS)), p->first_row);
+  LLVMValueRef rows = number(p, LAZE_PART_ROWS), place = chain;
+  if (p->few) rows = choose(p, p->few, number(p, LAZE_FEW_ROWS), rows);
+  if (p->few) place = add(p, chain, multiply(p, p->panel_place, number(p, LAZE_PRODUCT_LANES)));
+  LLVMValueRef row = subtract(p, multiply(p, place, rows), p->first_row);
   return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
 }
 
@@ -151,9 +160,9 @@ static laze_status emit_runs(laze_product *p) {
   return LAZE_OK;
 }
 
-/* How many k of the block a chain has. */
+/* How many k of the piece a chain has. */
 static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
-  LLVMValueRef rest = subtract(p, add(p, subtract(p, p->block_depth, chain), p->chains), number(p, 1));
+  LLVMValueRef rest = subtract(p, add(p, subtract(p, p->piece_depth, chain), p->chains), number(p, 1));
   return laze_product_by_chains(p, rest);
 }
 
@@ -161,14 +170,16 @@ static LLVMValueRef chain_length(const laze_product *p, LLVMValueRef chain) {
 static laze_status emit_spans(laze_product *p, LLVMValueRef copies, LLVMValueRef chain) {
   laze_counted_loop spans = {0};
   LLVMValueRef length = chain_length(p, chain), most = at_least_one(p, length), span = number(p, LAZE_SPAN);
+  LLVMValueRef before = laze_product_by_chains(p, p->piece_k);
   LLVMValueRef a = advance(p, p->a_start, multiply(p, chain, p->a_chain));
   LLVMValueRef b = advance(p, p->panel, multiply(p, chain, p->panel_chain));
   if (copies) span = choose(p, copies, span, most); /* what is read where it lies is too large for the cache anyway */
   LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
   p->depth = smaller(p, span, subtract(p, length, spans.counter));
-  p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, spans.counter, number(p, 0), "");
-  p->span_a = advance(p, a, multiply(p, spans.counter, p->a_step));
-  p->span_b = advance(p, b, multiply(p, spans.counter, p->panel_stride));
+  LLVMValueRef at = add(p, before, spans.counter);
+  p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, at, number(p, 0), "");
+  p->span_a = advance(p, a, multiply(p, at, p->a_step));
+  p->span_b = advance(p, b, multiply(p, at, p->panel_stride));
   LAZE_TRY(emit_widths(p));
   laze_counted_loop_close(p->l, &spans, span);
   return LAZE_OK;
@@ -197,28 +208,64 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   p->first_row = parts.counter;
   p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
   LAZE_TRY(emit_chains(p, copies));
-  laze_product_branch at = laze_product_open_branch(p, p->is_chain);
-  laze_product_other_side(p, at);
+  LLVMValueRef joins = LLVMBuildNot(p->l->e.builder, p->is_chain, "");
+  if (p->few) joins = LLVMBuildAnd(p->l->e.builder, joins, p->is_last, "");
+  laze_product_branch at = laze_product_open_branch(p, joins);
   LAZE_TRY(emit_join(p));
+  laze_product_other_side(p, at);
   laze_product_close_branch(p, at);
   if (p->result.count > 0) LAZE_TRY(emit_runs(p));
   laze_counted_loop_close(p->l, &parts, number(p, LAZE_PART_ROWS));
   return LAZE_OK;
 }
 
-static laze_status emit_panels(laze_product *p) {
+/* Panels of columns from one up to another. */
+static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRef from, LLVMValueRef to) {
   laze_counted_loop columns = {0};
-  LLVMValueRef copies = laze_product_copies_b(p);
-  LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), p->operands[COLUMNS]));
+  LLVMValueRef width = number(p, laze_product_width(p));
+  LAZE_TRY(laze_counted_loop_open(p->l, &columns, from, to));
   p->column = columns.counter;
+  p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
   LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(laze_product_find_runs(p));
   LAZE_TRY(laze_product_prepare_b(p, copies));
   LAZE_TRY(emit_parts(p, copies));
-  laze_counted_loop_close(p->l, &columns, number(p, laze_product_width(p)));
+  laze_counted_loop_close(p->l, &columns, width);
   return LAZE_OK;
+}
+
+/* Panels that take turns, of few rows; otherwise one, and the block is one piece. */
+static laze_status emit_turns(laze_product *p, LLVMValueRef copies) {
+  laze_counted_loop groups = {0}, pieces = {0};
+  const int64_t width = laze_product_width(p);
+  LLVMValueRef columns = p->operands[COLUMNS], depth = p->block_depth;
+  LLVMValueRef group = choose(p, p->few, number(p, LAZE_FEW_PANELS * width), number(p, width));
+  LLVMValueRef piece = choose(p, p->few, number(p, LAZE_FEW_DEPTH), number(p, LAZE_PRODUCT_BLOCK));
+  LAZE_TRY(laze_counted_loop_open(p->l, &groups, number(p, 0), columns));
+  LAZE_TRY(laze_counted_loop_open(p->l, &pieces, number(p, 0), at_least_one(p, depth)));
+  LLVMValueRef end = add(p, pieces.counter, piece);
+  p->piece_k = pieces.counter;
+  p->piece_depth = subtract(p, smaller(p, end, depth), pieces.counter);
+  p->is_last = LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, end, depth, "");
+  LAZE_TRY(emit_panels(p, copies, groups.counter, smaller(p, columns, add(p, groups.counter, group))));
+  laze_counted_loop_close(p->l, &pieces, piece);
+  laze_counted_loop_close(p->l, &groups, group);
+  return LAZE_OK;
+}
+
+/* Columns that have digits have no turns: then chains are joined in the first one. */
+static laze_status emit_columns(laze_product *p) {
+  LLVMValueRef copies = laze_product_copies_b(p);
+  if (copies && p->result.count == 0) {
+    LLVMValueRef most = number(p, LAZE_FEW_ROWS);
+    p->few = LLVMBuildICmp(p->l->e.builder, LLVMIntSLE, p->operands[ROWS], most, "");
+    return emit_turns(p, copies);
+  }
+  p->piece_k = number(p, 0);
+  p->piece_depth = p->block_depth;
+  return emit_panels(p, copies, number(p, 0), p->operands[COLUMNS]);
 }
 
 /* Blocks of k; without depth there is one empty block. */
@@ -230,7 +277,7 @@ static laze_status emit_blocks(laze_product *p) {
   p->block_k = blocks.counter;
   p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
   LAZE_TRY(laze_product_prepare_a(p));
-  LAZE_TRY(emit_panels(p));
+  LAZE_TRY(emit_columns(p));
   laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
   return LAZE_OK;
 }

@@ -15,7 +15,12 @@ typedef struct laze_tile {
 #define LAZE_TILE_VECTORS 4
 #define LAZE_TILE_SUMS 24 /* registers, most */
 #define LAZE_PART_ROWS 72 /* most rows whose chains are kept on the stack; a multiple of a tile's */
-#define LAZE_SPAN 128     /* most k of a chain that tiles take at once: so much of a panel stays in the nearest cache */
+/* Rows for which columns of so many panels take turns in pieces of so many k, so that B is read along its rows: their
+ * chains have to fit where those of a part do. */
+#define LAZE_FEW_ROWS 8
+#define LAZE_FEW_PANELS 8
+#define LAZE_FEW_DEPTH 32
+#define LAZE_SPAN 128 /* most k of a chain that tiles take at once: so much of a panel stays in the nearest cache */
 
 /* The instruction's operands, in their order; those of digits follow. */
 enum {
@@ -60,6 +65,10 @@ typedef struct laze_product {
   /* The block of k, of which `column` and `masks` say which columns are at hand. */
   LLVMValueRef block_k, block_depth, column, masks[LAZE_TILE_VECTORS];
   laze_product_runs runs, result_runs; /* of B and of C */
+  LLVMValueRef few;                    /* whether there are few rows, an i1; NULL: it makes no difference */
+  /* The piece of the block: its first k in that, how many it has, and whether it is the last one. */
+  LLVMValueRef piece_k, piece_depth, is_last;
+  LLVMValueRef panel_place; /* of the panel among those that take turns */
   /* B's panel: where its first k is, and elements from one chain to the next and from one k of a chain to the next. */
   LLVMValueRef panel, panel_chain, panel_stride;
   LLVMValueRef first_row, row_end; /* the part, of A and C */

@@ -466,11 +466,13 @@ static bool set_width(runner *r, int width) {
 }
 
 START_TEST(test_matrix) {
-  /* Depths around one chain, a block of it, and several; rows around a tile and a part; a row by itself. */
-  static const int64_t shapes[][3] = {{1, 1, 1},     {6, 64, 16},   {7, 65, 5},    {5, 10, 33},   {13, 16, 4},
-                                      {48, 80, 300}, {50, 7, 513},  {3, 130, 0},   {0, 4, 4},     {4, 0, 4},
-                                      {12, 17, 257}, {1, 200, 64},  {1, 70, 256},  {1, 1, 1027},  {2, 66, 1023},
-                                      {49, 9, 1025}, {75, 5, 1026}, {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255}};
+  /* Depths around one chain, a block of it, and several; rows around a tile and a part; a row by itself; few rows of
+   * more columns than take turns. */
+  static const int64_t shapes[][3] = {{1, 1, 1},      {6, 64, 16},    {7, 65, 5},    {5, 10, 33},   {13, 16, 4},
+                                      {48, 80, 300},  {50, 7, 513},   {3, 130, 0},   {0, 4, 4},     {4, 0, 4},
+                                      {12, 17, 257},  {1, 200, 64},   {1, 70, 256},  {1, 1, 1027},  {2, 66, 1023},
+                                      {49, 9, 1025},  {75, 5, 1026},  {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255},
+                                      {8, 1100, 300}, {3, 600, 1050}, {9, 600, 70},  {2, 520, 31}};
   const int known = _i % 5, width = _i / 5;
   for (int d = 0; d < NUMBERS; d++) {
     runner r;
