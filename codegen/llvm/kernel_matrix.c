@@ -27,21 +27,27 @@
 
 static laze_tile tile_of(const laze_product *p) {
   int vectors = p->l->unit.register_count >= 32 ? LAZE_TILE_VECTORS : LAZE_TILE_VECTORS / 2;
-  return (laze_tile){is_one(p->operands[ROWS]) ? 1 : LAZE_TILE_ROWS, vectors};
+  return (laze_tile){is_one(p->operands[LAZE_PRODUCT_ROWS]) ? 1 : LAZE_TILE_ROWS, vectors};
 }
 
 /* One column is computed as one row, C' = B' A': lanes lie along columns, and would have one to work on. */
 static void turn_column(laze_product *p) {
-  static const int turned[OPERAND_COUNT] = {B_OFFSET, B_COLUMN, B_K,     A_OFFSET, A_K,   A_ROW,
-                                            C_OFFSET, C_ROW,    COLUMNS, ROWS,     DEPTH, FIRST_COLUMN};
-  LLVMValueRef given[OPERAND_COUNT];
+  static const int turned[LAZE_LOOP_PRODUCT_FIXED] = {
+      LAZE_PRODUCT_B_OFFSET, LAZE_PRODUCT_B_COLUMN, LAZE_PRODUCT_B_K,      LAZE_PRODUCT_A_OFFSET,
+      LAZE_PRODUCT_A_K,      LAZE_PRODUCT_A_ROW,    LAZE_PRODUCT_C_OFFSET, LAZE_PRODUCT_C_ROW,
+      LAZE_PRODUCT_COLUMNS,  LAZE_PRODUCT_ROWS,     LAZE_PRODUCT_DEPTH,    LAZE_PRODUCT_FIRST_COLUMN};
+  LLVMValueRef given[LAZE_LOOP_PRODUCT_FIXED];
   int64_t a = p->a;
-  if (!is_one(p->operands[COLUMNS]) || is_one(p->operands[ROWS]) || !is_one(p->operands[C_ROW])) return;
+  if (!is_one(p->operands[LAZE_PRODUCT_COLUMNS]) || is_one(p->operands[LAZE_PRODUCT_ROWS]) ||
+      !is_one(p->operands[LAZE_PRODUCT_C_ROW]))
+    return;
   if (laze_product_has_digits(p) || p->result.count > 0) return;
-  p->operands[B_OFFSET] = add(p, p->operands[B_OFFSET], multiply(p, p->operands[FIRST_COLUMN], p->operands[B_COLUMN]));
-  p->operands[FIRST_COLUMN] = number(p, 0);
+  p->operands[LAZE_PRODUCT_B_OFFSET] =
+      add(p, p->operands[LAZE_PRODUCT_B_OFFSET],
+          multiply(p, p->operands[LAZE_PRODUCT_FIRST_COLUMN], p->operands[LAZE_PRODUCT_B_COLUMN]));
+  p->operands[LAZE_PRODUCT_FIRST_COLUMN] = number(p, 0);
   memcpy(given, p->operands, sizeof given);
-  for (int k = 0; k < OPERAND_COUNT; k++) p->operands[k] = given[turned[k]];
+  for (int k = 0; k < LAZE_LOOP_PRODUCT_FIXED; k++) p->operands[k] = given[turned[k]];
   p->a = p->b;
   p->b = a;
 }
@@ -66,7 +72,7 @@ void laze_product_close_branch(const laze_product *p, laze_product_branch at) {
 static laze_status emit_widths(laze_product *p) {
   laze_tile wide = p->tile;
   if (wide.vectors == 1) return laze_product_tiles(p);
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   LLVMValueRef many = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, left, number(p, p->lanes), "");
   laze_product_branch at = laze_product_open_branch(p, many);
   LAZE_TRY(laze_product_tiles(p));
@@ -103,7 +109,7 @@ static LLVMValueRef partial_row(const laze_product *p, LLVMValueRef chain, LLVMV
 
 /* C at the panel's first column, in row 0, where its columns have no digits. */
 static LLVMValueRef result_start(const laze_product *p) {
-  return laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], p->column));
+  return laze_llvm_pointer(p->l, p->c, add(p, p->operands[LAZE_PRODUCT_C_OFFSET], p->column));
 }
 
 /* The block's total in one register. */
@@ -131,7 +137,8 @@ static laze_status emit_join(laze_product *p) {
   laze_counted_loop rows = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   LLVMValueRef first = partial_row(p, number(p, 0), rows.counter), out = NULL;
-  if (p->result.count == 0) out = advance(p, result_start(p), multiply(p, rows.counter, p->operands[C_ROW]));
+  if (p->result.count == 0)
+    out = advance(p, result_start(p), multiply(p, rows.counter, p->operands[LAZE_PRODUCT_C_ROW]));
   for (int v = 0; v < p->tile.vectors; v++) {
     LLVMValueRef total = join_chains(p, rows.counter, v);
     if (p->result.count == 0)
@@ -148,8 +155,8 @@ static laze_status emit_runs(laze_product *p) {
   laze_counted_loop rows = {0};
   laze_product_walk walk;
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
-  LLVMValueRef row = multiply(p, rows.counter, p->operands[C_ROW]);
-  LLVMValueRef out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[C_OFFSET], row));
+  LLVMValueRef row = multiply(p, rows.counter, p->operands[LAZE_PRODUCT_C_ROW]);
+  LLVMValueRef out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[LAZE_PRODUCT_C_OFFSET], row));
   LLVMValueRef totals = partial_row(p, number(p, 0), rows.counter);
   LAZE_TRY(laze_product_open_runs(p, &p->result_runs, number(p, 1), &walk));
   LLVMValueRef total =
@@ -192,7 +199,7 @@ static laze_status emit_chains(laze_product *p, LLVMValueRef copies) {
   p->out_row = number(p, laze_product_width(p));
   if (p->result.count == 0) {
     p->out = choose(p, p->is_chain, result_start(p), p->out);
-    p->out_row = choose(p, p->is_chain, p->operands[C_ROW], p->out_row);
+    p->out_row = choose(p, p->is_chain, p->operands[LAZE_PRODUCT_C_ROW], p->out_row);
   }
   LAZE_TRY(emit_spans(p, copies, chains.counter));
   laze_counted_loop_close(p->l, &chains, number(p, 1));
@@ -204,9 +211,9 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop parts = {0};
   unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
   if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
-  LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[ROWS]));
+  LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[LAZE_PRODUCT_ROWS]));
   p->first_row = parts.counter;
-  p->row_end = smaller(p, p->operands[ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
+  p->row_end = smaller(p, p->operands[LAZE_PRODUCT_ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
   LAZE_TRY(emit_chains(p, copies));
   LLVMValueRef joins = LLVMBuildNot(p->l->e.builder, p->is_chain, "");
   if (p->few) joins = LLVMBuildAnd(p->l->e.builder, joins, p->is_last, "");
@@ -226,7 +233,7 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, from, to));
   p->column = columns.counter;
   p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(laze_product_find_runs(p));
@@ -240,7 +247,7 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
 static laze_status emit_turns(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop groups = {0}, pieces = {0};
   const int64_t width = laze_product_width(p);
-  LLVMValueRef columns = p->operands[COLUMNS], depth = p->block_depth;
+  LLVMValueRef columns = p->operands[LAZE_PRODUCT_COLUMNS], depth = p->block_depth;
   LLVMValueRef group = choose(p, p->few, number(p, LAZE_FEW_PANELS * width), number(p, width));
   LLVMValueRef piece = choose(p, p->few, number(p, LAZE_FEW_DEPTH), number(p, LAZE_PRODUCT_BLOCK));
   LAZE_TRY(laze_counted_loop_open(p->l, &groups, number(p, 0), columns));
@@ -260,18 +267,18 @@ static laze_status emit_columns(laze_product *p) {
   LLVMValueRef copies = laze_product_copies_b(p);
   if (copies && p->result.count == 0) {
     LLVMValueRef most = number(p, LAZE_FEW_ROWS);
-    p->few = LLVMBuildICmp(p->l->e.builder, LLVMIntSLE, p->operands[ROWS], most, "");
+    p->few = LLVMBuildICmp(p->l->e.builder, LLVMIntSLE, p->operands[LAZE_PRODUCT_ROWS], most, "");
     return emit_turns(p, copies);
   }
   p->piece_k = number(p, 0);
   p->piece_depth = p->block_depth;
-  return emit_panels(p, copies, number(p, 0), p->operands[COLUMNS]);
+  return emit_panels(p, copies, number(p, 0), p->operands[LAZE_PRODUCT_COLUMNS]);
 }
 
 /* Blocks of k; without depth there is one empty block. */
 static laze_status emit_blocks(laze_product *p) {
   laze_counted_loop blocks = {0};
-  LLVMValueRef depth = p->operands[DEPTH];
+  LLVMValueRef depth = p->operands[LAZE_PRODUCT_DEPTH];
   p->tile = tile_of(p);
   LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
   p->block_k = blocks.counter;
@@ -296,17 +303,18 @@ static laze_product_axis read_digits(laze_llvm_kernel *l, const laze_loop_instru
 laze_status laze_llvm_matrix(laze_llvm_kernel *l, const laze_loop_instruction *i) {
   const laze_loop_product read = laze_loop_read_product(i->imm);
   laze_product p = {.l = l, .dtype = i->dtype, .a = read.a, .b = read.b, .c = read.c};
-  int32_t further = OPERAND_COUNT;
-  for (int k = 0; k < OPERAND_COUNT; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
-  p.k = read_digits(l, i, p.operands[B_K], &further, read.depth_digits);
-  p.j = read_digits(l, i, p.operands[B_COLUMN], &further, read.column_digits);
+  int32_t further = LAZE_LOOP_PRODUCT_FIXED;
+  for (int k = 0; k < LAZE_LOOP_PRODUCT_FIXED; k++) p.operands[k] = l->values[laze_llvm_operand(l, i, k)][0].value;
+  p.k = read_digits(l, i, p.operands[LAZE_PRODUCT_B_K], &further, read.depth_digits);
+  p.j = read_digits(l, i, p.operands[LAZE_PRODUCT_B_COLUMN], &further, read.column_digits);
   p.result = read_digits(l, i, number(&p, 1), &further, read.result_digits);
   p.element = laze_llvm_scalar_type(&l->e, i->dtype);
   p.lanes = l->unit.register_bytes / (int)laze_dtype_size(i->dtype);
   if (p.lanes > LAZE_LANES) p.lanes = LAZE_LANES; /* more would fit of elements of one or two bytes */
   p.vector = LLVMVectorType(p.element, (unsigned)p.lanes);
   turn_column(&p);
-  p.is_chain = LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
+  p.is_chain =
+      LLVMBuildICmp(l->e.builder, LLVMIntSLT, p.operands[LAZE_PRODUCT_DEPTH], number(&p, LAZE_PRODUCT_CHAIN), "");
   p.chains = choose(&p, p.is_chain, number(&p, 1), number(&p, LAZE_PRODUCT_LANES));
   return emit_blocks(&p);
 }

@@ -41,7 +41,7 @@ LLVMValueRef laze_product_mask(const laze_product *p, LLVMValueRef remaining) {
 
 /* Whether B's columns are known to lie next to each other, all of them. */
 static bool is_contiguous(const laze_product *p) {
-  return !laze_product_has_digits(p) && is_one(p->operands[B_COLUMN]);
+  return !laze_product_has_digits(p) && is_one(p->operands[LAZE_PRODUCT_B_COLUMN]);
 }
 
 enum { MOST_RUNS = LAZE_LANES * LAZE_TILE_VECTORS, RUN_NUMBERS = 2 * MOST_RUNS + 1 };
@@ -82,18 +82,18 @@ static void store_register(const laze_product *p, LLVMValueRef row, int v, LLVMV
 /* Register `v` of B's row at `row`; columns that do not exist read as 0. */
 static LLVMValueRef load_columns(const laze_product *p, LLVMValueRef row, int v) {
   int64_t size = laze_dtype_size(p->dtype);
-  if (is_one(p->operands[B_COLUMN]))
+  if (is_one(p->operands[LAZE_PRODUCT_B_COLUMN]))
     return laze_llvm_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
   LLVMValueRef lanes = laze_product_lane_numbers(p, laze_llvm_i64_type(p->l));
   LLVMValueRef columns = add(p, lanes, laze_product_splat(p, number(p, (int64_t)v * p->lanes)));
-  LLVMValueRef offsets = multiply(p, columns, laze_product_splat(p, p->operands[B_COLUMN]));
+  LLVMValueRef offsets = multiply(p, columns, laze_product_splat(p, p->operands[LAZE_PRODUCT_B_COLUMN]));
   return laze_llvm_gather(p->l, p->vector, advance(p, row, offsets), p->masks[v], size);
 }
 
 static laze_status copy_by_k(laze_product *p, LLVMValueRef source) {
   laze_counted_loop loop = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &loop, number(p, 0), p->block_depth));
-  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[B_K]));
+  LLVMValueRef from = advance(p, source, multiply(p, loop.counter, p->operands[LAZE_PRODUCT_B_K]));
   LLVMValueRef to = panel_at(p, loop.counter);
   for (int v = 0; v < p->tile.vectors; v++) store_register(p, to, v, load_columns(p, from, v));
   laze_counted_loop_close(p->l, &loop, number(p, 1));
@@ -136,10 +136,10 @@ typedef struct {
 /* A square at depth k and column j of the panel. Columns past the last repeat it; depths past the last read as 0. */
 static void copy_square(const laze_product *p, LLVMValueRef source, position_in_panel at) {
   LLVMValueRef square[LAZE_LANES];
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   LLVMValueRef last = subtract(p, left, number(p, 1));
   for (int c = 0; c < p->lanes; c++) {
-    LLVMValueRef column = multiply(p, smaller(p, add(p, at.j, number(p, c)), last), p->operands[B_COLUMN]);
+    LLVMValueRef column = multiply(p, smaller(p, add(p, at.j, number(p, c)), last), p->operands[LAZE_PRODUCT_B_COLUMN]);
     square[c] = load_column(p, advance(p, source, add(p, at.k, column)), subtract(p, p->block_depth, at.k));
   }
   transpose(p, square);
@@ -149,7 +149,7 @@ static void copy_square(const laze_product *p, LLVMValueRef source, position_in_
 
 static laze_status copy_squares(laze_product *p, LLVMValueRef source) {
   laze_counted_loop depth = {0}, columns = {0};
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column), lanes = number(p, p->lanes);
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column), lanes = number(p, p->lanes);
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
   LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
   copy_square(p, source, (position_in_panel){depth.counter, columns.counter});
@@ -188,14 +188,15 @@ static LLVMValueRef load_number(const laze_product *p, LLVMValueRef numbers, LLV
 /* A run ends where the last digit is through, or with the panel. */
 static laze_status find_runs(laze_product *p, const laze_product_axis *axis, LLVMValueRef room,
                              laze_product_runs *out) {
-  LLVMValueRef one = number(p, 1), count = number(p, 0), left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef one = number(p, 1), count = number(p, 0),
+               left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   LLVMValueRef width = smaller(p, left, number(p, laze_product_width(p)));
   LLVMValueRef extent = axis->count ? axis->extents[0] : width;
   LLVMValueRef *slots[] = {&count};
   laze_counted_loop runs = {.slots = slots, .slot_count = 1};
   *out = (laze_product_runs){room, at_number(p, room, number(p, MOST_RUNS + 1)), NULL};
   LAZE_TRY(laze_counted_loop_open(p->l, &runs, number(p, 0), width));
-  LLVMValueRef index = add(p, add(p, p->operands[FIRST_COLUMN], p->column), runs.counter);
+  LLVMValueRef index = add(p, add(p, p->operands[LAZE_PRODUCT_FIRST_COLUMN], p->column), runs.counter);
   LLVMValueRef rest = axis->count ? subtract(p, extent, remainder_of(p, index, extent)) : width;
   LLVMBuildStore(p->l->e.builder, runs.counter, at_number(p, out->starts, count));
   LLVMBuildStore(p->l->e.builder, place_of(p, axis, index), at_number(p, out->places, count));
@@ -252,7 +253,7 @@ static laze_status open_depth(laze_product *p, depth_walk *out) {
   *out = (depth_walk){.from = NULL};
   LAZE_TRY(laze_counted_loop_open(p->l, &out->loop, number(p, 0), p->block_depth));
   LLVMValueRef k = add(p, p->block_k, out->loop.counter);
-  out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], place_of(p, &p->k, k)));
+  out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[LAZE_PRODUCT_B_OFFSET], place_of(p, &p->k, k)));
   out->to = panel_at(p, out->loop.counter);
   return LAZE_OK;
 }
@@ -287,7 +288,7 @@ static laze_status gather_columns(laze_product *p) {
   depth_walk rows;
   laze_counted_loop registers = {0};
   LLVMTypeRef places_type = LLVMVectorType(laze_llvm_i64_type(p->l), (unsigned)p->lanes);
-  LLVMValueRef left = subtract(p, p->operands[COLUMNS], p->column);
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   LAZE_TRY(find_places(p));
   LAZE_TRY(open_depth(p, &rows));
   LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
@@ -319,12 +320,12 @@ static laze_status copy_columns(laze_product *p) {
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   use_scratch(p);
   if (laze_product_has_digits(p)) return copy_columns(p);
-  return is_one(p->operands[B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_by_k(p, source);
+  return is_one(p->operands[LAZE_PRODUCT_B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_by_k(p, source);
 }
 
 LLVMValueRef laze_product_copies_b(const laze_product *p) {
   if (!is_contiguous(p)) return NULL;
-  return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[ROWS], number(p, LAZE_COPY_ROWS), "");
+  return LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, p->operands[LAZE_PRODUCT_ROWS], number(p, LAZE_COPY_ROWS), "");
 }
 
 static LLVMValueRef join_values(const laze_product *p, LLVMValueRef values[2], LLVMBasicBlockRef from[2]) {
@@ -335,9 +336,10 @@ static LLVMValueRef join_values(const laze_product *p, LLVMValueRef values[2], L
 
 laze_status laze_product_prepare_b(laze_product *p, LLVMValueRef copies) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef column = add(p, p->operands[FIRST_COLUMN], p->column), stride = p->operands[B_K];
-  LLVMValueRef k = multiply(p, p->block_k, stride), j = multiply(p, column, p->operands[B_COLUMN]);
-  LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[B_OFFSET], add(p, k, j)));
+  LLVMValueRef column = add(p, p->operands[LAZE_PRODUCT_FIRST_COLUMN], p->column),
+               stride = p->operands[LAZE_PRODUCT_B_K];
+  LLVMValueRef k = multiply(p, p->block_k, stride), j = multiply(p, column, p->operands[LAZE_PRODUCT_B_COLUMN]);
+  LLVMValueRef source = laze_llvm_pointer(p->l, p->b, add(p, p->operands[LAZE_PRODUCT_B_OFFSET], add(p, k, j)));
   if (!copies) return copy_panel(p, source);
   LLVMValueRef stride_in_place = multiply(p, stride, p->chains);
   LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
@@ -357,7 +359,8 @@ laze_status laze_product_prepare_b(laze_product *p, LLVMValueRef copies) {
 /* A. */
 
 static bool copies_a(const laze_product *p) {
-  return is_one(p->operands[A_ROW]) && !is_one(p->operands[A_K]) && !is_one(p->operands[ROWS]);
+  return is_one(p->operands[LAZE_PRODUCT_A_ROW]) && !is_one(p->operands[LAZE_PRODUCT_A_K]) &&
+         !is_one(p->operands[LAZE_PRODUCT_ROWS]);
 }
 
 /* Rows of a k lie next to each other, here and there. */
@@ -365,10 +368,10 @@ static laze_status copy_a(laze_product *p, LLVMValueRef source) {
   laze_counted_loop depth = {0}, rows = {0};
   const int64_t size = laze_dtype_size(p->dtype);
   LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
-  LLVMValueRef from = advance(p, source, multiply(p, depth.counter, p->operands[A_K]));
+  LLVMValueRef from = advance(p, source, multiply(p, depth.counter, p->operands[LAZE_PRODUCT_A_K]));
   LLVMValueRef to = advance(p, p->a_start, element_of(p, depth.counter, p->a_chain, p->a_step));
-  LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), p->operands[ROWS]));
-  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->operands[ROWS], rows.counter));
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, number(p, 0), p->operands[LAZE_PRODUCT_ROWS]));
+  LLVMValueRef mask = laze_product_mask(p, subtract(p, p->operands[LAZE_PRODUCT_ROWS], rows.counter));
   LLVMValueRef elements = laze_llvm_vector_load(p->l, p->vector, advance(p, from, rows.counter), mask, size);
   laze_llvm_vector_store(p->l, elements, advance(p, to, rows.counter), mask, size);
   laze_counted_loop_close(p->l, &rows, number(p, p->lanes));
@@ -377,16 +380,16 @@ static laze_status copy_a(laze_product *p, LLVMValueRef source) {
 }
 
 laze_status laze_product_prepare_a(laze_product *p) {
-  LLVMValueRef k = multiply(p, p->block_k, p->operands[A_K]);
-  LLVMValueRef source = laze_llvm_pointer(p->l, p->a, add(p, p->operands[A_OFFSET], k));
+  LLVMValueRef k = multiply(p, p->block_k, p->operands[LAZE_PRODUCT_A_K]);
+  LLVMValueRef source = laze_llvm_pointer(p->l, p->a, add(p, p->operands[LAZE_PRODUCT_A_OFFSET], k));
   p->a_start = source;
-  p->a_chain = p->operands[A_K];
-  p->a_step = multiply(p, p->operands[A_K], p->chains);
+  p->a_chain = p->operands[LAZE_PRODUCT_A_K];
+  p->a_step = multiply(p, p->operands[LAZE_PRODUCT_A_K], p->chains);
   if (!copies_a(p)) return LAZE_OK;
   LLVMTypeRef byte = LLVMInt8TypeInContext(p->l->e.context);
   LLVMValueRef units = scratch_units(p), behind = multiply(p, units, number(p, LAZE_PANEL_BYTES));
   p->a_start = LLVMBuildGEP2(p->l->e.builder, byte, LLVMGetParam(p->l->function, 3), &behind, 1, "");
-  p->a_step = p->operands[ROWS];
+  p->a_step = p->operands[LAZE_PRODUCT_ROWS];
   p->a_chain = multiply(p, multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES)), p->a_step);
   return copy_a(p, source);
 }

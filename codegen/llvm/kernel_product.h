@@ -22,23 +22,6 @@ typedef struct laze_tile {
 #define LAZE_FEW_DEPTH 32
 #define LAZE_SPAN 128 /* most k of a chain that tiles take at once: so much of a panel stays in the nearest cache */
 
-/* The instruction's operands, in their order; those of digits follow. */
-enum {
-  A_OFFSET,
-  A_ROW,
-  A_K,
-  B_OFFSET,
-  B_K,
-  B_COLUMN,
-  C_OFFSET,
-  C_ROW,
-  ROWS,
-  COLUMNS,
-  DEPTH,
-  FIRST_COLUMN,
-  OPERAND_COUNT
-};
-
 /* How a matrix lies along an axis: the last digit's stride, and for further ones the extent of the one below and the
  * stride. */
 typedef struct laze_product_axis {
@@ -59,7 +42,7 @@ typedef struct laze_product {
   int lanes; /* of a register */
   laze_tile tile;
   int64_t a, b, c; /* buffers */
-  LLVMValueRef operands[OPERAND_COUNT];
+  LLVMValueRef operands[LAZE_LOOP_PRODUCT_FIXED];
   laze_product_axis k, j, result; /* depth and columns of B, columns of C */
   LLVMValueRef is_chain, chains;  /* whether an element is one chain; how many it is in a block */
   /* The block of k, of which `column` and `masks` say which columns are at hand. */

@@ -30,7 +30,7 @@ static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
-    out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->operands[A_ROW]));
+    out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->operands[LAZE_PRODUCT_A_ROW]));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
   for (int s = 0; s < out->of.rows * out->of.vectors; s++) {

@@ -73,7 +73,22 @@ typedef enum {
 typedef struct laze_loop_product {
   int32_t a, b, c, depth_digits, column_digits, result_digits;
 } laze_loop_product;
-#define LAZE_LOOP_PRODUCT_FIXED 12 /* operands, but for those of digits */
+/* A MATRIX's operands, in their order; those of digits follow. */
+enum {
+  LAZE_PRODUCT_A_OFFSET,
+  LAZE_PRODUCT_A_ROW,
+  LAZE_PRODUCT_A_K,
+  LAZE_PRODUCT_B_OFFSET,
+  LAZE_PRODUCT_B_K,
+  LAZE_PRODUCT_B_COLUMN,
+  LAZE_PRODUCT_C_OFFSET,
+  LAZE_PRODUCT_C_ROW,
+  LAZE_PRODUCT_ROWS,
+  LAZE_PRODUCT_COLUMNS,
+  LAZE_PRODUCT_DEPTH,
+  LAZE_PRODUCT_FIRST_COLUMN,
+  LAZE_LOOP_PRODUCT_FIXED
+};
 #define LAZE_LOOP_PRODUCT_DIGITS 9 /* most, of all of them */
 #define LAZE_LOOP_PRODUCT_MOST (LAZE_LOOP_PRODUCT_FIXED + 2 * LAZE_LOOP_PRODUCT_DIGITS)
 

@@ -106,16 +106,19 @@ static void print_matrix(const printer *p, const laze_loop_instruction *i) {
   const laze_loop_product product = laze_loop_read_product(i->imm);
   const int32_t columns = LAZE_LOOP_PRODUCT_FIXED + 2 * product.depth_digits;
   const int32_t results = columns + 2 * product.column_digits;
-  laze_text_format(p->text, "matrix b%d[%%%d; %%%d, %%%d] x b%d[%%%d; ", product.a, operand(p, i, 0), operand(p, i, 1),
-                   operand(p, i, 2), product.b, operand(p, i, 3));
-  print_strides(p, i, 4, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
+  laze_text_format(p->text, "matrix b%d[%%%d; %%%d, %%%d] x b%d[%%%d; ", product.a,
+                   operand(p, i, LAZE_PRODUCT_A_OFFSET), operand(p, i, LAZE_PRODUCT_A_ROW),
+                   operand(p, i, LAZE_PRODUCT_A_K), product.b, operand(p, i, LAZE_PRODUCT_B_OFFSET));
+  print_strides(p, i, LAZE_PRODUCT_B_K, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
   laze_text_append(p->text, ", ");
-  print_strides(p, i, 5, columns, product.column_digits);
-  laze_text_format(p->text, "] -> b%d[%%%d; %%%d", product.c, operand(p, i, 6), operand(p, i, 7));
+  print_strides(p, i, LAZE_PRODUCT_B_COLUMN, columns, product.column_digits);
+  laze_text_format(p->text, "] -> b%d[%%%d; %%%d", product.c, operand(p, i, LAZE_PRODUCT_C_OFFSET),
+                   operand(p, i, LAZE_PRODUCT_C_ROW));
   if (product.result_digits > 0) laze_text_append(p->text, ", 1");
   print_digits(p, i, results, product.result_digits);
-  laze_text_format(p->text, "] rows %%%d columns %%%d from %%%d depth %%%d", operand(p, i, 8), operand(p, i, 9),
-                   operand(p, i, 11), operand(p, i, 10));
+  laze_text_format(p->text, "] rows %%%d columns %%%d from %%%d depth %%%d", operand(p, i, LAZE_PRODUCT_ROWS),
+                   operand(p, i, LAZE_PRODUCT_COLUMNS), operand(p, i, LAZE_PRODUCT_FIRST_COLUMN),
+                   operand(p, i, LAZE_PRODUCT_DEPTH));
   print_type(p, i);
 }
 

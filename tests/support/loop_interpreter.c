@@ -248,7 +248,7 @@ static cell run_product(machine *m, const laze_loop_instruction *i, element_of_p
     int64_t last = e.depth - first < LAZE_PRODUCT_BLOCK ? e.depth : first + LAZE_PRODUCT_BLOCK;
     cell sums[LAZE_PRODUCT_LANES] = {{0}};
     for (int64_t k = first; k < last; k++) {
-      const int64_t place = place_of(m, i, k, 4, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
+      const int64_t place = place_of(m, i, k, LAZE_PRODUCT_B_K, LAZE_LOOP_PRODUCT_FIXED, product.depth_digits);
       multiply_add(i->dtype, element_at(m, product.a, e.a + k * e.a_step), element_at(m, product.b, e.b + place),
                    &sums[k % chains]);
     }
@@ -268,13 +268,19 @@ static void run_matrix(machine *m, const laze_loop_instruction *i) {
   const int32_t results = further + 2 * product.column_digits;
   int64_t o[LAZE_LOOP_PRODUCT_FIXED];
   for (int k = 0; k < LAZE_LOOP_PRODUCT_FIXED; k++) o[k] = index_of(m, i, k);
-  for (int64_t row = 0; row < o[8]; row++)
-    for (int64_t column = 0; column < o[9]; column++) {
-      const int64_t place = place_of(m, i, o[11] + column, 5, further, product.column_digits);
-      const cell sum = run_product(m, i, (element_of_product){o[0] + row * o[1], o[2], o[3] + place, o[10]});
+  for (int64_t row = 0; row < o[LAZE_PRODUCT_ROWS]; row++)
+    for (int64_t column = 0; column < o[LAZE_PRODUCT_COLUMNS]; column++) {
+      const int64_t place =
+          place_of(m, i, o[LAZE_PRODUCT_FIRST_COLUMN] + column, LAZE_PRODUCT_B_COLUMN, further, product.column_digits);
+      const cell sum =
+          run_product(m, i,
+                      (element_of_product){o[LAZE_PRODUCT_A_OFFSET] + row * o[LAZE_PRODUCT_A_ROW], o[LAZE_PRODUCT_A_K],
+                                           o[LAZE_PRODUCT_B_OFFSET] + place, o[LAZE_PRODUCT_DEPTH]});
       int64_t out = column;
-      if (product.result_digits > 0) out = place_of(m, i, o[11] + column, UNIT_STRIDE, results, product.result_digits);
-      memcpy(element_at(m, product.c, o[6] + row * o[7] + out), &sum, (size_t)laze_dtype_size(i->dtype));
+      if (product.result_digits > 0)
+        out = place_of(m, i, o[LAZE_PRODUCT_FIRST_COLUMN] + column, UNIT_STRIDE, results, product.result_digits);
+      memcpy(element_at(m, product.c, o[LAZE_PRODUCT_C_OFFSET] + row * o[LAZE_PRODUCT_C_ROW] + out), &sum,
+             (size_t)laze_dtype_size(i->dtype));
     }
 }
 

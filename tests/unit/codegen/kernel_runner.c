@@ -144,17 +144,16 @@ static int64_t index_value(const runner *r, int32_t number) {
 /* What a product copies of its factors, and no byte more, so that a sanitizer sees what lies beyond: of the first one
  * where its rows are known to lie next to each other. */
 static void *allocate_scratch(const runner *r) {
-  enum { A_ROW = 1, ROWS = 8, DEPTH = 10 };
   int64_t bytes = 0;
   for (int32_t k = 0; k < r->kernel.instruction_count; k++) {
     const laze_loop_instruction *i = &r->kernel.instructions[k];
     if (i->code != LAZE_LOOP_MATRIX) continue;
-    const int64_t depth = index_value(r, r->kernel.operands[i->first + DEPTH]);
+    const int64_t depth = index_value(r, r->kernel.operands[i->first + LAZE_PRODUCT_DEPTH]);
     const int64_t block = depth < LAZE_PRODUCT_BLOCK ? depth : LAZE_PRODUCT_BLOCK;
     const int32_t *operands = r->kernel.operands + i->first;
-    const laze_loop_instruction *step = &r->kernel.instructions[operands[A_ROW]];
+    const laze_loop_instruction *step = &r->kernel.instructions[operands[LAZE_PRODUCT_A_ROW]];
     const bool copies = step->code == LAZE_LOOP_INDEX_CONSTANT && step->imm == 1;
-    const int64_t rows = copies ? index_value(r, operands[ROWS]) : 0;
+    const int64_t rows = copies ? index_value(r, operands[LAZE_PRODUCT_ROWS]) : 0;
     bytes = LAZE_PANEL_BYTES + LAZE_PANEL_ROWS * rows * laze_dtype_size(i->dtype);
     bytes *= (block + LAZE_PANEL_ROWS - 1) / LAZE_PANEL_ROWS;
   }
