@@ -182,8 +182,8 @@ static laze_status emit_spans(laze_product *p, LLVMValueRef copies, LLVMValueRef
   LLVMValueRef b = advance(p, p->panel, multiply(p, chain, p->panel_chain));
   if (copies) span = choose(p, copies, span, most); /* what is read where it lies is too large for the cache anyway */
   LAZE_TRY(laze_counted_loop_open(p->l, &spans, number(p, 0), most));
-  p->depth = smaller(p, span, subtract(p, length, spans.counter));
-  LLVMValueRef at = add(p, before, spans.counter);
+  LLVMValueRef done = laze_product_opaque(p, spans.counter), at = add(p, before, done);
+  p->depth = smaller(p, span, subtract(p, length, done));
   p->resumes = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, at, number(p, 0), "");
   p->span_a = advance(p, a, multiply(p, at, p->a_step));
   p->span_b = advance(p, b, multiply(p, at, p->panel_stride));
@@ -195,13 +195,14 @@ static laze_status emit_spans(laze_product *p, LLVMValueRef copies, LLVMValueRef
 static laze_status emit_chains(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop chains = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &chains, number(p, 0), p->chains));
-  p->out = partial(p, chains.counter);
+  LLVMValueRef chain = laze_product_opaque(p, chains.counter);
+  p->out = partial(p, chain);
   p->out_row = number(p, laze_product_width(p));
   if (p->result.count == 0) {
     p->out = choose(p, p->is_chain, result_start(p), p->out);
     p->out_row = choose(p, p->is_chain, p->operands[LAZE_PRODUCT_C_ROW], p->out_row);
   }
-  LAZE_TRY(emit_spans(p, copies, chains.counter));
+  LAZE_TRY(emit_spans(p, copies, chain));
   laze_counted_loop_close(p->l, &chains, number(p, 1));
   return LAZE_OK;
 }
@@ -212,8 +213,8 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
   if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[LAZE_PRODUCT_ROWS]));
-  p->first_row = parts.counter;
-  p->row_end = smaller(p, p->operands[LAZE_PRODUCT_ROWS], add(p, parts.counter, number(p, LAZE_PART_ROWS)));
+  p->first_row = laze_product_opaque(p, parts.counter);
+  p->row_end = smaller(p, p->operands[LAZE_PRODUCT_ROWS], add(p, p->first_row, number(p, LAZE_PART_ROWS)));
   LAZE_TRY(emit_chains(p, copies));
   LLVMValueRef joins = LLVMBuildNot(p->l->e.builder, p->is_chain, "");
   if (p->few) joins = LLVMBuildAnd(p->l->e.builder, joins, p->is_last, "");
@@ -231,7 +232,7 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
   laze_counted_loop columns = {0};
   LLVMValueRef width = number(p, laze_product_width(p));
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, from, to));
-  p->column = columns.counter;
+  p->column = laze_product_opaque(p, columns.counter);
   p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
   LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
@@ -252,11 +253,11 @@ static laze_status emit_turns(laze_product *p, LLVMValueRef copies) {
   LLVMValueRef piece = choose(p, p->few, number(p, LAZE_FEW_DEPTH), number(p, LAZE_PRODUCT_BLOCK));
   LAZE_TRY(laze_counted_loop_open(p->l, &groups, number(p, 0), columns));
   LAZE_TRY(laze_counted_loop_open(p->l, &pieces, number(p, 0), at_least_one(p, depth)));
-  LLVMValueRef end = add(p, pieces.counter, piece);
-  p->piece_k = pieces.counter;
-  p->piece_depth = subtract(p, smaller(p, end, depth), pieces.counter);
+  p->piece_k = laze_product_opaque(p, pieces.counter);
+  LLVMValueRef end = add(p, p->piece_k, piece), first = laze_product_opaque(p, groups.counter);
+  p->piece_depth = subtract(p, smaller(p, end, depth), p->piece_k);
   p->is_last = LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, end, depth, "");
-  LAZE_TRY(emit_panels(p, copies, groups.counter, smaller(p, columns, add(p, groups.counter, group))));
+  LAZE_TRY(emit_panels(p, copies, first, smaller(p, columns, add(p, first, group))));
   laze_counted_loop_close(p->l, &pieces, piece);
   laze_counted_loop_close(p->l, &groups, group);
   return LAZE_OK;
@@ -281,8 +282,8 @@ static laze_status emit_blocks(laze_product *p) {
   LLVMValueRef depth = p->operands[LAZE_PRODUCT_DEPTH];
   p->tile = tile_of(p);
   LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
-  p->block_k = blocks.counter;
-  p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, blocks.counter));
+  p->block_k = laze_product_opaque(p, blocks.counter);
+  p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, p->block_k));
   LAZE_TRY(laze_product_prepare_a(p));
   LAZE_TRY(emit_columns(p));
   laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));

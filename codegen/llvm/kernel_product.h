@@ -5,6 +5,8 @@
 
 #include "codegen/llvm/kernel.h"
 
+#include <string.h>
+
 #define LAZE_COPY_ROWS 48 /* fewest rows for which copying a contiguous B pays off */
 
 /* A tile of C: what is computed in registers at once. */
@@ -128,6 +130,14 @@ static inline LLVMValueRef at_register(const laze_product *p, LLVMValueRef point
 static inline LLVMValueRef laze_product_by_chains(const laze_product *p, LLVMValueRef count) {
   LLVMValueRef shift = LLVMBuildSelect(p->l->e.builder, p->is_chain, number(p, 0), number(p, 2), "");
   return LLVMBuildLShr(p->l->e.builder, count, shift, "");
+}
+/* The same number, of which LLVM knows no more: what it works out about a counter in all loops within (in Loop Strength
+ * Reduction) takes longer than the rest of a product, and only the innermost loop gains by it. */
+static inline LLVMValueRef laze_product_opaque(const laze_product *p, LLVMValueRef counter) {
+  LLVMTypeRef i64 = LLVMTypeOf(counter), type = LLVMFunctionType(i64, &i64, 1, false);
+  LLVMValueRef nothing =
+      LLVMGetInlineAsm(type, "", 0, "=r,0", strlen("=r,0"), false, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(p->l->e.builder, type, nothing, &counter, 1, "");
 }
 /* Columns of a full panel, which a chain's tile is as wide as. */
 static inline int64_t laze_product_width(const laze_product *p) {

@@ -85,7 +85,7 @@ laze_status laze_product_tiles(laze_product *p) {
   laze_counted_loop rows = {0};
   LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
   tile sums;
-  open_tile(p, &sums, rows.counter);
+  open_tile(p, &sums, laze_product_opaque(p, rows.counter));
   LAZE_TRY(emit_depth_loop(p, &sums));
   store_tile(p, &sums);
   laze_counted_loop_close(p->l, &rows, number(p, p->tile.rows));
