@@ -233,7 +233,7 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
   LLVMValueRef width = number(p, laze_product_width(p));
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, from, to));
   p->column = laze_product_opaque(p, columns.counter);
-  p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
+  if (p->few) p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
   LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));

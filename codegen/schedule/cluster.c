@@ -143,7 +143,7 @@ typedef struct {
 
 static laze_status finish_group(laze_scheduler *scheduler, laze_group_builder *group, bool in_body,
                                 laze_schedule *out) {
-  bool elsewhere = false; /* in a region, results may be what its parameters were */
+  bool elsewhere = false; /* the body's alone: a region's results are no outputs of the program */
   if (group && in_body && !scheduler->options->no_fusion)
     LAZE_TRY(laze_schedule_write_returned(scheduler, group, &elsewhere));
   if (elsewhere) return LAZE_OK;

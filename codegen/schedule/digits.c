@@ -1,24 +1,18 @@
 /* The digits of an axis, by walking over what it was split into. */
 #include "codegen/schedule/digits.h"
 
-static laze_size coefficient(const laze_component *component, int32_t axis) {
-  for (int32_t i = 0; i < component->term_count; i++)
-    if (component->terms[i].axis == axis) return component->terms[i].coefficient;
-  return 0;
-}
-
 /* Whether one stride serves for all of an axis: that of what it was split into. */
 static laze_status has_stride(laze_mapper *mapper, const laze_component *offset, int32_t axis, laze_size *stride,
                               bool *out) {
   int32_t innermost = axis;
   laze_component whole = {.dynamic = -1, .term_count = 1}, parts;
   while (mapper->domain->axes[innermost].outer >= 0) innermost = mapper->domain->axes[innermost].inner;
-  *stride = coefficient(offset, innermost);
+  *stride = laze_component_coefficient(offset, innermost);
   whole.terms = &(laze_term){axis, *stride};
   LAZE_TRY(laze_component_normalise(mapper, &whole, &parts));
   *out = true;
   for (int32_t i = 0; i < parts.term_count; i++)
-    *out = *out && coefficient(offset, parts.terms[i].axis) == parts.terms[i].coefficient;
+    *out = *out && laze_component_coefficient(offset, parts.terms[i].axis) == parts.terms[i].coefficient;
   return LAZE_OK;
 }
 

@@ -15,12 +15,6 @@
 static const int64_t sides[2] = {32, 128};
 enum { FAR = 16 }; /* elements apart: a line of memory has one of them */
 
-static laze_size coefficient_of(const laze_component *offset, int32_t axis) {
-  for (int32_t i = 0; i < offset->term_count; i++)
-    if (offset->terms[i].axis == axis) return offset->terms[i].coefficient;
-  return 0;
-}
-
 /* The position of the axis along which the load is contiguous, if that is an outer one; -1: it is none. */
 static laze_status find_read_along(laze_loop_emitter *emitter, const laze_instance *load, int32_t *out) {
   laze_mapper mapper = laze_scheduler_mapper(emitter->scheduler, emitter->group);
@@ -29,11 +23,11 @@ static laze_status find_read_along(laze_loop_emitter *emitter, const laze_instan
   laze_offset offset;
   LAZE_TRY(laze_map_normalise(&mapper, load->map, &map));
   LAZE_TRY(laze_map_offset(&mapper, map, &offset));
-  const laze_size apart = coefficient_of(&offset.affine, emitter->kept[last]);
+  const laze_size apart = laze_component_coefficient(&offset.affine, emitter->kept[last]);
   *out = -1;
   if (laze_size_is_constant(apart) && apart < FAR) return LAZE_OK;
   for (int32_t i = 0; i < last; i++)
-    if (coefficient_of(&offset.affine, emitter->kept[i]) == 1) *out = i;
+    if (laze_component_coefficient(&offset.affine, emitter->kept[i]) == 1) *out = i;
   return LAZE_OK;
 }
 

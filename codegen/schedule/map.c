@@ -86,8 +86,7 @@ laze_status laze_component_add(laze_mapper *mapper, const laze_component *a, con
   return LAZE_OK;
 }
 
-/* The coefficient of an axis, 0 where there is no term on it. */
-static laze_size coefficient_of(const laze_component *component, int32_t axis) {
+laze_size laze_component_coefficient(const laze_component *component, int32_t axis) {
   for (int32_t i = 0; i < component->term_count; i++)
     if (component->terms[i].axis == axis) return component->terms[i].coefficient;
   return 0;
@@ -97,7 +96,7 @@ static bool component_equal(const laze_component *a, const laze_component *b) {
   if (a->term_count != b->term_count || a->dynamic != b->dynamic || a->offset != b->offset) return false;
   if (a->dynamic >= 0 && a->dynamic_coefficient != b->dynamic_coefficient) return false;
   for (int32_t i = 0; i < a->term_count; i++)
-    if (coefficient_of(b, a->terms[i].axis) != a->terms[i].coefficient) return false;
+    if (laze_component_coefficient(b, a->terms[i].axis) != a->terms[i].coefficient) return false;
   return true;
 }
 

@@ -116,4 +116,7 @@ LAZE_MUST_USE laze_status laze_map_create(laze_mapper *mapper, const laze_size *
 /* Whether the size is 1, asked as a fact. */
 LAZE_MUST_USE laze_status laze_size_is_one(laze_mapper *mapper, laze_size size, bool *out);
 
+/* What an axis counts for in a component that was normalised; 0: it does not occur. */
+laze_size laze_component_coefficient(const laze_component *component, int32_t axis);
+
 #endif

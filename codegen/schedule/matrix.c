@@ -4,7 +4,7 @@
  *     c[batch, height rows, 256 columns] = a[batch, height rows, :] . b[batch, :, 256 columns]
  *
  * Each block copies its part of the second operand once, so that tall blocks copy less. They are 72 rows high, or, of
- * more than 384 rows, up to 288, and at least four below each other.
+ * more than 384 rows, up to 288, so that three or more lie below each other.
  *
  * Operands are read through their access maps, so a transposed or broadcast one is strides and no copy. An axis of the
  * second one may have digits, each with a stride of its own, so that windows are read where they lie:
