@@ -96,10 +96,11 @@ static laze_status lower_copy(laze_llvm_kernel *l, int32_t index, int copy) {
   case LAZE_LOOP_CHECK:
   case LAZE_LOOP_CHECK_SLICE: made = laze_llvm_check(l, i, copy); break;
   case LAZE_LOOP_UPDATE: return laze_llvm_update(l, i, copy);
-  case LAZE_LOOP_RESULT: LAZE_TRY(laze_llvm_result(l, i, &made)); break;
-  case LAZE_LOOP_VARIABLE: l->accumulators[index].block = held_value(l, i, 0); return LAZE_OK;
-  case LAZE_LOOP_GET: made.value = l->accumulators[laze_llvm_operand(l, i, 0)].block; break;
-  case LAZE_LOOP_SET: l->accumulators[laze_llvm_operand(l, i, 0)].block = held_value(l, i, 1); return LAZE_OK;
+  case LAZE_LOOP_VARIABLE:
+    l->accumulators[index] = (laze_accumulator_state){.block = {held_value(l, i, 0)}, .copies = 1};
+    return LAZE_OK;
+  case LAZE_LOOP_GET: made.value = l->accumulators[laze_llvm_operand(l, i, 0)].block[0]; break;
+  case LAZE_LOOP_SET: l->accumulators[laze_llvm_operand(l, i, 0)].block[0] = held_value(l, i, 1); return LAZE_OK;
   case LAZE_LOOP_MATRIX: return laze_llvm_matrix(l, i);
   default:
     made = laze_llvm_index(l, i->code, l->values[laze_llvm_operand(l, i, 0)][copy],
@@ -115,12 +116,17 @@ laze_status laze_llvm_instruction(laze_llvm_kernel *l, int32_t index) {
     laze_llvm_accumulator(l, index);
     return LAZE_OK;
   }
+  if (i->code == LAZE_LOOP_RESULT) return laze_llvm_result(l, i, l->values[index]);
   bool effect = i->code == LAZE_LOOP_STORE || i->code == LAZE_LOOP_UPDATE || i->code == LAZE_LOOP_CHECK ||
                 i->code == LAZE_LOOP_CHECK_SLICE;
   bool once = l->copies == 1 || (!effect && all_uniform(l, i));
   LAZE_TRY(lower_copy(l, index, 0));
-  if (!once) return lower_copy(l, index, 1);
-  l->values[index][1] = l->values[index][0];
+  for (int copy = 1; copy < LAZE_MAX_COPIES; copy++) {
+    if (once)
+      l->values[index][copy] = l->values[index][0];
+    else if (copy < l->copies)
+      LAZE_TRY(lower_copy(l, index, copy));
+  }
   return LAZE_OK;
 }
 

@@ -9,8 +9,9 @@
  *
  * Inside a LANES loop a value takes one of three forms. Index arithmetic on the induction variable stays *affine*
  * (lane l holds value + l * stride), which is how a load learns that it is contiguous; what the lanes share is
- * *uniform*, a scalar; the rest is *in lanes*, a vector of 16. Short bodies run two strips of 16 in lockstep
- * (`copies`), so that the loads of both stand before the arithmetic.
+ * *uniform*, a scalar; the rest is *in lanes*, a vector of 16. Short bodies run several strips of 16 in lockstep
+ * (`copies`): two, so that the loads of both stand before the arithmetic, or up to eight around a loop that goes down
+ * their columns, so that it reads rows in long pieces.
  */
 #ifndef LAZE_CODEGEN_LLVM_KERNEL_H
 #define LAZE_CODEGEN_LLVM_KERNEL_H
@@ -19,7 +20,7 @@
 #include "codegen/llvm/generator.h"
 #include "codegen/loop/loop.h"
 
-#define LAZE_MAX_COPIES 2
+#define LAZE_MAX_COPIES 8
 
 typedef struct laze_lane_value {
   LLVMValueRef value;  /* affine: an i64 scalar, of lane 0 */
@@ -29,9 +30,10 @@ typedef struct laze_lane_value {
 /* The running state of an accumulator, or what a variable holds: scalars, or vectors where it stands in lanes or its
  * order is lanes16. */
 typedef struct laze_accumulator_state {
-  LLVMValueRef block;  /* of the elements since the last fold; of a variable its value */
-  LLVMValueRef levels; /* address on the stack: level k has the total of 2^k blocks */
-  int32_t loop;        /* the loop that updates it in blocks; -1: none */
+  LLVMValueRef block[LAZE_MAX_COPIES]; /* of the elements since the last fold; of a variable its value */
+  LLVMValueRef levels;                 /* address on the stack: level k has the totals of 2^k blocks, of all copies */
+  int copies;                          /* how many it has: one for each strip in lockstep, or one for all of them */
+  int32_t loop;                        /* the loop that updates it in blocks; -1: none */
 } laze_accumulator_state;
 
 /* Where a loop that updates accumulators stands in their blocks; the same for all of them. */
@@ -55,8 +57,9 @@ typedef struct laze_llvm_kernel {
   int32_t *ends;                              /* BEGIN: its END */
   bool *hoisted;                              /* already emitted before the LANES loop that holds it */
   bool in_lanes;
-  int copies;                 /* strips in lockstep */
-  LLVMValueRef active;        /* lanes that run, as a mask; NULL: all */
+  int copies;                           /* strips in lockstep */
+  LLVMValueRef active[LAZE_MAX_COPIES]; /* of each, the lanes that run, as a mask; NULL: all */
+  bool down_columns;                    /* in a serial loop inside one in lanes */
   LLVMValueRef hoisted_guard; /* while emitting ahead of a loop: whether it has an iteration; NULL otherwise */
   laze_error *error;
 } laze_llvm_kernel;
@@ -133,10 +136,14 @@ void laze_llvm_accumulator(laze_llvm_kernel *l, int32_t index);
 /* Places in a block of the order that a loop's accumulators have. */
 LLVMValueRef laze_llvm_block_length(const laze_llvm_kernel *l, int32_t begin);
 LAZE_MUST_USE laze_status laze_llvm_update(laze_llvm_kernel *l, const laze_loop_instruction *i, int copy);
+/* Where the states of an accumulator's blocks are kept: how many, at most LAZE_MAX_COPIES, with the places in `slots`.
+ */
+int laze_llvm_states(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef **slots);
 /* Puts a finished block of each of a loop's accumulators into its levels and starts the next. */
 LAZE_MUST_USE laze_status laze_llvm_fold(laze_llvm_kernel *l, const int32_t *accumulators, int32_t count);
+/* For all copies. */
 LAZE_MUST_USE laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i,
-                                           laze_lane_value *result);
+                                           laze_lane_value *results);
 LAZE_MUST_USE laze_status laze_llvm_operation(laze_llvm_kernel *l, laze_op op, laze_dtype compute,
                                               const LLVMValueRef *operands, LLVMValueRef *result);
 

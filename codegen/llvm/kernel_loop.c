@@ -1,8 +1,8 @@
-/* Loops. A serial loop is one counted loop; a LANES loop is a main part without masks and a masked rest:
+/* Loops. A serial loop is one counted loop; a LANES loop is a main part, mostly without masks, and a masked rest:
  *
- *   main_end = start + (end - start) rounded down to whole strips
- *   for (i = start; i < main_end; i += 16 or 32)  body in lanes i .. i + 15 (and 16 .. 31)
- *   for (i = main_end; i < end; i += 16)          body in lanes i .. i + 15, those below `end` active
+ *   main_end = start + (end - start) rounded down to whole steps, of one or several strips in lockstep
+ *   for (i = start; i < main_end; i += step)  body in lanes i .. i + 15 (and 16 .. 31, and further ones)
+ *   for (i = main_end; i < end; i += 16)      body in lanes i .. i + 15, those below `end` active
  *
  * A loop whose body updates accumulators is split at the blocks of their order, so that no iteration asks whether a
  * block ends with it. `left` is how many places the block still has, a constant where no reduced loop is around this:
@@ -21,11 +21,14 @@
 
 /* Longest body, in instructions, that runs two strips in lockstep. */
 #define SHORT_BODY 16
+/* Around a loop that goes down columns: the most instructions that strips in lockstep have together. */
+#define WIDE_BODY 160
 
 typedef struct {
   int32_t begin;
   bool lanes;
-  int copies;
+  int copies;  /* strips in lockstep, in the main part */
+  bool masked; /* whose last step may pass the end */
   LLVMValueRef start, end, main_end;
   /* What an iteration hands to the next: the states of all accumulators that the body updates, variables that it sets,
    * clocks of loops within. */
@@ -61,7 +64,7 @@ static laze_status find_accumulators(laze_llvm_kernel *l, loop_plan *plan) {
   int32_t *carried = laze_arena_alloc_array(l->arena, room, sizeof *carried);
   int32_t *clocks = laze_arena_alloc_array(l->arena, room, sizeof *clocks);
   plan->folded = laze_arena_alloc_array(l->arena, room, sizeof *plan->folded);
-  plan->slots = laze_arena_alloc_array(l->arena, 3 * (int64_t)room, sizeof(LLVMValueRef *));
+  plan->slots = laze_arena_alloc_array(l->arena, (LAZE_MAX_COPIES + 2) * (int64_t)room, sizeof(LLVMValueRef *));
   if (!carried || !clocks || !plan->folded || !plan->slots) return laze_fail_memory(l->error, "lowering a loop", -1);
   for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
     const laze_loop_instruction *i = laze_llvm_instruction_at(l, k);
@@ -69,7 +72,7 @@ static laze_status find_accumulators(laze_llvm_kernel *l, loop_plan *plan) {
     int32_t accumulator = laze_llvm_operand(l, i, 0), loop = laze_llvm_operand(l, i, i->count - 1);
     if (accumulator > begin || contains(carried, carried_count, accumulator)) continue; /* or of one iteration */
     carried[carried_count++] = accumulator;
-    plan->slots[plan->slot_count++] = &l->accumulators[accumulator].block;
+    plan->slot_count += laze_llvm_states(l, accumulator, plan->slots + plan->slot_count);
     if (i->code == LAZE_LOOP_SET) continue;
     if (l->accumulators[accumulator].loop < 0) continue; /* without blocks */
     if (loop == begin) plan->folded[plan->folded_count++] = accumulator;
@@ -131,36 +134,54 @@ static laze_counted_loop new_loop(const loop_plan *plan) {
   return (laze_counted_loop){.slots = plan->slots, .slot_count = plan->slot_count};
 }
 
-static laze_status lower_body(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef counter) {
-  laze_lane_value *variable = l->values[plan->begin];
-  variable[0].value = counter;
-  variable[0].stride = plan->lanes ? laze_llvm_i64_constant(l, 1) : NULL;
-  variable[1] = variable[0];
-  if (l->copies > 1) variable[1].value = LLVMBuildAdd(l->e.builder, counter, laze_llvm_i64_constant(l, LAZE_LANES), "");
-  return laze_llvm_span(l, plan->begin + 1, l->ends[plan->begin]);
+static laze_status lower_serial(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef from, LLVMValueRef to) {
+  laze_counted_loop loop = new_loop(plan);
+  bool was_down_columns = l->down_columns;
+  l->down_columns = l->in_lanes;
+  LAZE_TRY(laze_counted_loop_open(l, &loop, from, to));
+  for (int copy = 0; copy < LAZE_MAX_COPIES; copy++)
+    l->values[plan->begin][copy] = (laze_lane_value){.value = loop.counter};
+  LAZE_TRY(laze_llvm_span(l, plan->begin + 1, l->ends[plan->begin]));
+  laze_counted_loop_close(l, &loop, laze_llvm_i64_constant(l, 1));
+  l->down_columns = was_down_columns;
+  return LAZE_OK;
 }
 
-/* Iterations from `from` to `to`, which are whole strips in lanes. */
-static laze_status lower_main(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef from, LLVMValueRef to) {
+/* Where a strip begins, and which of its lanes run. One behind the end has none, and stands at the first strip, so that
+ * what it reads is mapped. */
+static void place_strip(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef counter, int copy, bool masked) {
+  LLVMValueRef *first = &l->values[plan->begin][copy].value;
+  *first = LLVMBuildAdd(l->e.builder, counter, laze_llvm_i64_constant(l, LAZE_LANES * copy), "");
+  if (!masked) return;
+  l->active[copy] = laze_llvm_mask_below(l, LLVMBuildSub(l->e.builder, plan->end, *first, ""));
+  LLVMValueRef any = LLVMBuildICmp(l->e.builder, LLVMIntSLT, *first, plan->end, "");
+  if (copy > 0) *first = LLVMBuildSelect(l->e.builder, any, *first, counter, "");
+}
+
+/* Iterations from `from` to `to` in lanes, `copies` strips at a time: whole steps, unless `masked`. */
+static laze_status lower_strips(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef from, LLVMValueRef to,
+                                int copies, bool masked) {
   laze_counted_loop loop = new_loop(plan);
-  int outer_copies = l->copies;
-  if (plan->lanes) l->copies = plan->copies;
+  const int outer_copies = l->copies;
+  l->copies = copies;
   LAZE_TRY(laze_counted_loop_open(l, &loop, from, to));
-  LAZE_TRY(lower_body(l, plan, loop.counter));
-  laze_counted_loop_close(l, &loop, laze_llvm_i64_constant(l, plan->lanes ? LAZE_LANES * plan->copies : 1));
+  for (int copy = 0; copy < l->copies; copy++) {
+    l->values[plan->begin][copy].stride = laze_llvm_i64_constant(l, 1);
+    place_strip(l, plan, loop.counter, copy, masked);
+  }
+  LAZE_TRY(laze_llvm_span(l, plan->begin + 1, l->ends[plan->begin]));
+  for (int copy = 0; copy < l->copies; copy++) l->active[copy] = NULL;
+  laze_counted_loop_close(l, &loop, laze_llvm_i64_constant(l, LAZE_LANES * l->copies));
   l->copies = outer_copies;
   return LAZE_OK;
 }
 
+static laze_status lower_main(laze_llvm_kernel *l, const loop_plan *plan, LLVMValueRef from, LLVMValueRef to) {
+  return plan->lanes ? lower_strips(l, plan, from, to, plan->copies, plan->masked) : lower_serial(l, plan, from, to);
+}
+
 static laze_status lower_rest(laze_llvm_kernel *l, const loop_plan *plan) {
-  if (!plan->lanes) return LAZE_OK;
-  laze_counted_loop loop = new_loop(plan);
-  LAZE_TRY(laze_counted_loop_open(l, &loop, plan->main_end, plan->end));
-  l->active = laze_llvm_mask_below(l, LLVMBuildSub(l->e.builder, plan->end, loop.counter, ""));
-  LAZE_TRY(lower_body(l, plan, loop.counter));
-  l->active = NULL;
-  laze_counted_loop_close(l, &loop, laze_llvm_i64_constant(l, LAZE_LANES));
-  return LAZE_OK;
+  return plan->lanes ? lower_strips(l, plan, plan->main_end, plan->end, 1, true) : LAZE_OK;
 }
 
 static LLVMValueRef smaller(laze_llvm_kernel *l, LLVMValueRef a, LLVMValueRef b) {
@@ -241,24 +262,47 @@ static laze_status hoist(laze_llvm_kernel *l, const loop_plan *plan) {
   return LAZE_OK;
 }
 
-/* Two strips in lockstep pay off where the body is short; a check or a nested loop ends basic blocks, and a variable
- * holds one value. */
-static int choose_copies(const laze_llvm_kernel *l, int32_t begin) {
+/* Whether masked loads and stores, of all dtypes, cost what others do. */
+static bool has_free_masks(const laze_llvm_kernel *l) {
+  return l->unit.register_bytes == 64;
+}
+
+/* Strips in lockstep around a loop that goes down their columns: a row's elements in all of them are read one after the
+ * other, where one strip would read a line of each row, far from the last. As many as half of the registers hold the
+ * states of, and as the body, emitted for each of them, is short. */
+static int choose_wide(const laze_llvm_kernel *l, int32_t length, int64_t state_bytes) {
+  const int64_t registers = l->unit.register_bytes == 64 ? 32 : 16, room = registers / 2 * l->unit.register_bytes;
+  int copies = LAZE_MAX_COPIES;
+  while (copies > 1 && (copies * length > WIDE_BODY || copies * state_bytes > room)) copies /= 2;
+  return copies;
+}
+
+/* How many strips run in lockstep. Two pay off where the body is short; a check ends basic blocks, and a variable holds
+ * one value. */
+static void choose_copies(const laze_llvm_kernel *l, loop_plan *plan) {
   int32_t length = 0;
-  for (int32_t k = begin + 1; k < l->ends[begin]; k++) {
-    uint8_t code = laze_llvm_instruction_at(l, k)->code;
-    if (code == LAZE_LOOP_BEGIN || code == LAZE_LOOP_CHECK || code == LAZE_LOOP_CHECK_SLICE ||
-        code == LAZE_LOOP_VARIABLE)
-      return 1;
+  int64_t state_bytes = 0;
+  bool wide = false;
+  plan->copies = 1;
+  for (int32_t k = plan->begin + 1; k < l->ends[plan->begin]; k++) {
+    const laze_loop_instruction *i = laze_llvm_instruction_at(l, k);
+    if (i->code == LAZE_LOOP_CHECK || i->code == LAZE_LOOP_CHECK_SLICE || i->code == LAZE_LOOP_VARIABLE) return;
+    if (i->code == LAZE_LOOP_ACCUMULATOR) state_bytes += LAZE_LANES * laze_dtype_size((laze_dtype)i->dtype);
+    wide = wide || i->code == LAZE_LOOP_BEGIN;
     length += !l->hoisted[k];
   }
-  return length <= SHORT_BODY ? 2 : 1;
+  if (wide) {
+    plan->copies = choose_wide(l, length, state_bytes);
+    plan->masked = plan->copies > 1 && has_free_masks(l);
+  } else if (length <= SHORT_BODY) {
+    plan->copies = 2;
+  }
 }
 
 static laze_status plan_loop(laze_llvm_kernel *l, int32_t begin, loop_plan *plan) {
   const laze_loop_instruction *i = laze_llvm_instruction_at(l, begin);
   bool range = i->flags & LAZE_LOOP_RANGE;
-  *plan = (loop_plan){.begin = begin, .lanes = i->flags & LAZE_LOOP_LANES, .copies = 1};
+  *plan = (loop_plan){.begin = begin, .lanes = i->flags & LAZE_LOOP_LANES};
   plan->start = range ? l->begin : laze_llvm_i64_constant(l, 0);
   plan->end = range ? l->end : l->values[laze_llvm_operand(l, i, 0)][0].value;
   plan->main_end = plan->end;
@@ -271,13 +315,23 @@ static laze_status lower_iterations(laze_llvm_kernel *l, const loop_plan *plan) 
   return lower_rest(l, plan);
 }
 
+/* The main part's end: behind its last whole step, or, where masks cost nothing, behind a last step that has more than
+ * one strip to do. */
+static LLVMValueRef find_main_end(laze_llvm_kernel *l, const loop_plan *plan) {
+  LLVMValueRef count = LLVMBuildSub(l->e.builder, plan->end, plan->start, "");
+  LLVMValueRef step = laze_llvm_i64_constant(l, (int64_t)LAZE_LANES * plan->copies);
+  LLVMValueRef whole = LLVMBuildAnd(l->e.builder, count, LLVMBuildNeg(l->e.builder, step, ""), "");
+  LLVMValueRef whole_end = LLVMBuildAdd(l->e.builder, plan->start, whole, "");
+  if (!plan->masked) return whole_end;
+  LLVMValueRef rest = LLVMBuildSub(l->e.builder, count, whole, ""), strip = laze_llvm_i64_constant(l, LAZE_LANES);
+  LLVMValueRef one = LLVMBuildICmp(l->e.builder, LLVMIntSLE, rest, strip, "");
+  return LLVMBuildSelect(l->e.builder, one, whole_end, plan->end, "");
+}
+
 static laze_status lower_lanes_loop(laze_llvm_kernel *l, loop_plan *plan) {
   LAZE_TRY(hoist(l, plan));
-  plan->copies = choose_copies(l, plan->begin);
-  LLVMValueRef count = LLVMBuildSub(l->e.builder, plan->end, plan->start, "");
-  LLVMValueRef strips =
-      LLVMBuildAnd(l->e.builder, count, laze_llvm_i64_constant(l, -(int64_t)LAZE_LANES * plan->copies), "");
-  plan->main_end = LLVMBuildAdd(l->e.builder, plan->start, strips, "");
+  choose_copies(l, plan);
+  plan->main_end = find_main_end(l, plan);
   l->in_lanes = true;
   laze_status status = lower_iterations(l, plan);
   l->in_lanes = false;

@@ -163,7 +163,7 @@ static LLVMValueRef contiguous_load(laze_llvm_kernel *l, const laze_loop_instruc
                                     LLVMValueRef condition, LLVMValueRef mask, bool guarded_lanes) {
   LLVMTypeRef vector = LLVMVectorType(laze_llvm_memory_type(l, i->dtype), LAZE_LANES);
   LLVMValueRef pointer = laze_llvm_pointer(l, i->imm, offset);
-  if (!mask) prefetch(l, pointer);
+  if (!mask && !l->down_columns) prefetch(l, pointer);
   if (guarded_lanes) condition = any_lane(l, mask);
   if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
   return laze_llvm_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));
@@ -195,7 +195,7 @@ laze_lane_value laze_llvm_load(laze_llvm_kernel *l, const laze_loop_instruction 
     result.value = scalar_load(l, i, offset.value, condition);
     return result;
   }
-  LLVMValueRef mask = laze_llvm_mask_and(l, l->active, guarded_lanes ? laze_llvm_lanes(l, *guard) : NULL);
+  LLVMValueRef mask = laze_llvm_mask_and(l, l->active[copy], guarded_lanes ? laze_llvm_lanes(l, *guard) : NULL);
   if (laze_llvm_is_uniform(offset)) {
     result.value = shared_load(l, i, offset.value, mask);
     return result;
@@ -229,7 +229,7 @@ void laze_llvm_store(laze_llvm_kernel *l, const laze_loop_instruction *i, int co
     scalar_store(l, i, offset.value, value.value, guard ? guard->value : NULL);
     return;
   }
-  LLVMValueRef mask = laze_llvm_mask_and(l, l->active, guard ? laze_llvm_lanes(l, *guard) : NULL);
+  LLVMValueRef mask = laze_llvm_mask_and(l, l->active[copy], guard ? laze_llvm_lanes(l, *guard) : NULL);
   LLVMValueRef stored = to_memory(l, i->dtype, laze_llvm_lanes(l, value));
   int64_t alignment = laze_dtype_size(i->dtype);
   if (laze_llvm_is_contiguous(offset))
@@ -301,7 +301,7 @@ laze_lane_value laze_llvm_check(laze_llvm_kernel *l, const laze_loop_instruction
     starts = LLVMBuildAdd(builder, LLVMBuildSub(builder, size, length, ""), laze_llvm_integer(LLVMTypeOf(size), 1), "");
   LLVMValueRef invalid = LLVMBuildICmp(builder, LLVMIntUGE, wrapped, starts, "");
   laze_lane_value result = {.value = LLVMBuildSelect(builder, invalid, zero, wrapped, "")};
-  LLVMValueRef failing = l->in_lanes ? laze_llvm_mask_and(l, l->active, invalid) : invalid;
+  LLVMValueRef failing = l->in_lanes ? laze_llvm_mask_and(l, l->active[copy], invalid) : invalid;
   LLVMBasicBlockRef slow = laze_llvm_add_block(l), after = laze_llvm_add_block(l);
   LLVMBuildCondBr(builder, l->in_lanes ? any_lane(l, failing) : failing, slow, after);
   LLVMPositionBuilderAtEnd(builder, slow);

@@ -7,7 +7,8 @@
  *   level 2                                      (B0B1)(B2B3)
  *
  * A fold carries: while the level is in use, it joins it and goes on to the next. The result joins the block at hand
- * with the levels in use, lowest first. Either way the earlier blocks are the first operand.
+ * with the levels in use, lowest first. Either way the earlier blocks are the first operand. Strips in lockstep have a
+ * block each and levels side by side; where they share one accumulator, in the order lanes16, they take turns.
  */
 #include "codegen/llvm/kernel.h"
 #include "codegen/llvm/lowerings.h"
@@ -54,10 +55,13 @@ LLVMValueRef laze_llvm_block_length(const laze_llvm_kernel *l, int32_t begin) {
 
 void laze_llvm_accumulator(laze_llvm_kernel *l, int32_t index) {
   laze_accumulator_state *state = &l->accumulators[index];
-  state->block = initial_state(l, laze_llvm_instruction_at(l, index));
+  state->copies = l->copies;
+  for (int copy = 0; copy < l->copies; copy++)
+    state->block[copy] = initial_state(l, laze_llvm_instruction_at(l, index));
   state->loop = update_loop(l, index);
   if (state->loop < 0) return;
-  if (!state->levels) state->levels = laze_llvm_stack(l, LLVMTypeOf(state->block), LAZE_ORDER_LEVELS);
+  if (!state->levels)
+    state->levels = laze_llvm_stack(l, LLVMTypeOf(state->block[0]), LAZE_ORDER_LEVELS * (uint64_t)l->copies);
   l->clocks[state->loop] = (laze_block_clock){laze_llvm_i64_constant(l, 0), laze_llvm_block_length(l, state->loop)};
 }
 
@@ -65,66 +69,90 @@ laze_status laze_llvm_update(laze_llvm_kernel *l, const laze_loop_instruction *i
   int32_t index = laze_llvm_operand(l, i, 0);
   const laze_loop_instruction *a = laze_llvm_instruction_at(l, index);
   laze_lane_value value = l->values[laze_llvm_operand(l, i, 1)][copy];
-  LLVMValueRef *block = &l->accumulators[index].block, combined = NULL;
+  laze_accumulator_state *state = &l->accumulators[index];
+  LLVMValueRef *block = &state->block[state->copies > 1 ? copy : 0], combined = NULL;
   LLVMValueRef operands[2] = {*block, holds_lanes(l, a) ? laze_llvm_lanes(l, value) : value.value};
   LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, &combined));
   /* A lane past the end keeps its state: even adding 0 could change it (-0, NaN). */
-  bool shared = a->order == LAZE_ORDER_LANES16 && l->active;
-  *block = shared ? LLVMBuildSelect(l->e.builder, l->active, combined, *block, "") : combined;
+  bool shared = a->order == LAZE_ORDER_LANES16 && l->active[copy];
+  *block = shared ? LLVMBuildSelect(l->e.builder, l->active[copy], combined, *block, "") : combined;
   return LAZE_OK;
 }
 
 /* Levels are aligned to a register, and to no more: a vector of 16 lanes may be several. */
-static LLVMValueRef level_address(const laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level) {
+static LLVMValueRef level_address(const laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level, int copy) {
   const laze_accumulator_state *state = &l->accumulators[accumulator];
-  return LLVMBuildGEP2(l->e.builder, LLVMTypeOf(state->block), state->levels, &level, 1, "");
+  LLVMValueRef first = LLVMBuildMul(l->e.builder, level, laze_llvm_i64_constant(l, state->copies), "");
+  LLVMValueRef index = LLVMBuildAdd(l->e.builder, first, laze_llvm_i64_constant(l, copy), "");
+  return LLVMBuildGEP2(l->e.builder, LLVMTypeOf(state->block[0]), state->levels, &index, 1, "");
 }
 
-/* value = combine(what stands at the level, value) */
-static laze_status join_level(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *value) {
+/* values[copy] = combine(what stands at the level, values[copy]) */
+static laze_status join_level(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level, LLVMValueRef *values) {
   const laze_loop_instruction *a = laze_llvm_instruction_at(l, accumulator);
-  LLVMValueRef address = level_address(l, accumulator, level);
-  LLVMValueRef stored = LLVMBuildLoad2(l->e.builder, LLVMTypeOf(*value), address, "");
-  LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
-  LLVMValueRef operands[2] = {stored, *value};
-  return laze_llvm_operation(l, a->op, a->dtype, operands, value);
+  for (int copy = 0; copy < l->accumulators[accumulator].copies; copy++) {
+    LLVMValueRef address = level_address(l, accumulator, level, copy);
+    LLVMValueRef stored = LLVMBuildLoad2(l->e.builder, LLVMTypeOf(values[copy]), address, "");
+    LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
+    LLVMValueRef operands[2] = {stored, values[copy]};
+    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, &values[copy]));
+  }
+  return LAZE_OK;
+}
+
+static void begin_block(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef level) {
+  const laze_loop_instruction *a = laze_llvm_instruction_at(l, accumulator);
+  laze_accumulator_state *state = &l->accumulators[accumulator];
+  for (int copy = 0; copy < state->copies; copy++) {
+    LLVMValueRef address = level_address(l, accumulator, level, copy);
+    LLVMValueRef stored = LLVMBuildStore(l->e.builder, state->block[copy], address);
+    LLVMSetAlignment(stored, (unsigned)laze_dtype_size(a->dtype));
+    state->block[copy] = initial_state(l, a);
+  }
+}
+
+int laze_llvm_states(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef **slots) {
+  laze_accumulator_state *state = &l->accumulators[accumulator];
+  for (int copy = 0; copy < state->copies; copy++) slots[copy] = &state->block[copy];
+  return state->copies;
 }
 
 laze_status laze_llvm_fold(laze_llvm_kernel *l, const int32_t *accumulators, int32_t count) {
   laze_block_clock *clock = &l->clocks[l->accumulators[accumulators[0]].loop];
-  laze_counted_loop carry = {.slot_count = count};
+  laze_counted_loop carry = {0};
   LLVMValueRef one = laze_llvm_i64_constant(l, 1);
-  carry.slots = laze_arena_alloc_array(l->arena, count, sizeof *carry.slots);
+  carry.slots = laze_arena_alloc_array(l->arena, LAZE_MAX_COPIES * (int64_t)count, sizeof *carry.slots);
   if (!carry.slots) return laze_fail_memory(l->error, "lowering a loop", -1);
-  for (int32_t k = 0; k < count; k++) carry.slots[k] = &l->accumulators[accumulators[k]].block;
+  for (int32_t k = 0; k < count; k++)
+    carry.slot_count += laze_llvm_states(l, accumulators[k], carry.slots + carry.slot_count);
   LAZE_TRY(laze_counted_loop_begin(l, &carry, laze_llvm_i64_constant(l, 0)));
   LLVMValueRef bit = LLVMBuildAnd(l->e.builder, LLVMBuildLShr(l->e.builder, clock->folded, carry.counter, ""), one, "");
   laze_counted_loop_enter(l, &carry, LLVMBuildICmp(l->e.builder, LLVMIntEQ, bit, one, ""));
-  for (int32_t k = 0; k < count; k++) LAZE_TRY(join_level(l, accumulators[k], carry.counter, carry.slots[k]));
+  for (int32_t k = 0; k < count; k++)
+    LAZE_TRY(join_level(l, accumulators[k], carry.counter, l->accumulators[accumulators[k]].block));
   laze_counted_loop_close(l, &carry, one);
-  for (int32_t k = 0; k < count; k++) {
-    const laze_loop_instruction *a = laze_llvm_instruction_at(l, accumulators[k]);
-    LLVMValueRef address = level_address(l, accumulators[k], carry.counter);
-    LLVMSetAlignment(LLVMBuildStore(l->e.builder, *carry.slots[k], address), (unsigned)laze_dtype_size(a->dtype));
-    *carry.slots[k] = initial_state(l, a);
-  }
+  for (int32_t k = 0; k < count; k++) begin_block(l, accumulators[k], carry.counter);
   clock->folded = LLVMBuildAdd(l->e.builder, clock->folded, one, "");
   return LAZE_OK;
 }
 
-/* Joins the levels in use, which the bits of `folded` name, with the block. */
-static laze_status join_levels(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef *value) {
+/* Joins the levels in use, which the bits of `folded` name, with the blocks. */
+static laze_status join_levels(laze_llvm_kernel *l, int32_t accumulator, LLVMValueRef *values) {
   const laze_accumulator_state *state = &l->accumulators[accumulator];
-  *value = state->block;
+  LLVMValueRef *slots[LAZE_MAX_COPIES];
+  for (int copy = 0; copy < state->copies; copy++) {
+    values[copy] = state->block[copy];
+    slots[copy] = &values[copy];
+  }
   if (state->loop < 0) return LAZE_OK;
-  laze_counted_loop bits = {.slots = &value, .slot_count = 1};
+  laze_counted_loop bits = {.slots = slots, .slot_count = state->copies};
   LAZE_TRY(laze_counted_loop_begin(l, &bits, l->clocks[state->loop].folded));
   laze_counted_loop_enter(l, &bits,
                           LLVMBuildICmp(l->e.builder, LLVMIntNE, bits.counter, laze_llvm_i64_constant(l, 0), ""));
   LLVMValueRef minus = LLVMBuildNeg(l->e.builder, bits.counter, "");
   LLVMValueRef lowest = LLVMBuildAnd(l->e.builder, bits.counter, minus, "");
   LLVMValueRef operands[2] = {lowest, LLVMConstInt(LLVMInt1TypeInContext(l->e.context), 1, false)};
-  LAZE_TRY(join_level(l, accumulator, laze_llvm_intrinsic(&l->e, "llvm.cttz", operands, 2), value));
+  LAZE_TRY(join_level(l, accumulator, laze_llvm_intrinsic(&l->e, "llvm.cttz", operands, 2), values));
   laze_counted_loop_close(l, &bits, LLVMBuildNeg(l->e.builder, lowest, ""));
   return LAZE_OK;
 }
@@ -138,17 +166,23 @@ static LLVMValueRef upper_half(laze_llvm_kernel *l, LLVMValueRef value, int half
   return LLVMBuildShuffleVector(l->e.builder, value, poison, LLVMConstVector(lanes, LAZE_LANES), "");
 }
 
-laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i, laze_lane_value *result) {
+/* What the lanes of `total` come to, in lane 0. */
+static laze_status join_lanes(laze_llvm_kernel *l, const laze_loop_instruction *a, LLVMValueRef *total) {
+  for (int half = LAZE_LANES / 2; half >= 1; half /= 2) {
+    LLVMValueRef operands[2] = {*total, upper_half(l, *total, half)};
+    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, total));
+  }
+  *total = LLVMBuildExtractElement(l->e.builder, *total, laze_llvm_i64_constant(l, 0), "");
+  return LAZE_OK;
+}
+
+laze_status laze_llvm_result(laze_llvm_kernel *l, const laze_loop_instruction *i, laze_lane_value *results) {
   int32_t index = laze_llvm_operand(l, i, 0);
   const laze_loop_instruction *a = laze_llvm_instruction_at(l, index);
-  LLVMValueRef total;
-  LAZE_TRY(join_levels(l, index, &total));
-  *result = (laze_lane_value){.value = total};
-  if (a->order != LAZE_ORDER_LANES16) return LAZE_OK;
-  for (int half = LAZE_LANES / 2; half >= 1; half /= 2) {
-    LLVMValueRef operands[2] = {total, upper_half(l, total, half)};
-    LAZE_TRY(laze_llvm_operation(l, a->op, a->dtype, operands, &total));
-  }
-  result->value = LLVMBuildExtractElement(l->e.builder, total, laze_llvm_i64_constant(l, 0), "");
+  LLVMValueRef totals[LAZE_MAX_COPIES];
+  LAZE_TRY(join_levels(l, index, totals));
+  if (a->order == LAZE_ORDER_LANES16) LAZE_TRY(join_lanes(l, a, &totals[0]));
+  for (int copy = 0; copy < LAZE_MAX_COPIES; copy++)
+    results[copy] = (laze_lane_value){.value = totals[copy < l->accumulators[index].copies ? copy : 0]};
   return LAZE_OK;
 }
