@@ -291,6 +291,7 @@ static void choose_copies(const laze_llvm_kernel *l, loop_plan *plan) {
     wide = wide || i->code == LAZE_LOOP_BEGIN;
     length += !l->hoisted[k];
   }
+  if (wide && plan->folded_count > 0) return; /* a step longer than a run's places would pass the end of a block */
   if (wide) {
     plan->copies = choose_wide(l, length, state_bytes);
     plan->masked = plan->copies > 1 && has_free_masks(l);

@@ -47,6 +47,17 @@ laze_status runner_generate(laze_context *context, const laze_loop_kernel *const
   return laze_llvm_generator_get()->compile(context, &request, out, error);
 }
 
+static const laze_target narrow_targets[RUNNER_WIDTHS - 1] = {
+    {.vectors = {32, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
+    {.vectors = {16, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
+};
+
+bool runner_set_width(runner *r, int width) {
+  const laze_target host = laze_target_host();
+  if (width > 0) r->target = &narrow_targets[width - 1];
+  return width == 0 || (host.has_fused_multiply_add && host.vectors.register_bytes >= 32);
+}
+
 void runner_compile(runner *r) {
   laze_error error = {0};
   laze_text bytes;

@@ -33,6 +33,10 @@ laze_status runner_generate(laze_context *context, const laze_loop_kernel *const
 
 void runner_open(runner *r, uint64_t seed);
 void runner_close(runner *r);
+/* Compiles for registers narrower than this processor's widest, of which there are half as many: 1 for AVX2, 2 for 16
+ * bytes, 0 for what the processor has. False where it cannot run that. */
+enum { RUNNER_WIDTHS = 3 };
+bool runner_set_width(runner *r, int width);
 /* Verifies and compiles; fails the test with the kernel's text when either refuses. */
 void runner_compile(runner *r);
 /* Random 64 bits, and a number in [0, below). */

@@ -301,44 +301,6 @@ START_TEST(test_row_reductions) {
 }
 END_TEST
 
-/* Columns: accumulators in lanes with a serial loop inside them, and a scalar one in a serial loop of its own. */
-START_TEST(test_column_reductions) {
-  const reduction *which = &reductions[_i];
-  for (int d = 0; d < COMPUTED; d++) {
-    laze_dtype dtype = dtypes[d];
-    if (dtype == LAZE_BOOL ? !which->boolean : !which->number) continue;
-    runner r;
-    runner_open(&r, (uint64_t)(500 + 10 * _i + d));
-    laze_loop_kernel *k = &r.kernel;
-    laze_loop_add_buffer(k, dtype, false);
-    laze_loop_add_buffer(k, dtype, true);
-    int32_t rows = laze_loop_index_size(k, 0), columns = laze_loop_index_size(k, 1);
-    int32_t j = laze_loop_begin(k, columns, LAZE_LOOP_RANGE | LAZE_LOOP_LANES);
-    int32_t sum = runner_accumulator(&r, which->op, dtype, LAZE_ORDER_ROWS, which->initial);
-    int32_t o = laze_loop_begin(k, laze_loop_index_constant(k, 2), 0);
-    int32_t i = laze_loop_begin(k, rows, 0);
-    int32_t at = binary(&r, LAZE_LOOP_INDEX_ADD, binary(&r, LAZE_LOOP_INDEX_MUL, i, columns), j);
-    int32_t shared = laze_loop_load(k, 0, binary(&r, LAZE_LOOP_INDEX_MUL, o, i), -1);
-    runner_update(&r, sum, runner_op(&r, which->op, dtype, laze_loop_load(k, 0, at, -1), shared), i);
-    laze_loop_end(k);
-    laze_loop_end(k);
-    laze_loop_store(k, 1, j, runner_result(&r, sum), -1);
-    laze_loop_end(k);
-    runner_compile(&r);
-    static const int64_t depths[] = {0, 1, 63, 64, 65, 330};
-    for (int e = 0; e < 36; e++) {
-      r.sizes[0] = depths[e % 6];
-      r.sizes[1] = extents[e / 6];
-      r.lengths[0] = r.sizes[0] * r.sizes[1];
-      r.lengths[1] = r.sizes[1];
-      runner_fill(&r, e % 2);
-      runner_compare(&r, r.sizes[1] / 4, r.sizes[1]);
-    }
-    runner_close(&r);
-  }
-}
-END_TEST
-
 /* A serial kernel: nothing in lanes, a rows accumulator in scalars, index division. */
 START_TEST(test_serial) {
   runner r;
@@ -623,7 +585,6 @@ int main(void) {
   tcase_add_loop_test(tests, test_conversions, 0, DTYPES);
   tcase_add_loop_test(tests, test_strides, 0, COMPUTED);
   tcase_add_loop_test(tests, test_row_reductions, 0, 6);
-  tcase_add_loop_test(tests, test_column_reductions, 0, 6);
   tcase_add_test(tests, test_serial);
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_random, 0, 40);

@@ -57,21 +57,6 @@ static void compare_matrix(runner *r, const int64_t shape[3], bool transposed_a,
   runner_compare(r, 0, 1);
 }
 
-/* Registers of other widths than this processor's widest, of which there are half as many. Products in them fill other
- * tiles. */
-static const laze_target narrow_targets[] = {
-    {.vectors = {32, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
-    {.vectors = {16, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
-};
-enum { WIDTHS = 1 + sizeof narrow_targets / sizeof *narrow_targets };
-
-/* Width 0: this processor's. What it cannot run is not run. */
-static bool set_width(runner *r, int width) {
-  const laze_target host = laze_target_host();
-  if (width > 0) r->target = &narrow_targets[width - 1];
-  return width == 0 || (host.has_fused_multiply_add && host.vectors.register_bytes >= 32);
-}
-
 START_TEST(test_matrix) {
   /* Depths around one chain, a block of it, and several; rows around a tile and a part; a row by itself; few rows of
    * more columns than take turns. */
@@ -86,7 +71,7 @@ START_TEST(test_matrix) {
     if (width > 0 && !laze_dtype_is_float(dtypes[d])) continue;
     runner_open(&r, (uint64_t)(800 + d));
     build_matrix(&r, dtypes[d], known);
-    if (set_width(&r, width)) {
+    if (runner_set_width(&r, width)) {
       runner_compile(&r);
       for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
         if (known < 4) compare_matrix(&r, shapes[s], false, known % 2);
@@ -186,7 +171,7 @@ START_TEST(test_windows) {
     if (width > 0 && !laze_dtype_is_float(dtypes[d])) continue;
     runner_open(&r, (uint64_t)(900 + d));
     build_windows(&r, dtypes[d], known);
-    if (set_width(&r, width)) {
+    if (runner_set_width(&r, width)) {
       runner_compile(&r);
       for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
         windowed w = shapes[s];
@@ -205,9 +190,9 @@ int main(void) {
   Suite *suite = suite_create("llvm_product");
   TCase *tests = tcase_create("native against interpreted");
   tcase_set_timeout(tests, 120);
-  tcase_add_loop_test(tests, test_matrix, 0, 5 * WIDTHS);
+  tcase_add_loop_test(tests, test_matrix, 0, 5 * RUNNER_WIDTHS);
   tcase_add_test(tests, test_column);
-  tcase_add_loop_test(tests, test_windows, 0, 8 * WIDTHS);
+  tcase_add_loop_test(tests, test_windows, 0, 8 * RUNNER_WIDTHS);
   suite_add_tcase(suite, tests);
   return test_run_suite(suite);
 }
