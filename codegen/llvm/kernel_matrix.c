@@ -68,19 +68,42 @@ void laze_product_close_branch(const laze_product *p, laze_product_branch at) {
   LLVMPositionBuilderAtEnd(p->l->e.builder, at.after);
 }
 
-/* One register's width where that is enough for the columns that are left. */
+static LLVMValueRef columns_left(const laze_product *p) {
+  return subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
+}
+
+/* The panel's columns one register at a time. */
+static laze_status emit_narrow(laze_product *p) {
+  laze_counted_loop registers = {0};
+  const laze_product wide = *p;
+  LLVMValueRef left = columns_left(p);
+  p->tile.vectors = 1;
+  p->is_narrow = true;
+  LAZE_TRY(
+      laze_counted_loop_open(p->l, &registers, number(p, 0), smaller(p, left, number(p, laze_product_width(&wide)))));
+  LLVMValueRef first = laze_product_opaque(p, registers.counter);
+  p->masks[0] = laze_product_mask(p, subtract(p, left, first));
+  p->span_b = advance(p, p->span_b, first);
+  p->out = advance(p, p->out, first);
+  LAZE_TRY(laze_product_tiles(p));
+  laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
+  *p = wide;
+  return LAZE_OK;
+}
+
+/* Tiles as wide as the panel, which has all its columns or was copied, and is as wide then; or, where one register is
+ * enough for the columns that are left, or the panel's are used where they lie, narrow ones. */
 static laze_status emit_widths(laze_product *p) {
-  laze_tile wide = p->tile;
-  if (wide.vectors == 1) return laze_product_tiles(p);
-  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
-  LLVMValueRef many = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, left, number(p, p->lanes), "");
-  laze_product_branch at = laze_product_open_branch(p, many);
+  LLVMValueRef wide = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, columns_left(p), number(p, p->lanes), "");
+  if (p->few) {
+    LLVMValueRef copied = LLVMBuildNot(p->l->e.builder, p->few, "");
+    wide = LLVMBuildAnd(p->l->e.builder, wide, LLVMBuildOr(p->l->e.builder, p->is_full, copied, ""), "");
+  }
+  laze_product_branch at = laze_product_open_branch(p, wide);
   LAZE_TRY(laze_product_tiles(p));
   laze_product_other_side(p, at);
-  p->tile.vectors = 1;
-  LAZE_TRY(laze_product_tiles(p));
+  LAZE_TRY(emit_narrow(p));
   laze_product_close_branch(p, at);
-  p->tile = wide;
   return LAZE_OK;
 }
 
@@ -234,7 +257,8 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
   LAZE_TRY(laze_counted_loop_open(p->l, &columns, from, to));
   p->column = laze_product_opaque(p, columns.counter);
   if (p->few) p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
-  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
+  LLVMValueRef left = columns_left(p);
+  p->is_full = LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, left, width, "");
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));
   LAZE_TRY(laze_product_find_runs(p));

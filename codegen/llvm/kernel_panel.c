@@ -319,11 +319,35 @@ static laze_status copy_columns(laze_product *p) {
   return LAZE_OK;
 }
 
+/* Fills a panel with zeros that has columns which do not exist: tiles compute them, too, and what lies there may be
+ * numbers that take the processor long. */
+static laze_status clear_panel(laze_product *p) {
+  laze_counted_loop registers = {0};
+  laze_product_branch at = laze_product_open_branch(p, p->is_full);
+  laze_product_other_side(p, at);
+  LLVMValueRef all = multiply(p, scratch_units(p), number(p, LAZE_PANEL_ROWS * laze_product_width(p)));
+  LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), all));
+  store_register(p, advance(p, p->panel, registers.counter), 0, LLVMConstNull(p->vector));
+  laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
+  laze_product_close_branch(p, at);
+  return LAZE_OK;
+}
+
 /* Copies the block's panel, which begins at `source`, to the scratch. */
 static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
+  const bool by_squares = is_one(p->operands[LAZE_PRODUCT_B_K]) && !is_contiguous(p);
   use_scratch(p);
-  if (laze_product_has_digits(p)) return copy_columns(p);
-  return is_one(p->operands[LAZE_PRODUCT_B_K]) && !is_contiguous(p) ? copy_squares(p, source) : copy_by_k(p, source);
+  if (!laze_product_has_digits(p) && !by_squares) return copy_by_k(p, source);
+  LAZE_TRY(clear_panel(p));
+  return laze_product_has_digits(p) ? copy_columns(p) : copy_squares(p, source);
+}
+
+/* Whether the panel at hand is copied: also one of few columns, so that tiles may read as many as they have; but of few
+ * rows, where it would be copied for each piece. */
+static LLVMValueRef copies_panel(const laze_product *p, LLVMValueRef copies) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef used_in_place = p->few ? LLVMBuildOr(builder, p->is_full, p->few, "") : p->is_full;
+  return LLVMBuildOr(builder, copies, LLVMBuildNot(builder, used_in_place, ""), "");
 }
 
 LLVMValueRef laze_product_copies_b(const laze_product *p) {
@@ -347,7 +371,7 @@ laze_status laze_product_prepare_b(laze_product *p, LLVMValueRef copies) {
   LLVMValueRef stride_in_place = multiply(p, stride, p->chains);
   LLVMBasicBlockRef copy = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
   LLVMBasicBlockRef here = LLVMGetInsertBlock(builder);
-  LLVMBuildCondBr(builder, copies, copy, after);
+  LLVMBuildCondBr(builder, copies_panel(p, copies), copy, after);
   LLVMPositionBuilderAtEnd(builder, copy);
   LAZE_TRY(copy_panel(p, source));
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), here};

@@ -52,9 +52,10 @@ typedef struct {
 
 static void emit_step(const laze_product *p, tile *at, position from) {
   LLVMValueRef columns[LAZE_TILE_VECTORS];
-  for (int v = 0; v < at->of.vectors; v++)
-    columns[v] =
-        laze_llvm_vector_load(p->l, p->vector, at_register(p, from.b, v), p->masks[v], laze_dtype_size(p->dtype));
+  for (int v = 0; v < at->of.vectors; v++) {
+    LLVMValueRef mask = p->is_narrow ? p->masks[v] : NULL;
+    columns[v] = laze_llvm_vector_load(p->l, p->vector, at_register(p, from.b, v), mask, laze_dtype_size(p->dtype));
+  }
   for (int r = 0; r < at->of.rows; r++) {
     LLVMValueRef scalar = LLVMBuildLoad2(p->l->e.builder, p->element, advance(p, at->a[r], from.a), "");
     LLVMValueRef factor = laze_product_splat(p, scalar);
