@@ -128,6 +128,13 @@ LLVMValueRef laze_llvm_vector_load(laze_llvm_kernel *l, LLVMTypeRef vector, LLVM
                                    int64_t alignment);
 void laze_llvm_vector_store(laze_llvm_kernel *l, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
                             int64_t alignment);
+/* Asks for memory ahead of its use; never faults, so it may lie past the end of what there is. */
+typedef enum {
+  LAZE_PREFETCH_SOON,     /* to read, among what comes next */
+  LAZE_PREFETCH_LATER,    /* to read, behind much else: into the second cache */
+  LAZE_PREFETCH_TO_WRITE, /* likewise, to write */
+} laze_prefetch;
+void laze_llvm_prefetch(laze_llvm_kernel *l, LLVMValueRef pointer, laze_prefetch what);
 LLVMValueRef laze_llvm_gather(laze_llvm_kernel *l, LLVMTypeRef vector, LLVMValueRef pointers, LLVMValueRef mask,
                               int64_t alignment);
 

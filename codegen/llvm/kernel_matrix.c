@@ -230,6 +230,28 @@ static laze_status emit_chains(laze_product *p, LLVMValueRef copies) {
   return LAZE_OK;
 }
 
+/* Asks for the part of C in each row, which takes as long to arrive as a short depth to compute. */
+static laze_status prefetch_result(laze_product *p) {
+  laze_counted_loop rows = {0};
+  laze_product_walk walk;
+  laze_product_branch is_short = laze_product_open_branch(p, p->is_chain);
+  LAZE_TRY(laze_counted_loop_open(p->l, &rows, p->first_row, p->row_end));
+  LLVMValueRef row = multiply(p, rows.counter, p->operands[LAZE_PRODUCT_C_ROW]);
+  if (p->result.count == 0) {
+    for (int v = 0; v < p->tile.vectors; v++)
+      laze_llvm_prefetch(p->l, at_register(p, advance(p, result_start(p), row), v), LAZE_PREFETCH_TO_WRITE);
+  } else {
+    LLVMValueRef out = laze_llvm_pointer(p->l, p->c, add(p, p->operands[LAZE_PRODUCT_C_OFFSET], row));
+    LAZE_TRY(laze_product_open_runs(p, &p->result_runs, number(p, 1), &walk));
+    laze_llvm_prefetch(p->l, advance(p, out, walk.place), LAZE_PREFETCH_TO_WRITE);
+    laze_product_close_runs(p, &walk);
+  }
+  laze_counted_loop_close(p->l, &rows, number(p, 1));
+  laze_product_other_side(p, is_short);
+  laze_product_close_branch(p, is_short);
+  return LAZE_OK;
+}
+
 /* Rows a part at a time, for whose chains there is room on the stack. */
 static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop parts = {0};
@@ -238,6 +260,7 @@ static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[LAZE_PRODUCT_ROWS]));
   p->first_row = laze_product_opaque(p, parts.counter);
   p->row_end = smaller(p, p->operands[LAZE_PRODUCT_ROWS], add(p, p->first_row, number(p, LAZE_PART_ROWS)));
+  LAZE_TRY(prefetch_result(p));
   LAZE_TRY(emit_chains(p, copies));
   LLVMValueRef joins = LLVMBuildNot(p->l->e.builder, p->is_chain, "");
   if (p->few) joins = LLVMBuildAnd(p->l->e.builder, joins, p->is_last, "");

@@ -61,15 +61,20 @@ static LLVMValueRef call_masked(laze_llvm_kernel *l, const char *name, LLVMTypeR
  * with two functions. Such bodies gain 5%, plain ones neither gain nor lose. */
 #define PREFETCH_DISTANCE 640
 
-/* Asks for what a later strip will load. Never faults, so it may point past the end. */
-static void prefetch(laze_llvm_kernel *l, LLVMValueRef pointer) {
-  LLVMTypeRef byte = LLVMInt8TypeInContext(l->e.context), i32 = LLVMInt32TypeInContext(l->e.context);
-  LLVMValueRef distance = laze_llvm_i64_constant(l, PREFETCH_DISTANCE);
-  enum { READ = 0, ALL_LEVELS = 3, DATA = 1 };
-  LLVMValueRef operands[4] = {LLVMBuildGEP2(l->e.builder, byte, pointer, &distance, 1, ""),
-                              LLVMConstInt(i32, READ, false), LLVMConstInt(i32, ALL_LEVELS, false),
-                              LLVMConstInt(i32, DATA, false)};
+void laze_llvm_prefetch(laze_llvm_kernel *l, LLVMValueRef pointer, laze_prefetch what) {
+  enum { DATA = 1, ALL_LEVELS = 3, SECOND_LEVEL = 2 };
+  const int level = what == LAZE_PREFETCH_SOON ? ALL_LEVELS : SECOND_LEVEL;
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(l->e.context);
+  LLVMValueRef operands[4] = {pointer, LLVMConstInt(i32, what == LAZE_PREFETCH_TO_WRITE, false),
+                              LLVMConstInt(i32, (uint64_t)level, false), LLVMConstInt(i32, DATA, false)};
   laze_llvm_intrinsic(&l->e, "llvm.prefetch", operands, 4);
+}
+
+/* Asks for what a later strip will load. */
+static void prefetch_stream(laze_llvm_kernel *l, LLVMValueRef pointer) {
+  LLVMTypeRef byte = LLVMInt8TypeInContext(l->e.context);
+  LLVMValueRef distance = laze_llvm_i64_constant(l, PREFETCH_DISTANCE);
+  laze_llvm_prefetch(l, LLVMBuildGEP2(l->e.builder, byte, pointer, &distance, 1, ""), LAZE_PREFETCH_SOON);
 }
 
 LLVMValueRef laze_llvm_vector_load(laze_llvm_kernel *l, LLVMTypeRef vector, LLVMValueRef pointer, LLVMValueRef mask,
@@ -163,7 +168,7 @@ static LLVMValueRef contiguous_load(laze_llvm_kernel *l, const laze_loop_instruc
                                     LLVMValueRef condition, LLVMValueRef mask, bool guarded_lanes) {
   LLVMTypeRef vector = LLVMVectorType(laze_llvm_memory_type(l, i->dtype), LAZE_LANES);
   LLVMValueRef pointer = laze_llvm_pointer(l, i->imm, offset);
-  if (!mask && !l->down_columns) prefetch(l, pointer);
+  if (!mask && !l->down_columns) prefetch_stream(l, pointer);
   if (guarded_lanes) condition = any_lane(l, mask);
   if (condition) pointer = LLVMBuildSelect(l->e.builder, condition, pointer, zeros(l), "");
   return laze_llvm_vector_load(l, vector, pointer, mask, laze_dtype_size(i->dtype));

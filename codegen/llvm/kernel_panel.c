@@ -78,6 +78,12 @@ static LLVMValueRef panel_at(const laze_product *p, LLVMValueRef k) {
   return advance(p, p->panel, element_of(p, k, p->panel_chain, p->panel_stride));
 }
 
+/* Asks for what the next panel has where this one has what lies at `from`. */
+static void prefetch_next(const laze_product *p, LLVMValueRef from, LLVMValueRef column_stride) {
+  LLVMValueRef next = multiply(p, number(p, laze_product_width(p)), column_stride);
+  laze_llvm_prefetch(p->l, advance(p, from, next), LAZE_PREFETCH_LATER);
+}
+
 static void store_register(const laze_product *p, LLVMValueRef row, int v, LLVMValueRef value) {
   laze_llvm_vector_store(p->l, value, at_register(p, row, v), NULL, laze_dtype_size(p->dtype));
 }
@@ -85,8 +91,9 @@ static void store_register(const laze_product *p, LLVMValueRef row, int v, LLVMV
 /* Register `v` of B's row at `row`; columns that do not exist read as 0. */
 static LLVMValueRef load_columns(const laze_product *p, LLVMValueRef row, int v) {
   int64_t size = laze_dtype_size(p->dtype);
-  if (is_one(p->operands[LAZE_PRODUCT_B_COLUMN]))
+  if (is_one(p->operands[LAZE_PRODUCT_B_COLUMN])) {
     return laze_llvm_vector_load(p->l, p->vector, at_register(p, row, v), p->masks[v], size);
+  }
   LLVMValueRef lanes = laze_product_lane_numbers(p, laze_llvm_i64_type(p->l));
   LLVMValueRef columns = add(p, lanes, laze_product_splat(p, number(p, (int64_t)v * p->lanes)));
   LLVMValueRef offsets = multiply(p, columns, laze_product_splat(p, p->operands[LAZE_PRODUCT_B_COLUMN]));
@@ -143,7 +150,8 @@ static void copy_square(const laze_product *p, LLVMValueRef source, position_in_
   LLVMValueRef last = subtract(p, left, number(p, 1));
   for (int c = 0; c < p->lanes; c++) {
     LLVMValueRef column = multiply(p, smaller(p, add(p, at.j, number(p, c)), last), p->operands[LAZE_PRODUCT_B_COLUMN]);
-    square[c] = load_column(p, advance(p, source, add(p, at.k, column)), subtract(p, p->block_depth, at.k));
+    LLVMValueRef from = advance(p, source, add(p, at.k, column));
+    square[c] = load_column(p, from, subtract(p, p->block_depth, at.k));
   }
   transpose(p, square);
   for (int r = 0; r < p->lanes; r++)
@@ -240,7 +248,10 @@ void laze_product_close_runs(laze_product *p, laze_product_walk *walk) {
 /* A register of a run's elements; those that the mask leaves out are 0. */
 static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValueRef mask) {
   const int64_t size = laze_dtype_size(p->dtype);
-  if (is_one(p->j.last)) return laze_llvm_vector_load(p->l, p->vector, from, mask, size);
+  if (is_one(p->j.last)) {
+    prefetch_next(p, from, number(p, 1));
+    return laze_llvm_vector_load(p->l, p->vector, from, mask, size);
+  }
   LLVMValueRef lanes = laze_product_lane_numbers(p, laze_llvm_i64_type(p->l));
   LLVMValueRef offsets = multiply(p, lanes, laze_product_splat(p, p->j.last));
   return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
