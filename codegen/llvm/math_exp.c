@@ -76,16 +76,28 @@ LLVMValueRef laze_math_exp_normal(const laze_llvm_emitter *e, LLVMValueRef x, la
   return times(e, exp_reduced(e, parts.r, grade), laze_math_power_of_two(e, parts.n));
 }
 
+/* From where on down exp is 0. */
+static double exp_vanishes(LLVMValueRef x) {
+  return laze_math_is_f32(x) ? -104 : -746;
+}
+
 /* Arguments outside give zero or infinity in the end; the limits keep n in the range of laze_math_scale. */
 static LLVMValueRef clamp_exponent(const laze_llvm_emitter *e, LLVMValueRef x) {
-  bool f32 = laze_math_is_f32(x);
-  return at_least(e, at_most(e, x, f32 ? 89 : 710), f32 ? -104 : -746);
+  return at_least(e, at_most(e, x, laze_math_is_f32(x) ? 89 : 710), exp_vanishes(x));
+}
+
+/* mantissa * 2^n, where x is what it is a power for: below `limit` that is 0, and the mantissa is as well, for a
+ * product that underflows takes the processor a hundred times as long. Masks of attention give -inf to half of all
+ * lanes. */
+static LLVMValueRef scale_or_vanish(const laze_llvm_emitter *e, LLVMValueRef mantissa, LLVMValueRef n, LLVMValueRef x,
+                                    double limit) {
+  return laze_math_scale(e, choose(e, below(e, x, limit), real(x, 0), mantissa), n);
 }
 
 /* exp of any argument. */
 static LLVMValueRef exp_clamped(const laze_llvm_emitter *e, LLVMValueRef x) {
   reduced parts = reduce(e, clamp_exponent(e, x), NULL);
-  return laze_math_scale(e, exp_reduced(e, parts.r, LAZE_GRADE_FULL), parts.n);
+  return scale_or_vanish(e, exp_reduced(e, parts.r, LAZE_GRADE_FULL), parts.n, x, exp_vanishes(x));
 }
 
 /* exp of an f32 with |x| <= EXP_F32_NORMAL, any bits for NaN. n, which the low bits of a sum hold (laze_math_nearest),
@@ -138,17 +150,18 @@ LLVMValueRef laze_math_exp_pair(const laze_llvm_emitter *e, laze_pair x) {
   LLVMValueRef hi = clamp_exponent(e, x.hi);
   LLVMValueRef lo = choose(e, same(e, hi, x.hi), x.lo, real(hi, 0)); /* a clamped hi may come with any lo, even NaN */
   LLVMValueRef n, m = laze_math_exp_split(e, (laze_pair){hi, lo}, &n);
-  return laze_math_scale(e, plus_real(e, m, 1), n);
+  return scale_or_vanish(e, plus_real(e, m, 1), n, x.hi, exp_vanishes(x.hi));
 }
 
 LAZE_LOWERING(exp2) {
   LLVMValueRef x = operands[0];
   bool f32 = laze_math_is_f32(x);
-  LLVMValueRef clamped = at_least(e, at_most(e, x, f32 ? 129 : 1025), f32 ? -151 : -1076);
+  const double limit = f32 ? -151 : -1076;
+  LLVMValueRef clamped = at_least(e, at_most(e, x, f32 ? 129 : 1025), limit);
   LLVMValueRef rounded;
   LLVMValueRef n = laze_math_nearest(e, clamped, 1, &rounded);
   LLVMValueRef r = times_real(e, minus(e, clamped, rounded), 0x1.62e42fefa39efp-1);
-  return laze_math_scale(e, exp_reduced(e, r, LAZE_GRADE_FULL), n);
+  return scale_or_vanish(e, exp_reduced(e, r, LAZE_GRADE_FULL), n, x, limit);
 }
 
 /* 2^n (1 + r + curve) - 1 times 2^shift, summed as ((2^n - 1) + 2^n r) + 2^n curve: two roundings. */

@@ -9,13 +9,14 @@
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
 
-/* Whether evaluating at this map repeats what is no cheap operator for each element of an axis that lies outside the
+/* Whether evaluating at this map repeats what is neither cheap nor made of nothing for each element of an axis that lies outside the
  * axes it depends on. Axes further in cost nothing: the value is computed before their loops. */
 static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group, int32_t node_index,
                            const laze_map *given, bool *out) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
+  const laze_join *join = laze_schedule_join_of(node->op);
   *out = false;
-  if (laze_schedule_join_of(node->op)->computes && laze_schedule_is_cheap(scheduler, node_index)) return LAZE_OK;
+  if (join->is_made || (join->computes && laze_schedule_is_cheap(scheduler, node_index))) return LAZE_OK;
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   const laze_map *map;
   LAZE_TRY(laze_map_normalise(&mapper, given, &map));
