@@ -308,6 +308,7 @@ static laze_status add_kernel_step(laze_program_builder *builder, const laze_gro
                     .size_count = group->size_count,
                     .domain = group->domain,
                     .scratch = group->scratch,
+                    .rows = group->rows,
                     .bytes = group->bytes,
                     .label = group->label};
   if (group->updates) {

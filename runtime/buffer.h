@@ -16,6 +16,10 @@
 
 /* Alignment in bytes of owned memory. Its length is rounded up to a multiple as well. */
 #define LAZE_BUFFER_ALIGNMENT 64
+/* Bytes rounded up to whole alignments; at most INT64_MAX - LAZE_BUFFER_ALIGNMENT. */
+static inline int64_t laze_buffer_aligned(int64_t bytes) {
+  return (bytes + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
+}
 /* Most bytes a context keeps for recycling. */
 #define LAZE_BUFFER_RECYCLE_LIMIT (INT64_C(256) << 20)
 /* Owned blocks from this size on are mapped; smaller ones come from the C library. */

@@ -83,22 +83,18 @@ static laze_status give_back(memory_plan *plan, int64_t begin, int64_t end, laze
   return LAZE_OK;
 }
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
-}
-
 static laze_status place_value(memory_plan *plan, const bound_value *bound, int64_t *offset, laze_error *error) {
   if (bound->bytes > INT64_MAX - LAZE_BUFFER_ALIGNMENT) return laze_fail_memory(error, "a temporary", bound->bytes);
-  return place(plan, aligned(bound->bytes), offset, error);
+  return place(plan, laze_buffer_aligned(bound->bytes), offset, error);
 }
 
 /* A step may name a value twice; it goes back once. */
 static laze_status return_value(memory_plan *plan, bound_value *bound, laze_error *error) {
   if (bound->offset < 0 || bound->bytes == 0 || bound->returned) return LAZE_OK;
   bound->returned = true;
-  LAZE_TRY(give_back(plan, bound->offset, bound->offset + aligned(bound->bytes), error));
+  LAZE_TRY(give_back(plan, bound->offset, bound->offset + laze_buffer_aligned(bound->bytes), error));
   if (bound->second < 0 || bound->second == bound->offset) return LAZE_OK;
-  return give_back(plan, bound->second, bound->second + aligned(bound->bytes), error);
+  return give_back(plan, bound->second, bound->second + laze_buffer_aligned(bound->bytes), error);
 }
 
 /* Gives the values that `index` is the last step to touch back; one at another's place as part of that. */
@@ -119,7 +115,7 @@ static laze_status begin_step(const laze_program *program, memory_plan *plan, in
     const program_value *value = &program->values[step->buffers[i]];
     bound_value *bound = &values[step->buffers[i]];
     if (value->role != LAZE_ROLE_TEMPORARY || value->first_step != index || bound->offset >= 0) continue;
-    if (value->stage != plan->stage) continue;
+    if (value->stage != plan->stage || bound->banded) continue;
     if (value->place == step->buffers[i]) LAZE_TRY(place_value(plan, bound, &bound->offset, error));
   }
   for (int32_t i = 0; i < step->carried_count; i++) {

@@ -126,6 +126,15 @@ static laze_status copy_origins(laze_program *program, const laze_step *given, l
   return laze_fail_memory(error, "a step of a program", -1);
 }
 
+static laze_status copy_rows(laze_program *program, laze_step *step, laze_error *error) {
+  if (!step->rows) return LAZE_OK;
+  laze_step_rows *rows = laze_arena_copy(&program->arena, step->rows, sizeof *rows);
+  if (!rows) return laze_fail_memory(error, "a step of a program", -1);
+  rows->buffers = laze_arena_copy(&program->arena, rows->buffers, step->buffer_count * (int64_t)sizeof *rows->buffers);
+  step->rows = rows;
+  return rows->buffers ? LAZE_OK : laze_fail_memory(error, "a step of a program", -1);
+}
+
 laze_status laze_program_add_step(laze_program *program, const laze_step *given, laze_error *error) {
   LAZE_TRY(laze_grow(program->context, (void **)&program->steps, &program->step_capacity, program->step_count + 1,
                      sizeof *program->steps, error));
@@ -139,6 +148,7 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
       laze_arena_copy(&program->arena, given->defines, given->define_count * (int64_t)sizeof *given->defines);
   if (given->define_count > 0 && !step.defines) return laze_fail_memory(error, "a step of a program", -1);
   LAZE_TRY(copy_origins(program, given, &step, error));
+  LAZE_TRY(copy_rows(program, &step, error));
   for (int32_t i = 0; i < step.buffer_count; i++)
     program_note_use(program, step.buffers[i], (int32_t)program->step_count);
   if (step.updates) program_note_use(program, step.updated, (int32_t)program->step_count);
@@ -148,6 +158,19 @@ laze_status laze_program_add_step(laze_program *program, const laze_step *given,
   if (step.buffer_count > program->most_buffers) program->most_buffers = step.buffer_count;
   if (step.check_count > program->most_checks) program->most_checks = step.check_count;
   return LAZE_OK;
+}
+
+static void each_row_size(const laze_step *step, void (*visit)(laze_size_compaction *compaction, laze_size *size),
+                          laze_size_compaction *compaction) {
+  laze_step_rows *rows = (laze_step_rows *)(uintptr_t)step->rows;
+  if (!rows) return;
+  laze_size *sizes[] = {&rows->batches, &rows->count, &rows->height, &rows->blocks};
+  for (int k = 0; k < 4; k++) visit(compaction, sizes[k]);
+  for (int32_t i = 0; i < step->buffer_count; i++) {
+    laze_row_strides *strides = (laze_row_strides *)(uintptr_t)&rows->buffers[i];
+    visit(compaction, &strides->batch);
+    visit(compaction, &strides->row);
+  }
 }
 
 /* Calls `visit` for every size of the program. A list that several values share is visited once. */
@@ -165,6 +188,7 @@ static void each_size(laze_program *program, void (*visit)(laze_size_compaction 
     visit(compaction, &step->scratch);
     visit(compaction, &step->work);
     visit(compaction, &step->bytes);
+    each_row_size(step, visit, compaction);
     for (int32_t j = 0; j < step->define_count; j++) visit(compaction, (laze_size *)(uintptr_t)&step->defines[j].size);
   }
 }

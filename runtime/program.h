@@ -68,6 +68,17 @@ typedef struct laze_step_region {
   const int32_t *results;    /* values: of the region's steps, parameters of it, constants */
 } laze_step_region;
 
+/* Elements from one batch of rows, and from one row, to the next; `row` 0: it is not by rows that they are touched. */
+typedef struct laze_row_strides {
+  laze_size batch, row;
+} laze_row_strides;
+
+/* Rows that the iterations of a step go through, `blocks` of them for each `height` of the `count` rows of a batch. */
+typedef struct laze_step_rows {
+  laze_size batches, count, height, blocks;
+  const laze_row_strides *buffers; /* of each: where it has no strides, an iteration may touch any of its elements */
+} laze_step_rows;
+
 /* One kernel call, or a walk through regions. Where several steps write to one value, each has elements of its own,
  * but for one that `updates`. */
 typedef struct laze_step {
@@ -89,9 +100,10 @@ typedef struct laze_step {
   const int32_t *checks;   /* of each of the kernel's checks: the index of the node that it checks; copied */
   const char *interpreted; /* in a native program: why the interpreter runs it, static; NULL: it does not */
   int32_t origin_count;
-  bool updates;       /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
-  int32_t updated;    /* with `updates`; of the result's type */
-  bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
+  bool updates;    /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
+  int32_t updated; /* with `updates`; of the result's type */
+  const laze_step_rows *rows;    /* copied; NULL: none that a neighbour could share */
+  bool needs_success;            /* does not run once a check has failed: a loop over wrong values might not end */
   const laze_step_size *defines; /* the sizes whose numbers it finds; copied. Without regions it has no kernel, and one:
                                     element sizes[0] of its first buffer, which its second one receives */
   int32_t define_count;

@@ -86,7 +86,7 @@ laze_status program_bind_step(const program_binder *b, const laze_step *step, bo
     (void)laze_site_name(b->error, &site);
   }
   LAZE_TRY(status);
-  out->scratch = (out->scratch + LAZE_BUFFER_ALIGNMENT - 1) / LAZE_BUFFER_ALIGNMENT * LAZE_BUFFER_ALIGNMENT;
+  out->scratch = laze_buffer_aligned(out->scratch);
   if (out->scratch > *b->scratch_bytes) *b->scratch_bytes = out->scratch;
   return LAZE_OK;
 }
@@ -138,7 +138,7 @@ static laze_status bind(const program_binder *b, laze_executable *executable) {
   const laze_program *program = b->program;
   LAZE_TRY(allocate(b, executable));
   for (int64_t i = 0; i < program->value_count; i++) {
-    executable->values[i].bytes = 0;
+    executable->values[i] = (bound_value){.bytes = 0};
     if (program->values[i].stage == 0) LAZE_TRY(program_bind_value(b, (int32_t)i, &executable->values[i]));
   }
   for (int64_t i = 0; i < program->step_count; i++) {
@@ -147,6 +147,7 @@ static laze_status bind(const program_binder *b, laze_executable *executable) {
   }
   for (int64_t i = 0; i < b->program->output_count; i++) LAZE_TRY(bind_output(b, i, &executable->output_types[i]));
   program_cut_launches(program, executable->steps);
+  LAZE_TRY(program_cut_bands(b, executable));
   laze_status status =
       laze_plan_memory(program, 0, executable->steps, executable->values, &executable->temporary_bytes, b->error);
   if (status != LAZE_OK) laze_executable_name_temporaries(executable, b->sites, b->error);
@@ -189,7 +190,7 @@ void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost
   const laze_program *program = executable->program;
   for (int64_t i = 0; i < program->step_count; i++) {
     if (!program->steps[i].kernel) continue;
-    cost->kernels += executable->steps[i].launch == i;
+    cost->kernels += executable->steps[i].launch == i || !program->steps[i].beside; /* also in a band */
     cost->instances++;
     cost->interpreted += program->steps[i].interpreted != NULL;
     if (executable->steps[i].unknown) continue;
@@ -215,6 +216,7 @@ void laze_executable_release(laze_executable *executable) {
   if (!executable || atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1) return;
   laze_context *context = executable->program->context;
   laze_arena_deinit(&executable->arena);
+  laze_free(context, executable->bands);
   atomic_fetch_sub_explicit(&executable->program->executables, 1, memory_order_relaxed);
   laze_program_release(executable->program);
   laze_free(context, executable);
@@ -224,7 +226,8 @@ laze_program *laze_executable_program(laze_executable *executable) {
   return executable->program;
 }
 int64_t laze_executable_bytes(const laze_executable *executable) {
-  return (int64_t)sizeof *executable + executable->arena.bytes;
+  return (int64_t)sizeof *executable + executable->arena.bytes +
+         executable->band_capacity * (int64_t)sizeof *executable->bands;
 }
 
 int64_t laze_executable_weight(const laze_executable *executable) {

@@ -64,6 +64,7 @@ typedef struct bound_value {
   int64_t offset; /* of a temporary in the plan's arena; -1: no step touches it */
   int64_t second; /* of one that goes around a loop: its place in every other round */
   bool returned;  /* while planning: its place is free again */
+  bool banded;    /* a band at a time is all of it that there is (program_bands.c) */
 } bound_value;
 
 typedef struct bound_step {
@@ -72,6 +73,19 @@ typedef struct bound_step {
   bool unknown;   /* its sizes are not known, or not yet */
   int32_t launch; /* the first step of the launch that it is part of */
 } bound_step;
+
+/* A step of a band: iterations for the rows of one, 0 for one each, and bytes in a row of what it writes. */
+typedef struct bound_link {
+  int64_t blocks, row_bytes;
+} bound_link;
+
+/* Steps that run in bands, one launch: first to end - 1. */
+typedef struct bound_band {
+  int32_t first, end;
+  int64_t batches, count, height; /* of the rows; height: of a band, within a batch */
+  int64_t room;                   /* bytes of scratch for what the steps hand on, before what their kernels need */
+  bound_link *links;              /* of each step */
+} bound_band;
 
 struct laze_executable {
   _Atomic int64_t references;
@@ -84,6 +98,8 @@ struct laze_executable {
   _Atomic int64_t runs;
   int64_t temporary_bytes; /* size of the plan's arena */
   int64_t scratch_bytes;   /* most that one call needs */
+  bound_band *bands;       /* by ascending step */
+  int64_t band_count, band_capacity;
 };
 
 /* The cause of what is not there because its sizes are unknown: among the failures is one that says why. */
@@ -131,13 +147,27 @@ typedef struct program_binder {
 #define PROGRAM_LAUNCH_WORK (INT64_C(32) << 20)
 #define PROGRAM_LAUNCH_STEPS 512
 #define PROGRAM_LAUNCH_BUFFERS 64
+/* Most steps of a band. */
+#define PROGRAM_BAND_STEPS 16
 
 /* program_launch.c. Finds the steps of a finished program that can run at once with the one before them. */
 void program_find_launches(laze_program *program);
 /* Says of each step, bound to sizes, which launch it is part of. */
 void program_cut_launches(const laze_program *program, bound_step *steps);
 
-/* run_launch.c. Runs the launch that begins with step *at, as much of it as can, and moves on to the step behind it. */
+/* program_bands.c. Finds steps that run in bands, once all are bound and launches are cut. */
+LAZE_MUST_USE laze_status program_cut_bands(const program_binder *binder, laze_executable *executable);
+
+/* run_bands.c. The band that begins with this step; NULL: none does. */
+const bound_band *program_find_band(const laze_executable *executable, int64_t first);
+/* Runs it, where all of its steps can. */
+LAZE_MUST_USE laze_status program_run_band(program_run *run, const bound_band *band, bool uninterrupted, bool log,
+                                           laze_error *error);
+
+/* run_launch.c. Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50
+ * microseconds. */
+#define PROGRAM_SERIAL_WORK (1 << 20)
+/* Runs the launch that begins with step *at, as much of it as can, and moves on to the step behind it. */
 LAZE_MUST_USE laze_status program_run_launch(program_run *run, int64_t *at, bool log, laze_error *error);
 /* program_bind.c */
 LAZE_MUST_USE laze_status program_bind_value(const program_binder *binder, int32_t index, bound_value *out);

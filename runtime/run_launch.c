@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50 microseconds. */
-enum { SERIAL_WORK = 1 << 20, PARTS_PER_THREAD = 4 };
+enum { PARTS_PER_THREAD = 4 };
 
 /* Shared by the threads that take part. */
 typedef struct {
@@ -160,7 +159,7 @@ static inline laze_status call_all(kernel_launch *launch, bool log, laze_error *
   const int64_t start = log ? laze_clock() : 0;
   run->launches++;
   run->instances += launch->count;
-  const bool pays = run->threads > 1 && launch->work >= SERIAL_WORK && launch->ends[launch->count - 1] > 1;
+  const bool pays = run->threads > 1 && launch->work >= PROGRAM_SERIAL_WORK && launch->ends[launch->count - 1] > 1;
   if (pays) LAZE_TRY(run_parts(launch, error));
   for (int32_t i = 0; i < launch->count && !pays; i++)
     call_kernel(launch, launch->steps[i], 0, 0, run->steps[launch->steps[i]].domain);
@@ -211,9 +210,11 @@ laze_status program_run_launch(program_run *run, int64_t *at, bool log, laze_err
   const int64_t first = *at, count = run->executable->program->step_count;
   const bool uninterrupted = first >= run->donated_from;
   if (uninterrupted && run->request->overwritten) *run->request->overwritten = true;
-  int64_t end = first + 1;
+  const bound_band *band = program_find_band(run->executable, first);
+  int64_t end = band ? band->end : first + 1;
   while (end < count && run->steps[end].launch == first) end++;
   *at = end;
+  if (band) return program_run_band(run, band, uninterrupted, log, error);
   if (end == first + 1) return run_alone(run, (int32_t)first, uninterrupted, log, error);
   return run_several(run, first, end, uninterrupted, log, error);
 }

@@ -236,7 +236,8 @@ laze_status program_run_prepare(program_run *run, laze_error *error) {
     int64_t offset = run->values[i].offset;
     if (value->role == LAZE_ROLE_INPUT) run->pointers[i] = program_run_at(run->request->inputs[value->number], 0);
     if (value->role == LAZE_ROLE_CONSTANT) run->pointers[i] = (void *)value->data;
-    if (value->role == LAZE_ROLE_TEMPORARY) run->pointers[i] = program_run_at(run->arena, offset);
+    if (value->role == LAZE_ROLE_TEMPORARY && !run->values[i].banded)
+      run->pointers[i] = program_run_at(run->arena, offset);
     if (value->role == LAZE_ROLE_PARAMETER) run->pointers[i] = NULL;
     if (value->role != LAZE_ROLE_OUTPUT) continue;
     if (value->stage > 0) continue;

@@ -11,6 +11,7 @@
  */
 #include "codegen/node_site.h"
 #include "codegen/schedule/arrange.h"
+#include "codegen/schedule/bands.h"
 #include "codegen/schedule/fuse.h"
 #include "codegen/schedule/group.h"
 #include "codegen/schedule/join.h"
@@ -207,6 +208,7 @@ laze_status laze_schedule_build(laze_graph *graph, laze_arena *arena, const laze
   if (status == LAZE_OK) status = visit_all(&scheduler, &scratch);
   if (status == LAZE_OK) status = finish(&scheduler, out);
   if (status == LAZE_OK) status = laze_schedule_arrange(&scheduler, &scratch, out);
+  if (status == LAZE_OK) laze_schedule_keep_rows(out);
   laze_arena_deinit(&scratch);
   return status;
 }

@@ -4,7 +4,7 @@
  *   for each kept axis                          RANGE on the outermost; LANES on the innermost unless lanes16 or
  *                                               there is nothing behind a scan's axis; neither on an axis that is
  *                                               ordered, or gone through in tiles: then RANGE is a loop around
- *                                               all of them
+ *                                               all of them; two outside of rows that a product reads are one loop
  *     values that depend on the axes so far     so that nothing is computed further in than it must be
  *     for each stage of reductions
  *       accumulators
@@ -20,6 +20,7 @@
  */
 #include "codegen/schedule/emit.h"
 
+#include "codegen/schedule/bands.h"
 #include "codegen/schedule/group.h"
 
 #include <string.h>
@@ -48,6 +49,18 @@ static bool is_ordered(const laze_loop_emitter *emitter, int32_t position) {
   return emitter->group->domain.axes[emitter->kept[position]].ordered;
 }
 
+/* Rows of several batches that a product reads: threads share all rows, and so do bands of them. */
+static bool joins_axes(const laze_loop_emitter *emitter) {
+  return emitter->kept_count == 2 && lanes_on_reduced(emitter) && !is_ordered(emitter, 0) && !is_ordered(emitter, 1) &&
+         emitter->group->group.split == LAZE_SPLIT_OPERAND;
+}
+
+static laze_status multiply_kept(const laze_loop_emitter *emitter, laze_size *out) {
+  const laze_axis *axes = emitter->group->domain.axes;
+  return laze_size_binary(emitter->scheduler->graph->sizes, LAZE_SIZE_MUL, axes[emitter->kept[0]].extent,
+                          axes[emitter->kept[1]].extent, out, emitter->error);
+}
+
 /* Whether the range loop is one around the kept axes. Threads share tiles then, or blocks of the innermost axis unless
  * that is ordered as well. */
 static laze_status find_range(laze_loop_emitter *emitter) {
@@ -56,6 +69,11 @@ static laze_status find_range(laze_loop_emitter *emitter) {
   laze_size *domain = &emitter->group->group.domain;
   emitter->range_around = true;
   if (emitter->tiled) return laze_group_count_tiles(emitter, domain);
+  emitter->joined = joins_axes(emitter);
+  if (emitter->joined) {
+    emitter->range_around = false;
+    return multiply_kept(emitter, domain);
+  }
   emitter->range_around = count == 0 || is_ordered(emitter, 0);
   *domain = emitter->range_around ? 1 : emitter->group->domain.axes[emitter->kept[0]].extent;
   if (!emitter->range_around || count < 2 || is_ordered(emitter, count - 1)) return LAZE_OK;
@@ -111,6 +129,15 @@ static void open_axis(laze_loop_emitter *emitter, int32_t position) {
       start < 0 ? counter : laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_ADD, start, counter);
 }
 
+static void open_joined(laze_loop_emitter *emitter) {
+  laze_loop_kernel *kernel = emitter->kernel;
+  const int32_t row =
+      open_loop(emitter, laze_group_emit_own_size(emitter, emitter->group->group.domain), LAZE_LOOP_RANGE);
+  const int32_t rows = laze_group_emit_own_size(emitter, emitter->group->domain.axes[emitter->kept[1]].extent);
+  emitter->induction[emitter->kept[0]] = laze_loop_index(kernel, LAZE_LOOP_INDEX_FLOOR_DIV, row, rows);
+  emitter->induction[emitter->kept[1]] = laze_loop_index(kernel, LAZE_LOOP_INDEX_MOD, row, rows);
+}
+
 static void open_kept(laze_loop_emitter *emitter) {
   int32_t count = emitter->kept_count;
   for (int32_t i = 0; i < emitter->count; i++) {
@@ -124,8 +151,9 @@ static void open_kept(laze_loop_emitter *emitter) {
   }
   if (emitter->range_around) open_range_around(emitter);
   emit_values(emitter, -1, 0);
+  if (emitter->joined) open_joined(emitter);
   for (int32_t i = 0; i < count; i++) {
-    if (!is_in_range(emitter, i)) open_axis(emitter, i);
+    if (!is_in_range(emitter, i) && !emitter->joined) open_axis(emitter, i);
     laze_group_emit_step(emitter, emitter->kept[i]);
     emit_values(emitter, i, 0);
   }
@@ -328,5 +356,6 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
+  LAZE_TRY(laze_group_find_rows(&emitter));
   return laze_group_emit_summary(&emitter);
 }

@@ -46,6 +46,7 @@ typedef struct laze_loop_emitter {
   int32_t open_count;               /* loops that are open, but for reduced axes */
   bool range_around;                /* the range loop is around the kept axes, and of none of them, but in tiles of the
                                        outermost of more than two */
+  bool joined;                      /* the range loop is of both kept axes, which are outside of what lies in lanes */
   int64_t block;                    /* it goes through blocks of so many of the innermost axis; 0: of no axis */
   int32_t block_start;              /* the first of the block at hand */
   bool tiled;                       /* the two innermost axes are gone through in tiles (emit_tiles.c) */

@@ -10,6 +10,7 @@
  *   kind.h         kinds of group: copy.c, matrix.c, fold.c, loops.c with pieces.c and update.c, control.c, fallback.c
  *   map.c          access maps; map_refine.c the same elements through another view; map_cover.c; digits.c
  *   emit.c         a finished group as loops (emit.h)
+ *   bands.c        rows that groups hand on to each other
  *   returned.c     returned values that are written where they go
  *   arrange.c      the order of finished groups
  *   print.c        the schedule as text

@@ -14,6 +14,7 @@
  * Where the first would have some, what it is of is stored.
  */
 #include "codegen/order.h"
+#include "codegen/schedule/bands.h"
 #include "codegen/schedule/digits.h"
 #include "codegen/schedule/emit.h"
 #include "codegen/schedule/group.h"
@@ -369,6 +370,24 @@ static void emit_product(matrix_emitter *emitter, const laze_offset offsets[3], 
   laze_loop_emit(emitter->kernel, made, list.items, list.count);
 }
 
+/* Rows of the first factor, where it has strides and is not the second one as well, make those of the result. */
+static laze_status set_rows(matrix_emitter *emitter, laze_group *group, const block_counts *blocks,
+                            const laze_offset offsets[3], const int32_t buffers[2]) {
+  const laze_digits *first = emitter->along[0], *result = emitter->along[2];
+  laze_row_strides strides[3] = {{0, 0}, {0, 0}, {0, 0}};
+  const bool plain = first[BATCH].count == 1 && first[ROWS].count == 1 && offsets[0].affine.offset == 0;
+  if (result[COLUMNS].count > 1 || result[BATCH].count > 1 || result[ROWS].count > 1) return LAZE_OK;
+  if (plain && buffers[0] != buffers[1])
+    strides[buffers[0]] = (laze_row_strides){first[BATCH].strides[0], first[ROWS].strides[0]};
+  strides[group->read_count] = (laze_row_strides){result[BATCH].strides[0], result[ROWS].strides[0]};
+  const laze_step_rows rows = {.batches = emitter->extents[BATCH],
+                               .count = emitter->extents[ROWS],
+                               .height = blocks->height,
+                               .blocks = blocks->columns,
+                               .buffers = strides};
+  return laze_group_set_rows(emitter->scheduler, group, &rows);
+}
+
 static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   laze_mapper mapper = laze_scheduler_mapper(scheduler, group);
   matrix_emitter emitter = {.scheduler = scheduler, .mapper = mapper};
@@ -404,6 +423,7 @@ static laze_status emit(laze_scheduler *scheduler, laze_group_builder *group) {
   emit_product(&emitter, offsets, operand_buffers, dtype, extents);
   laze_loop_end(emitter.kernel);
   LAZE_TRY(laze_loop_finish(emitter.kernel, scheduler->error));
+  LAZE_TRY(set_rows(&emitter, &group->group, &blocks, offsets, operand_buffers));
   group->group.sizes = emitter.numbers.items;
   group->group.size_count = (int32_t)emitter.numbers.count;
   group->group.label = laze_op_get(laze_graph_node(scheduler->graph, group->group.root)->op)->base;

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "ir/graph.h"
+#include "runtime/program.h"
 
 /* In the order in which they are asked for a value that is to be stored. */
 typedef enum {
@@ -77,6 +78,7 @@ typedef struct laze_group {
   const struct laze_step_control *control; /* CONTROL; runtime/program.h */
   int32_t *region_ends; /* CONTROL: of each region, the group of the schedule behind its last; the first region's are
                            behind this one */
+  const laze_step_rows *rows; /* what iterations go through; NULL: not rows, or none that a neighbour could share */
   bool beside;          /* it has the code of the group before it, and both can run at once */
 } laze_group;
 
