@@ -100,13 +100,13 @@ typedef struct laze_step {
   const int32_t *checks;   /* of each of the kernel's checks: the index of the node that it checks; copied */
   const char *interpreted; /* in a native program: why the interpreter runs it, static; NULL: it does not */
   int32_t origin_count;
-  bool updates;    /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
-  int32_t updated; /* with `updates`; of the result's type */
-  const laze_step_rows *rows;    /* copied; NULL: none that a neighbour could share */
-  bool needs_success;            /* does not run once a check has failed: a loop over wrong values might not end */
+  int32_t define_count;
   const laze_step_size *defines; /* the sizes whose numbers it finds; copied. Without regions it has no kernel, and one:
                                     element sizes[0] of its first buffer, which its second one receives */
-  int32_t define_count;
+  const laze_step_rows *rows;    /* copied; NULL: none that a neighbour could share */
+  int32_t updated;               /* with `updates`; of the result's type */
+  bool updates;       /* it writes a part of its result, the last buffer, which holds value `updated` when it begins */
+  bool needs_success; /* does not run once a check has failed: a loop over wrong values might not end */
   /* The program's own (program_launch.c): */
   bool beside; /* it can run at once with the step before it, and with those that this one is beside */
   /* The program's own (program_stages.c): */
@@ -115,8 +115,8 @@ typedef struct laze_step {
   const laze_step_control *control; /* NULL: it calls its kernel */
   int32_t region_count;             /* with `control` */
   /* The program's own, set by laze_program_end_control: */
+  int32_t end; /* the step behind its regions */
   laze_step_region *regions;
-  int32_t end;            /* the step behind its regions */
   const int32_t *carried; /* values that go around the loop: each has two places, for this round and for the last */
   int32_t carried_count;
 } laze_step;
