@@ -13,7 +13,7 @@
  *       results, values that depend on them
  *     for each reduced axis                     if something is stored at every element (softmax, scans), in LANES as
  *                                               above unless it is ordered
- *       values, stores
+ *       values, stores                          one value that an earlier loop computed may wait there (emit_park.c)
  *     stores
  *
  * A reduction's stage is one more than the latest stage its operand depends on: softmax has amax in stage 1, sum in 2.
@@ -30,7 +30,11 @@ static void emit_values(laze_loop_emitter *emitter, int32_t depth, int32_t stage
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
     bool at_stage = depth >= emitter->kept_count || emitter->stage[index] == stage;
-    if (emitter->needed[index] && emitter->depth[index] == depth && at_stage) laze_group_emit_instance(emitter, index);
+    if (!emitter->needed[index] || emitter->depth[index] != depth || !at_stage) continue;
+    if (index == emitter->parked && emitter->is_parked)
+      laze_group_load_parked(emitter);
+    else
+      laze_group_emit_instance(emitter, index);
   }
 }
 
@@ -186,12 +190,11 @@ static void close_reduced(laze_loop_emitter *emitter) {
   for (int32_t i = 0; i < (emitter->reduced_count ? emitter->reduced_count : 1); i++) laze_loop_end(emitter->kernel);
 }
 
-/* Marks what the given instances need inside the reduced loops. Operands come before users in the order, so one walk
- * from the end reaches everything. */
-static void mark_needed(laze_loop_emitter *emitter) {
+/* Operands come before users in the order, so one walk from the end reaches everything. What waits needs nothing. */
+void laze_group_mark_needed(laze_loop_emitter *emitter) {
   for (int32_t i = emitter->count; i-- > 0;) {
     int32_t index = emitter->order[i];
-    if (!emitter->needed[index]) continue;
+    if (!emitter->needed[index] || (index == emitter->parked && emitter->is_parked)) continue;
     for (int32_t d = 0, dependency;
          (dependency = laze_instance_dependency(laze_group_instance_at(emitter, index), d)) >= 0; d++)
       if (emitter->depth[dependency] >= emitter->kept_count) emitter->needed[dependency] = true;
@@ -223,7 +226,7 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
     int32_t operand = instance->operands[0];
     emitter->needed[operand] = emitter->depth[operand] >= emitter->kept_count;
   }
-  mark_needed(emitter);
+  laze_group_mark_needed(emitter);
   open_reduced(emitter, lanes_on_reduced(emitter));
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
@@ -236,6 +239,7 @@ static void emit_stage(laze_loop_emitter *emitter, int32_t stage) {
     laze_loop_emit(emitter->kernel, (laze_loop_instruction){.code = LAZE_LOOP_UPDATE, .dtype = (uint8_t)dtype},
                    operands, 3);
   }
+  if (emitter->parked >= 0 && emitter->needed[emitter->parked] && !emitter->is_parked) laze_group_park(emitter);
   close_reduced(emitter);
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
@@ -305,7 +309,7 @@ static void emit_element_stores(laze_loop_emitter *emitter) {
     emitter->needed[index] = any = true;
   }
   if (!any) return;
-  mark_needed(emitter);
+  laze_group_mark_needed(emitter);
   emit_scan_states(emitter);
   open_reduced(emitter, lanes_on_reduced(emitter) && !stores_in_order(emitter));
   emit_stores(emitter, true);
@@ -345,6 +349,7 @@ laze_status laze_group_emit_loops(laze_scheduler *scheduler, laze_group_builder 
   LAZE_TRY(find_range(&emitter));
   LAZE_TRY(allocate(&emitter));
   LAZE_TRY(laze_group_emit_prepare(&emitter));
+  LAZE_TRY(laze_group_find_parked(&emitter));
   group->group.kernel = emitter.kernel;
   emitter.kernel->check_count = group->group.check_count;
   LAZE_TRY(laze_group_emit_buffers(scheduler, group, emitter.order, emitter.count, emitter.buffer));

@@ -2,6 +2,7 @@
  *
  *   emit.c        loops, stages, stores
  *   emit_tiles.c  loops in tiles
+ *   emit_park.c   a value that waits where the result goes
  *   emit_order.c  in which order instances are computed, and at which depth and stage
  *   emit_value.c  the instructions of one instance
  *   emit_group.c  buffers, run-time integers, estimates, label
@@ -60,6 +61,9 @@ typedef struct laze_loop_emitter {
   bool *needed;                            /* by instance: in the loops being emitted */
   laze_access_state *loads, *stores;       /* by instance */
   int32_t stage_count;
+  int32_t parked;    /* the instance that waits where another one is stored; -1: none does */
+  int32_t parked_at; /* that one */
+  bool is_parked;    /* it is there */
   laze_error *error;
 } laze_loop_emitter;
 
@@ -79,6 +83,14 @@ LAZE_MUST_USE laze_status laze_group_count_tiles(laze_loop_emitter *emitter, laz
 int32_t laze_group_open_tiles(laze_loop_emitter *emitter, int32_t index);
 /* How much of an axis's extent lies in it; 0: of the innermost axis, 1: of the next. */
 int32_t laze_group_tile_extent(laze_loop_emitter *emitter, int32_t extent, int32_t which);
+
+/* Marks what the marked instances need inside the reduced loops. */
+void laze_group_mark_needed(laze_loop_emitter *emitter);
+/* Decides whether a value waits where the result goes. */
+LAZE_MUST_USE laze_status laze_group_find_parked(laze_loop_emitter *emitter);
+/* Stores it there, where it was just computed, and loads it again. */
+void laze_group_park(laze_loop_emitter *emitter);
+void laze_group_load_parked(laze_loop_emitter *emitter);
 
 /* `value` plus an axis's induction variable times its coefficient, for every access that depends on it. */
 void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis);

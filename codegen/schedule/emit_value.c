@@ -47,12 +47,14 @@ static void step_access(laze_loop_emitter *emitter, laze_access_state *access, i
 
 /* Adds the axis just opened to the offsets of everything needed in its loop. */
 void laze_group_emit_step(laze_loop_emitter *emitter, int32_t axis) {
+  const bool parks = emitter->parked >= 0 && emitter->needed[emitter->parked];
   for (int32_t i = 0; i < emitter->count; i++) {
     int32_t index = emitter->order[i];
-    if (!emitter->needed[index]) continue;
-    if (laze_instance_has_access(laze_group_instance_at(emitter, index)))
+    const bool needed = emitter->needed[index], stores = needed || (parks && index == emitter->parked_at);
+    if (needed && laze_instance_has_access(laze_group_instance_at(emitter, index)))
       step_access(emitter, &emitter->loads[index], axis);
-    if (laze_group_instance_at(emitter, index)->store >= 0) step_access(emitter, &emitter->stores[index], axis);
+    if (stores && laze_group_instance_at(emitter, index)->store >= 0)
+      step_access(emitter, &emitter->stores[index], axis);
   }
 }
 
