@@ -94,6 +94,8 @@ int main(int argc, char **argv) {
   static const struct argp parser = {.options = option_list,
                                      .parser = parse_option,
                                      .doc = "Measures laze: medians, spread and ratios.\v"
+                                            "./dev bench --peers measures it beside other libraries, and ./dev bench "
+                                            "--against OLD_BUILD beside another build; --help behind either says more. "
                                             "Exit status: 0 measured, 1 something failed, 2 wrong usage."};
   bench_options options = {0};
   argp_err_exit_status = 2;

@@ -2,47 +2,12 @@
 that is. `./dev bench --peers --only table` runs it."""
 
 import json
-import math
 import os
 import statistics
 import subprocess
-import sys
-import time
 
-import numpy as np
-
-from workers import HERE, Worker, quartiles, say, with_package, with_paths
-
-sys.path.append(str(HERE))
-import table  # noqa: E402
-
-ROUNDS = 5  # where nothing else is asked for
-SECONDS = 0.05  # that a library's turn takes, at least
-BUSY = 1.2  # times the gauge's best: more, and something else ran
-# The C library gives large arrays back to the system when they are freed, and each new one costs a fault a page, which
-# is more than what most rows compute. All libraries keep theirs, as laze does by itself.
-KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
-
-
-class Gauge:
-    """The same work each time, in this process: what it takes longer than ever, other programs take from everyone."""
-
-    def __init__(self):
-        self.values, self.out, self.best = np.ones(1 << 16, np.float32), np.empty(1 << 16, np.float32), math.inf
-        for _ in range(20):
-            self.read()
-
-    def read(self):
-        start = time.perf_counter()
-        for _ in range(150):
-            np.sqrt(self.values, out=self.out)
-            np.add(self.values, self.out, out=self.out)
-        seconds = time.perf_counter() - start
-        self.best = min(self.best, seconds)
-        return seconds
-
-    def is_busy(self, seconds):
-        return seconds > BUSY * self.best
+import turns
+from workers import quartiles, say, with_package
 
 
 def run_limits(programs, threads):
@@ -79,11 +44,9 @@ def seconds_at_limit(limit, limits):
     return 2 * limit.written / limits["copy_64"] + max(0, limit.read - limit.written) / limits["read_64"]
 
 
-def start_workers(package, environment):
+def start_workers(plugins, environment):
     """{library: process}, of those that are installed, and of the reference."""
-    environment = {**environment, **KEEP_MEMORY}
     environments = {
-        "laze": with_paths(environment, package / "python", package / "pytorch"),
         "numpy": environment,
         "torch eager": environment,
         "torch inductor": environment,
@@ -91,62 +54,8 @@ def start_workers(package, environment):
         "onnxruntime": with_package(environment, "onnx"),
         "reference": environment,
     }
-    command = [sys.executable, "-W", "ignore", str(HERE / "worker_table.py")]
-    return {name: Worker(name, [*command, name], own) for name, own in environments.items() if own}
-
-
-def error_of(path, wanted):
-    """The largest difference, as a part of the largest value."""
-    result = np.fromfile(path)
-    if result.shape != wanted.shape:
-        return math.inf
-    error = np.max(np.abs(result - wanted)) / max(np.max(np.abs(wanted)), np.finfo(np.float32).tiny)
-    return float(error) if not np.isnan(error) else math.inf
-
-
-def check(row, workers, folder, faults):
-    """The libraries whose results agree with PyTorch's in float64; what is wrong with others goes to `faults`."""
-    path = folder / "result.f64"
-    answer = workers["reference"].ask(f"check {row.name} {path}")
-    if answer != "ok":
-        faults.append(f"{row.name}: PyTorch in float64: {answer}")
-        return []
-    wanted, agreeing = np.fromfile(path), []
-    for name in [name for name in row.libraries() if name in workers]:
-        say(f"{row.name}: result of {name}")
-        answer = workers[name].ask(f"check {row.name} {path}")
-        error = error_of(path, wanted) if answer == "ok" else 0
-        if answer == "ok" and error <= row.tolerance:
-            agreeing.append(name)
-        else:
-            difference = f"differs by {error:g} of the largest value, more than {row.tolerance:g}"
-            faults.append(f"{row.name}: {name}: {difference if answer == 'ok' else answer}")
-    return agreeing
-
-
-def take_turns(row, workers, names, gauge):
-    """A round: {library: seconds}, and the longest that the gauge took before and after them."""
-    times, longest = {}, gauge.read()
-    for name in names:
-        time.sleep(0.005)  # threads that still spin after the last one's work would slow the next
-        answer = workers[name].ask(f"time {row.name} {SECONDS}")
-        if answer.startswith("error"):
-            raise SystemExit(f"peers: {row.name}: {name}: {answer}")
-        times[name] = float(answer)
-        longest = max(longest, gauge.read())
-    return times, longest
-
-
-def measure_row(row, workers, names, rounds, gauge):
-    """({library: seconds in each round}, how many rounds were dropped, whether all were busy). Where they were, those
-    that met least of other programs are kept."""
-    taken = []
-    while len(taken) < 2 * rounds and sum(not gauge.is_busy(longest) for _, longest in taken) < rounds:
-        say(f"{row.name}: round {len(taken) + 1}")
-        taken.append(take_turns(row, workers, names, gauge))
-    calm = [times for times, longest in taken if not gauge.is_busy(longest)]
-    kept = calm or [times for times, _ in sorted(taken, key=lambda turn: turn[1])[:rounds]]
-    return {name: [times[name] for times in kept] for name in names}, len(taken) - len(kept), not calm
+    workers = {name: turns.start_worker(name, name, own) for name, own in environments.items() if own}
+    return {"laze": turns.start_laze("laze", plugins, environment), **workers}
 
 
 def summary(row, times, limits):
@@ -187,23 +96,21 @@ def show_limits(limits, threads, count, as_json):
           f"rows are measured, and {rates['read_512']:.1f} and {rates['copy_512']:.1f} with 512 MB.")
 
 
-def measure(programs, package, environment, options, folder):
+def measure(programs, plugins, environment, options, folder):
     """Prints the table, or those of its rows that have `options.rows` in their names."""
-    rows = [row for name, row in table.ROWS.items() if options.rows is None or options.rows in name]
-    if not rows:
-        raise SystemExit(f"peers: no row has '{options.rows}' in its name: bench/peers/table.py has them")
-    threads, rounds = options.threads or os.cpu_count(), options.rounds or ROUNDS
-    gauge, faults = Gauge(), []
+    rows = turns.chosen_rows(options.rows)
+    threads, rounds = options.threads or os.cpu_count(), options.rounds or turns.ROUNDS
+    gauge, faults = turns.Gauge(), []
     limits = measure_limits(programs, threads, gauge)
     show_limits(limits, threads, len(rows), options.json)
-    workers = start_workers(package, environment)
+    workers = start_workers(plugins, environment)
     met = measured = all_dropped = 0
     group = None
     for row in rows:
-        names = check(row, workers, folder, faults)
+        names = list(turns.check(row, [name for name in row.libraries() if name in workers], workers, folder, faults))
         if "laze" not in names or len(names) == 1:
             continue
-        times, dropped, busy = measure_row(row, workers, names, rounds, gauge)
+        times, dropped, busy = turns.measure_row(row, names, workers, rounds, gauge)
         said = {**summary(row, times, limits), "dropped": dropped, "busy": busy}
         say("")
         if not options.json and row.group != group:

@@ -20,6 +20,7 @@ import time
 import numpy as np
 
 import measure_table
+import turns
 from workers import HERE, THREADS, Worker, quartiles, say, with_package, with_paths
 
 # Settings that make NumPy's matrix products slow or pin them to an old kernel: not how users run it.
@@ -295,7 +296,7 @@ def main():
     parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin", *PLUGIN, "steps", "table"],
                         help="one case; plugin: those of PyTorch's plugin, from mlp4 to steps; table: many more rows")
     parser.add_argument("--rows", metavar="WORD", help="of the table, the rows that have this in their names, alone")
-    parser.add_argument("--rounds", type=int, help=f"(default: 15, and {measure_table.ROUNDS} for the table)")
+    parser.add_argument("--rounds", type=int, help=f"(default: 15, and {turns.ROUNDS} for the table)")
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
