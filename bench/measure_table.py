@@ -1,11 +1,13 @@
 """Measures the rows of peers/table.py: how long laze and each peer take, and which share of what the machine can do
 that is. `./dev bench --peers --only table` runs it."""
 
+import datetime
 import json
 import os
 import statistics
 import subprocess
 
+import results
 import turns
 from workers import quartiles, say, with_package
 
@@ -64,9 +66,11 @@ def summary(row, times, limits):
     peer = min((name for name in medians if name != "laze"), key=medians.get)
     low, _, high = quartiles([theirs / ours for theirs, ours in zip(times[peer], times["laze"])])
     said = {"row": row.name, "group": row.group, "best_peer": peer, "ratio": medians[peer] / medians["laze"],
-            "ratio_low": low, "ratio_high": high, "target": row.target, "share_target": row.share}
+            "ratio_low": low, "ratio_high": high, "target": row.target, "share_target": row.share,
+            "ratios": {name: median / medians["laze"] for name, median in medians.items() if name != "laze"}}
     if row.limit:
-        said.update(limit=row.limit.kind, share=seconds_at_limit(row.limit, limits) / medians["laze"])
+        said.update(limit=row.limit.kind, share=seconds_at_limit(row.limit, limits) / medians["laze"],
+                    operations=row.limit.count, bytes=row.limit.read + row.limit.written)
     missed = [f"{row.target:g}"] * (said["ratio"] < row.target)
     if row.share and said["share"] < row.share:
         missed.append(f"{row.share:.0%}")
@@ -96,32 +100,41 @@ def show_limits(limits, threads, count, as_json):
           f"rows are measured, and {rates['read_512']:.1f} and {rates['copy_512']:.1f} with 512 MB.")
 
 
+def save(path, threads, rounds, **measured):
+    run = {"date": datetime.date.today().isoformat(), "threads": threads, "rounds": rounds,
+           "machine": results.machine(), **measured}
+    results.save(path, run)
+
+
 def measure(programs, plugins, environment, options, folder):
-    """Prints the table, or those of its rows that have `options.rows` in their names."""
+    """Prints the table, or those of its rows that have `options.rows` in their names, and saves it to
+    `options.save`."""
     rows = turns.chosen_rows(options.rows)
     threads, rounds = options.threads or os.cpu_count(), options.rounds or turns.ROUNDS
     gauge, faults = turns.Gauge(), []
     limits = measure_limits(programs, threads, gauge)
     show_limits(limits, threads, len(rows), options.json)
     workers = start_workers(plugins, environment)
-    met = measured = all_dropped = 0
-    group = None
+    versions = {name: worker.ask("version") for name, worker in workers.items() if name != "reference"}
+    done, group = [], None
     for row in rows:
         names = list(turns.check(row, [name for name in row.libraries() if name in workers], workers, folder, faults))
         if "laze" not in names or len(names) == 1:
             continue
         times, dropped, busy = turns.measure_row(row, names, workers, rounds, gauge)
-        said = {**summary(row, times, limits), "dropped": dropped, "busy": busy}
+        done.append({**summary(row, times, limits), "dropped": dropped, "busy": busy})
         say("")
         if not options.json and row.group != group:
             print(f"\n{row.group}")
         group = row.group
-        print(json.dumps(said) if options.json else line_of(said), flush=True)
-        met, measured, all_dropped = met + (not said["missed"]), measured + 1, all_dropped + dropped
+        print(json.dumps(done[-1]) if options.json else line_of(done[-1]), flush=True)
     for worker in workers.values():
         worker.stop()
     if not options.json:
-        print(f"\n{met} of {measured} rows meet their target")
-        print(f"{all_dropped} rounds met other programs and were dropped; rows with 'busy' behind them had no calm one")
+        print(f"\n{sum(not said['missed'] for said in done)} of {len(done)} rows meet their target")
+        print(f"{sum(said['dropped'] for said in done)} rounds met other programs and were dropped; rows with 'busy' "
+              "behind them had no calm one")
+    if options.save:
+        save(options.save, threads, rounds, versions=versions, limits=limits, faults=faults, rows=done)
     if faults:
         raise SystemExit("\n".join(f"peers: {fault}" for fault in faults))

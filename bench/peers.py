@@ -20,6 +20,7 @@ import time
 import numpy as np
 
 import measure_table
+import results
 import turns
 from workers import HERE, THREADS, Worker, quartiles, say, with_package, with_paths
 
@@ -296,12 +297,21 @@ def main():
     parser.add_argument("--only", choices=[*CASES, "first", "examples", "plugin", *PLUGIN, "steps", "table"],
                         help="one case; plugin: those of PyTorch's plugin, from mlp4 to steps; table: many more rows")
     parser.add_argument("--rows", metavar="WORD", help="of the table, the rows that have this in their names, alone")
+    parser.add_argument("--save", metavar="FILE", type=pathlib.Path,
+                        help="write what is measured of the table to this file of JSON, in place of what it has of as "
+                             "many threads; docs/performance.md is made of docs/performance.json")
     parser.add_argument("--rounds", type=int, help=f"(default: 15, and {turns.ROUNDS} for the table)")
     parser.add_argument("--threads", type=int, help="threads of every library (default: what each takes by itself)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
     if options.rows is not None and options.only not in ("table", None):
         parser.error("--rows chooses from the table: leave --only out, or say --only table")
+    if options.save is not None:
+        if options.only not in ("table", None):
+            parser.error("--save writes the table: leave --only out, or say --only table")
+        if not options.save.parent.is_dir():
+            parser.error(f"--save: there is no folder {options.save.parent}")
+        results.read(options.save)  # what is wrong with it is said now, and not after an hour
     options.only = "table" if options.rows is not None else options.only
 
     removed = [name for name in UNSET if os.environ.pop(name, None) is not None]

@@ -17,12 +17,12 @@ LEARNING_RATE = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """What a computer would need if nothing but this took time."""
+    """What a computer would need if nothing but this took time; the kind says which of the numbers that is."""
 
     kind: str  # "memory" or "flops"
     read: float = 0  # bytes
     written: float = 0
-    count: float = 0  # operations
+    count: float = 0  # operations, of which any function of an element is one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,13 +62,14 @@ def uniform(*shapes, low=-1.0, high=1.0):
     return make
 
 
-def memory(read, written):
+def memory(read, written, count=0):
     """Of so many f32."""
-    return Limit("memory", read=4 * read, written=4 * written)
+    return Limit("memory", 4.0 * read, 4.0 * written, count)
 
 
-def flops(count):
-    return Limit("flops", count=count)
+def flops(count, read, written):
+    """The f32 are those of inputs and results: what lies between them may stay in caches."""
+    return Limit("flops", 4.0 * read, 4.0 * written, count)
 
 
 # ---- Elementwise
@@ -93,7 +94,8 @@ def functions_numpy(n, x, y):
 
 def elementwise():
     for title, count in (("64K", 1 << 16), ("1M", 1 << 20), ("16M", 1 << 24)):
-        arguments = {"group": "elementwise", "make": uniform((count,), (count,)), "limit": memory(2 * count, count)}
+        arguments = {"group": "elementwise", "make": uniform((count,), (count,)),
+                     "limit": memory(2 * count, count, 8 * count)}
         # The limit is that of large arrays: smaller ones lie in a cache.
         yield Row(f"chain {title}", torch=chain, numpy=chain_numpy, target=1.2, share=None if title == "64K" else 0.9,
                   **arguments)
@@ -131,15 +133,15 @@ def rms_norm_numpy(n, x, weight):
 def normalisations():
     for rows, width in ((4096, 1024), (128, 32768)):
         shape, size = (rows, width), rows * width
-        arguments = {"group": "softmax and norms", "target": 1.3, "limit": memory(size, size), "share": 0.6, "data": 1}
+        arguments = {"group": "softmax and norms", "target": 1.3, "share": 0.6, "data": 1}
         yield Row(f"softmax {rows}x{width}", make=uniform(shape), torch=lambda t, x: t.softmax(x, 1),
-                  numpy=softmax_numpy, onnx=True, **arguments)
+                  numpy=softmax_numpy, onnx=True, limit=memory(size, size, 5 * size), **arguments)
         yield Row(f"log_softmax {rows}x{width}", make=uniform(shape), torch=lambda t, x: t.log_softmax(x, 1),
-                  numpy=log_softmax_numpy, onnx=True, **arguments)
+                  numpy=log_softmax_numpy, onnx=True, limit=memory(size, size, 5 * size), **arguments)
         yield Row(f"layer norm {rows}x{width}", make=uniform(shape, (width,), (width,)), torch=layer_norm,
-                  numpy=layer_norm_numpy, onnx=True, **arguments)
+                  numpy=layer_norm_numpy, onnx=True, limit=memory(size, size, 8 * size), **arguments)
         yield Row(f"rms norm {rows}x{width}", make=uniform(shape, (width,)), torch=rms_norm, numpy=rms_norm_numpy,
-                  **arguments)
+                  limit=memory(size, size, 4 * size), **arguments)
 
 
 # ---- Reductions. Over both axes: argmax counts through both, and the others name both.
@@ -153,11 +155,12 @@ def reductions():
     names = (("sum", "sum", {}), ("mean", "mean", {}), ("amax", "max", {}), ("argmax", "argmax", {}),
              ("var", "var", {"ddof": 1}))
     for shape in ((4096, 1024), (128, 32768), (4096, 4096)):
+        size = shape[0] * shape[1]
         for name, numpy_name, settings in names:
             for title, axis in (("axis 0", 0), ("axis 1", 1), ("both axes", None if name == "argmax" else (0, 1))):
                 ours, numpys = reducing(name, numpy_name, axis, **settings)
                 yield Row(f"{name} {shape[0]}x{shape[1]} {title}", "reductions", uniform(shape, low=0.0), ours, numpys,
-                          target=1.2, limit=memory(shape[0] * shape[1], 0), share=0.85,
+                          target=1.2, limit=memory(size, 0, (4 if name == "var" else 1) * size), share=0.85,
                           tolerance=0.0 if name == "argmax" else 1e-4)
 
 
@@ -175,26 +178,30 @@ def product_left(_, x, w):
     return x.T @ w
 
 
+def products_limit(m, k, n, batch=1):
+    return flops(2.0 * batch * m * k * n, batch * (m * k + k * n), batch * m * n)
+
+
 def products():
     arguments = {"group": "products", "onnx": True}
     squares = [(n, n, n) for n in (64, 128, 256, 512, 1024, 2048)]
     others = [(1, 1024, 1024), (1, 4096, 4096), (8, 4096, 4096), (4096, 64, 4096)]
     for m, k, n in [*squares, *others]:
         if m == 1:  # reading the weights is all that takes time
-            measured = {"limit": memory(k * n, 0), "share": 0.9}
+            measured = {"limit": memory(k * n, 0, 2 * k * n), "share": 0.9}
         else:
-            measured = {"limit": flops(2.0 * m * k * n), "share": 0.9 if m != 64 else None}
+            measured = {"limit": products_limit(m, k, n), "share": 0.9 if m != 64 else None}
         name, measured = f"mm {m}x{k}x{n}", {**measured, **arguments}
         yield Row(name, make=uniform((m, k), (k, n)), torch=product, numpy=product, **measured)
         if (m, k, n) not in squares or m == 1024:  # a linear layer's weights, which are parameters
             yield Row(f"{name}, right transposed", make=uniform((m, k), (n, k)), torch=product_right,
                       numpy=product_right, data=1, **measured)
     yield Row("mm 1024x1024x1024, left transposed", make=uniform((1024, 1024), (1024, 1024)), torch=product_left,
-              numpy=product_left, limit=flops(2.0 * 1024 ** 3), share=0.9, **arguments)
+              numpy=product_left, limit=products_limit(1024, 1024, 1024), share=0.9, **arguments)
     yield Row("mm 32 of 128x128x128", make=uniform((32, 128, 128), (32, 128, 128)), torch=product, numpy=product,
-              limit=flops(32 * 2.0 * 128 ** 3), share=0.9, **arguments)
+              limit=products_limit(128, 128, 128, 32), share=0.9, **arguments)
     yield Row("mm 1024x1024x1024 bf16", "products", uniform((1024, 1024), (1024, 1024)), product,
-              limit=flops(2.0 * 1024 ** 3), tolerance=1e-2, dtype="bfloat16")
+              limit=flops(2.0 * 1024 ** 3, 1024 ** 2, 1024 ** 2 / 2), tolerance=1e-2, dtype="bfloat16")
 
 
 # ---- Networks
@@ -259,16 +266,17 @@ def mlp_step_numpy(n, images, labels, w1, b1, w2, b2, w3, b3):
 
 def mlps():
     weights = sum(a * b for a, b in zip(WIDTHS, WIDTHS[1:]))
+    parameters = weights + sum(WIDTHS[1:])
     for batch, activation in ((1, "relu"), (8, "relu"), (128, "relu"), (128, "gelu")):
         own = {"numpy": mlp_numpy} if activation == "relu" else {"jax": mlp_gelu_jax}
+        limit = flops(2.0 * batch * weights, batch * WIDTHS[0] + parameters, batch * WIDTHS[-1])
         yield Row(f"MLP forward, batch {batch}, {activation}", "networks", functools.partial(mlp_inputs, batch=batch),
-                  mlp(activation), target=1.2, limit=flops(2.0 * batch * weights), onnx=True, data=1, turned=True,
-                  **own)
+                  mlp(activation), target=1.2, limit=limit, onnx=True, data=1, turned=True, **own)
     # The first layer asks for no gradient of its inputs.
     operations = 2.0 * 128 * (3 * weights - WIDTHS[0] * WIDTHS[1])
     yield Row("MLP training step, batch 128", "networks", functools.partial(mlp_inputs, batch=128, labels=True),
-              mlp_loss, mlp_step_numpy, mlp_loss_jax, target=1.3, limit=flops(operations), tolerance=1e-3, data=2,
-              turned=True, trains=True)
+              mlp_loss, mlp_step_numpy, mlp_loss_jax, target=1.3, tolerance=1e-3, data=2, turned=True, trains=True,
+              limit=flops(operations, 128 * WIDTHS[0] + parameters, parameters))
 
 
 LENGTH, WIDTH, HEADS = 128, 512, 8
@@ -322,14 +330,16 @@ def attention_jax(_, q, k, v):
 def transformers():
     of_products = 2.0 * LENGTH * 12 * WIDTH ** 2
     operations = of_products + 4.0 * LENGTH ** 2 * WIDTH / 2  # half of the scores are needed
+    data, parameters = LENGTH * WIDTH, (12 * WIDTH + 13) * WIDTH
     yield Row("transformer block, 128x512, 8 heads", "networks", block_inputs, block, jax=block_jax, target=1.1,
-              limit=flops(operations), tolerance=1e-4, onnx=True, data=1, turned=True)
+              limit=flops(operations, data + parameters, data), tolerance=1e-4, onnx=True, data=1, turned=True)
     yield Row("transformer block, training step", "networks", functools.partial(block_inputs, targets=True),
-              block_loss, jax=block_loss_jax, target=1.3, limit=flops(3 * operations), tolerance=1e-3, data=2,
-              turned=True, trains=True)
-    shape = (1, HEADS, 4096, 64)
+              block_loss, jax=block_loss_jax, target=1.3, tolerance=1e-3, data=2, turned=True, trains=True,
+              limit=flops(3 * operations, 2 * data + parameters, parameters))
+    shape, size = (1, HEADS, 4096, 64), HEADS * 4096 * 64
     yield Row("attention, 8 heads of 4096x64, causal", "networks", uniform(shape, shape, shape), attention,
-              jax=attention_jax, target=1.2, limit=flops(4.0 * HEADS * 4096 ** 2 * 64 / 2), tolerance=1e-4, onnx=True)
+              jax=attention_jax, target=1.2, limit=flops(4.0 * 4096 * size / 2, 3 * size, size), tolerance=1e-4,
+              onnx=True)
 
 
 # ---- Convolutions
@@ -377,18 +387,23 @@ def convolutions():
     pixels, weight = 56 * 56, (64, 64, 3, 3)
     for title, batch, shape in (("3x3, 64 to 64, batch 1", 1, weight), ("3x3, 64 to 64, batch 8", 8, weight),
                                 ("3x3, depthwise, 64", 1, (64, 1, 3, 3)), ("1x1, 64 to 256", 1, (256, 64, 1, 1))):
+        size, elements = float(np.prod(shape)), batch * pixels
         yield Row(f"conv {title}", "convolutions", uniform((batch, 64, 56, 56), shape), convolution,
-                  jax=convolution_jax, limit=flops(2.0 * batch * pixels * np.prod(shape)), tolerance=1e-4, onnx=True,
-                  data=1)
+                  jax=convolution_jax, limit=flops(2.0 * elements * size, elements * 64 + size, elements * shape[0]),
+                  tolerance=1e-4, onnx=True, data=1)
+    size = float(np.prod(weight))
     yield Row("conv 3x3, two of 64 to 64, batch 8, training step", "convolutions",
               uniform((8, 64, 56, 56), weight, weight, low=-0.1, high=0.1), two_convolutions, jax=two_convolutions_jax,
-              limit=flops(5 * 2.0 * 8 * pixels * np.prod(weight)), tolerance=1e-3, data=1, trains=True)
-    operations = 2 * 1.81e9  # of one image
+              limit=flops(5 * 2.0 * 8 * pixels * size, 8 * pixels * 64 + 2 * size, 2 * size), tolerance=1e-3, data=1,
+              trains=True)
+    operations, image, parameters = 2 * 1.81e9, 3 * 224 * 224, 11.2e6
     for batch in (1, 8):
         yield Row(f"ResNet-18 forward, batch {batch}", "convolutions", uniform((batch, 3, 224, 224)), of_model,
-                  limit=flops(batch * operations), tolerance=1e-3, onnx=True, model=resnet18)
+                  limit=flops(batch * operations, batch * image + parameters, 10 * batch), tolerance=1e-3, onnx=True,
+                  model=resnet18)
     yield Row("ResNet-18 training step, batch 2", "convolutions", functools.partial(images_and_labels, batch=2),
-              loss_of_model, target=1.2, limit=flops(3 * 2 * operations), tolerance=2e-2, trains=True, model=resnet18)
+              loss_of_model, target=1.2, limit=flops(3 * 2 * operations, 2 * image + parameters, parameters),
+              tolerance=2e-2, trains=True, model=resnet18)
 
 
 # ---- Data movement

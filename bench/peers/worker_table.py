@@ -3,6 +3,7 @@ time; a line answers each request of ../measure_table.py, and begins with "error
 
     check ROW PATH     writes the result as f64, or every so many elements of a large one; where the row trains, by how
                        much a step changes the parameters
+    version            prints the library's version
     time ROW SECONDS   repeats the row until the seconds have passed, after a few calls that are not timed; prints the
                        seconds of one call
 """
@@ -57,6 +58,9 @@ def functional(row, step, data, parameters):
 
 
 class Numpy:
+    def version(self):
+        return np.__version__
+
     def prepare(self, row):
         data, parameters = row.inputs()
         return functional(row, lambda *inputs: row.numpy(np, *inputs), data, turned(row, parameters))
@@ -66,6 +70,9 @@ class Jax:
     def __init__(self):
         import jax
         self.jax = jax
+
+    def version(self):
+        return self.jax.__version__
 
     def compiled(self, row):
         function = row.jax or row.numpy
@@ -103,6 +110,9 @@ class Torch:
     def __init__(self, compiler=None, wide=False):
         import torch
         self.torch, self.compiler, self.wide = torch, compiler, wide
+
+    def version(self):
+        return self.torch.__version__
 
     def tensor(self, row, array):
         tensor = self.torch.from_numpy(array)
@@ -143,6 +153,9 @@ class Laze:
         os.environ["LAZE_STRICT"] = "1"  # the error names an operator that the interpreter would have to run
         import laze
         self.laze, self.plugin = laze, None
+
+    def version(self):
+        return self.laze.__version__
 
     def torch(self):
         if self.plugin is None:
@@ -188,6 +201,9 @@ class OnnxRuntime:
         import onnxruntime
         logging.disable(logging.WARNING)  # the exporter's, on packages that it does not need
         self.onnxruntime, self.torch = onnxruntime, Torch()
+
+    def version(self):
+        return self.onnxruntime.__version__
 
     def module(self, row, parameters):
         torch = self.torch.torch
@@ -261,6 +277,9 @@ def time_of(work, seconds):
 def serve(library, answers):
     held, work = None, None
     for line in sys.stdin:
+        if line == "version\n":
+            print(library.version(), file=answers, flush=True)
+            continue
         request, rest = line.rstrip("\n").split(" ", 1)
         name, argument = rest.rsplit(" ", 1)
         try:
