@@ -71,10 +71,8 @@ def summary(row, times, limits):
     if row.limit:
         said.update(limit=row.limit.kind, share=seconds_at_limit(row.limit, limits) / medians["laze"],
                     operations=row.limit.count, bytes=row.limit.read + row.limit.written)
-    missed = [f"{row.target:g}"] * (said["ratio"] < row.target)
-    if row.share and said["share"] < row.share:
-        missed.append(f"{row.share:.0%}")
-    said["missed"] = missed
+    said["missed"] = ([f"{row.target:g}"] * results.misses_ratio(said) +
+                      [f"{row.share or 0:.0%}"] * results.misses_share(said))
     said["us"] = {name: dict(zip(("low", "median", "high"), (1e6 * value for value in quartiles(values))))
                   for name, values in times.items()}
     return said

@@ -56,6 +56,19 @@ def read(path):
     return found["runs"]
 
 
+def misses_ratio(row):
+    return row["ratio"] < row["target"]
+
+
+def misses_share(row):
+    return bool(row["share_target"]) and row["share"] < row["share_target"]
+
+
+def misses(row):
+    """Whether a row of a run misses a target."""
+    return misses_ratio(row) or misses_share(row)
+
+
 def rounded(value):
     """With five digits, which is more than is measured."""
     if isinstance(value, float):
