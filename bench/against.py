@@ -4,7 +4,7 @@ Slower is what noise does not explain. Rows of which results have other bits are
 to change did. Each build has a process of its own; they are timed in turns, and rounds in which other programs ran are
 dropped, as those of the table (turns.py). `./dev bench --against OLD` runs this in the virtual environment of the
 peers, of which it needs NumPy and PyTorch, which computes in float64 what results have to agree with. Exit status: 0
-measured, and no row is slower; 1 some row is, or is wrong; 2 wrong usage.
+measured, and no row is slower; 1 some row is, or is wrong, or none could be measured; 2 wrong usage.
 """
 
 import argparse
@@ -124,7 +124,8 @@ def show_summary(rows, as_json):
 
 
 def compare(options, pair, folder):
-    """Prints a line for each row, and a summary. Whether no row is slower, and the new build has none wrong."""
+    """Prints a line for each row, and a summary. Whether rows were measured, none is slower, and the new build has none
+    wrong."""
     rounds, gauge, group = options.rounds or turns.ROUNDS, turns.Gauge(), None
     done, faults, wrong = [], [], False
     for row in turns.chosen_rows(options.rows):
@@ -143,7 +144,7 @@ def compare(options, pair, folder):
     show_summary(done, options.json)
     for fault in faults:
         print(f"bench: {fault}", file=sys.stderr)
-    return not wrong and not any(said["slower"] for said in done)
+    return bool(done) and not wrong and not any(said["slower"] for said in done)
 
 
 def read_options():
