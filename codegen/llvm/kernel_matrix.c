@@ -110,10 +110,6 @@ static laze_status emit_widths(laze_product *p) {
 static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
 }
-static LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
-  LLVMValueRef one = number(p, 1);
-  return choose(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value);
-}
 
 static_assert(LAZE_FEW_PANELS * LAZE_FEW_ROWS <= LAZE_PART_ROWS, "chains of several panels fit where those of one do");
 

@@ -257,19 +257,50 @@ static LLVMValueRef load_run(const laze_product *p, LLVMValueRef from, LLVMValue
   return laze_llvm_gather(p->l, p->vector, advance(p, from, offsets), mask, size);
 }
 
-/* A loop over the block's k: where each is in B, less its columns, and in the panel. */
+/* A loop over the block's k: where each is in B, less its columns, and in the panel. Digits count along, for a division
+ * takes longer than what is copied of a k. */
 typedef struct {
   laze_counted_loop loop;
+  LLVMValueRef digits[LAZE_LOOP_PRODUCT_DIGITS], place;
+  LLVMValueRef *slots[LAZE_LOOP_PRODUCT_DIGITS + 1];
   LLVMValueRef from, to;
 } depth_walk;
 
 static laze_status open_depth(laze_product *p, depth_walk *out) {
-  *out = (depth_walk){.from = NULL};
+  *out = (depth_walk){.place = number(p, 0)};
+  LLVMValueRef index = p->block_k, stride = p->k.last;
+  for (int d = 0; d < p->k.count; d++) {
+    LLVMValueRef extent = at_least_one(p, p->k.extents[d]); /* without k there is none */
+    out->digits[d] = remainder_of(p, index, extent);
+    out->place = add(p, out->place, multiply(p, out->digits[d], stride));
+    out->slots[d] = &out->digits[d];
+    index = divide(p, index, extent);
+    stride = p->k.strides[d];
+  }
+  out->place = add(p, out->place, multiply(p, index, stride));
+  out->slots[p->k.count] = &out->place;
+  out->loop = (laze_counted_loop){.slots = out->slots, .slot_count = p->k.count + 1};
   LAZE_TRY(laze_counted_loop_open(p->l, &out->loop, number(p, 0), p->block_depth));
-  LLVMValueRef k = add(p, p->block_k, out->loop.counter);
-  out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[LAZE_PRODUCT_B_OFFSET], place_of(p, &p->k, k)));
+  out->from = laze_llvm_pointer(p->l, p->b, add(p, p->operands[LAZE_PRODUCT_B_OFFSET], out->place));
   out->to = panel_at(p, out->loop.counter);
   return LAZE_OK;
+}
+
+/* A digit that is through begins anew, and the next one goes on. */
+static void close_depth(laze_product *p, depth_walk *walk) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef stride = p->k.last, goes_on = number(p, 1);
+  walk->place = add(p, walk->place, stride);
+  for (int d = 0; d < p->k.count; d++) {
+    LLVMValueRef digit = add(p, walk->digits[d], goes_on), back = multiply(p, p->k.extents[d], stride);
+    LLVMValueRef is_through = LLVMBuildICmp(builder, LLVMIntEQ, digit, p->k.extents[d], "");
+    LLVMValueRef next = add(p, walk->place, subtract(p, p->k.strides[d], back));
+    walk->place = LLVMBuildSelect(builder, is_through, next, walk->place, "");
+    walk->digits[d] = LLVMBuildSelect(builder, is_through, number(p, 0), digit, "");
+    goes_on = LLVMBuildZExt(builder, is_through, LLVMTypeOf(digit), "");
+    stride = p->k.strides[d];
+  }
+  laze_counted_loop_close(p->l, &walk->loop, number(p, 1));
 }
 
 static laze_status copy_runs(laze_product *p) {
@@ -280,7 +311,7 @@ static laze_status copy_runs(laze_product *p) {
   LLVMValueRef elements = load_run(p, advance(p, rows.from, walk.place), walk.mask);
   laze_llvm_vector_store(p->l, elements, advance(p, rows.to, walk.column), walk.mask, laze_dtype_size(p->dtype));
   laze_product_close_runs(p, &walk);
-  laze_counted_loop_close(p->l, &rows.loop, number(p, 1));
+  close_depth(p, &rows);
   return LAZE_OK;
 }
 
@@ -304,16 +335,16 @@ static laze_status gather_columns(laze_product *p) {
   LLVMTypeRef places_type = LLVMVectorType(laze_llvm_i64_type(p->l), (unsigned)p->lanes);
   LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
   LAZE_TRY(find_places(p));
-  LAZE_TRY(open_depth(p, &rows));
   LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), smaller(p, left, number(p, laze_product_width(p)))));
   LLVMValueRef mask = laze_product_mask(p, subtract(p, left, registers.counter));
   LLVMValueRef places = laze_llvm_vector_load(p->l, places_type, at_number(p, p->l->places, registers.counter), NULL,
                                               (int64_t)sizeof(int64_t));
+  LAZE_TRY(open_depth(p, &rows));
   LLVMValueRef elements =
       laze_llvm_gather(p->l, p->vector, advance(p, rows.from, places), mask, laze_dtype_size(p->dtype));
   store_register(p, advance(p, rows.to, registers.counter), 0, elements);
+  close_depth(p, &rows);
   laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
-  laze_counted_loop_close(p->l, &rows.loop, number(p, 1));
   return LAZE_OK;
 }
 

@@ -49,8 +49,8 @@ typedef struct laze_product {
   LLVMValueRef is_chain, chains;  /* whether an element is one chain; how many it is in a block */
   /* The block of k, of which `column` and `masks` say which columns are at hand. */
   LLVMValueRef block_k, block_depth, column, masks[LAZE_TILE_VECTORS];
-  LLVMValueRef is_full; /* whether the panel has all columns of a full one, an i1 */
-  bool is_narrow;       /* tiles are one register wide, some of whose columns may not be there */
+  LLVMValueRef is_full;                /* whether the panel has all columns of a full one, an i1 */
+  bool is_narrow;                      /* tiles are one register wide, some of whose columns may not be there */
   laze_product_runs runs, result_runs; /* of B and of C */
   LLVMValueRef few;                    /* whether there are few rows, an i1; NULL: it makes no difference */
   /* The piece of the block: its first k in that, how many it has, and whether it is the last one. */
@@ -119,6 +119,10 @@ static inline LLVMValueRef multiply(const laze_product *p, LLVMValueRef a, LLVMV
 }
 static inline LLVMValueRef smaller(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(p->l->e.builder, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, a, b, ""), a, b, "");
+}
+static inline LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
+  LLVMValueRef one = number(p, 1);
+  return LLVMBuildSelect(p->l->e.builder, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value, "");
 }
 /* The address `elements` further on. */
 static inline LLVMValueRef advance(const laze_product *p, LLVMValueRef pointer, LLVMValueRef elements) {
