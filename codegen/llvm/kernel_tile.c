@@ -23,20 +23,37 @@ static LLVMValueRef sum_address(const laze_product *p, const tile *of, int s) {
   return at_register(p, of->out[s / of->of.vectors], s % of->of.vectors);
 }
 
-/* Addresses of a tile's rows, and what its sums begin with: where they do not resume, no lane is read, which makes it
- * zeros. All of that is read before any is written: rows may repeat. */
+/* What the sums begin with: zeros, unless they resume. All of it is read before any is written: rows may repeat. */
+static void begin_sums(const laze_product *p, tile *of) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  const int count = of->of.rows * of->of.vectors;
+  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(builder), NULL};
+  LLVMBasicBlockRef resume = laze_llvm_add_block(p->l), after = laze_llvm_add_block(p->l);
+  LLVMBuildCondBr(builder, p->resumes, resume, after);
+  LLVMPositionBuilderAtEnd(builder, resume);
+  for (int s = 0; s < count; s++)
+    of->sums[s] = laze_llvm_vector_load(p->l, p->vector, sum_address(p, of, s), p->masks[s % of->of.vectors],
+                                        laze_dtype_size(p->dtype));
+  from[1] = LLVMGetInsertBlock(builder);
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, after);
+  for (int s = 0; s < count; s++) {
+    LLVMValueRef values[2] = {LLVMConstNull(p->vector), of->sums[s]};
+    of->sums[s] = LLVMBuildPhi(builder, p->vector, "");
+    LLVMAddIncoming(of->sums[s], values, from, 2);
+  }
+}
+
+/* Addresses of a tile's rows, and its sums. */
 static void open_tile(const laze_product *p, tile *out, LLVMValueRef row) {
-  LLVMValueRef last = subtract(p, p->row_end, number(p, 1)), resumes = laze_product_splat(p, p->resumes);
+  LLVMValueRef last = subtract(p, p->row_end, number(p, 1));
   out->of = p->tile;
   for (int r = 0; r < out->of.rows; r++) {
     LLVMValueRef this_row = smaller(p, add(p, row, number(p, r)), last);
     out->a[r] = advance(p, p->span_a, multiply(p, this_row, p->operands[LAZE_PRODUCT_A_ROW]));
     out->out[r] = advance(p, p->out, multiply(p, this_row, p->out_row));
   }
-  for (int s = 0; s < out->of.rows * out->of.vectors; s++) {
-    LLVMValueRef mask = LLVMBuildAnd(p->l->e.builder, p->masks[s % out->of.vectors], resumes, "");
-    out->sums[s] = laze_llvm_vector_load(p->l, p->vector, sum_address(p, out, s), mask, laze_dtype_size(p->dtype));
-  }
+  begin_sums(p, out);
 }
 
 static void store_tile(const laze_product *p, const tile *done) {
