@@ -9,11 +9,12 @@
  * cache. Kernels are called as without bands, on parts of their domains, so the results have the same bits.
  *
  * Which rows a step's iterations go through comes with it (laze_step_rows); whether they fit those of the next step is
- * a question of numbers, and so is whether it is worth it: what is handed on has to be more than the caches hold.
+ * a question of numbers, and so is whether it is worth it (pays).
  */
 #include "runtime/program_internal.h"
 
 #include "base/checked.h"
+#include "runtime/thread_pool.h"
 
 /* Of what the steps hand on, all together: from so much on they run in bands. */
 #define LEAST_BYTES (INT64_C(4) << 20)
@@ -47,6 +48,8 @@ static laze_status is_dense(const program_binder *b, const laze_row_strides *str
 /* Whether a step is a launch of its own that could be part of a band. */
 static bool can_stand(const laze_program *program, const laze_executable *executable, int64_t index) {
   const laze_step *step = &program->steps[index];
+  for (int32_t i = 0; i < step->buffer_count; i++)
+    if (program->values[step->buffers[i]].stage > 0) return false;
   const bool alone = executable->steps[index].launch == index &&
                      (index + 1 == program->step_count || executable->steps[index + 1].launch == index + 1);
   return alone && step->kernel && step->rows && step->stage == 0 && step->check_count == 0 && !step->updates &&
@@ -114,8 +117,8 @@ static laze_status follows(const program_binder *b, const laze_executable *execu
   LAZE_TRY(bind_rows(b, step->rows, rows));
   LAZE_TRY(is_dense(b, &step->rows->buffers[handed], rows, row_bytes / size, out));
   *out = *out && !laze_mul_overflows(rows->batches, rows->count, &all) && all == builder->all_rows &&
-         take_rows(builder, rows);
-  if (*out) builder->bytes += executable->values[step->buffers[handed]].bytes;
+         take_rows(builder, rows) &&
+         !laze_add_overflows(builder->bytes, executable->values[step->buffers[handed]].bytes, &builder->bytes);
   return LAZE_OK;
 }
 
@@ -140,11 +143,22 @@ static laze_status add_band(const program_binder *b, laze_executable *executable
     band.room += laze_buffer_aligned(band.height * links[i - first].row_bytes);
   }
   executable->bands[executable->band_count++] = band;
+  executable->steps[first].scratch = band.room + scratch; /* which is said to be its, where there is no memory for it */
   if (band.room + scratch > *b->scratch_bytes) *b->scratch_bytes = band.room + scratch;
   return LAZE_OK;
 }
 
-/* The longest band that begins with a step; *end is behind that step alone where there is none. */
+/* Whether steps [first, end) are better run in bands: they hand on more than caches hold, there is a band for each
+ * thread, and the room that threads need for one is much less than what is handed on. */
+static bool pays(const band_builder *builder, int threads) {
+  const bound_rows *rows = &builder->rows;
+  if (builder->bytes < LEAST_BYTES || builder->bytes > INT64_MAX / 2 || rows->height == 1) return false;
+  const int64_t height = rows->height < rows->count ? rows->height : rows->count;
+  const int64_t bands = rows->batches * ((rows->count + height - 1) / height);
+  return bands >= 2 && bands >= threads && builder->all_rows / height / 2 >= threads;
+}
+
+/* The longest band that begins with a step; *end is behind that step alone where there is none, or it does not pay. */
 static laze_status cut_band(const program_binder *b, laze_executable *executable, int64_t first, int64_t *end) {
   bound_link links[PROGRAM_BAND_STEPS];
   bound_rows rows;
@@ -163,20 +177,18 @@ static laze_status cut_band(const program_binder *b, laze_executable *executable
     LAZE_TRY(follows(b, executable, i + 1, link->row_bytes, &builder, &rows, &joins));
     if (!joins) break;
   }
-  const bool pays = builder.bytes >= LEAST_BYTES && builder.rows.height > 1 && builder.all_rows > builder.rows.height &&
-                    *end > first + 1;
-  return pays ? add_band(b, executable, first, *end, &builder, links) : LAZE_OK;
+  const int threads = laze_thread_pool_limit(laze_get_threads(b->program->context));
+  if (*end > first + 1 && pays(&builder, threads)) return add_band(b, executable, first, *end, &builder, links);
+  *end = first + 1;
+  return LAZE_OK;
 }
 
-static bool has_regions(const laze_program *program) {
-  for (int64_t i = 0; i < program->step_count; i++)
-    if (program->steps[i].control) return true;
-  return false;
-}
-
+/* Regions are passed over: what a step in one hands on is wanted in the next round, too. */
 laze_status program_cut_bands(const program_binder *b, laze_executable *executable) {
-  if (has_regions(b->program)) return LAZE_OK; /* what a region hands on is none of a single step's */
-  for (int64_t first = 0, end; first < b->program->step_count; first = end)
-    LAZE_TRY(cut_band(b, executable, first, &end));
+  for (int64_t first = 0, end; first < b->program->step_count; first = end) {
+    const laze_step *step = &b->program->steps[first];
+    end = step->end;
+    if (!step->control) LAZE_TRY(cut_band(b, executable, first, &end));
+  }
   return LAZE_OK;
 }

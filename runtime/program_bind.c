@@ -198,6 +198,8 @@ void laze_executable_add_cost(const laze_executable *executable, laze_cost *cost
     add_estimate(&cost->bytes, bytes_of(executable, &program->steps[i]));
   }
   add_estimate(&cost->temporary_bytes, executable->temporary_bytes);
+  for (int64_t i = 0; i < executable->band_count; i++)
+    add_estimate(&cost->temporary_bytes, executable->bands[i].room); /* of a thread */
   for (int64_t i = 0; i < program->output_count; i++)
     add_estimate(&cost->output_bytes, executable->values[program->outputs[i]].bytes);
   for (int64_t i = 0; i < program->value_count; i++)

@@ -1,4 +1,5 @@
-/* Loops. A serial loop is one counted loop; a LANES loop is a main part, mostly without masks, and a masked rest:
+/* Loops. A serial loop is one counted loop; a LANES loop is a main part, whose steps need no masks but perhaps the
+ * last, and a masked rest:
  *
  *   main_end = start + (end - start) rounded down to whole steps, of one or several strips in lockstep
  *   for (i = start; i < main_end; i += step)  body in lanes i .. i + 15 (and 16 .. 31, and further ones)
@@ -316,17 +317,18 @@ static laze_status lower_iterations(laze_llvm_kernel *l, const loop_plan *plan) 
   return lower_rest(l, plan);
 }
 
-/* The main part's end: behind its last whole step, or, where masks cost nothing, behind a last step that has more than
- * one strip to do. */
+/* The main part's end: behind its last whole step, or, where masks cost nothing, behind a last step of which most
+ * strips have something to do. */
 static LLVMValueRef find_main_end(laze_llvm_kernel *l, const loop_plan *plan) {
   LLVMValueRef count = LLVMBuildSub(l->e.builder, plan->end, plan->start, "");
   LLVMValueRef step = laze_llvm_i64_constant(l, (int64_t)LAZE_LANES * plan->copies);
   LLVMValueRef whole = LLVMBuildAnd(l->e.builder, count, LLVMBuildNeg(l->e.builder, step, ""), "");
   LLVMValueRef whole_end = LLVMBuildAdd(l->e.builder, plan->start, whole, "");
   if (!plan->masked) return whole_end;
-  LLVMValueRef rest = LLVMBuildSub(l->e.builder, count, whole, ""), strip = laze_llvm_i64_constant(l, LAZE_LANES);
-  LLVMValueRef one = LLVMBuildICmp(l->e.builder, LLVMIntSLE, rest, strip, "");
-  return LLVMBuildSelect(l->e.builder, one, whole_end, plan->end, "");
+  LLVMValueRef rest = LLVMBuildSub(l->e.builder, count, whole, "");
+  LLVMValueRef half = laze_llvm_i64_constant(l, (int64_t)LAZE_LANES * plan->copies / 2);
+  LLVMValueRef few = LLVMBuildICmp(l->e.builder, LLVMIntSLE, rest, half, "");
+  return LLVMBuildSelect(l->e.builder, few, whole_end, plan->end, "");
 }
 
 static laze_status lower_lanes_loop(laze_llvm_kernel *l, loop_plan *plan) {

@@ -361,16 +361,23 @@ static laze_status copy_columns(laze_product *p) {
   return LAZE_OK;
 }
 
-/* Fills a panel with zeros that has columns which do not exist: tiles compute them, too, and what lies there may be
- * numbers that take the processor long. */
+/* Whether tiles compute columns that do not exist: of a panel that is not full, unless a narrow tile is enough for it.
+ */
+static LLVMValueRef passes_end(const laze_product *p) {
+  LLVMBuilderRef builder = p->l->e.builder;
+  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
+  LLVMValueRef wide = LLVMBuildICmp(builder, LLVMIntSGT, left, number(p, p->lanes), "");
+  return LLVMBuildAnd(builder, wide, LLVMBuildNot(builder, p->is_full, ""), "");
+}
+
+/* Fills such a panel with zeros: what lies there may be numbers that take the processor long. */
 static laze_status clear_panel(laze_product *p) {
-  laze_counted_loop registers = {0};
-  laze_product_branch at = laze_product_open_branch(p, p->is_full);
+  laze_counted_loop depth = {0};
+  laze_product_branch at = laze_product_open_branch(p, passes_end(p));
+  LAZE_TRY(laze_counted_loop_open(p->l, &depth, number(p, 0), p->block_depth));
+  for (int v = 0; v < p->tile.vectors; v++) store_register(p, panel_at(p, depth.counter), v, LLVMConstNull(p->vector));
+  laze_counted_loop_close(p->l, &depth, number(p, 1));
   laze_product_other_side(p, at);
-  LLVMValueRef all = multiply(p, scratch_units(p), number(p, LAZE_PANEL_ROWS * laze_product_width(p)));
-  LAZE_TRY(laze_counted_loop_open(p->l, &registers, number(p, 0), all));
-  store_register(p, advance(p, p->panel, registers.counter), 0, LLVMConstNull(p->vector));
-  laze_counted_loop_close(p->l, &registers, number(p, p->lanes));
   laze_product_close_branch(p, at);
   return LAZE_OK;
 }
@@ -384,12 +391,13 @@ static laze_status copy_panel(laze_product *p, LLVMValueRef source) {
   return laze_product_has_digits(p) ? copy_columns(p) : copy_squares(p, source);
 }
 
-/* Whether the panel at hand is copied: also one of few columns, so that tiles may read as many as they have; but of few
- * rows, where it would be copied for each piece. */
+/* Whether the panel at hand is copied: also one that tiles would read past its end; but of few rows, where it would be
+ * copied for each piece. */
 static LLVMValueRef copies_panel(const laze_product *p, LLVMValueRef copies) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef used_in_place = p->few ? LLVMBuildOr(builder, p->is_full, p->few, "") : p->is_full;
-  return LLVMBuildOr(builder, copies, LLVMBuildNot(builder, used_in_place, ""), "");
+  LLVMValueRef passes = passes_end(p);
+  if (p->few) passes = LLVMBuildAnd(builder, passes, LLVMBuildNot(builder, p->few, ""), "");
+  return LLVMBuildOr(builder, copies, passes, "");
 }
 
 LLVMValueRef laze_product_copies_b(const laze_product *p) {

@@ -65,7 +65,8 @@ laze_status laze_group_find_rows(laze_loop_emitter *emitter) {
   laze_row_strides *strides = laze_arena_alloc_zero(emitter->scheduler->arena, count * (int64_t)sizeof *strides);
   bool *seen = laze_arena_alloc_zero(emitter->scheduler->arena, count);
   if (!strides || !seen) return laze_scheduler_memory_error(emitter->scheduler);
-  const row_axes axes = {emitter->joined ? emitter->kept[0] : -1, emitter->kept[emitter->joined]};
+  const row_axes axes =
+      emitter->joined ? (row_axes){emitter->kept[0], emitter->kept[1]} : (row_axes){-1, emitter->kept[0]};
   list_strides(emitter, axes, strides, seen);
   const laze_step_rows rows = {.batches = axes.batch < 0 ? 1 : all[axes.batch].extent,
                                .count = all[axes.row].extent,

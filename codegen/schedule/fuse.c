@@ -9,8 +9,9 @@
 #include "codegen/schedule/join.h"
 #include "codegen/schedule/kind.h"
 
-/* Whether evaluating at this map repeats what is neither cheap nor made of nothing for each element of an axis that lies outside the
- * axes it depends on. Axes further in cost nothing: the value is computed before their loops. */
+/* Whether evaluating at this map repeats, for each element of an axis that lies outside the axes it depends on, what
+ * costs something: more than a cheap operator, or a number from nothing. Axes further in cost nothing: the value is
+ * computed before their loops. */
 static laze_status repeats(laze_scheduler *scheduler, laze_group_builder *group, int32_t node_index,
                            const laze_map *given, bool *out) {
   const laze_node *node = &scheduler->graph->nodes[node_index];
