@@ -5,7 +5,7 @@
  *   kernel_loop.c    loops: serial, in lanes (main part, masked rest), blocks of a named order
  *   kernel_memory.c  loads, stores, checks
  *   kernel_reduce.c  accumulators
- *   kernel_matrix.c  products of blocks, with kernel_panel.c and kernel_tile.c (kernel_product.h)
+ *   kernel_matrix.c  products of blocks, with kernel_panel.c, kernel_tile.c and kernel_row.c (kernel_product.h)
  *
  * Inside a LANES loop a value takes one of three forms. Index arithmetic on the induction variable stays *affine*
  * (lane l holds value + l * stride), which is how a load learns that it is contiguous; what the lanes share is

@@ -11,7 +11,8 @@
  *         join the chains in C, or send them there by runs where its columns have digits
  *
  * Of few rows B is read once, where it lies, and mostly for longer than anything is computed: several panels take turns
- * in pieces of a few k, so that it is read along its rows.
+ * in pieces of a few k, so that it is read along its rows. Where its k lie next to each other, blocks of few rows go
+ * another way: kernel_row.c.
  *
  * A chain is every fourth k of the block, in tiles 6 rows high and 4 registers wide; with 16 registers instead of 32
  * they are half as wide. Chains wait on the stack until they are joined. A depth that is one chain goes straight into
@@ -107,11 +108,13 @@ static laze_status emit_widths(laze_product *p) {
   return LAZE_OK;
 }
 
-static LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
-}
-
 static_assert(LAZE_FEW_PANELS * LAZE_FEW_ROWS <= LAZE_PART_ROWS, "chains of several panels fit where those of one do");
+
+LLVMValueRef laze_product_partial(const laze_product *p) {
+  unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
+  if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
+  return p->l->partial;
+}
 
 /* The stack's room for a chain of a part's rows, addressed as if it began at row 0. */
 static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
@@ -119,7 +122,7 @@ static LLVMValueRef partial(const laze_product *p, LLVMValueRef chain) {
   if (p->few) rows = choose(p, p->few, number(p, LAZE_FEW_ROWS), rows);
   if (p->few) place = add(p, chain, multiply(p, p->panel_place, number(p, LAZE_PRODUCT_LANES)));
   LLVMValueRef row = subtract(p, multiply(p, place, rows), p->first_row);
-  return advance(p, p->l->partial, multiply(p, row, number(p, laze_product_width(p))));
+  return advance(p, laze_product_partial(p), multiply(p, row, number(p, laze_product_width(p))));
 }
 
 static LLVMValueRef partial_row(const laze_product *p, LLVMValueRef chain, LLVMValueRef row) {
@@ -142,8 +145,7 @@ static LLVMValueRef join_chains(const laze_product *p, LLVMValueRef row, int v) 
   return sums[0];
 }
 
-/* C = the block's total, to which C is added first where it holds the blocks before. */
-static void add_total(const laze_product *p, LLVMValueRef total, LLVMValueRef to, LLVMValueRef mask) {
+void laze_product_add_total(const laze_product *p, LLVMValueRef total, LLVMValueRef to, LLVMValueRef mask) {
   const int64_t size = laze_dtype_size(p->dtype);
   LLVMValueRef adds = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, p->block_k, number(p, 0), "");
   LLVMValueRef read = LLVMBuildAnd(p->l->e.builder, mask, laze_product_splat(p, adds), "");
@@ -161,7 +163,7 @@ static laze_status emit_join(laze_product *p) {
   for (int v = 0; v < p->tile.vectors; v++) {
     LLVMValueRef total = join_chains(p, rows.counter, v);
     if (p->result.count == 0)
-      add_total(p, total, at_register(p, out, v), p->masks[v]);
+      laze_product_add_total(p, total, at_register(p, out, v), p->masks[v]);
     else
       laze_llvm_vector_store(p->l, total, at_register(p, first, v), NULL, laze_dtype_size(p->dtype));
   }
@@ -180,7 +182,7 @@ static laze_status emit_runs(laze_product *p) {
   LAZE_TRY(laze_product_open_runs(p, &p->result_runs, number(p, 1), &walk));
   LLVMValueRef total =
       laze_llvm_vector_load(p->l, p->vector, advance(p, totals, walk.column), walk.mask, laze_dtype_size(p->dtype));
-  add_total(p, total, advance(p, out, walk.place), walk.mask);
+  laze_product_add_total(p, total, advance(p, out, walk.place), walk.mask);
   laze_product_close_runs(p, &walk);
   laze_counted_loop_close(p->l, &rows, number(p, 1));
   return LAZE_OK;
@@ -251,8 +253,6 @@ static laze_status prefetch_result(laze_product *p) {
 /* Rows a part at a time, for whose chains there is room on the stack. */
 static laze_status emit_parts(laze_product *p, LLVMValueRef copies) {
   laze_counted_loop parts = {0};
-  unsigned bytes = LAZE_PRODUCT_LANES * LAZE_PART_ROWS * LAZE_TILE_VECTORS * (unsigned)p->l->unit.register_bytes;
-  if (!p->l->partial) p->l->partial = laze_llvm_stack(p->l, LLVMInt8TypeInContext(p->l->e.context), bytes);
   LAZE_TRY(laze_counted_loop_open(p->l, &parts, number(p, 0), p->operands[LAZE_PRODUCT_ROWS]));
   p->first_row = laze_product_opaque(p, parts.counter);
   p->row_end = smaller(p, p->operands[LAZE_PRODUCT_ROWS], add(p, p->first_row, number(p, LAZE_PART_ROWS)));
@@ -319,6 +319,20 @@ static laze_status emit_columns(laze_product *p) {
   return emit_panels(p, copies, number(p, 0), p->operands[LAZE_PRODUCT_COLUMNS]);
 }
 
+static laze_status emit_block(laze_product *p) {
+  LLVMValueRef takes_rows = laze_product_takes_rows(p);
+  laze_product_branch at = {0};
+  if (takes_rows) {
+    at = laze_product_open_branch(p, takes_rows);
+    LAZE_TRY(laze_product_rows(p));
+    laze_product_other_side(p, at);
+  }
+  LAZE_TRY(laze_product_prepare_a(p));
+  LAZE_TRY(emit_columns(p));
+  if (takes_rows) laze_product_close_branch(p, at);
+  return LAZE_OK;
+}
+
 /* Blocks of k; without depth there is one empty block. */
 static laze_status emit_blocks(laze_product *p) {
   laze_counted_loop blocks = {0};
@@ -327,8 +341,7 @@ static laze_status emit_blocks(laze_product *p) {
   LAZE_TRY(laze_counted_loop_open(p->l, &blocks, number(p, 0), at_least_one(p, depth)));
   p->block_k = laze_product_opaque(p, blocks.counter);
   p->block_depth = smaller(p, number(p, LAZE_PRODUCT_BLOCK), subtract(p, depth, p->block_k));
-  LAZE_TRY(laze_product_prepare_a(p));
-  LAZE_TRY(emit_columns(p));
+  LAZE_TRY(emit_block(p));
   laze_counted_loop_close(p->l, &blocks, number(p, LAZE_PRODUCT_BLOCK));
   return LAZE_OK;
 }

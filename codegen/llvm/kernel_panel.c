@@ -48,10 +48,6 @@ enum { MOST_RUNS = LAZE_LANES * LAZE_TILE_VECTORS, RUN_NUMBERS = 2 * MOST_RUNS +
 static_assert(LAZE_PANEL_ROWS % LAZE_LANES == 0 && LAZE_LANES % LAZE_PRODUCT_LANES == 0,
               "squares end within what each chain has room for");
 
-static LLVMValueRef scratch(const laze_product *p) {
-  return LLVMGetParam(p->l->function, 3);
-}
-
 /* How many times LAZE_PANEL_ROWS k the scratch has room for. */
 static LLVMValueRef scratch_units(const laze_product *p) {
   LLVMValueRef more = add(p, p->block_depth, number(p, LAZE_PANEL_ROWS - 1));
@@ -62,7 +58,7 @@ static LLVMValueRef scratch_units(const laze_product *p) {
  * chain has its share. */
 static void use_scratch(laze_product *p) {
   const int64_t chain_rows = LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES;
-  p->panel = scratch(p);
+  p->panel = laze_product_scratch(p);
   p->panel_chain = multiply(p, scratch_units(p), number(p, chain_rows * laze_product_width(p)));
   p->panel_stride = number(p, laze_product_width(p));
 }
@@ -465,7 +461,7 @@ laze_status laze_product_prepare_a(laze_product *p) {
   if (!copies_a(p)) return LAZE_OK;
   LLVMTypeRef byte = LLVMInt8TypeInContext(p->l->e.context);
   LLVMValueRef units = scratch_units(p), behind = multiply(p, units, number(p, LAZE_PANEL_BYTES));
-  p->a_start = LLVMBuildGEP2(p->l->e.builder, byte, scratch(p), &behind, 1, "");
+  p->a_start = LLVMBuildGEP2(p->l->e.builder, byte, laze_product_scratch(p), &behind, 1, "");
   p->a_step = p->operands[LAZE_PRODUCT_ROWS];
   p->a_chain = multiply(p, multiply(p, units, number(p, LAZE_PANEL_ROWS / LAZE_PRODUCT_LANES)), p->a_step);
   return copy_a(p, source);

@@ -1,5 +1,5 @@
 /* A matrix product as it is being lowered: kernel_matrix.c walks over it, kernel_tile.c computes a tile of C,
- * kernel_panel.c brings A and B into shape. */
+ * kernel_panel.c brings A and B into shape, kernel_row.c has another way for few rows. */
 #ifndef LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
 #define LAZE_CODEGEN_LLVM_KERNEL_PRODUCT_H
 
@@ -97,6 +97,15 @@ void laze_product_close_branch(const laze_product *p, laze_product_branch at);
 /* All rows of the part, a tile at a time. */
 LAZE_MUST_USE laze_status laze_product_tiles(laze_product *p);
 
+/* Whether the whole block is computed without a copy of B, by laze_product_rows, an i1; NULL: it never is. */
+LLVMValueRef laze_product_takes_rows(const laze_product *p);
+LAZE_MUST_USE laze_status laze_product_rows(const laze_product *p);
+
+/* Room on the stack for a part's chains. */
+LLVMValueRef laze_product_partial(const laze_product *p);
+/* A register of C = the block's total, to which C is added first where it holds the blocks before. */
+void laze_product_add_total(const laze_product *p, LLVMValueRef total, LLVMValueRef to, LLVMValueRef mask);
+
 /* Whether B is read by digits. */
 static inline bool laze_product_has_digits(const laze_product *p) {
   return p->k.count + p->j.count > 0;
@@ -120,9 +129,12 @@ static inline LLVMValueRef multiply(const laze_product *p, LLVMValueRef a, LLVMV
 static inline LLVMValueRef smaller(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(p->l->e.builder, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
+static inline LLVMValueRef choose(const laze_product *p, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(p->l->e.builder, condition, a, b, "");
+}
 static inline LLVMValueRef at_least_one(const laze_product *p, LLVMValueRef value) {
   LLVMValueRef one = number(p, 1);
-  return LLVMBuildSelect(p->l->e.builder, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value, "");
+  return choose(p, LLVMBuildICmp(p->l->e.builder, LLVMIntSLT, value, one, ""), one, value);
 }
 /* The address `elements` further on. */
 static inline LLVMValueRef advance(const laze_product *p, LLVMValueRef pointer, LLVMValueRef elements) {
@@ -152,6 +164,10 @@ static inline int64_t laze_product_width(const laze_product *p) {
 /* The sum of two elements of C. */
 static inline LLVMValueRef laze_product_add(const laze_product *p, LLVMValueRef a, LLVMValueRef b) {
   return laze_dtype_is_float(p->dtype) ? LLVMBuildFAdd(p->l->e.builder, a, b, "") : add(p, a, b);
+}
+/* Where the kernel's scratch is. */
+static inline LLVMValueRef laze_product_scratch(const laze_product *p) {
+  return LLVMGetParam(p->l->function, 3);
 }
 /* As laze_llvm_splat etc., for this product's number of lanes. */
 LLVMValueRef laze_product_splat(const laze_product *p, LLVMValueRef scalar);

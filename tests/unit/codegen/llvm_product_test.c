@@ -5,6 +5,7 @@
 #include "tests/unit/codegen/kernel_runner.h"
 
 #include <check.h>
+#include <math.h>
 
 static const laze_dtype dtypes[] = {LAZE_F32, LAZE_F64, LAZE_I32, LAZE_I64, LAZE_I8,
                                     LAZE_I16, LAZE_U8,  LAZE_U16, LAZE_U32, LAZE_U64};
@@ -60,11 +61,11 @@ static void compare_matrix(runner *r, const int64_t shape[3], bool transposed_a,
 START_TEST(test_matrix) {
   /* Depths around one chain, a block of it, and several; rows around a tile and a part; a row by itself; few rows of
    * more columns than take turns. */
-  static const int64_t shapes[][3] = {{1, 1, 1},      {6, 64, 16},    {7, 65, 5},    {5, 10, 33},   {13, 16, 4},
-                                      {48, 80, 300},  {50, 7, 513},   {3, 130, 0},   {0, 4, 4},     {4, 0, 4},
-                                      {12, 17, 257},  {1, 200, 64},   {1, 70, 256},  {1, 1, 1027},  {2, 66, 1023},
-                                      {49, 9, 1025},  {75, 5, 1026},  {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255},
-                                      {8, 1100, 300}, {3, 600, 1050}, {9, 600, 70},  {2, 520, 31}};
+  static const int64_t shapes[][3] = {
+      {1, 1, 1},      {6, 64, 16},   {7, 65, 5},    {5, 10, 33},   {13, 16, 4},   {48, 80, 300}, {50, 7, 513},
+      {3, 130, 0},    {0, 4, 4},     {4, 0, 4},     {12, 17, 257}, {1, 200, 64},  {1, 70, 256},  {1, 1, 1027},
+      {2, 66, 1023},  {49, 9, 1025}, {75, 5, 1026}, {7, 33, 2051}, {1, 80, 2049}, {150, 3, 255}, {8, 1100, 300},
+      {3, 600, 1050}, {9, 600, 70},  {2, 520, 31},  {0, 4, 300},   {4, 0, 300}};
   const int known = _i % 5, width = _i / 5;
   for (int d = 0; d < NUMBERS; d++) {
     runner r;
@@ -80,6 +81,82 @@ START_TEST(test_matrix) {
     }
     runner_close(&r);
   }
+}
+END_TEST
+
+/* Rows of a B that is another matrix's transpose: the code knows that B's k lie next to each other and, by bit 0 of
+ * `known`, that A's do, by bit 1 that there is one row. */
+static void build_rows(runner *r, laze_dtype dtype, int known) {
+  laze_loop_kernel *k = &r->kernel;
+  for (int b = 0; b < 3; b++) laze_loop_add_buffer(k, dtype, b == 2);
+  int32_t size[8];
+  for (int s = 0; s < 8; s++) size[s] = laze_loop_index_size(k, s);
+  int32_t chunk = laze_loop_begin(k, laze_loop_index_constant(k, 1), LAZE_LOOP_RANGE);
+  int32_t one = laze_loop_index_constant(k, 1);
+  const int32_t operands[LAZE_LOOP_PRODUCT_FIXED] = {
+      chunk, size[3], known & 1 ? one : size[4], chunk,   one,     size[5],
+      chunk, size[6], known & 2 ? one : size[0], size[1], size[2], size[7]};
+  const laze_loop_product product = {.b = 1, .c = 2};
+  laze_loop_instruction matrix = {
+      .code = LAZE_LOOP_MATRIX, .dtype = (uint8_t)dtype, .imm = laze_loop_pack_product(&product)};
+  laze_loop_emit(k, matrix, operands, LAZE_LOOP_PRODUCT_FIXED);
+  laze_loop_end(k);
+}
+
+/* What a factor's elements are. */
+typedef enum { PLAIN, SPECIAL, TINY, MINUS_TINY } filling;
+
+static void put(runner *r, int buffer, int64_t k, double value) {
+  const laze_dtype dtype = r->kernel.buffers[buffer].dtype;
+  laze_scalar_store(laze_scalar_real(value), dtype, r->interpreted[buffer], k);
+  laze_scalar_store(laze_scalar_real(value), dtype, r->native[buffer], k);
+}
+
+static void refill(runner *r, int buffer, filling what) {
+  static const double special[] = {NAN, INFINITY, -INFINITY, -0.0};
+  const double tiny = r->kernel.buffers[buffer].dtype == LAZE_F32 ? 1e-30 : 1e-200;
+  for (int64_t k = 0; k < r->lengths[buffer] && what >= TINY; k++) put(r, buffer, k, what == TINY ? tiny : -tiny);
+  for (int s = 0; s < 4 && what == SPECIAL; s++) put(r, buffer, runner_below(r, r->lengths[buffer]), special[s]);
+}
+
+/* `padding` elements lie between the rows of each matrix, or between A's k; B begins with another column. */
+static void compare_rows(runner *r, const int64_t shape[3], int64_t padding, bool across, const filling fill[2]) {
+  const int64_t rows = shape[0], columns = shape[1], depth = shape[2], between = depth + padding;
+  const int64_t sizes[8] = {rows,    columns,           depth, across ? 1 : between, across ? rows + padding : 1,
+                            between, columns + padding, 1};
+  for (int s = 0; s < 8; s++) r->sizes[s] = sizes[s];
+  r->lengths[0] = across ? depth * (rows + padding) - padding : rows * between - padding;
+  r->lengths[1] = (columns + 1) * between - padding;
+  r->lengths[2] = rows * (columns + padding) - padding;
+  runner_fill(r, false);
+  for (int b = 0; b < 2; b++) refill(r, b, fill[b]);
+  runner_compare(r, 0, 1);
+}
+
+/* Depths around one chain and blocks; columns around tiles of 4 and 8; rows around tiles, and more than go in tiles of
+ * their own. Where all products are rounded to -0, a chain that has no k at the block's end must not become 0. */
+START_TEST(test_rows) {
+  static const int64_t depths[] = {255, 256, 257, 258, 1023, 1024, 1025, 1026, 1027, 2051};
+  static const int64_t columns[] = {1, 3, 4, 5, 7, 8, 9, 31, 32, 33, 100},
+                       rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17};
+  static const filling fillings[][2] = {{PLAIN, PLAIN}, {SPECIAL, SPECIAL}, {TINY, MINUS_TINY}};
+  enum { DEPTHS = sizeof depths / sizeof *depths, COLUMNS = sizeof columns / sizeof *columns };
+  enum { ROWS = sizeof rows / sizeof *rows, FILLINGS = sizeof fillings / sizeof *fillings };
+  const int known = _i % 4, width = _i / 4 % RUNNER_WIDTHS;
+  const laze_dtype dtype = _i / 4 / RUNNER_WIDTHS ? LAZE_F64 : LAZE_F32;
+  runner r;
+  runner_open(&r, (uint64_t)(860 + _i));
+  build_rows(&r, dtype, known);
+  if (runner_set_width(&r, width)) {
+    runner_compile(&r);
+    for (int d = 0; d < DEPTHS; d++)
+      for (int c = 0; c < COLUMNS; c++) {
+        const int f = (c + d + _i) % FILLINGS;
+        const int64_t shape[3] = {known & 2 ? 1 : rows[(c + 3 * d + _i) % ROWS], columns[c], depths[d]};
+        compare_rows(&r, shape, f, !(known & 1) && f > 0, fillings[f]);
+      }
+  }
+  runner_close(&r);
 }
 END_TEST
 
@@ -191,6 +268,7 @@ int main(void) {
   TCase *tests = tcase_create("native against interpreted");
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, test_matrix, 0, 5 * RUNNER_WIDTHS);
+  tcase_add_loop_test(tests, test_rows, 0, 2 * 4 * RUNNER_WIDTHS);
   tcase_add_test(tests, test_column);
   tcase_add_loop_test(tests, test_windows, 0, 8 * RUNNER_WIDTHS);
   suite_add_tcase(suite, tests);
