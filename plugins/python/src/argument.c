@@ -195,8 +195,8 @@ static bool add_strings(converter *self, PyObject *const *items, Py_ssize_t coun
       return laze_python_raise_type("%s: element %zd of the list is %R, and no string", self->where, i, items[i]) !=
              NULL;
     Py_ssize_t length;
-    strings[i] = PyUnicode_AsUTF8AndSize(items[i], &length);
-    if (!strings[i]) return false;
+    strings[i] = laze_python_text(items[i], self->where);
+    if (!strings[i] || !PyUnicode_AsUTF8AndSize(items[i], &length)) return false;
     if (strlen(strings[i]) != (size_t)length)
       return laze_python_raise(LAZE_INVALID_ARGUMENT, "a string in a list holds no byte 0") != NULL;
   }

@@ -135,7 +135,7 @@ static bool take_state(PyObject *dict, laze_named_tensor *items) {
   for (int32_t i = 0; PyDict_Next(dict, &place, &key, &value); i++) {
     if (!laze_python_is_tensor(value))
       return laze_python_raise_type("load_state_dict: %R is a %R, and no tensor", key, Py_TYPE(value)), false;
-    items[i] = (laze_named_tensor){PyUnicode_AsUTF8AndSize(key, NULL), laze_python_handle(value)};
+    items[i] = (laze_named_tensor){laze_python_text(key, "load_state_dict"), laze_python_handle(value)};
     if (!items[i].name) return false;
   }
   return true;
