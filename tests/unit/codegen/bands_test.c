@@ -2,7 +2,7 @@
  * there: bits are those of the interpreter, which computes each value whole. */
 #include "laze/compile.h"
 #include "tests/support/backends.h"
-#include "tests/support/status.h"
+#include "tests/support/compiled.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -48,29 +48,12 @@ static laze_array *make_input(const int64_t *sizes, int rank, int seed) {
   return array;
 }
 
-static laze_compiled *compile(const laze_backend *backend, const char *text) {
-  laze_graph *graph;
-  laze_compiled *compiled;
-  const laze_compile_options options = {.struct_size = sizeof options, .backend = backend};
-  assert_ok(laze_graph_parse(context, text, (int64_t)strlen(text), "test", &graph, &error));
-  assert_ok(laze_compile_graph(graph, &options, &compiled, &error));
-  laze_graph_release(graph);
-  return compiled;
-}
-
 static laze_array *run(laze_compiled *compiled, const graph_case *graph) {
   laze_array *inputs[MOST_INPUTS], *output = NULL;
   for (int i = 0; i < graph->input_count; i++) inputs[i] = make_input(graph->sizes[i], graph->ranks[i], i);
   assert_ok(laze_compiled_run(compiled, inputs, graph->input_count, &output, 1, &error));
   for (int i = 0; i < graph->input_count; i++) laze_array_release(inputs[i]);
   return output;
-}
-
-static int64_t bytes_of(const laze_array *array) {
-  const laze_ints sizes = laze_array_sizes(array);
-  int64_t bytes = laze_dtype_size(laze_array_dtype(array));
-  for (int i = 0; i < sizes.count; i++) bytes *= sizes.items[i];
-  return bytes;
 }
 
 /* On 1, 2 and 7 threads, of which some find no band to do. */
@@ -80,7 +63,8 @@ static void check_case(const graph_case *graph) {
   laze_cost cost = {.struct_size = sizeof cost};
   if (!test_fuses(native)) return; /* no native code */
   assert_ok(laze_backend_find(context, "interp", &interpreter, &error));
-  laze_compiled *reference = compile(interpreter, graph->text), *compiled = compile(native, graph->text);
+  laze_compiled *reference = test_compile(context, interpreter, graph->text),
+                *compiled = test_compile(context, native, graph->text);
   laze_array *wanted = run(reference, graph);
   assert_ok(laze_compiled_cost(compiled, NULL, 0, &cost, &error));
   ck_assert_int_eq(cost.interpreted, 0);
@@ -88,9 +72,9 @@ static void check_case(const graph_case *graph) {
   for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
     assert_ok(laze_set_threads(context, threads[t], &error));
     laze_array *got = run(compiled, graph);
-    ck_assert_int_eq(bytes_of(got), bytes_of(wanted));
-    ck_assert_msg(memcmp(laze_array_data(got), laze_array_data(wanted), (size_t)bytes_of(got)) == 0, "%d threads",
-                  threads[t]);
+    ck_assert_int_eq(test_array_bytes(got), test_array_bytes(wanted));
+    ck_assert_msg(memcmp(laze_array_data(got), laze_array_data(wanted), (size_t)test_array_bytes(got)) == 0,
+                  "%d threads", threads[t]);
     laze_array_release(got);
   }
   laze_array_release(wanted);

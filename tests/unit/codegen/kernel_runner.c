@@ -47,6 +47,11 @@ laze_status runner_generate(laze_context *context, const laze_loop_kernel *const
   return laze_llvm_generator_get()->compile(context, &request, out, error);
 }
 
+const runner_reduction runner_reductions[RUNNER_REDUCTIONS] = {
+    {"add.Tensor", LAZE_INITIAL_ZERO, false, true}, {"mul.Tensor", LAZE_INITIAL_ONE, false, true},
+    {"maximum", LAZE_INITIAL_LOWEST, true, true},   {"minimum", LAZE_INITIAL_HIGHEST, true, true},
+    {"logical_or", LAZE_INITIAL_ZERO, true, false}, {"logical_and", LAZE_INITIAL_ONE, true, false}};
+
 static const laze_target narrow_targets[RUNNER_WIDTHS - 1] = {
     {.vectors = {32, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},
     {.vectors = {16, 16}, .has_fused_multiply_add = true, .cpu = "haswell", .features = "+avx2,+fma"},

@@ -50,6 +50,15 @@ void runner_compare(runner *r, int64_t begin, int64_t end);
 /* The failure of the first check that both noted in the last comparison. */
 extern laze_kernel_failure runner_failure;
 
+/* Reductions, and which dtypes they have. */
+typedef struct {
+  const char *op;
+  laze_initial initial;
+  bool boolean, number;
+} runner_reduction;
+enum { RUNNER_REDUCTIONS = 6 };
+extern const runner_reduction runner_reductions[RUNNER_REDUCTIONS];
+
 int32_t runner_op(runner *r, const char *op, laze_dtype dtype, int32_t a, int32_t b);
 int32_t runner_accumulator(runner *r, const char *op, laze_dtype dtype, laze_order order, laze_initial initial);
 void runner_update(runner *r, int32_t accumulator, int32_t value, int32_t loop);

@@ -2,7 +2,7 @@
  * it: values, errors and what is interrupted are those of the interpreter, which runs one operator after the other. */
 #include "laze/compile.h"
 #include "tests/support/backends.h"
-#include "tests/support/status.h"
+#include "tests/support/compiled.h"
 #include "tests/support/suite.h"
 
 #include <check.h>
@@ -22,16 +22,6 @@ static void set_up(void) {
 
 static void tear_down(void) {
   laze_context_release(context);
-}
-
-static laze_compiled *compile(const laze_backend *backend, const char *text) {
-  laze_graph *graph;
-  laze_compiled *compiled;
-  const laze_compile_options options = {.struct_size = sizeof options, .backend = backend};
-  assert_ok(laze_graph_parse(context, text, (int64_t)strlen(text), "test", &graph, &error));
-  assert_ok(laze_compile_graph(graph, &options, &compiled, &error));
-  laze_graph_release(graph);
-  return compiled;
 }
 
 static int64_t metric(const char *name) {
@@ -69,7 +59,7 @@ static laze_array *make_input(const graph_input *input, int seed) {
 }
 
 static laze_status run(const graph_case *graph, const laze_backend *backend, laze_array **outputs) {
-  laze_compiled *compiled = compile(backend, graph->text);
+  laze_compiled *compiled = test_compile(context, backend, graph->text);
   laze_array *inputs[MOST_INPUTS];
   for (int i = 0; i < graph->input_count; i++) inputs[i] = make_input(&graph->inputs[i], i);
   for (int i = 0; i < graph->output_count; i++) outputs[i] = NULL;
@@ -78,13 +68,6 @@ static laze_status run(const graph_case *graph, const laze_backend *backend, laz
   for (int i = 0; i < graph->input_count; i++) laze_array_release(inputs[i]);
   laze_compiled_release(compiled);
   return status;
-}
-
-static int64_t bytes_of(const laze_array *array) {
-  const laze_ints sizes = laze_array_sizes(array);
-  int64_t bytes = laze_dtype_size(laze_array_dtype(array));
-  for (int i = 0; i < sizes.count; i++) bytes *= sizes.items[i];
-  return bytes;
 }
 
 /* Runs it on 1, 2 and 7 threads and compares with the interpreter, to the bit. */
@@ -102,8 +85,8 @@ static void check_case(const graph_case *graph) {
     ck_assert_int_eq(metric("kernels_run") - kernels, graph->kernels);
     ck_assert_int_eq(metric("kernel_instances") - instances, graph->instances);
     for (int i = 0; i < graph->output_count; i++) {
-      ck_assert_int_eq(bytes_of(got[i]), bytes_of(wanted[i]));
-      ck_assert_msg(memcmp(laze_array_data(got[i]), laze_array_data(wanted[i]), (size_t)bytes_of(got[i])) == 0,
+      ck_assert_int_eq(test_array_bytes(got[i]), test_array_bytes(wanted[i]));
+      ck_assert_msg(memcmp(laze_array_data(got[i]), laze_array_data(wanted[i]), (size_t)test_array_bytes(got[i])) == 0,
                     "output %d on %d threads", i, threads[t]);
       laze_array_release(got[i]);
     }

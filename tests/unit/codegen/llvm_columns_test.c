@@ -37,19 +37,8 @@ static void compare(runner *r, int elements, int columns) {
   }
 }
 
-typedef struct {
-  const char *op;
-  laze_initial initial;
-  bool boolean, number;
-} reduction;
-static const reduction reductions[] = {
-    {"add.Tensor", LAZE_INITIAL_ZERO, false, true}, {"mul.Tensor", LAZE_INITIAL_ONE, false, true},
-    {"maximum", LAZE_INITIAL_LOWEST, true, true},   {"minimum", LAZE_INITIAL_HIGHEST, true, true},
-    {"logical_or", LAZE_INITIAL_ZERO, true, false}, {"logical_and", LAZE_INITIAL_ONE, true, false}};
-enum { REDUCTIONS = sizeof reductions / sizeof *reductions };
-
 /* One accumulator over two serial loops in each other, so that its blocks go on from run to run. */
-static void build_reduction(runner *r, const reduction *which, laze_dtype dtype) {
+static void build_reduction(runner *r, const runner_reduction *which, laze_dtype dtype) {
   laze_loop_kernel *k = &r->kernel;
   laze_loop_add_buffer(k, dtype, false);
   laze_loop_add_buffer(k, dtype, true);
@@ -68,13 +57,13 @@ static void build_reduction(runner *r, const reduction *which, laze_dtype dtype)
 }
 
 START_TEST(test_reductions) {
-  const reduction *which = &reductions[_i % REDUCTIONS];
+  const runner_reduction *which = &runner_reductions[_i % RUNNER_REDUCTIONS];
   for (int d = 0; d < DTYPES; d++) {
     if (dtypes[d] == LAZE_BOOL ? !which->boolean : !which->number) continue;
     runner r;
     runner_open(&r, (uint64_t)(500 + 10 * _i + d));
     build_reduction(&r, which, dtypes[d]);
-    if (runner_set_width(&r, _i / REDUCTIONS)) {
+    if (runner_set_width(&r, _i / RUNNER_REDUCTIONS)) {
       runner_compile(&r);
       compare(&r, 1, 1);
     }
@@ -171,7 +160,7 @@ int main(void) {
   Suite *suite = suite_create("llvm_columns");
   TCase *tests = tcase_create("native against interpreted");
   tcase_set_timeout(tests, 120);
-  tcase_add_loop_test(tests, test_reductions, 0, REDUCTIONS * RUNNER_WIDTHS);
+  tcase_add_loop_test(tests, test_reductions, 0, RUNNER_REDUCTIONS * RUNNER_WIDTHS);
   tcase_add_loop_test(tests, test_stages, 0, RUNNER_WIDTHS);
   tcase_add_loop_test(tests, test_shared, 0, RUNNER_WIDTHS);
   suite_add_tcase(suite, tests);

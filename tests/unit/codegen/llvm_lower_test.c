@@ -224,19 +224,9 @@ START_TEST(test_strides) {
 }
 END_TEST
 
-typedef struct {
-  const char *op;
-  laze_initial initial;
-  bool boolean, number;
-} reduction;
-static const reduction reductions[] = {
-    {"add.Tensor", LAZE_INITIAL_ZERO, false, true}, {"mul.Tensor", LAZE_INITIAL_ONE, false, true},
-    {"maximum", LAZE_INITIAL_LOWEST, true, true},   {"minimum", LAZE_INITIAL_HIGHEST, true, true},
-    {"logical_or", LAZE_INITIAL_ZERO, true, false}, {"logical_and", LAZE_INITIAL_ONE, true, false}};
-
 /* Rows of `outer` times `inner` elements, each reduced: the LANES loop inside a serial reduced loop, then a second pass
  * over the row with the result, as softmax does. Two accumulators share the loop. */
-static void build_row_reduction(runner *r, const reduction *which, laze_dtype dtype) {
+static void build_row_reduction(runner *r, const runner_reduction *which, laze_dtype dtype) {
   laze_loop_kernel *k = &r->kernel;
   laze_loop_add_buffer(k, dtype, false);
   laze_loop_add_buffer(k, dtype, true);
@@ -288,7 +278,7 @@ static void compare_row_reduction(runner *r) {
 }
 
 START_TEST(test_row_reductions) {
-  const reduction *which = &reductions[_i];
+  const runner_reduction *which = &runner_reductions[_i];
   for (int d = 0; d < COMPUTED; d++) {
     if (dtypes[d] == LAZE_BOOL ? !which->boolean : !which->number) continue;
     runner r;
@@ -584,7 +574,7 @@ int main(void) {
   tcase_add_loop_test(tests, test_operators, 0, OPERATOR_COUNT);
   tcase_add_loop_test(tests, test_conversions, 0, DTYPES);
   tcase_add_loop_test(tests, test_strides, 0, COMPUTED);
-  tcase_add_loop_test(tests, test_row_reductions, 0, 6);
+  tcase_add_loop_test(tests, test_row_reductions, 0, RUNNER_REDUCTIONS);
   tcase_add_test(tests, test_serial);
   tcase_add_loop_test(tests, test_check, 0, 2);
   tcase_add_loop_test(tests, test_random, 0, 40);
