@@ -160,14 +160,11 @@ LAZE_MUST_USE laze_status program_cut_bands(const program_binder *binder, laze_e
 
 /* run_bands.c. The band that begins with this step; NULL: none does. */
 const bound_band *program_find_band(const laze_executable *executable, int64_t first);
-/* Runs it, where all of its steps can. */
+/* Runs it, where all of its steps can, on threads: what it hands on is too much for one. */
 LAZE_MUST_USE laze_status program_run_band(program_run *run, const bound_band *band, bool uninterrupted, bool log,
                                            laze_error *error);
 
-/* run_launch.c. Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50
- * microseconds. */
-#define PROGRAM_SERIAL_WORK (1 << 20)
-/* Runs the launch that begins with step *at, as much of it as can, and moves on to the step behind it. */
+/* run_launch.c. Runs the launch that begins with step *at, as much of it as can, and moves on to the step behind it. */
 LAZE_MUST_USE laze_status program_run_launch(program_run *run, int64_t *at, bool log, laze_error *error);
 /* program_bind.c */
 LAZE_MUST_USE laze_status program_bind_value(const program_binder *binder, int32_t index, bound_value *out);

@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PARTS_PER_THREAD = 4 };
+/* Work (bytes moved plus operations) below which waking a thread costs more than it saves; about 50 microseconds. */
+enum { SERIAL_WORK = 1 << 20, PARTS_PER_THREAD = 4 };
 
 /* Shared by the threads that take part. */
 typedef struct {
@@ -159,7 +160,7 @@ static inline laze_status call_all(kernel_launch *launch, bool log, laze_error *
   const int64_t start = log ? laze_clock() : 0;
   run->launches++;
   run->instances += launch->count;
-  const bool pays = run->threads > 1 && launch->work >= PROGRAM_SERIAL_WORK && launch->ends[launch->count - 1] > 1;
+  const bool pays = run->threads > 1 && launch->work >= SERIAL_WORK && launch->ends[launch->count - 1] > 1;
   if (pays) LAZE_TRY(run_parts(launch, error));
   for (int32_t i = 0; i < launch->count && !pays; i++)
     call_kernel(launch, launch->steps[i], 0, 0, run->steps[launch->steps[i]].domain);

@@ -272,7 +272,7 @@ static bool has_free_masks(const laze_llvm_kernel *l) {
  * other, where one strip would read a line of each row, far from the last. As many as half of the registers hold the
  * states of, and as the body, emitted for each of them, is short. */
 static int choose_wide(const laze_llvm_kernel *l, int32_t length, int64_t state_bytes) {
-  const int64_t registers = l->unit.register_bytes == 64 ? 32 : 16, room = registers / 2 * l->unit.register_bytes;
+  const int64_t room = (int64_t)l->unit.register_count / 2 * l->unit.register_bytes;
   int copies = LAZE_MAX_COPIES;
   while (copies > 1 && (copies * length > WIDE_BODY || copies * state_bytes > room)) copies /= 2;
   return copies;

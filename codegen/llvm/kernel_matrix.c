@@ -95,7 +95,7 @@ static laze_status emit_narrow(laze_product *p) {
 /* Tiles as wide as the panel, which has all its columns or was copied, and is as wide then; or, where one register is
  * enough for the columns that are left, or the panel's are used where they lie, narrow ones. */
 static laze_status emit_widths(laze_product *p) {
-  LLVMValueRef wide = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, columns_left(p), number(p, p->lanes), "");
+  LLVMValueRef wide = p->is_wide;
   if (p->few) {
     LLVMValueRef copied = LLVMBuildNot(p->l->e.builder, p->few, "");
     wide = LLVMBuildAnd(p->l->e.builder, wide, LLVMBuildOr(p->l->e.builder, p->is_full, copied, ""), "");
@@ -277,6 +277,7 @@ static laze_status emit_panels(laze_product *p, LLVMValueRef copies, LLVMValueRe
   p->column = laze_product_opaque(p, columns.counter);
   if (p->few) p->panel_place = LLVMBuildUDiv(p->l->e.builder, subtract(p, p->column, from), width, "");
   LLVMValueRef left = columns_left(p);
+  p->is_wide = LLVMBuildICmp(p->l->e.builder, LLVMIntSGT, left, number(p, p->lanes), "");
   p->is_full = LLVMBuildICmp(p->l->e.builder, LLVMIntSGE, left, width, "");
   for (int v = 0; v < p->tile.vectors; v++)
     p->masks[v] = laze_product_mask(p, subtract(p, left, number(p, (int64_t)v * p->lanes)));

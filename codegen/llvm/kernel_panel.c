@@ -361,9 +361,7 @@ static laze_status copy_columns(laze_product *p) {
  */
 static LLVMValueRef passes_end(const laze_product *p) {
   LLVMBuilderRef builder = p->l->e.builder;
-  LLVMValueRef left = subtract(p, p->operands[LAZE_PRODUCT_COLUMNS], p->column);
-  LLVMValueRef wide = LLVMBuildICmp(builder, LLVMIntSGT, left, number(p, p->lanes), "");
-  return LLVMBuildAnd(builder, wide, LLVMBuildNot(builder, p->is_full, ""), "");
+  return LLVMBuildAnd(builder, p->is_wide, LLVMBuildNot(builder, p->is_full, ""), "");
 }
 
 /* Fills such a panel with zeros: what lies there may be numbers that take the processor long. */

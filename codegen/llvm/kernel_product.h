@@ -50,6 +50,7 @@ typedef struct laze_product {
   /* The block of k, of which `column` and `masks` say which columns are at hand. */
   LLVMValueRef block_k, block_depth, column, masks[LAZE_TILE_VECTORS];
   LLVMValueRef is_full;                /* whether the panel has all columns of a full one, an i1 */
+  LLVMValueRef is_wide;                /* whether it has more than one register's, an i1 */
   bool is_narrow;                      /* tiles are one register wide, some of whose columns may not be there */
   laze_product_runs runs, result_runs; /* of B and of C */
   LLVMValueRef few;                    /* whether there are few rows, an i1; NULL: it makes no difference */

@@ -53,7 +53,8 @@ static bool is_ordered(const laze_loop_emitter *emitter, int32_t position) {
   return emitter->group->domain.axes[emitter->kept[position]].ordered;
 }
 
-/* Rows of several batches that a product reads: threads share all rows, and so do bands of them. */
+/* Rows of several batches that are stored for whoever reads them whole, as products do: threads share all rows, and so
+ * do bands of them. */
 static bool joins_axes(const laze_loop_emitter *emitter) {
   return emitter->kept_count == 2 && lanes_on_reduced(emitter) && !is_ordered(emitter, 0) && !is_ordered(emitter, 1) &&
          emitter->group->group.split == LAZE_SPLIT_OPERAND;
@@ -133,6 +134,7 @@ static void open_axis(laze_loop_emitter *emitter, int32_t position) {
       start < 0 ? counter : laze_loop_index(emitter->kernel, LAZE_LOOP_INDEX_ADD, start, counter);
 }
 
+/* One loop over rows, whose number gives that of the batch and of the row in it. */
 static void open_joined(laze_loop_emitter *emitter) {
   laze_loop_kernel *kernel = emitter->kernel;
   const int32_t row =
